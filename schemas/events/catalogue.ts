@@ -1,0 +1,21 @@
+import type { EventDefinition } from './event.ts';
+import { appEvents } from './app-events.ts';
+import { chainEvents, chainProgressEvents } from './chain-events.ts';
+import { challengeEvents } from './challenge-events.ts';
+import { identityEvents } from './identity-events.ts';
+import { sessionEvents } from './session-events.ts';
+import { userEvents } from './user-events.ts';
+import { watchEvents } from './watch-events.ts';
+
+/** Every event that is stored, by type. */
+export const eventCatalogue = {
+  ...appEvents,
+  ...identityEvents,
+  ...userEvents,
+  ...sessionEvents,
+  ...challengeEvents,
+  ...watchEvents,
+  ...chainEvents,
+  ...chainProgressEvents,
+} satisfies Record<string, EventDefinition>;
+export type EventType = keyof typeof eventCatalogue;

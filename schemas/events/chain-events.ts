@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { jsonValue } from '../json.ts';
+import { address, blockNumber, chainId, hash, isoTime } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+export const eventOrigin = z.enum(['backfill', 'live', 'replay']);
+export type EventOrigin = z.infer<typeof eventOrigin>;
+
+/** The event record of the interface without `Status`: stored, published and streamed as it is. */
+export const observedRecord = z.object({
+  /** `{chainId}:{blockHash}:{txHash}:{logIndex}`. */
+  Id: z.string(),
+  ChainId: chainId,
+  ContractAddress: address,
+  EventName: z.string(),
+  /** Canonical, as the registration answered it. */
+  EventSignature: z.string(),
+  BlockNumber: blockNumber,
+  BlockHash: hash,
+  BlockTime: isoTime,
+  TxHash: hash,
+  TxIndex: z.int().nonnegative(),
+  LogIndex: z.int().nonnegative(),
+  /** Decoded arguments by name, or `{raw: {topics, data}, error}`. */
+  Data: z.record(z.string(), jsonValue),
+  Origin: eventOrigin,
+});
+export type ObservedRecord = z.infer<typeof observedRecord>;
+
+/** Stream `chain-<chainId>-<contract, lower case>`, in chain order per watch. */
+export const chainEvents = {
+  ChainEventObserved: event(1, observedRecord),
+  /** A reorganisation removed the block: the whole record again. */
+  ChainEventReverted: event(1, observedRecord),
+};
+export type ChainEvent = EventOf<typeof chainEvents>;
+
+export const windowBlock = z.object({
+  number: blockNumber,
+  hash,
+  parentHash: hash,
+  timestamp: z.int().nonnegative(),
+  /** Stream revisions of what was observed in this block, by contract (lower case): first and last, inclusive. */
+  observed: z.record(z.string(), z.tuple([z.int(), z.int()])),
+});
+export type WindowBlock = z.infer<typeof windowBlock>;
+
+/** Blocks of one watch still to be read: `next`…`to`, inclusive; `from` is where the watch or its extension began. */
+export const backfillRange = z.object({
+  watchId: z.string(),
+  from: blockNumber,
+  next: blockNumber,
+  to: blockNumber,
+});
+export type BackfillRange = z.infer<typeof backfillRange>;
+
+/** Stream `chain-<chainId>`; only the newest is kept. */
+export const chainProgressEvents = {
+  ChainAdvanced: event(
+    1,
+    z.object({
+      chainId,
+      /** Highest block that the window holds. */
+      head: blockNumber,
+      /** Blocks up to this one cannot be reorganised any more; the window's first block. */
+      finalized: blockNumber,
+      /** Consecutive, linked by parent hash, oldest first, never empty. */
+      window: z.array(windowBlock).min(1),
+      /** What is not yet covered; a watch that is not named is live. */
+      backfills: z.array(backfillRange),
+    }),
+  ),
+};
+export type ChainProgressEvent = EventOf<typeof chainProgressEvents>;

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { address, chainId, isoTime } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+/** Stream `challenge-<sha256 of app and signer>`: all challenges of one signer and app, so that one append decides. */
+export const challengeEvents = {
+  ChallengeIssued: event(
+    1,
+    z.object({
+      nonce: z.string(),
+      appId: z.string(),
+      signer: address,
+      origin: z.string(),
+      chainId,
+      issuedAt: isoTime,
+      expiresAt: isoTime,
+    }),
+  ),
+  ChallengeRedeemed: event(1, z.object({ nonce: z.string(), sessionId: z.string() })),
+};
+export type ChallengeEvent = EventOf<typeof challengeEvents>;

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+
+/** Who caused an event. `system` is the service itself, `admin` the operator's command line. */
+export const actor = z.object({ type: z.enum(['user', 'app', 'system', 'admin']), id: z.string() });
+export type Actor = z.infer<typeof actor>;
+
+/** Stored with every event; changes only by addition. */
+export const eventMetadata = z.object({
+  correlationId: z.string(),
+  causationId: z.string().optional(),
+  actor,
+  app: z.string().optional(),
+  session: z.string().optional(),
+  traceparent: z.string().optional(),
+});
+export type EventMetadata = z.infer<typeof eventMetadata>;
+
+export interface EventDefinition<Schema extends z.ZodType = z.ZodType> {
+  version: number;
+  data: Schema;
+}
+
+export const event = <Schema extends z.ZodType>(version: number, data: Schema): EventDefinition<Schema> => ({
+  version,
+  data,
+});
+
+/** The union of `{type, data}` that a table of event definitions describes. */
+export type EventOf<Definitions extends Record<string, EventDefinition>> = {
+  [Type in keyof Definitions & string]: { type: Type; data: z.infer<Definitions[Type]['data']> };
+}[keyof Definitions & string];

@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { loginMethod } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+export const sessionEndReason = z.enum(['refresh_token_reused']);
+
+/** Stream `session-<sessionId>`. Token ids are `jti` claims, never tokens. */
+export const sessionEvents = {
+  SessionStarted: event(
+    1,
+    z.object({
+      sessionId: z.string(),
+      userId: z.string(),
+      appId: z.string(),
+      method: loginMethod,
+      /** The caller's `user-agent`, cut to 200 characters. */
+      device: z.string().nullable(),
+      accessTokenId: z.string(),
+      refreshTokenId: z.string(),
+    }),
+  ),
+  SessionRefreshed: event(
+    1,
+    z.object({
+      sessionId: z.string(),
+      /** `ctr` of the refresh token that this rotation issued; the first token has 0. */
+      counter: z.int().positive(),
+      accessTokenId: z.string(),
+      refreshTokenId: z.string(),
+    }),
+  ),
+  SessionRevoked: event(1, z.object({ sessionId: z.string(), userId: z.string(), reason: sessionEndReason })),
+};
+export type SessionEvent = EventOf<typeof sessionEvents>;

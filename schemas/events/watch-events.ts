@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { address, blockNumber, chainId, hash } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+export interface AbiParameter {
+  name: string;
+  type: string;
+  indexed?: boolean | undefined;
+  components?: AbiParameter[] | undefined;
+}
+export const abiParameter: z.ZodType<AbiParameter> = z.lazy(() =>
+  z.object({
+    name: z.string(),
+    type: z.string(),
+    indexed: z.boolean().optional(),
+    components: z.array(abiParameter).optional(),
+  }),
+);
+/** One event of an ABI, normalised: nothing but these members, names empty where none was given. */
+export const eventFragment = z.object({
+  name: z.string(),
+  anonymous: z.boolean(),
+  inputs: z.array(abiParameter),
+});
+export type EventFragment = z.infer<typeof eventFragment>;
+
+/** Stream `watch-<watchId>`. */
+export const watchEvents = {
+  /** Stored once for each app that claims the watch; the first one makes it. */
+  ContractRegistered: event(
+    1,
+    z.object({
+      watchId: z.string(),
+      chainId,
+      contractAddress: address,
+      eventName: z.string(),
+      /** Canonical: no names, no space after commas, `indexed` kept. */
+      eventSignature: z.string(),
+      /** `null`: an anonymous event. */
+      topic0: hash.nullable(),
+      fragment: eventFragment,
+      startBlock: blockNumber,
+      appId: z.string(),
+    }),
+  ),
+  /** The watch begins earlier than before. */
+  WatchExtended: event(1, z.object({ watchId: z.string(), startBlock: blockNumber })),
+};
+export type WatchEvent = EventOf<typeof watchEvents>;

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+
+/** Every code that an answer may carry, with its HTTP status and title (RFC 9457). */
+export const problemCatalogue = {
+  malformed_json: { status: 400, title: 'The body is no JSON' },
+  validation_failed: { status: 400, title: 'The request does not fit its schema' },
+  signature_malformed: { status: 400, title: 'The signature is not 65 bytes of hex' },
+  cursor_invalid: { status: 400, title: 'The cursor is not one of ours' },
+  token_missing: { status: 401, title: 'A bearer token is required' },
+  token_invalid: { status: 401, title: 'The token is not valid' },
+  token_expired: { status: 401, title: 'The token has expired' },
+  session_revoked: { status: 401, title: 'The session has ended' },
+  api_key_unknown: { status: 401, title: 'The API key is not known' },
+  app_signature_invalid: { status: 401, title: "The signature is not the app's" },
+  timestamp_out_of_window: { status: 401, title: 'The timestamp is too far from now' },
+  request_replayed: { status: 401, title: 'The signature was used before' },
+  wallet_signature_invalid: { status: 401, title: 'The signature fits no open challenge' },
+  challenge_unknown: { status: 401, title: 'No challenge is open' },
+  refresh_token_invalid: { status: 401, title: 'The refresh token is not valid' },
+  refresh_token_reused: { status: 401, title: 'The refresh token was used before' },
+  forbidden: { status: 403, title: 'Not allowed' },
+  origin_not_allowed: { status: 403, title: 'The origin is not allowed' },
+  https_required: { status: 403, title: 'Tokens travel over HTTPS only' },
+  route_not_found: { status: 404, title: 'No such route' },
+  user_not_found: { status: 404, title: 'No such user' },
+  watch_not_found: { status: 404, title: 'The contract event is not registered' },
+  subscription_not_found: { status: 404, title: 'No such subscription' },
+  http_method_not_allowed: { status: 405, title: 'The method is not allowed here' },
+  already_subscribed: { status: 409, title: 'The connection has this subscription' },
+  contract_conflict: { status: 409, title: 'The event is registered with another ABI' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  content_type_not_json: { status: 415, title: 'The body must be application/json' },
+  chain_not_supported: { status: 422, title: 'The chain is not supported' },
+  event_signature_invalid: { status: 422, title: 'The event signature cannot be read' },
+  event_abi_mismatch: { status: 422, title: 'The ABI does not have this event' },
+  start_block_in_future: { status: 422, title: 'The start block does not exist yet' },
+  idempotency_key_reused: { status: 422, title: 'The idempotency key was used with another body' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal_error: { status: 500, title: 'Something went wrong' },
+  not_caught_up: { status: 503, title: 'The read model has not reached that position' },
+  dependency_unavailable: { status: 503, title: 'A service this one needs does not answer' },
+  shutting_down: { status: 503, title: 'The service is stopping' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof problemCatalogue;
+
+export const fieldError = z.object({ path: z.string(), message: z.string() });
+export type FieldError = z.infer<typeof fieldError>;
+
+export const problem = z.object({
+  type: z.string().describe('https://annals.dev/errors/<code>'),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string().describe('the request id'),
+  code: z.enum(Object.keys(problemCatalogue) as [ProblemCode, ...ProblemCode[]]),
+  errors: z.array(fieldError).optional(),
+  retryAfter: z.int().optional().describe('seconds'),
+});
+export type Problem = z.infer<typeof problem>;

@@ -1,0 +1,39 @@
+import type { z } from 'zod';
+import type { ProblemCode } from './problem.ts';
+
+/** One route of the interface: what the guards enforce, the controller parses and OpenAPI describes. */
+export interface RouteContract<
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+  Answer extends z.ZodType = z.ZodType,
+> {
+  service: 'account' | 'event-catcher' | 'stream';
+  method: 'GET' | 'POST' | 'DELETE';
+  /** With `{name}` for path parameters. */
+  path: string;
+  summary: string;
+  /** `app`: the four headers H. `bearer`: an access token. */
+  auth: 'none' | 'app' | 'bearer';
+  /** Name in `RATE_LIMITS`; without it `request`. */
+  rateLimit?: 'login' | 'refresh' | 'register' | 'query';
+  /** A command: takes `Idempotency-Key`, answers `x-position`. */
+  command?: boolean;
+  params?: Params;
+  query?: Query;
+  body?: Body;
+  /** Status of success. */
+  status: 200 | 201 | 204;
+  answer: Answer;
+  /** Codes beyond those that the conventions give every route. */
+  problems: readonly ProblemCode[];
+}
+
+export const route = <
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+>(
+  contract: RouteContract<Params, Query, Body, Answer>,
+): RouteContract<Params, Query, Body, Answer> => contract;

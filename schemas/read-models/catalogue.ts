@@ -1,0 +1,11 @@
+/** Where a query looks, and the projection whose position says how far that is. */
+export const readModels = {
+  users: { projection: 'users-v1', collection: 'users' },
+  sessions: { projection: 'sessions-v1', collection: 'sessions' },
+  apps: { projection: 'apps-v1', collection: 'apps' },
+  history: { projection: 'history-v1', collection: 'history' },
+  historyHeads: { projection: 'history-v1', collection: 'history-heads' },
+  watches: { projection: 'watches-v1', collection: 'watches' },
+  chainEvents: { projection: 'chain-events-v1', collection: 'chain-events' },
+  chains: { projection: 'chains-v1', collection: 'chains' },
+} as const;

@@ -1,0 +1,11 @@
+/** What a topic is called, how it is keyed is in `services/relay`; partitions and retention are the interface's defaults. */
+export const topics = {
+  users: { name: 'annals.users.v1', partitions: 12, retentionMs: 30 * 86_400_000, compact: false },
+  contracts: { name: 'annals.contracts.v1', partitions: 3, retentionMs: null, compact: true },
+  chainEvents: { name: 'annals.chain-events.v1', partitions: 12, retentionMs: 7 * 86_400_000, compact: false },
+} as const;
+export type Topic = (typeof topics)[keyof typeof topics];
+
+/** Key of what concerns one contract: CAIP-2 chain and lower-case address. */
+export const contractKey = (chainId: number, contractAddress: string): string =>
+  `eip155:${String(chainId)}/${contractAddress.toLowerCase()}`;

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** An EVM address as it is stored and answered: EIP-55. Ways in accept any letter case and convert first. */
+export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'is no address: 0x and 40 hex digits');
+/** 32 bytes, lower-case hex. */
+export const hash = z.string().regex(/^0x[0-9a-f]{64}$/, 'is no hash: 0x and 64 lower-case hex digits');
+export const chainId = z.int().positive();
+export const blockNumber = z.int().nonnegative();
+/** ISO 8601 UTC with milliseconds. */
+export const isoTime = z.iso.datetime({ precision: 3 });
+/** Unix milliseconds. */
+export const unixMs = z.int().nonnegative();
+
+/** How somebody signed in; `amr` of the access token. */
+export const loginMethod = z.enum(['wallet', 'messenger', 'email', 'oauth-a', 'oauth-b', 'oauth-c']);
+export type LoginMethod = z.infer<typeof loginMethod>;
+
+/** A non-negative integer of any size: `bigint` here, a decimal string on every wire. */
+export const decimalBigint = z.codec(z.string().regex(/^(0|[1-9][0-9]*)$/, 'is no decimal integer'), z.bigint(), {
+  decode: (text) => BigInt(text),
+  encode: (value) => value.toString(),
+});

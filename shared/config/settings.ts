@@ -1,0 +1,85 @@
+import { z } from 'zod';
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const json = <Schema extends z.ZodType>(schema: Schema) =>
+  z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        context.addIssue({ code: 'custom', message: 'is no JSON' });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+
+export const chainSettings = z.object({
+  chainId: z.int().positive(),
+  rpcUrls: z.array(z.url({ protocol: /^https?$/ })).min(1),
+  wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
+  /** Blocks behind the head that count as final. */
+  confirmations: z.int().min(1).max(512).default(64),
+  entryPoint: z.string().optional(),
+});
+export type ChainSettings = z.infer<typeof chainSettings>;
+
+const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
+
+interface SettingDefinition {
+  schema: z.ZodType;
+  meaning: string;
+  secret?: boolean;
+}
+const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, secret = false) =>
+  ({ schema, meaning, secret }) satisfies SettingDefinition;
+
+/** Every setting, in the order `annals config print` lists them. */
+export const settingDefinitions = {
+  NODE_ENV: setting(
+    z.enum(['development', 'test', 'production']).default('development'),
+    'production refuses placeholder secrets and writes no development file',
+  ),
+  DATA_DIR: setting(z.string().min(1).default('.annals'), 'embedded stores, keys and dev.json'),
+  HOST: setting(z.string().min(1).default('127.0.0.1'), 'address to listen on'),
+  ACCOUNT_PORT: setting(port.default(3000), 'account service; 0: any free port'),
+  EVENT_CATCHER_PORT: setting(port.default(3001), 'event catcher; 0: any free port'),
+  STREAM_PORT: setting(port.default(3002), 'stream; 0: any free port'),
+  ACCOUNT_URL: setting(z.url().optional(), "what clients are told, and the tokens' iss; default from host and port"),
+  EVENT_URL: setting(z.url().optional(), 'what clients are told; default from host and port'),
+  STREAM_URL: setting(z.url().optional(), 'what clients are told; default from host and port'),
+  METRICS_PORT: setting(
+    z.union([z.literal('off'), port]).default(9464),
+    'metrics and health of this process; 0: any free port, off: none',
+  ),
+  CHAINS: setting(json(z.array(chainSettings).min(1)).optional(), 'JSON list of chains; in development a local chain 2484'),
+  LOCAL_CHAIN_PORT: setting(port.default(8545), 'of the development chain; 0: any free port'),
+  MASTER_KEY: setting(
+    z
+      .base64()
+      .refine((text) => Buffer.from(text, 'base64').length === 32, 'is not 32 bytes of base64')
+      .optional(),
+    '32 bytes, base64: encrypts signing keys at rest, signs cursors; made in DATA_DIR in development',
+    true,
+  ),
+  TRUSTED_PROXIES: setting(
+    z
+      .string()
+      .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''))
+      .default([]),
+    'addresses or ranges whose forwarding headers are believed, separated by commas',
+  ),
+  RATE_LIMITS: setting(
+    z
+      .union([z.literal('off'), json(z.record(z.string(), rateLimit))])
+      .default({}),
+    'JSON {name: {points, seconds}}; off in development only',
+  ),
+  LOG_LEVEL: setting(
+    z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+    "pino's levels",
+  ),
+} as const satisfies Record<string, SettingDefinition>;
+
+export type SettingName = keyof typeof settingDefinitions;
+export type Settings = { [Name in SettingName]: z.infer<(typeof settingDefinitions)[Name]['schema']> };

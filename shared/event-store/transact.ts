@@ -1,0 +1,111 @@
+import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
+import type { EventMetadata } from '../../schemas/events/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { Clock } from '../primitives/clock.ts';
+import type { Ids } from '../primitives/ids.ts';
+import {
+  NO_STREAM,
+  OutcomeUnknown,
+  WrongExpectedRevision,
+  type Appended,
+  type EventStore,
+  type EventToAppend,
+  type Position,
+  type StoredEvent,
+} from './event-store.ts';
+
+export interface DomainEvent {
+  type: string;
+  data: object;
+}
+
+/** An aggregate's fold. `time` is the Unix milliseconds of the stored event. */
+export interface Fold<State, Event extends DomainEvent> {
+  initial: State;
+  evolve: (state: State, event: Event, time: number) => State;
+}
+
+export interface Transaction<State, Event extends DomainEvent> {
+  stream: string;
+  fold: Fold<State, Event>;
+  metadata: EventMetadata;
+  /** Pure. `[]`: it is already so. Throws a refusal when it may not be. Called again after a conflict. */
+  decide: (state: State, nowMs: number) => readonly Event[];
+}
+
+export interface Transacted<State> {
+  /** After the events that were appended. */
+  state: State;
+  /** Of the newest event of the stream; 0 when it has none. */
+  position: Position;
+  appended: boolean;
+}
+
+/** Conflicts that one command survives; a thousand callers at one stream need a handful each. */
+const ATTEMPTS_MAX = 50;
+
+/** Checks an event against its schema and gives it identity: what may be stored. */
+export const toAppend = (
+  event: DomainEvent,
+  metadata: EventMetadata,
+  { clock, ids }: { clock: Clock; ids: Ids },
+): EventToAppend => {
+  const definition = eventCatalogue[event.type as EventType];
+  return {
+    id: ids.uuid(),
+    type: event.type,
+    schemaVersion: definition.version,
+    time: clock.now(),
+    data: definition.data.parse(event.data) as JsonObject,
+    metadata,
+  };
+};
+
+/** Loads, folds, decides and appends; a conflict starts again, an unknown outcome is settled by the same event ids. */
+export class Transactor {
+  constructor(
+    readonly store: EventStore,
+    readonly clock: Clock,
+    readonly ids: Ids,
+  ) {}
+
+  async transact<State, Event extends DomainEvent>(
+    transaction: Transaction<State, Event>,
+  ): Promise<Transacted<State>> {
+    const { stream, fold, metadata, decide } = transaction;
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await this.store.read(stream);
+      const state = foldEvents(fold, stored);
+      const last = stored.at(-1);
+      const decided = decide(state, this.clock.now());
+      if (decided.length === 0) return { state, position: last?.position ?? 0, appended: false };
+      const events = decided.map((event) => toAppend(event, metadata, this));
+      try {
+        const { position } = await this.settle(stream, last?.revision ?? NO_STREAM, events);
+        const after = decided.reduce((folded, event, index) => fold.evolve(folded, event, events[index]?.time ?? 0), state);
+        return { state: after, position, appended: true };
+      } catch (error) {
+        if (!(error instanceof WrongExpectedRevision) || attempt === ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  /** The state of a stream and the position of its newest event, without changing it. */
+  async load<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Transacted<State>> {
+    const stored = await this.store.read(stream);
+    return { state: foldEvents(fold, stored), position: stored.at(-1)?.position ?? 0, appended: false };
+  }
+
+  private async settle(stream: string, expectedRevision: number, events: EventToAppend[]): Promise<Appended> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.store.append(stream, expectedRevision, events);
+      } catch (error) {
+        if (!(error instanceof OutcomeUnknown) || attempt === ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+}
+
+const foldEvents = <State, Event extends DomainEvent>(fold: Fold<State, Event>, events: StoredEvent[]): State =>
+  events.reduce((state, event) => fold.evolve(state, event as unknown as Event, event.time), fold.initial);

@@ -1,0 +1,39 @@
+import type { Topic } from '../../schemas/topics.ts';
+
+export interface MessageToPublish {
+  key: string;
+  headers: Record<string, string>;
+  /** UTF-8 text; JSON here. `null` removes the key from a compacted topic. */
+  value: string | null;
+  /** Unix milliseconds: the event's time. */
+  timestamp: number;
+}
+
+export interface BusMessage extends MessageToPublish {
+  partition: number;
+  /** A decimal integer, as text; compare with BigInt. Grows within a partition, not gapless. */
+  offset: string;
+}
+
+/** Offset of the next message to give, by partition. */
+export type Offsets = ReadonlyMap<number, string>;
+
+export interface BusBatch {
+  partition: number;
+  /** In offset order. */
+  messages: BusMessage[];
+}
+
+export interface MessageBus {
+  /** Creates what is missing. @throws when a topic exists with another partition count */
+  createTopics(topics: readonly Topic[]): Promise<void>;
+  /** Returns when all are stored. Messages of one key keep the order of the array and of successive calls. */
+  publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void>;
+  /** The partition that a key goes to, for ever. */
+  partitionOf(topic: Topic, key: string): number;
+  /** First kept offset, next offset to be written, or the first whose timestamp is not before a time (Unix ms). */
+  offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets>;
+  /** Messages from these offsets on (only of these partitions), for ever: ends when the signal aborts. */
+  consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncIterable<BusBatch>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,22 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+
+/** Identity and chance as arguments. */
+export interface Ids {
+  /** An RFC 9562 UUID: the id of an event. */
+  uuid(): string;
+  /** `length` characters of `0-9a-z` from a CSPRNG, five bits each. */
+  token(length: number): string;
+}
+
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+
+/** The first `length` characters, five bits each, of the bytes given. */
+export const encodeToken = (bytes: Uint8Array, length: number): string =>
+  Array.from(bytes.subarray(0, length), (byte) => ALPHABET[byte & 31]).join('');
+
+export const systemIds: Ids = {
+  uuid: () => randomUUID(),
+  token: (length) => encodeToken(randomBytes(length), length),
+};
+
+export const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');

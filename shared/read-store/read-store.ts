@@ -1,0 +1,57 @@
+import type { JsonObject } from '../../schemas/json.ts';
+import type { Position } from '../event-store/event-store.ts';
+
+/** A collection is declared with the members that queries filter and sort by: each is a top-level member of the document. */
+export interface CollectionDefinition {
+  name: string;
+  /** Indexed together, in this order; the first of them decide which queries are fast. */
+  indexes: readonly (readonly string[])[];
+}
+
+/** Replaces a whole document, if what is stored is older than `position`. */
+export interface DocumentChange {
+  collection: string;
+  id: string;
+  /** Position of the newest event that this document knows. */
+  position: Position;
+  /** `null` removes it. */
+  document: JsonObject | null;
+}
+
+type Scalar = string | number | boolean | null;
+/** All members must hold. A dotted name reaches into the document. */
+export type Filter = Record<
+  string,
+  Scalar | { in: readonly Scalar[] } | { gte?: Scalar; lte?: Scalar; gt?: Scalar; lt?: Scalar }
+>;
+
+export interface FindOptions {
+  filter?: Filter;
+  sort?: readonly (readonly [member: string, direction: 'asc' | 'desc'])[];
+  skip?: number;
+  /** Default 1,000. */
+  limit?: number;
+}
+
+export interface StoredDocument<Document = JsonObject> {
+  id: string;
+  position: Position;
+  document: Document;
+}
+
+export interface ReadStore {
+  /** Creates what is missing of a projection's collections and indexes. */
+  define(collections: readonly CollectionDefinition[]): Promise<void>;
+  /**
+   * Applies a batch and the projection's position as one unit of effect: a change whose position is not newer than the
+   * stored document's changes nothing, however often it is delivered; the position never goes back.
+   */
+  apply(projection: string, changes: readonly DocumentChange[], position: Position): Promise<void>;
+  /** How far a projection has come; 0 when it never ran. */
+  position(projection: string): Promise<Position>;
+  getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>>;
+  find(collection: string, options: FindOptions): Promise<StoredDocument[]>;
+  count(collection: string, filter: Filter): Promise<number>;
+  close(): Promise<void>;
+}
+
