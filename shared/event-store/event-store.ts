@@ -40,8 +40,9 @@ export interface Appended {
   position: Position;
 }
 
-/** What to read; both lists are alternatives, an absent or empty filter is everything. */
+/** What to read; without a filter, everything. */
 export interface EventFilter {
+  /** Never empty. */
   types: readonly string[];
 }
 
@@ -85,7 +86,7 @@ export class OutcomeUnknown extends Error {
 export interface EventStore {
   /**
    * Appends all events or none.
-   * @throws WrongExpectedRevision, OutcomeUnknown
+   * @throws WrongExpectedRevision, OutcomeUnknown, and Refusal `dependency_unavailable` when nothing was written
    */
   append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended>;
   /** The events of one stream; empty for a stream that does not exist. */

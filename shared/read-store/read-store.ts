@@ -14,8 +14,7 @@ export interface DocumentChange {
   id: string;
   /** Position of the newest event that this document knows. */
   position: Position;
-  /** `null` removes it. */
-  document: JsonObject | null;
+  document: JsonObject;
 }
 
 type Scalar = string | number | boolean | null;

@@ -1,0 +1,110 @@
+import { WakeUp } from '../primitives/wake-up.ts';
+import {
+  WrongExpectedRevision,
+  type Appended,
+  type EventBatch,
+  type EventFilter,
+  type EventStore,
+  type EventToAppend,
+  type ReadStreamOptions,
+  type StoredEvent,
+} from './event-store.ts';
+import { LazyStoredEvent } from './stored-event.ts';
+import { subscribeByReading } from './subscription.ts';
+
+/** The event store of tests and simulations: everything in one array. */
+export class MemoryEventStore implements EventStore {
+  private readonly all: StoredEvent[] = [];
+  private readonly streams = new Map<string, StoredEvent[]>();
+  private readonly retention = new Map<string, number>();
+  private readonly appended = new WakeUp();
+  private newest = 0;
+
+  append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
+    const stored = this.streams.get(stream) ?? [];
+    const actual = stored.at(-1)?.revision ?? -1;
+    if (actual !== expectedRevision) {
+      const repeated = stored.filter((event) => event.revision > expectedRevision).slice(0, events.length);
+      const last = repeated.at(-1);
+      const isRepeat = repeated.length === events.length && repeated.every((event, at) => event.id === events[at]?.id);
+      if (isRepeat && last) return Promise.resolve({ revision: last.revision, position: last.position });
+      return Promise.reject(new WrongExpectedRevision(stream, expectedRevision, actual));
+    }
+    events.forEach((event, index) => {
+      this.newest += 1;
+      const added = new LazyStoredEvent(
+        this.newest,
+        stream,
+        actual + 1 + index,
+        event.id,
+        event.type,
+        event.schemaVersion,
+        event.time,
+        JSON.stringify(event.data),
+        JSON.stringify(event.metadata),
+      );
+      stored.push(added);
+      this.all.push(added);
+    });
+    this.streams.set(stream, stored);
+    this.forgetOld(stream, stored);
+    this.appended.ring();
+    return Promise.resolve({ revision: actual + events.length, position: this.newest });
+  }
+
+  read(stream: string, { from, direction = 'forwards', limit }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
+    const stored = this.streams.get(stream) ?? [];
+    const found =
+      direction === 'forwards'
+        ? stored.filter((event) => event.revision >= (from ?? 0))
+        : stored.filter((event) => event.revision <= (from ?? Infinity)).reverse();
+    return Promise.resolve(found.slice(0, limit));
+  }
+
+  readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
+    const events: StoredEvent[] = [];
+    for (let at = this.indexAfter(after); at < this.all.length && events.length < limit; at += 1) {
+      const event = this.all[at];
+      if (event && (!filter || filter.types.includes(event.type))) events.push(event);
+    }
+    const caughtUp = events.length < limit;
+    const position = caughtUp ? Math.max(this.newest, after) : (events.at(-1)?.position ?? after);
+    return Promise.resolve({ events, position, caughtUp });
+  }
+
+  subscribeAll(after: number, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {
+    return subscribeByReading(this, after, filter, this.appended, signal);
+  }
+
+  keepNewest(stream: string, count: number): Promise<void> {
+    this.retention.set(stream, count);
+    return Promise.resolve();
+  }
+
+  head(): Promise<number> {
+    return Promise.resolve(this.newest);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private indexAfter(position: number): number {
+    let low = 0;
+    let high = this.all.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.all[middle]?.position ?? 0) <= position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  private forgetOld(stream: string, stored: StoredEvent[]): void {
+    const count = this.retention.get(stream);
+    if (count === undefined || stored.length <= count) return;
+    const forgotten = new Set(stored.splice(0, stored.length - count));
+    const kept = this.all.filter((event) => !forgotten.has(event));
+    this.all.splice(0, this.all.length, ...kept);
+  }
+}

@@ -1,0 +1,218 @@
+import type { StatementSync } from 'node:sqlite';
+import { Refusal } from '../errors/refusal.ts';
+import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
+import {
+  WrongExpectedRevision,
+  type Appended,
+  type EventBatch,
+  type EventFilter,
+  type EventStore,
+  type EventToAppend,
+  type ReadStreamOptions,
+  type StoredEvent,
+} from './event-store.ts';
+import { LazyStoredEvent } from './stored-event.ts';
+import { subscribeByReading } from './subscription.ts';
+
+/** Appends that wait for the same commit; more wait for the next. */
+const GROUP_EVENTS_MAX = 4_000;
+const COLUMNS = 'position, stream, revision, id, type, version, time, data, metadata';
+
+interface PendingAppend {
+  stream: string;
+  expectedRevision: number;
+  events: readonly EventToAppend[];
+  resolve: (appended: Appended) => void;
+  reject: (error: unknown) => void;
+}
+
+type Row = [number, string, number, string, string, number, number, string, string];
+
+/** The embedded event store: one SQLite file, appends of one turn of the event loop share a commit. */
+export class SqliteEventStore implements EventStore {
+  private readonly database: SqliteDatabase;
+  private readonly insert: StatementSync;
+  private readonly lastRevision: StatementSync;
+  private readonly newestPosition: StatementSync;
+  private readonly forwards: StatementSync;
+  private readonly backwards: StatementSync;
+  private readonly forget: StatementSync;
+  private readonly readAllByFilter = new Map<string, StatementSync>();
+  private readonly retention = new Map<string, number>();
+  private pending: PendingAppend[] = [];
+  private flushing = false;
+  private closed = false;
+
+  constructor(file: string) {
+    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 64 });
+    this.database.exec(`
+      CREATE TABLE IF NOT EXISTS events (
+        position INTEGER PRIMARY KEY, stream TEXT NOT NULL, revision INTEGER NOT NULL, id TEXT NOT NULL,
+        type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
+    `);
+    const prepare = (sql: string) => this.database.prepare(sql);
+    this.insert = prepare(
+      'INSERT INTO events (stream, revision, id, type, version, time, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.lastRevision = prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1');
+    this.newestPosition = prepare('SELECT max(position) AS position FROM events');
+    this.forwards = this.rows(`SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`);
+    this.backwards = this.rows(
+      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+    );
+    this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
+  }
+
+  append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
+    if (this.closed) return Promise.reject(new Refusal('shutting_down', 'the event store is closed'));
+    const { promise, resolve, reject } = Promise.withResolvers<Appended>();
+    this.pending.push({ stream, expectedRevision, events, resolve, reject });
+    if (!this.flushing) {
+      this.flushing = true;
+      setImmediate(() => {
+        this.flush();
+      });
+    }
+    return promise;
+  }
+
+  read(stream: string, { from, direction = 'forwards', limit = -1 }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
+    const rows =
+      direction === 'forwards'
+        ? this.forwards.all(stream, from ?? 0, limit)
+        : this.backwards.all(stream, from ?? Number.MAX_SAFE_INTEGER, limit);
+    return Promise.resolve(rows.map(toEvent));
+  }
+
+  readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
+    const statement = this.readAllStatement(filter);
+    const [rows, newest] = this.database.snapshot(() => [
+      statement.all(after, ...(filter?.types ?? []), limit),
+      this.newest(),
+    ]);
+    const events = rows.map(toEvent);
+    const caughtUp = events.length < limit;
+    const position = caughtUp ? Math.max(newest, after) : (events.at(-1)?.position ?? after);
+    return Promise.resolve({ events, position, caughtUp });
+  }
+
+  subscribeAll(after: number, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {
+    return subscribeByReading(this, after, filter, this.database.changed, signal);
+  }
+
+  keepNewest(stream: string, count: number): Promise<void> {
+    this.retention.set(stream, count);
+    return Promise.resolve();
+  }
+
+  head(): Promise<number> {
+    return Promise.resolve(this.newest());
+  }
+
+  close(): Promise<void> {
+    this.closed = true;
+    if (this.pending.length > 0) this.flush();
+    this.database.close();
+    return Promise.resolve();
+  }
+
+  private newest(): number {
+    return (this.newestPosition.get()?.['position'] as number | null) ?? 0;
+  }
+
+  private flush(): void {
+    const group = this.takeGroup();
+    if (group.length === 0) return;
+    try {
+      const outcomes = this.database.transaction(() => group.map((append) => this.write(append)));
+      group.forEach(({ resolve, reject }, index) => {
+        const outcome = outcomes[index];
+        if (outcome instanceof Error) reject(outcome);
+        else if (outcome) resolve(outcome);
+      });
+    } catch (cause) {
+      const refusal = new Refusal('dependency_unavailable', 'the event store cannot write', { retryAfter: 1, cause });
+      for (const { reject } of group) reject(refusal);
+    }
+    if (this.pending.length > 0) {
+      setImmediate(() => {
+        this.flush();
+      });
+    } else {
+      this.flushing = false;
+    }
+  }
+
+  private takeGroup(): PendingAppend[] {
+    let events = 0;
+    let count = 0;
+    for (const append of this.pending) {
+      events += append.events.length;
+      if (count > 0 && events > GROUP_EVENTS_MAX) break;
+      count += 1;
+    }
+    return this.pending.splice(0, count);
+  }
+
+  private write({ stream, expectedRevision, events }: PendingAppend): Appended | WrongExpectedRevision {
+    const actual = (this.lastRevision.get(stream)?.['revision'] as number | undefined) ?? -1;
+    if (actual !== expectedRevision) {
+      return (
+        this.findRepeat(stream, expectedRevision, events) ?? new WrongExpectedRevision(stream, expectedRevision, actual)
+      );
+    }
+    let revision = actual;
+    let position = 0;
+    let metadata: unknown;
+    let metadataText = '';
+    for (const event of events) {
+      revision += 1;
+      if (event.metadata !== metadata) {
+        metadata = event.metadata;
+        metadataText = JSON.stringify(metadata);
+      }
+      position = this.insert.run(
+        stream,
+        revision,
+        event.id,
+        event.type,
+        event.schemaVersion,
+        event.time,
+        JSON.stringify(event.data),
+        metadataText,
+      ).lastInsertRowid as number;
+    }
+    const kept = this.retention.get(stream);
+    if (kept !== undefined && revision >= kept) this.forget.run(stream, revision - kept);
+    return { revision, position };
+  }
+
+  private findRepeat(stream: string, after: number, events: readonly EventToAppend[]): Appended | undefined {
+    const stored = this.forwards.all(stream, after + 1, events.length).map(toEvent);
+    const last = stored.at(-1);
+    const isRepeat = stored.length === events.length && stored.every((event, at) => event.id === events[at]?.id);
+    return isRepeat && last ? { revision: last.revision, position: last.position } : undefined;
+  }
+
+  private readAllStatement(filter: EventFilter | undefined): StatementSync {
+    const count = filter?.types.length ?? 0;
+    const key = String(count);
+    let statement = this.readAllByFilter.get(key);
+    if (!statement) {
+      const types = count === 0 ? '' : `AND type IN (${Array.from({ length: count }, () => '?').join(', ')})`;
+      statement = this.rows(`SELECT ${COLUMNS} FROM events WHERE position > ? ${types} ORDER BY position LIMIT ?`);
+      this.readAllByFilter.set(key, statement);
+    }
+    return statement;
+  }
+
+  private rows(sql: string): StatementSync {
+    const statement = this.database.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+}
+
+const toEvent = (row: unknown): StoredEvent => new LazyStoredEvent(...(row as Row));

@@ -1,0 +1,29 @@
+import type { EventMetadata } from '../../schemas/events/event.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { StoredEvent } from './event-store.ts';
+
+/** A stored event whose JSON is parsed only when somebody looks: most readers pass the text on or skip it. */
+export class LazyStoredEvent implements StoredEvent {
+  private parsedData: JsonObject | undefined;
+  private parsedMetadata: EventMetadata | undefined;
+
+  constructor(
+    readonly position: number,
+    readonly stream: string,
+    readonly revision: number,
+    readonly id: string,
+    readonly type: string,
+    readonly schemaVersion: number,
+    readonly time: number,
+    readonly dataText: string,
+    private readonly metadataText: string,
+  ) {}
+
+  get data(): JsonObject {
+    return (this.parsedData ??= JSON.parse(this.dataText) as JsonObject);
+  }
+
+  get metadata(): EventMetadata {
+    return (this.parsedMetadata ??= JSON.parse(this.metadataText) as EventMetadata);
+  }
+}

@@ -1,0 +1,74 @@
+import { crc32 } from 'node:zlib';
+import type { Topic } from '../../schemas/topics.ts';
+import { WakeUp } from '../primitives/wake-up.ts';
+import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
+
+const BATCH_MESSAGES_MAX = 1_000;
+
+/** The message bus of tests and simulations: keeps everything. */
+export class MemoryMessageBus implements MessageBus {
+  private readonly partitions = new Map<string, BusMessage[][]>();
+  private readonly published = new WakeUp();
+
+  createTopics(topics: readonly Topic[]): Promise<void> {
+    for (const { name, partitions } of topics) {
+      const existing = this.partitions.get(name);
+      if (existing && existing.length !== partitions) {
+        throw new Error(`topic ${name} has ${String(existing.length)} partitions, not ${String(partitions)}`);
+      }
+      if (!existing) this.partitions.set(name, Array.from({ length: partitions }, () => []));
+    }
+    return Promise.resolve();
+  }
+
+  publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void> {
+    for (const message of messages) {
+      const partition = this.partitionOf(topic, message.key);
+      const log = this.log(topic, partition);
+      log.push({ ...message, partition, offset: String(log.length) });
+    }
+    this.published.ring();
+    return Promise.resolve();
+  }
+
+  partitionOf(topic: Topic, key: string): number {
+    return crc32(key) % topic.partitions;
+  }
+
+  offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
+    const offsets = new Map<number, string>();
+    for (let partition = 0; partition < topic.partitions; partition += 1) {
+      const log = this.log(topic, partition);
+      const found = typeof at === 'number' ? log.findIndex((message) => message.timestamp >= at) : at === 'earliest' ? 0 : -1;
+      offsets.set(partition, String(found === -1 ? log.length : found));
+    }
+    return Promise.resolve(offsets);
+  }
+
+  async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
+    const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
+    while (!signal.aborted) {
+      const seen = this.published.rung;
+      let isIdle = true;
+      for (const [partition, offset] of next) {
+        const messages = this.log(topic, partition).slice(offset, offset + BATCH_MESSAGES_MAX);
+        if (messages.length === 0) continue;
+        isIdle = false;
+        next.set(partition, offset + messages.length);
+        yield { partition, messages };
+        if (signal.aborted) return;
+      }
+      if (isIdle) await this.published.wait(seen, signal);
+    }
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private log(topic: Topic, partition: number): BusMessage[] {
+    const log = this.partitions.get(topic.name)?.[partition];
+    if (!log) throw new Error(`topic ${topic.name} has no partition ${String(partition)}`);
+    return log;
+  }
+}

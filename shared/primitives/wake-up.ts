@@ -1,0 +1,35 @@
+/**
+ * Lets loops wait for "something changed" without missing it: take `rung` before looking, then wait for more than that.
+ */
+export class WakeUp {
+  private count = 0;
+  private readonly waiting = new Set<() => void>();
+
+  /** How often it rang so far. */
+  get rung(): number {
+    return this.count;
+  }
+
+  get isAwaited(): boolean {
+    return this.waiting.size > 0;
+  }
+
+  ring(): void {
+    this.count += 1;
+    for (const wake of [...this.waiting]) wake();
+  }
+
+  /** Returns when it has rung more than `seen` times, or the signal aborts. */
+  async wait(seen: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.count > seen) return;
+    await new Promise<void>((resolve) => {
+      const wake = () => {
+        signal.removeEventListener('abort', wake);
+        this.waiting.delete(wake);
+        resolve();
+      };
+      this.waiting.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+}

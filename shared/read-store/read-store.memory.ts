@@ -1,0 +1,109 @@
+import type { JsonObject } from '../../schemas/json.ts';
+import type { CollectionDefinition, DocumentChange, Filter, FindOptions, ReadStore, StoredDocument } from './read-store.ts';
+
+type Value = string | number | boolean | null | undefined;
+
+/** The read store of tests and simulations. */
+export class MemoryReadStore implements ReadStore {
+  private readonly collections = new Map<string, Map<string, { position: number; text: string }>>();
+  private readonly positions = new Map<string, number>();
+
+  define(collections: readonly CollectionDefinition[]): Promise<void> {
+    for (const { name } of collections) {
+      if (!this.collections.has(name)) this.collections.set(name, new Map());
+    }
+    return Promise.resolve();
+  }
+
+  apply(projection: string, changes: readonly DocumentChange[], position: number): Promise<void> {
+    for (const change of changes) {
+      const documents = this.documents(change.collection);
+      const stored = documents.get(change.id);
+      if (stored && stored.position >= change.position) continue;
+      documents.set(change.id, { position: change.position, text: JSON.stringify(change.document) });
+    }
+    this.positions.set(projection, Math.max(position, this.positions.get(projection) ?? 0));
+    return Promise.resolve();
+  }
+
+  position(projection: string): Promise<number> {
+    return Promise.resolve(this.positions.get(projection) ?? 0);
+  }
+
+  getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
+    const found = new Map<string, StoredDocument>();
+    for (const id of ids) {
+      const stored = this.documents(collection).get(id);
+      if (stored) found.set(id, toStored(id, stored));
+    }
+    return Promise.resolve(found);
+  }
+
+  find(collection: string, { filter = {}, sort = [], skip = 0, limit = 1_000 }: FindOptions): Promise<StoredDocument[]> {
+    const found = this.all(collection).filter(({ document }) => matches(document, filter));
+    found.sort((left, right) => {
+      for (const [member, direction] of sort) {
+        const order = compare(valueAt(left.document, member), valueAt(right.document, member));
+        if (order !== 0) return direction === 'asc' ? order : -order;
+      }
+      return 0;
+    });
+    return Promise.resolve(found.slice(skip, skip + limit));
+  }
+
+  count(collection: string, filter: Filter): Promise<number> {
+    return Promise.resolve(this.all(collection).filter(({ document }) => matches(document, filter)).length);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  private documents(collection: string): Map<string, { position: number; text: string }> {
+    const documents = this.collections.get(collection);
+    if (!documents) throw new Error(`collection ${collection} is not defined`);
+    return documents;
+  }
+
+  private all(collection: string): StoredDocument[] {
+    return Array.from(this.documents(collection), ([id, stored]) => toStored(id, stored));
+  }
+}
+
+const toStored = (id: string, { position, text }: { position: number; text: string }): StoredDocument => ({
+  id,
+  position,
+  document: JSON.parse(text) as JsonObject,
+});
+
+const valueAt = (document: JsonObject, member: string): Value => {
+  let value: unknown = document;
+  for (const name of member.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as JsonObject)[name];
+  }
+  return typeof value === 'object' && value !== null ? undefined : (value as Value);
+};
+
+/** Numbers before text, as the engines have it; nothing is before everything. */
+const compare = (left: Value, right: Value): number => {
+  if (left === right) return 0;
+  if (left === undefined || left === null) return right === undefined || right === null ? 0 : -1;
+  if (right === undefined || right === null) return 1;
+  if (typeof left === typeof right) return left < right ? -1 : 1;
+  return typeof left === 'string' ? 1 : -1;
+};
+
+const matches = (document: JsonObject, filter: Filter): boolean =>
+  Object.entries(filter).every(([member, wanted]) => {
+    const value = valueAt(document, member);
+    if (typeof wanted !== 'object' || wanted === null) return compare(value, wanted) === 0;
+    if (value === undefined || value === null) return false;
+    if ('in' in wanted) return wanted.in.some((one) => one === value);
+    return (
+      (wanted.gte === undefined || compare(value, wanted.gte) >= 0) &&
+      (wanted.lte === undefined || compare(value, wanted.lte) <= 0) &&
+      (wanted.gt === undefined || compare(value, wanted.gt) > 0) &&
+      (wanted.lt === undefined || compare(value, wanted.lt) < 0)
+    );
+  });

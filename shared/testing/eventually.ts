@@ -1,0 +1,27 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/**
+ * Asks again until the answer is neither `undefined`, `null` nor `false`, and returns it.
+ * @param otherwise the sentence of the failure after `withinMs`; the last error is its cause
+ */
+export const eventually = async <Answer>(
+  ask: () => Promise<Answer> | Answer,
+  withinMs: number,
+  otherwise: string,
+): Promise<Exclude<Answer, null | undefined | false>> => {
+  const deadline = performance.now() + withinMs;
+  let cause: unknown;
+  do {
+    try {
+      const answer = await ask();
+      if (answer !== undefined && answer !== null && answer !== false) {
+        return answer as Exclude<Answer, null | undefined | false>;
+      }
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    await pause(10);
+  } while (performance.now() < deadline);
+  throw new Error(otherwise, { cause });
+};
