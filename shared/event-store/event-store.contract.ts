@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anEvent, someMetadata } from '../testing/event-builder.ts';
+import { WrongExpectedRevision, type EventBatch, type EventStore } from './event-store.ts';
+
+/** What every adapter of the port must pass; the store may hold other events already. */
+export const eventStoreContract = (name: string, open: () => Promise<EventStore>): void => {
+  describe(`event store on ${name}`, () => {
+    let store: EventStore;
+    const aStream = () => `test-${randomUUID()}`;
+    beforeAll(async () => {
+      store = await open();
+    });
+    afterAll(() => store.close());
+
+    it('gives back what was appended, whole and in order', async () => {
+      const stream = aStream();
+      const events = [anEvent({ data: { text: 'ünï\u0000', big: '1'.repeat(78) } }), anEvent({ type: 'Other', time: 5 })];
+      const appended = await store.append(stream, -1, events);
+      const read = await store.read(stream);
+      expect(read.map(({ id, type, data, time, revision }) => ({ id, type, data, time, revision }))).toEqual(
+        events.map(({ id, type, data, time }, revision) => ({ id, type, data, time, revision })),
+      );
+      expect(read[1]).toMatchObject({ stream, schemaVersion: 1, metadata: someMetadata, position: appended.position });
+      expect(JSON.parse(read[0]?.dataText ?? '')).toEqual(events[0]?.data);
+      expect(appended.revision).toBe(1);
+    });
+
+    it('has nothing in a stream that nobody wrote', async () => {
+      expect(await store.read(aStream())).toEqual([]);
+    });
+
+    it('reads a part of a stream, from both ends', async () => {
+      const stream = aStream();
+      await store.append(stream, -1, [anEvent(), anEvent(), anEvent(), anEvent()]);
+      const revisions = async (options: Parameters<EventStore['read']>[1]) =>
+        (await store.read(stream, options)).map(({ revision }) => revision);
+      expect(await revisions({ from: 2 })).toEqual([2, 3]);
+      expect(await revisions({ from: 1, limit: 2 })).toEqual([1, 2]);
+      expect(await revisions({ direction: 'backwards', limit: 2 })).toEqual([3, 2]);
+      expect(await revisions({ direction: 'backwards', from: 1 })).toEqual([1, 0]);
+    });
+
+    it('refuses an append at another revision, and writes none of it', async () => {
+      const stream = aStream();
+      await store.append(stream, -1, [anEvent()]);
+      for (const expected of [-1, 1, 7]) {
+        await expect(store.append(stream, expected, [anEvent(), anEvent()])).rejects.toBeInstanceOf(WrongExpectedRevision);
+      }
+      expect(await store.read(stream)).toHaveLength(1);
+    });
+
+    it('takes the same events again as the same append', async () => {
+      const stream = aStream();
+      const events = [anEvent(), anEvent()];
+      const first = await store.append(stream, -1, events);
+      await store.append(stream, 1, [anEvent()]);
+      expect(await store.append(stream, -1, events)).toEqual(first);
+      expect(await store.read(stream)).toHaveLength(3);
+    });
+
+    it('lets one of many simultaneous appends win', async () => {
+      const stream = aStream();
+      const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => store.append(stream, -1, [anEvent()])));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await store.read(stream)).toHaveLength(1);
+    });
+
+    it('orders all events of all streams by position, and filters them by type', async () => {
+      const [left, right, from] = [aStream(), aStream(), await store.head()];
+      await store.append(left, -1, [anEvent({ type: 'Wanted' })]);
+      await store.append(right, -1, [anEvent({ type: 'Unwanted' }), anEvent({ type: 'Wanted' })]);
+      const { position } = await store.append(left, 0, [anEvent({ type: 'Unwanted' })]);
+      const all = await store.readAll(from, undefined, 100);
+      expect(all.events.map(({ stream, revision }) => [stream, revision])).toEqual([
+        [left, 0],
+        [right, 0],
+        [right, 1],
+        [left, 1],
+      ]);
+      expect(all.events.every((event, at) => at === 0 || event.position > (all.events[at - 1]?.position ?? 0))).toBe(true);
+      expect(all).toMatchObject({ caughtUp: true, position });
+      const wanted = await store.readAll(from, { types: ['Wanted'] }, 100);
+      expect(wanted.events.map(({ stream }) => stream)).toEqual([left, right]);
+      expect(wanted.position).toBe(position);
+    });
+
+    it('says where a batch that was cut ends', async () => {
+      const from = await store.head();
+      await store.append(aStream(), -1, [anEvent(), anEvent(), anEvent()]);
+      const first = await store.readAll(from, undefined, 2);
+      expect(first).toMatchObject({ caughtUp: false, position: first.events[1]?.position });
+      const second = await store.readAll(first.position, undefined, 2);
+      expect(second.events).toHaveLength(1);
+      expect(second.caughtUp).toBe(true);
+    });
+
+    it('subscribes: history, then caught up, then what comes, each event once', async () => {
+      const stop = new AbortController();
+      const stream = aStream();
+      const from = await store.head();
+      await store.append(stream, -1, [anEvent({ type: 'Wanted' }), anEvent({ type: 'Unwanted' })]);
+      const batches: EventBatch[] = [];
+      for await (const batch of store.subscribeAll(from, { types: ['Wanted'] }, stop.signal)) {
+        batches.push(batch);
+        const seen = batches.flatMap(({ events }) => events).length;
+        if (seen === 1 && batch.caughtUp) {
+          void store.append(stream, 1, [anEvent({ type: 'Unwanted' })]);
+          void store.append(stream, 2, [anEvent({ type: 'Wanted' })]);
+        }
+        if (seen === 2) stop.abort();
+      }
+      expect(batches.flatMap(({ events }) => events).map(({ revision }) => revision)).toEqual([0, 3]);
+    });
+
+    it('ends a waiting subscription when it is aborted', async () => {
+      const stop = new AbortController();
+      for await (const { caughtUp } of store.subscribeAll(await store.head(), undefined, stop.signal)) {
+        if (caughtUp) setImmediate(() => stop.abort());
+      }
+      expect(stop.signal.aborted).toBe(true);
+    });
+
+    it('forgets all but the newest where it was told so', async () => {
+      const stream = aStream();
+      await store.keepNewest(stream, 1);
+      await store.append(stream, -1, [anEvent()]);
+      await store.append(stream, 0, [anEvent({ data: { newest: true } })]);
+      const kept = await store.read(stream);
+      expect(kept.map(({ revision, data }) => ({ revision, data }))).toEqual([{ revision: 1, data: { newest: true } }]);
+      await store.append(stream, 1, [anEvent()]);
+      expect(await store.read(stream)).toHaveLength(1);
+    });
+  });
+};

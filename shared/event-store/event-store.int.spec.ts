@@ -1,0 +1,65 @@
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { anEvent } from '../testing/event-builder.ts';
+import { eventually } from '../testing/eventually.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { eventStoreContract } from './event-store.contract.ts';
+import { SqliteEventStore } from './event-store.sqlite.ts';
+
+const folder = temporaryFolder();
+const aFile = () => join(folder, `${randomUUID()}.db`);
+
+eventStoreContract('SQLite', () => Promise.resolve(new SqliteEventStore(aFile())));
+
+describe('event store on SQLite, beside other connections', () => {
+  it('shows a subscriber of another connection what was appended', async () => {
+    const file = aFile();
+    const [writer, reader] = [new SqliteEventStore(file), new SqliteEventStore(file)];
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const following = (async () => {
+      for await (const { events } of reader.subscribeAll(0, undefined, stop.signal)) {
+        seen.push(...events.map(({ stream }) => stream));
+      }
+    })();
+    for (let revision = -1; revision < 4; revision += 1) {
+      await writer.append('test-shared', revision, [anEvent()]);
+      await eventually(() => seen.length === revision + 2, 1_000, 'the other connection must see the event');
+    }
+    stop.abort();
+    await following;
+    await Promise.all([writer.close(), reader.close()]);
+    expect(seen).toHaveLength(5);
+  });
+
+  it('lets one of two writers at one revision win, and loses nothing of either', async () => {
+    const file = aFile();
+    const writers = [new SqliteEventStore(file), new SqliteEventStore(file)];
+    const outcomes = await Promise.allSettled(
+      writers.flatMap((writer, who) =>
+        Array.from({ length: 100 }, (_, index) => writer.append(`test-${String(index)}`, -1, [anEvent({ data: { who } })])),
+      ),
+    );
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
+    expect((await writers[0]?.readAll(0, undefined, 1_000))?.events).toHaveLength(100);
+    await Promise.all(writers.map((writer) => writer.close()));
+  });
+
+  it('has after a reopening what it acknowledged before', async () => {
+    const file = aFile();
+    const before = new SqliteEventStore(file);
+    const { position } = await before.append('test-kept', -1, [anEvent(), anEvent()]);
+    await before.close();
+    const after = new SqliteEventStore(file);
+    expect(await after.head()).toBe(position);
+    expect(await after.read('test-kept')).toHaveLength(2);
+    await after.close();
+  });
+
+  it('refuses appends once it is closed', async () => {
+    const store = new SqliteEventStore(aFile());
+    await store.close();
+    await expect(store.append('test-late', -1, [anEvent()])).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+});

@@ -1,0 +1,4 @@
+import { messageBusContract } from './message-bus.contract.ts';
+import { MemoryMessageBus } from './message-bus.memory.ts';
+
+messageBusContract('memory', () => Promise.resolve(new MemoryMessageBus()));

@@ -1,0 +1,185 @@
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { JsonObject } from '../../schemas/json.ts';
+import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
+import type { CollectionDefinition, DocumentChange, Filter, FindOptions, ReadStore, StoredDocument } from './read-store.ts';
+
+const FIND_LIMIT_DEFAULT = 1_000;
+
+interface Collection {
+  table: string;
+  /** Members that queries use, each a column of its own beside the document. */
+  columns: string[];
+  upsert: StatementSync;
+  get: StatementSync;
+}
+
+/** The embedded read store: a table per collection, indexed members as columns; documents and position in one commit. */
+export class SqliteReadStore implements ReadStore {
+  private readonly database: SqliteDatabase;
+  private readonly collections = new Map<string, Collection>();
+  private readonly statements = new Map<string, StatementSync>();
+  private readonly savePosition: StatementSync;
+  private readonly loadPosition: StatementSync;
+
+  constructor(file: string) {
+    this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 128 });
+    this.database.exec(
+      'CREATE TABLE IF NOT EXISTS positions (projection TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID',
+    );
+    this.savePosition = this.database.prepare(`
+      INSERT INTO positions VALUES (?, ?)
+      ON CONFLICT (projection) DO UPDATE SET position = excluded.position WHERE excluded.position > position`);
+    this.loadPosition = this.database.prepare('SELECT position FROM positions WHERE projection = ?');
+  }
+
+  define(definitions: readonly CollectionDefinition[]): Promise<void> {
+    for (const definition of definitions) this.defineOne(definition);
+    return Promise.resolve();
+  }
+
+  apply(projection: string, changes: readonly DocumentChange[], position: number): Promise<void> {
+    this.database.transaction(() => {
+      for (const { collection, id, position: changedAt, document } of changes) {
+        const { upsert, columns } = this.collection(collection);
+        const values = columns.map((member) => toColumn(document[member]));
+        upsert.run(id, changedAt, JSON.stringify(document), ...values);
+      }
+      this.savePosition.run(projection, position);
+    });
+    return Promise.resolve();
+  }
+
+  position(projection: string): Promise<number> {
+    return Promise.resolve((this.loadPosition.get(projection)?.['position'] as number | undefined) ?? 0);
+  }
+
+  getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
+    const { get } = this.collection(collection);
+    const found = new Map<string, StoredDocument>();
+    for (const id of ids) {
+      const row = get.get(id);
+      if (row) found.set(id, toStored(row));
+    }
+    return Promise.resolve(found);
+  }
+
+  find(name: string, { filter = {}, sort = [], skip = 0, limit = FIND_LIMIT_DEFAULT }: FindOptions): Promise<StoredDocument[]> {
+    const collection = this.collection(name);
+    const { where, parameters } = compileFilter(collection, filter);
+    const order = sort.map(([member, direction]) => {
+      const { sql, parameters: path } = compileMember(collection, member);
+      parameters.push(...path);
+      return `${sql} ${direction}`;
+    });
+    const orderBy = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;
+    const sql = `SELECT id, position, document FROM ${collection.table} ${where} ${orderBy} LIMIT ? OFFSET ?`;
+    return Promise.resolve(this.statement(sql).all(...parameters, limit, skip).map(toStored));
+  }
+
+  count(name: string, filter: Filter): Promise<number> {
+    const collection = this.collection(name);
+    const { where, parameters } = compileFilter(collection, filter);
+    const row = this.statement(`SELECT count(*) AS count FROM ${collection.table} ${where}`).get(...parameters);
+    return Promise.resolve(row?.['count'] as number);
+  }
+
+  close(): Promise<void> {
+    this.database.close();
+    return Promise.resolve();
+  }
+
+  private defineOne({ name, indexes }: CollectionDefinition): void {
+    const table = quote(name);
+    const columns = [...new Set(indexes.flat())];
+    this.database.transaction(() => {
+      const declared = columns.map((member) => `, ${quote(member)} ANY`).join('');
+      this.database.exec(
+        `CREATE TABLE IF NOT EXISTS ${table}
+         (id TEXT PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL${declared}) STRICT`,
+      );
+      for (const members of indexes) {
+        const index = quote(`${name} by ${members.join(', ')}`);
+        this.database.exec(`CREATE INDEX IF NOT EXISTS ${index} ON ${table} (${members.map(quote).join(', ')})`);
+      }
+    });
+    const all = ['position', 'document', ...columns.map(quote)];
+    this.collections.set(name, {
+      table,
+      columns,
+      upsert: this.database.prepare(
+        `INSERT INTO ${table} (id, ${all.join(', ')}) VALUES (?${', ?'.repeat(all.length)})
+         ON CONFLICT (id) DO UPDATE SET ${all.map((column) => `${column} = excluded.${column}`).join(', ')}
+         WHERE excluded.position > ${table}.position`,
+      ),
+      get: this.database.prepare(`SELECT id, position, document FROM ${table} WHERE id = ?`),
+    });
+  }
+
+  private collection(name: string): Collection {
+    const collection = this.collections.get(name);
+    if (!collection) throw new Error(`collection ${name} is not defined`);
+    return collection;
+  }
+
+  private statement(sql: string): StatementSync {
+    let statement = this.statements.get(sql);
+    if (!statement) {
+      statement = this.database.prepare(sql);
+      this.statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+const toColumn = (value: unknown): SQLInputValue => {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return typeof value === 'string' || typeof value === 'number' ? value : null;
+};
+
+const toStored = (row: Record<string, unknown>): StoredDocument => ({
+  id: row['id'] as string,
+  position: row['position'] as number,
+  document: JSON.parse(row['document'] as string) as JsonObject,
+});
+
+interface Compiled {
+  sql: string;
+  parameters: SQLInputValue[];
+}
+
+/** Names are bound, never spliced: they may come from a caller. */
+const compileMember = ({ columns }: Collection, member: string): Compiled => {
+  if (columns.includes(member)) return { sql: quote(member), parameters: [] };
+  const path = `$${member
+    .split('.')
+    .map((name) => `."${name}"`)
+    .join('')}`;
+  return { sql: 'json_extract(document, ?)', parameters: [path] };
+};
+
+const OPERATORS = { gte: '>=', lte: '<=', gt: '>', lt: '<' } as const;
+
+const compileFilter = (collection: Collection, filter: Filter): { where: string; parameters: SQLInputValue[] } => {
+  const conditions: string[] = [];
+  const parameters: SQLInputValue[] = [];
+  for (const [member, wanted] of Object.entries(filter)) {
+    const { sql, parameters: path } = compileMember(collection, member);
+    if (typeof wanted !== 'object' || wanted === null) {
+      conditions.push(`${sql} IS ?`);
+      parameters.push(...path, toColumn(wanted));
+    } else if ('in' in wanted) {
+      conditions.push(`${sql} IN (${wanted.in.map(() => '?').join(', ')})`);
+      parameters.push(...path, ...wanted.in.map(toColumn));
+    } else {
+      for (const [name, operator] of Object.entries(OPERATORS)) {
+        const bound = wanted[name as keyof typeof OPERATORS];
+        if (bound === undefined) continue;
+        conditions.push(`${sql} ${operator} ?`);
+        parameters.push(...path, toColumn(bound));
+      }
+    }
+  }
+  return { where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`, parameters };
+};

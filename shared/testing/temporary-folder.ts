@@ -1,0 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from '@jest/globals';
+
+/** A folder that is gone after the test file. */
+export const temporaryFolder = (): string => {
+  const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
+  afterAll(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+};
