@@ -1,11 +1,8 @@
 import { swcOptions } from './shared/tooling/swc-options.js';
 
 const roots = ['services', 'shared', 'schemas'];
+const specs = (suffix) => roots.map((root) => `<rootDir>/${root}/**/*${suffix}`);
 
-/**
- * @param {string} displayName
- * @param {Partial<import('jest').Config>} config
- */
 const project = (displayName, config) => ({
   displayName,
   extensionsToTreatAsEsm: ['.ts'],
@@ -14,20 +11,20 @@ const project = (displayName, config) => ({
   ...config,
 });
 
-const unit = roots.map((root) => `<rootDir>/${root}/**/*.spec.ts`);
-const not = (...kinds) => kinds.map((kind) => `\\.${kind}\\.spec\\.ts$`);
-
+/** @type {import('jest').Config} */
 export default {
+  // Long enough for a real engine on a busy machine; jest takes it from here only, not from a project.
+  testTimeout: 30_000,
   projects: [
-    project('unit', { testMatch: unit, testPathIgnorePatterns: ['/node_modules/', ...not('int', 'e2e')] }),
-    project('integration', {
-      testMatch: roots.map((root) => `<rootDir>/${root}/**/*.int.spec.ts`),
-      testTimeout: 30_000,
+    project('unit', {
+      testMatch: specs('.spec.ts'),
+      testPathIgnorePatterns: ['/node_modules/', '\\.(int|e2e)\\.spec\\.ts$'],
     }),
-    project('end to end', {
-      testMatch: roots.map((root) => `<rootDir>/${root}/**/*.e2e.spec.ts`),
-      testTimeout: 120_000,
+    project('integration', { testMatch: specs('.int.spec.ts') }),
+    project('end-to-end', {
+      testMatch: specs('.e2e.spec.ts'),
       runner: '<rootDir>/shared/tooling/serial-runner.js',
+      setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.js'],
     }),
   ],
 };
