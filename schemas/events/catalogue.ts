@@ -3,6 +3,7 @@ import { appEvents } from './app-events.ts';
 import { chainEvents, chainProgressEvents } from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
 import { identityEvents } from './identity-events.ts';
+import { requestEvents, signatureEvents } from './request-events.ts';
 import { sessionEvents } from './session-events.ts';
 import { userEvents } from './user-events.ts';
 import { watchEvents } from './watch-events.ts';
@@ -14,6 +15,8 @@ export const eventCatalogue = {
   ...userEvents,
   ...sessionEvents,
   ...challengeEvents,
+  ...requestEvents,
+  ...signatureEvents,
   ...watchEvents,
   ...chainEvents,
   ...chainProgressEvents,

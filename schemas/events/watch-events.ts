@@ -2,20 +2,15 @@ import { z } from 'zod';
 import { address, blockNumber, chainId, hash } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
-export interface AbiParameter {
-  name: string;
-  type: string;
-  indexed?: boolean | undefined;
-  components?: AbiParameter[] | undefined;
-}
-export const abiParameter: z.ZodType<AbiParameter> = z.lazy(() =>
-  z.object({
-    name: z.string(),
-    type: z.string(),
-    indexed: z.boolean().optional(),
-    components: z.array(abiParameter).optional(),
-  }),
-);
+export const abiParameter = z.object({
+  name: z.string(),
+  type: z.string(),
+  indexed: z.boolean().exactOptional(),
+  get components() {
+    return z.array(abiParameter).exactOptional();
+  },
+});
+export type AbiParameter = z.infer<typeof abiParameter>;
 /** One event of an ABI, normalised: nothing but these members, names empty where none was given. */
 export const eventFragment = z.object({
   name: z.string(),
@@ -44,6 +39,9 @@ export const watchEvents = {
     }),
   ),
   /** The watch begins earlier than before. */
-  WatchExtended: event(1, z.object({ watchId: z.string(), startBlock: blockNumber })),
+  WatchExtended: event(
+    1,
+    z.object({ watchId: z.string(), chainId, contractAddress: address, startBlock: blockNumber }),
+  ),
 };
 export type WatchEvent = EventOf<typeof watchEvents>;

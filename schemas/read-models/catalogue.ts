@@ -9,3 +9,15 @@ export const readModels = {
   chainEvents: { projection: 'chain-events-v1', collection: 'chain-events' },
   chains: { projection: 'chains-v1', collection: 'chains' },
 } as const;
+
+/** Every collection with the members that queries filter and sort by, indexed together in this order. */
+export const collections = [
+  { name: readModels.users.collection, indexes: [] },
+  { name: readModels.sessions.collection, indexes: [['userId']] },
+  { name: readModels.apps.collection, indexes: [] },
+  { name: readModels.history.collection, indexes: [['userId', 'sequence']] },
+  { name: readModels.historyHeads.collection, indexes: [] },
+  { name: readModels.watches.collection, indexes: [['chainId', 'contractAddress']] },
+  { name: readModels.chainEvents.collection, indexes: [['ContractAddress', 'observedPosition']] },
+  { name: readModels.chains.collection, indexes: [] },
+] as const;

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { observedRecord } from '../events/chain-events.ts';
 
-/** Collection `chain-events`, by `Id`. */
+/**
+ * Collection `chain-events`. Ids sort in chain order per contract, so that the ids alone serve ranges of blocks, and new
+ * documents land side by side on disk.
+ */
 export const chainEventDocument = observedRecord.extend({
   /** Positions of observed, reverted, observed again, … in turn: an odd count up to a position means it stood then. */
   changes: z.array(z.int()),
@@ -10,3 +13,15 @@ export const chainEventDocument = observedRecord.extend({
   reverted: z.boolean(),
 });
 export type ChainEventDocument = z.infer<typeof chainEventDocument>;
+
+const BLOCK_DIGITS = 12;
+const LOG_INDEX_DIGITS = 6;
+
+type Place = Pick<ChainEventDocument, 'ChainId' | 'ContractAddress' | 'BlockNumber' | 'LogIndex' | 'BlockHash'>;
+
+/** Documents of one contract from this block on have ids not before it. */
+export const chainEventIdFrom = (chainId: number, contractAddress: string, blockNumber: number): string =>
+  `${String(chainId)}:${contractAddress.toLowerCase()}:${String(blockNumber).padStart(BLOCK_DIGITS, '0')}`;
+
+export const chainEventDocumentId = ({ ChainId, ContractAddress, BlockNumber, LogIndex, BlockHash }: Place): string =>
+  `${chainEventIdFrom(ChainId, ContractAddress, BlockNumber)}:${String(LogIndex).padStart(LOG_INDEX_DIGITS, '0')}:${BlockHash.slice(2, 18)}`;

@@ -74,6 +74,11 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await ids({ sort, skip: 1, limit: 2 })).toEqual(['b', 'c']);
     });
 
+    it('filters and sorts by id', async () => {
+      await put({ 'a:1': {}, 'a:2': {}, 'b:1': {} }, 1);
+      expect(await ids({ filter: { id: { gte: 'a:', lt: 'b:' } }, sort: [['id', 'desc']] })).toEqual(['a:2', 'a:1']);
+    });
+
     it('takes hostile member names and values as data', async () => {
       await put({ a: { group: "'; DROP TABLE x; --", 'we"ird': 1 } }, 1);
       expect(await ids({ filter: { group: "'; DROP TABLE x; --" } })).toEqual(['a']);

@@ -40,10 +40,10 @@ export class MemoryReadStore implements ReadStore {
   }
 
   find(collection: string, { filter = {}, sort = [], skip = 0, limit = 1_000 }: FindOptions): Promise<StoredDocument[]> {
-    const found = this.all(collection).filter(({ document }) => matches(document, filter));
+    const found = this.all(collection).filter((stored) => matches(stored, filter));
     found.sort((left, right) => {
       for (const [member, direction] of sort) {
-        const order = compare(valueAt(left.document, member), valueAt(right.document, member));
+        const order = compare(valueAt(left, member), valueAt(right, member));
         if (order !== 0) return direction === 'asc' ? order : -order;
       }
       return 0;
@@ -52,7 +52,7 @@ export class MemoryReadStore implements ReadStore {
   }
 
   count(collection: string, filter: Filter): Promise<number> {
-    return Promise.resolve(this.all(collection).filter(({ document }) => matches(document, filter)).length);
+    return Promise.resolve(this.all(collection).filter((stored) => matches(stored, filter)).length);
   }
 
   close(): Promise<void> {
@@ -76,7 +76,8 @@ const toStored = (id: string, { position, text }: { position: number; text: stri
   document: JSON.parse(text) as JsonObject,
 });
 
-const valueAt = (document: JsonObject, member: string): Value => {
+const valueAt = ({ id, document }: StoredDocument, member: string): Value => {
+  if (member === 'id') return id;
   let value: unknown = document;
   for (const name of member.split('.')) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
@@ -94,9 +95,9 @@ const compare = (left: Value, right: Value): number => {
   return typeof left === 'string' ? 1 : -1;
 };
 
-const matches = (document: JsonObject, filter: Filter): boolean =>
+const matches = (stored: StoredDocument, filter: Filter): boolean =>
   Object.entries(filter).every(([member, wanted]) => {
-    const value = valueAt(document, member);
+    const value = valueAt(stored, member);
     if (typeof wanted !== 'object' || wanted === null) return compare(value, wanted) === 0;
     if (value === undefined || value === null) return false;
     if ('in' in wanted) return wanted.in.some((one) => one === value);

@@ -151,7 +151,7 @@ interface Compiled {
 
 /** Names are bound, never spliced: they may come from a caller. */
 const compileMember = ({ columns }: Collection, member: string): Compiled => {
-  if (columns.includes(member)) return { sql: quote(member), parameters: [] };
+  if (member === 'id' || columns.includes(member)) return { sql: quote(member), parameters: [] };
   const path = `$${member
     .split('.')
     .map((name) => `."${name}"`)

@@ -18,7 +18,7 @@ export interface DocumentChange {
 }
 
 type Scalar = string | number | boolean | null;
-/** All members must hold. A dotted name reaches into the document. */
+/** All members must hold. A dotted name reaches into the document; `id` is the document's id in the collection. */
 export type Filter = Record<
   string,
   Scalar | { in: readonly Scalar[] } | { gte?: Scalar; lte?: Scalar; gt?: Scalar; lt?: Scalar }

@@ -11,6 +11,8 @@ export interface DatabaseOptions {
 
 /** How soon a commit of another process is noticed. */
 const FOREIGN_COMMIT_POLL_MS = 20;
+/** Pages in the log before it is written back: seldom enough that a page changed often is written once. */
+const CHECKPOINT_PAGES = 8_192;
 /** How long a write waits for another process's transaction. */
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -28,6 +30,7 @@ export class SqliteDatabase {
     this.connection.exec(`
       PRAGMA busy_timeout = ${String(BUSY_TIMEOUT_MS)};
       PRAGMA journal_mode = WAL;
+      PRAGMA wal_autocheckpoint = ${String(CHECKPOINT_PAGES)};
       PRAGMA synchronous = ${options.synchronous};
       PRAGMA cache_size = -${String(options.cacheMiB * 1024)};
       PRAGMA temp_store = MEMORY;

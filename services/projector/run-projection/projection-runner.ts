@@ -1,0 +1,19 @@
+import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import type { Logger } from '../../../shared/observability/logger.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { projectBatch } from './project-batch.ts';
+import type { Projection } from './projection.ts';
+
+/** Keeps one read model up with the event store, from its checkpoint on. */
+export const projectionLoop = (
+  projection: Projection,
+  { eventStore, readStore, logger }: { eventStore: EventStore; readStore: ReadStore; logger: Logger },
+): SupervisedLoop =>
+  new SupervisedLoop(`projection ${projection.name}`, logger, async (signal, working) => {
+    const checkpoint = await readStore.position(projection.name);
+    for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {
+      await projectBatch(projection, readStore, batch);
+      working();
+    }
+  });

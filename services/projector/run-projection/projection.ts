@@ -1,0 +1,26 @@
+import type { EventType } from '../../../schemas/events/catalogue.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+
+/** One document, by collection and id. */
+export interface DocumentKey {
+  collection: string;
+  id: string;
+}
+
+/** The documents that an event may change, as they are before it; `undefined` where there is none yet. */
+export type DocumentsBefore = (key: DocumentKey) => JsonObject | undefined;
+
+/**
+ * A read model: which events it follows and what they make of its documents. Pure, and a fold: the same events in the
+ * same order give the same documents. A changed one is a new name.
+ */
+export interface Projection {
+  /** With its version, e.g. `users-v1`: the checkpoint's name. */
+  name: string;
+  eventTypes: readonly EventType[];
+  /** Documents that `evolve` will ask for. */
+  touches: (event: StoredEvent) => readonly DocumentKey[];
+  /** The documents after the event, whole; what is not named stays. */
+  evolve: (event: StoredEvent, before: DocumentsBefore) => readonly (DocumentKey & { document: JsonObject })[];
+}

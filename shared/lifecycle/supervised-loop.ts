@@ -1,0 +1,67 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from '../observability/logger.ts';
+
+const RESTART_FIRST_MS = 100;
+const RESTART_MAX_MS = 5_000;
+
+export type LoopState = 'starting' | 'running' | 'failing' | 'stopped';
+
+/**
+ * Runs a loop that should never end, and starts it again when it fails: after 100 ms, then twice as long each time up to
+ * 5 s, with jitter, until it is stopped. The loop resumes from its own checkpoint.
+ */
+export class SupervisedLoop {
+  private readonly stopping = new AbortController();
+  private finished: Promise<void> = Promise.resolve();
+  private current: LoopState = 'starting';
+  private error: string | null = null;
+
+  constructor(
+    readonly name: string,
+    private readonly logger: Logger,
+    /** Calls `working` when it has got anywhere, which resets the wait before the next restart. */
+    private readonly run: (signal: AbortSignal, working: () => void) => Promise<void>,
+  ) {}
+
+  get state(): LoopState {
+    return this.current;
+  }
+
+  get lastError(): string | null {
+    return this.error;
+  }
+
+  start(): void {
+    this.finished = this.keepRunning(this.stopping.signal);
+  }
+
+  /** Returns when the loop has ended. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.finished;
+  }
+
+  private async keepRunning(signal: AbortSignal): Promise<void> {
+    let waitMs = RESTART_FIRST_MS;
+    const working = () => {
+      waitMs = RESTART_FIRST_MS;
+      this.current = 'running';
+      this.error = null;
+    };
+    while (!signal.aborted) {
+      try {
+        await this.run(signal, working);
+      } catch (error) {
+        if (isAborted(signal)) break;
+        this.current = 'failing';
+        this.error = error instanceof Error ? error.message : String(error);
+        this.logger.error({ err: error, loop: this.name }, `${this.name} failed and starts again`);
+        await pause(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+        waitMs = Math.min(waitMs * 2, RESTART_MAX_MS);
+      }
+    }
+    this.current = 'stopped';
+  }
+}
+
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;

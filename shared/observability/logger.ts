@@ -1,0 +1,14 @@
+import { pino, type Logger } from 'pino';
+import pretty from 'pino-pretty';
+import type { Settings } from '../config/settings.ts';
+
+export type { Logger };
+
+/** JSON lines in production, readable lines elsewhere; both on standard error, so that output stays a program's own. */
+export const createLogger = ({ LOG_LEVEL, NODE_ENV }: Pick<Settings, 'LOG_LEVEL' | 'NODE_ENV'>): Logger => {
+  const options = { level: LOG_LEVEL, base: null };
+  const standardError = 2;
+  return NODE_ENV === 'production'
+    ? pino(options, pino.destination(standardError))
+    : pino(options, pretty({ destination: standardError, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' }));
+};
