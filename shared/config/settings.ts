@@ -25,6 +25,21 @@ export const chainSettings = z.object({
 export type ChainSettings = z.infer<typeof chainSettings>;
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
+const rateLimitName = z.enum([
+  'otpRequest',
+  'otpRequestDay',
+  'otpRequestIp',
+  'login',
+  'refresh',
+  'send',
+  'rpc',
+  'register',
+  'query',
+  'request',
+  'subscriptions',
+  'streamCommand',
+  'connections',
+]);
 
 interface SettingDefinition {
   schema: z.ZodType;
@@ -71,7 +86,7 @@ export const settingDefinitions = {
   ),
   RATE_LIMITS: setting(
     z
-      .union([z.literal('off'), json(z.record(z.string(), rateLimit))])
+      .union([z.literal('off'), json(z.partialRecord(rateLimitName, rateLimit))])
       .default({}),
     'JSON {name: {points, seconds}}; off in development only',
   ),

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { settingDefinitions, type SettingName, type Settings } from './settings.ts';
+
+export type SettingSource = 'default' | 'environment' | 'file';
+
+export interface LoadedSettings {
+  settings: Settings;
+  sources: Record<SettingName, SettingSource>;
+}
+
+export interface WrongSetting {
+  name: string;
+  message: string;
+}
+
+/** Settings that do not fit: all of them at once, each by its name. Values are left out, for they may be secret. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  constructor(readonly wrong: readonly WrongSetting[]) {
+    super(wrong.map(({ name, message }) => `${name} ${message}`).join('; '));
+  }
+}
+
+/**
+ * Reads every setting from the environment, else from the file that `ANNALS_ENV_FILE` names, else its default.
+ * @throws SettingsError
+ */
+export const loadSettings = (environment: NodeJS.ProcessEnv): LoadedSettings => {
+  const file = readEnvironmentFile(environment['ANNALS_ENV_FILE']);
+  const wrong: WrongSetting[] = [];
+  const settings: Record<string, unknown> = {};
+  const sources: Record<string, SettingSource> = {};
+  for (const [name, { schema }] of Object.entries(settingDefinitions)) {
+    const inEnvironment = environment[name];
+    const given = inEnvironment ?? file[name];
+    const value = given === '' ? undefined : given;
+    sources[name] = value === undefined ? 'default' : inEnvironment === undefined ? 'file' : 'environment';
+    const parsed = schema.safeParse(value);
+    if (parsed.success) settings[name] = parsed.data;
+    else wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
+  }
+  const loaded = { settings: settings as Settings, sources: sources as LoadedSettings['sources'] };
+  if (wrong.length === 0) wrong.push(...refusedInProduction(loaded.settings));
+  if (wrong.length > 0) throw new SettingsError(wrong);
+  return loaded;
+};
+
+const readEnvironmentFile = (file: string | undefined): NodeJS.Dict<string> => {
+  if (file === undefined || file === '') return {};
+  try {
+    return parseEnv(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new SettingsError([
+      { name: 'ANNALS_ENV_FILE', message: `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}` },
+    ]);
+  }
+};
+
+const pathOf = (name: string, path: readonly PropertyKey[]): string => [name, ...path.map(String)].join('.');
+
+/** A key anyone could guess: one byte repeated, or text that somebody typed instead of making a key. */
+const isPlaceholder = (key: string): boolean => {
+  const bytes = Buffer.from(key, 'base64');
+  return new Set(bytes).size < 8 || bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
+};
+
+const refusedInProduction = (settings: Settings): WrongSetting[] => {
+  if (settings.NODE_ENV !== 'production') return [];
+  const wrong: WrongSetting[] = [];
+  const refuse = (name: SettingName, message: string) => wrong.push({ name, message });
+  if (settings.MASTER_KEY === undefined) refuse('MASTER_KEY', 'is required in production');
+  else if (isPlaceholder(settings.MASTER_KEY)) refuse('MASTER_KEY', 'is a placeholder; make one with: openssl rand -base64 32');
+  if (settings.RATE_LIMITS === 'off') refuse('RATE_LIMITS', 'may be off in development only');
+  if (settings.CHAINS === undefined) refuse('CHAINS', 'is required in production: there is no local chain');
+  return wrong;
+};

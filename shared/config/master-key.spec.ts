@@ -1,0 +1,33 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { deriveKey, loadMasterKey } from './master-key.ts';
+
+const folder = temporaryFolder();
+
+describe('master key', () => {
+  it('is made once, and readable by its owner alone', () => {
+    const DATA_DIR = join(folder, 'made');
+    const key = loadMasterKey({ DATA_DIR, MASTER_KEY: undefined });
+    expect(key).toHaveLength(32);
+    expect(loadMasterKey({ DATA_DIR, MASTER_KEY: undefined })).toEqual(key);
+    expect(statSync(join(DATA_DIR, 'master.key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('is the setting where that is given', () => {
+    const given = Buffer.alloc(32, 1);
+    expect(loadMasterKey({ DATA_DIR: '/nowhere', MASTER_KEY: given.toString('base64') })).toEqual(given);
+  });
+
+  it('is never replaced when its file is damaged', () => {
+    writeFileSync(join(folder, 'master.key'), 'cut of');
+    expect(() => loadMasterKey({ DATA_DIR: folder, MASTER_KEY: undefined })).toThrow('MASTER_KEY');
+  });
+
+  it('gives another key for every purpose, always the same', () => {
+    const key = Buffer.alloc(32, 1);
+    expect(deriveKey(key, 'cursors')).toEqual(deriveKey(key, 'cursors'));
+    expect(deriveKey(key, 'cursors')).not.toEqual(deriveKey(key, 'answers'));
+  });
+});

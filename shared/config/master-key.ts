@@ -1,0 +1,47 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode } from '../errors/error-code.ts';
+import type { Settings } from './settings.ts';
+
+const KEY_BYTES = 32;
+
+/** The key that all others come from. Outside production it is made once, in `DATA_DIR`, readable by its owner alone. */
+export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): Buffer => {
+  if (MASTER_KEY !== undefined) return Buffer.from(MASTER_KEY, 'base64');
+  const file = join(DATA_DIR, 'master.key');
+  mkdirSync(DATA_DIR, { recursive: true });
+  return readKey(file) ?? makeKey(file);
+};
+
+/** A key of its own for one purpose (RFC 5869, HKDF-SHA-256). */
+export const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', masterKey, '', `annals/${purpose}`, KEY_BYTES));
+
+const readKey = (file: string): Buffer | undefined => {
+  try {
+    const key = Buffer.from(readFileSync(file, 'utf8'), 'base64');
+    if (key.length !== KEY_BYTES) throw new Error(`${file} is no key of 32 bytes: MASTER_KEY`);
+    return key;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+/** Linked into place whole: of two processes that make it at once, both use the first one's. */
+const makeKey = (file: string): Buffer => {
+  const made = `${file}.${String(process.pid)}`;
+  const descriptor = openSync(made, 'wx', 0o600);
+  writeSync(descriptor, randomBytes(KEY_BYTES).toString('base64'));
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+  try {
+    linkSync(made, file);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(made);
+  }
+  return readKey(file) ?? makeKey(file);
+};

@@ -1,0 +1,65 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { loadSettings, SettingsError } from './load-settings.ts';
+
+const folder = temporaryFolder();
+const aKey = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64');
+const chains = JSON.stringify([{ chainId: 1, rpcUrls: ['http://127.0.0.1:1'] }]);
+
+const wrongIn = (environment: NodeJS.ProcessEnv): string[] => {
+  try {
+    loadSettings(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.wrong.map(({ name }) => name);
+    throw error;
+  }
+};
+
+describe('settings', () => {
+  it('have the defaults of the interface', () => {
+    const { settings, sources } = loadSettings({});
+    expect(settings).toMatchObject({
+      NODE_ENV: 'development',
+      DATA_DIR: '.annals',
+      HOST: '127.0.0.1',
+      ACCOUNT_PORT: 3000,
+      METRICS_PORT: 9464,
+      RATE_LIMITS: {},
+      TRUSTED_PROXIES: [],
+    });
+    expect(sources.DATA_DIR).toBe('default');
+  });
+
+  it('come from the environment before the file, and take nothing for absent', () => {
+    const file = join(folder, 'annals.env');
+    writeFileSync(file, 'HOST=127.0.0.2\nACCOUNT_PORT=4000\nLOG_LEVEL=\n');
+    const { settings, sources } = loadSettings({ ANNALS_ENV_FILE: file, ACCOUNT_PORT: '5000', DATA_DIR: '' });
+    expect(settings).toMatchObject({ HOST: '127.0.0.2', ACCOUNT_PORT: 5000, LOG_LEVEL: 'info', DATA_DIR: '.annals' });
+    expect(sources).toMatchObject({ HOST: 'file', ACCOUNT_PORT: 'environment', LOG_LEVEL: 'default' });
+  });
+
+  it('name every wrong one, and not its value', () => {
+    const environment = { ACCOUNT_PORT: '70000', CHAINS: 'secret-no-json', RATE_LIMITS: '{"logins":{"points":1,"seconds":1}}' };
+    expect(wrongIn(environment)).toEqual(['ACCOUNT_PORT', 'CHAINS', 'RATE_LIMITS']);
+    expect(() => loadSettings(environment)).toThrow(expect.objectContaining({ message: expect.not.stringContaining('secret') }));
+    expect(wrongIn({ CHAINS: '[{"chainId":1,"rpcUrls":["ftp://x"]}]' })).toEqual(['CHAINS.0.rpcUrls.0']);
+    expect(wrongIn({ ANNALS_ENV_FILE: join(folder, 'absent') })).toEqual(['ANNALS_ENV_FILE']);
+  });
+
+  it.each([
+    ['no key', {}, 'MASTER_KEY'],
+    ['a key of one byte repeated', { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }, 'MASTER_KEY'],
+    ['a key that somebody typed', { MASTER_KEY: Buffer.from('change-me-change-me-change-me-32').toString('base64') }, 'MASTER_KEY'],
+    ['no rate limits', { RATE_LIMITS: 'off', MASTER_KEY: aKey }, 'RATE_LIMITS'],
+    ['no chain', { CHAINS: '', MASTER_KEY: aKey }, 'CHAINS'],
+  ])('refuse production with %s', (_what, environment, name) => {
+    expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains, ...environment })).toEqual([name]);
+  });
+
+  it('take production with a key, limits and chains', () => {
+    expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains, MASTER_KEY: aKey })).toEqual([]);
+  });
+});
