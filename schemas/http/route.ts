@@ -29,11 +29,5 @@ export interface RouteContract<
   problems: readonly ProblemCode[];
 }
 
-export const route = <
-  Params extends z.ZodType,
-  Query extends z.ZodType,
-  Body extends z.ZodType,
-  Answer extends z.ZodType,
->(
-  contract: RouteContract<Params, Query, Body, Answer>,
-): RouteContract<Params, Query, Body, Answer> => contract;
+/** Keeps the literal types of a contract, so that a controller's request and answer are typed by it. */
+export const route = <const Contract extends RouteContract>(contract: Contract): Contract => contract;

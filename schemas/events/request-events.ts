@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { event, type EventOf } from './event.ts';
+
+/** Stream `request-<sha256 of caller and Idempotency-Key>`; only the newest two are kept. */
+export const requestEvents = {
+  /** Whoever appends it carries the request out; again after 10 s without an answer, or after 24 h. */
+  RequestReceived: event(
+    1,
+    z.object({
+      /** SHA-256 of method, path and body: another one under the same key is refused. */
+      fingerprint: z.string(),
+    }),
+  ),
+  RequestAnswered: event(
+    1,
+    z.object({
+      /** Status, headers and body, encrypted, as they may hold tokens. `null`: a passing failure, the next one tries again. */
+      sealedAnswer: z.string().nullable(),
+    }),
+  ),
+};
+export type RequestEvent = EventOf<typeof requestEvents>;
+
+/** Stream `signature-<sha256 of the signature>`: an app's `v2` signature is accepted once. */
+export const signatureEvents = { SignatureUsed: event(1, z.object({ appId: z.string() })) };
+export type SignatureEvent = EventOf<typeof signatureEvents>;

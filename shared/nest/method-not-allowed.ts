@@ -1,0 +1,31 @@
+import type { FastifyInstance, HTTPMethods } from 'fastify';
+import { Refusal } from '../errors/refusal.ts';
+
+/**
+ * Answers 405 with `Allow` where a path exists and the method does not.
+ * @returns to be called when all routes are there
+ */
+export const refuseOtherMethods = (server: FastifyInstance): (() => void) => {
+  const known = new Map<string, Set<string>>();
+  server.addHook('onRoute', ({ method, url }) => {
+    const methods = known.get(url) ?? new Set();
+    [method].flat().forEach((one) => methods.add(one));
+    known.set(url, methods);
+  });
+  return () => {
+    for (const [url, methods] of [...known]) {
+      const allow = [...methods].sort().join(', ');
+      const others = server.supportedMethods.filter((method) => !methods.has(method)) as HTTPMethods[];
+      if (others.length === 0) continue;
+      server.route({
+        method: others,
+        url,
+        onRequest: (_request, reply, done) => {
+          reply.header('allow', allow);
+          done(new Refusal('http_method_not_allowed', `here: ${allow}`));
+        },
+        handler: () => undefined,
+      });
+    }
+  };
+};

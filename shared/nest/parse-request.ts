@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { FieldError } from '../../schemas/http/problem.ts';
+import type { RouteContract } from '../../schemas/http/route.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { requestContext } from './request-context.ts';
+
+/** Enough to mend a request by; a hostile one gets no longer answer. */
+const ERRORS_MAX = 20;
+
+/** Parses what a contract names; members it does not name are dropped. @throws Refusal validation_failed */
+export const parseRequest = (contract: RouteContract, request: FastifyRequest) => {
+  const errors: FieldError[] = [];
+  const parsed = {
+    params: parse(contract.params, request.params, 'path', errors),
+    query: parse(contract.query, request.query, 'query', errors),
+    body: parse(contract.body, request.body, 'body', errors),
+  };
+  if (errors.length > 0) throw invalid(errors.slice(0, ERRORS_MAX));
+  return { ...parsed, caller: request.caller, context: requestContext(request) };
+};
+
+/** A refusal that names the members at fault. */
+export const invalid = (errors: FieldError[]): Refusal =>
+  new Refusal('validation_failed', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), { errors });
+
+const parse = (schema: z.ZodType | undefined, value: unknown, part: string, errors: FieldError[]): unknown => {
+  if (!schema) return undefined;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const { path, message } of result.error.issues) errors.push({ path: path.join('.') || part, message });
+  return undefined;
+};

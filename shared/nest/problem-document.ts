@@ -1,0 +1,55 @@
+import { HttpException } from '@nestjs/common';
+import { problemCatalogue, type Problem } from '../../schemas/http/problem.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { OutcomeUnknown } from '../event-store/event-store.ts';
+
+/** The RFC 9457 document of a refusal. */
+export const problemOf = (refusal: Refusal, requestId: string): Problem => {
+  const { code, detail, errors, retryAfter } = refusal;
+  const { status, title } = problemCatalogue[code];
+  return {
+    type: `https://annals.dev/errors/${code}`,
+    title,
+    status,
+    detail,
+    instance: requestId,
+    code,
+    ...(errors && { errors }),
+    ...(retryAfter !== undefined && { retryAfter }),
+  };
+};
+
+/** Any failure as a refusal. What is not known becomes `internal_error` with a fixed text and the cause kept for the log. */
+export const refusalOf = (error: unknown): Refusal => {
+  if (error instanceof Refusal) return error;
+  if (error instanceof OutcomeUnknown) {
+    return new Refusal('dependency_unavailable', 'the event store does not answer', { retryAfter: 1, cause: error });
+  }
+  return serverRefusal(error) ?? new Refusal('internal_error', 'the request failed for a reason of ours', { cause: error });
+};
+
+/** What Fastify and Nest refuse by themselves. */
+const serverRefusal = (error: unknown): Refusal | undefined => {
+  if (!(error instanceof Error)) return undefined;
+  switch ('code' in error ? error.code : undefined) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Refusal('body_too_large', 'a body may have 256 KiB');
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new Refusal('content_type_not_json', 'send content-type: application/json');
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new Refusal('malformed_json', 'the body is not as long as content-length says');
+    case 'FST_ERR_BAD_URL':
+      return new Refusal('validation_failed', 'the path is not percent-encoded UTF-8');
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new Refusal('validation_failed', 'a part of the path is too long');
+  }
+  const status = statusOf(error);
+  if (status === 404) return new Refusal('route_not_found', 'see /docs for the routes there are');
+  if (status >= 400 && status < 500) return new Refusal('validation_failed', 'the request cannot be read', { cause: error });
+  return undefined;
+};
+
+const statusOf = (error: Error): number => {
+  if (error instanceof HttpException) return error.getStatus();
+  return 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500;
+};

@@ -1,0 +1,29 @@
+import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { problemOf, refusalOf } from './problem-document.ts';
+
+/** Answers any failure with its problem document; the cause goes to the log and nowhere else. */
+export const sendProblem = (logger: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+  const refusal = refusalOf(error);
+  const problem = problemOf(refusal, request.id);
+  if (problem.status >= 500) {
+    const level = refusal.code === 'internal_error' ? 'error' : 'warn';
+    logger[level]({ requestId: request.id, code: refusal.code, err: refusal.cause ?? refusal }, 'request failed');
+  }
+  if (reply.sent) return;
+  if (refusal.retryAfter !== undefined) reply.header('retry-after', String(refusal.retryAfter));
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
+  void reply.status(problem.status).type('application/problem+json').send(problem);
+};
+
+/** Catches what guards, parsing and handlers throw. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(private readonly logger: Logger) {}
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    sendProblem(this.logger, error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+}

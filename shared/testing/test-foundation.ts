@@ -1,0 +1,47 @@
+import { pino } from 'pino';
+import { collections } from '../../schemas/read-models/catalogue.ts';
+import { loadSettings } from '../config/load-settings.ts';
+import { MemoryEventStore } from '../event-store/event-store.memory.ts';
+import type { Foundation } from '../nest/foundation.module.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
+import { systemIds } from '../primitives/ids.ts';
+import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+
+/** A clock that stands still until it is set. */
+export class TestClock implements Clock {
+  constructor(public time = Date.parse('2026-01-02T03:04:05.678Z')) {}
+  now(): number {
+    return this.time;
+  }
+}
+
+export interface TestFoundation extends Foundation {
+  eventStore: MemoryEventStore;
+  readStore: MemoryReadStore;
+  /** What was logged, parsed. */
+  logged: Record<string, unknown>[];
+}
+
+/** Everything in memory; settings are the defaults but for those given, as environment variables. */
+export const testFoundation = async ({
+  environment = {},
+  clock = systemClock,
+}: { environment?: Record<string, string>; clock?: Clock } = {}): Promise<TestFoundation> => {
+  const readStore = new MemoryReadStore();
+  await readStore.define(collections);
+  const logged: Record<string, unknown>[] = [];
+  const logger = pino(
+    { level: 'info', base: null },
+    { write: (line: string) => logged.push(JSON.parse(line) as Record<string, unknown>) },
+  );
+  return {
+    settings: loadSettings(environment).settings,
+    logger,
+    logged,
+    clock,
+    ids: systemIds,
+    masterKey: Buffer.alloc(32, 7),
+    eventStore: new MemoryEventStore(),
+    readStore,
+  };
+};

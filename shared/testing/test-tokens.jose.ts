@@ -1,0 +1,32 @@
+import { generateKeyPair, SignJWT, type JWTPayload } from 'jose';
+import { TOKEN_AUDIENCE, type TokenIssuer } from '../nest/access-tokens.jose.ts';
+
+export const TEST_ISSUER = 'http://account.test';
+
+/** Signs access tokens as the account service would; every claim and header can be made wrong. */
+export const testIssuer = async () => {
+  const { privateKey, publicKey } = await generateKeyPair('ES256');
+  const issuer: TokenIssuer = { issuer: () => TEST_ISSUER, key: () => publicKey };
+  const accessToken = ({
+    claims = {},
+    header = {},
+    key = privateKey,
+  }: { claims?: JWTPayload; header?: { alg?: string; typ?: string }; key?: Parameters<SignJWT['sign']>[0] } = {}) => {
+    const now = Math.floor(Date.now() / 1_000);
+    return new SignJWT({
+      iss: TEST_ISSUER,
+      aud: TOKEN_AUDIENCE,
+      sub: 'usr_1',
+      sid: 'ses_1',
+      app: 'app_1',
+      amr: 'wallet',
+      jti: 'tok_1',
+      iat: now,
+      exp: now + 600,
+      ...claims,
+    })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', ...header })
+      .sign(key);
+  };
+  return { issuer, accessToken };
+};
