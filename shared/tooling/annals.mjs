@@ -1,2 +1,5 @@
 #!/usr/bin/env node
-console.log("annals", process.version, process.argv.slice(2))
+import { runCommand } from './failure.mjs';
+import { launch } from './launch.mjs';
+
+await runCommand(() => launch('services/standalone/annals.js', process.argv.slice(2)));

@@ -1,4 +1,4 @@
-import { swcOptions } from './shared/tooling/swc-options.js';
+import { swcOptions } from './shared/tooling/swc-options.mjs';
 
 const roots = ['services', 'shared', 'schemas'];
 const specs = (suffix) => roots.map((root) => `<rootDir>/${root}/**/*${suffix}`);
@@ -15,6 +15,7 @@ const project = (displayName, config) => ({
 export default {
   // Long enough for a real engine on a busy machine; jest takes it from here only, not from a project.
   testTimeout: 30_000,
+  reporters: ['default', '<rootDir>/shared/tooling/summary-reporter.mjs'],
   projects: [
     project('unit', {
       testMatch: specs('.spec.ts'),
@@ -23,8 +24,8 @@ export default {
     project('integration', { testMatch: specs('.int.spec.ts') }),
     project('end-to-end', {
       testMatch: specs('.e2e.spec.ts'),
-      runner: '<rootDir>/shared/tooling/serial-runner.js',
-      setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.js'],
+      runner: '<rootDir>/shared/tooling/serial-runner.mjs',
+      setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.mjs'],
     }),
   ],
 };

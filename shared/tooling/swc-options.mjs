@@ -6,10 +6,11 @@
 export const swcOptions = {
   swcrc: false,
   configFile: false,
-  sourceMaps: true,
+  sourceMaps: 'inline',
   module: { type: 'es6' },
   jsc: {
     target: 'es2024',
+    experimental: { keepImportAttributes: true },
     parser: { syntax: 'typescript', decorators: true },
     transform: { verbatimModuleSyntax: true, legacyDecorator: true, decoratorMetadata: true },
     keepClassNames: true,

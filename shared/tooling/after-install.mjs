@@ -1,0 +1,4 @@
+import { recordInstallation } from './install.mjs';
+import { root } from './ready.mjs';
+
+recordInstallation(root);

@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, lstatSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Failure } from './failure.mjs';
+
+/** Written by npm as the last thing of an installation: the packages that are really there. */
+const INSTALLED = 'node_modules/.package-lock.json';
+/** Written by us after it. */
+const STAMP = 'node_modules/.annals-installed.json';
+
+/**
+ * What was installed: `wanted` is a digest of what was asked for, `contents` what each package's folder holds.
+ * @typedef {{ wanted: string, contents: Record<string, string> }} Stamp
+ */
+
+/** @param {string} folder */
+const listing = (folder) => {
+  try {
+    return readdirSync(folder).join();
+  } catch {
+    return 'gone';
+  }
+};
+
+/** @param {string} root */
+const wanted = (root) =>
+  createHash('sha256')
+    .update(`${process.platform} ${process.arch} `)
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+
+/**
+ * @param {string} root
+ * @returns {Stamp | undefined}
+ */
+const readStamp = (root) => {
+  try {
+    return JSON.parse(readFileSync(join(root, STAMP), 'utf8'));
+  } catch {
+    // Never written, or cut short: both mean that nothing is known.
+    return undefined;
+  }
+};
+
+/**
+ * Compares what is installed with what has to be. `remove` names what npm would wrongly keep: it trusts every package
+ * whose package.json is there, however little else of it is.
+ * @param {string} root
+ */
+export const inspectInstallation = (root) => {
+  if (!existsSync(join(root, INSTALLED))) return { whole: false, remove: ['node_modules'] };
+  const stamp = readStamp(root);
+  const damaged = Object.entries(stamp?.contents ?? {})
+    .filter(([folder, contents]) => listing(join(root, folder)) !== contents)
+    .map(([folder]) => folder);
+  if (damaged.length > 0) return { whole: false, remove: [...damaged, INSTALLED] };
+  return { whole: stamp?.wanted === wanted(root), remove: [] };
+};
+
+/**
+ * Remembers what npm has installed, and links the command `annals`, which npm does not do for the package itself.
+ * @param {string} root
+ */
+export const recordInstallation = (root) => {
+  const command = join(root, 'node_modules/.bin/annals');
+  if (!lstatSync(command, { throwIfNoEntry: false })) symlinkSync('../../shared/tooling/annals.mjs', command);
+  const folders = Object.keys(JSON.parse(readFileSync(join(root, INSTALLED), 'utf8')).packages);
+  const contents = ['node_modules/.bin', ...folders].map((folder) => [folder, listing(join(root, folder))]);
+  writeFileSync(join(root, STAMP), JSON.stringify({ wanted: wanted(root), contents: Object.fromEntries(contents) }));
+};
+
+/** The environment without our own .bin folder: npm must not run on the Node that it is replacing. */
+const outerEnvironment = () => ({
+  ...process.env,
+  PATH: process.env['PATH']
+    ?.split(delimiter)
+    .filter((folder) => !folder.endsWith(join('node_modules', '.bin')))
+    .join(delimiter),
+});
+
+/** @param {string} report what npm wrote to its standard error */
+const reasonIn = (report) =>
+  report
+    .split('\n')
+    .map((line) => line.replace(/^npm (error|ERR!) /, ''))
+    .find((line) => line !== '' && !/^(code|errno|syscall|path|dest) /.test(line));
+
+/**
+ * Installs what is missing. Not by `npm ci`: it refuses a lockfile when the registry lacks an optional package of
+ * another platform.
+ * @param {string} root
+ */
+export const install = async (root) => {
+  for (const path of inspectInstallation(root).remove) rmSync(join(root, path), { recursive: true, force: true });
+  const options = ['--no-save', '--no-audit', '--no-fund', '--include=dev', '--include=optional', '--loglevel=error'];
+  const npm = spawn('npm', ['install', ...options], {
+    cwd: root,
+    env: outerEnvironment(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const exit = new Promise((resolve) => {
+    npm.once('error', (error) => { resolve(error.message); }).once('close', resolve);
+  });
+  const [report, outcome] = await Promise.all([text(npm.stderr), exit]);
+  if (outcome !== 0) {
+    const reason = reasonIn(report) ?? String(outcome);
+    throw new Failure(`The packages cannot be installed (${reason}): see to that and start again; "npm install" says more.`);
+  }
+  recordInstallation(root);
+};

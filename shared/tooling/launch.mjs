@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { Failure } from './failure.mjs';
+import { getReady, root } from './ready.mjs';
+
+const NODE_MAJOR = 26;
+/** npm sends its own copy of a signal after the terminal's; a person does not press Ctrl-C twice this fast. */
+const SAME_SIGNAL_MS = 300;
+
+/** The Node that comes with the packages, or this one where there is none for the platform. */
+const nodeBinary = () => {
+  const packaged = join(root, 'node_modules/.bin/node');
+  if (existsSync(packaged)) return packaged;
+  if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) return process.execPath;
+  const platform = `${process.platform}-${process.arch}`;
+  throw new Failure(`There is no Node ${String(NODE_MAJOR)} package for ${platform}: install Node ${String(NODE_MAJOR)} and start again.`);
+};
+
+/**
+ * Runs Node as a child until it ends, and takes over its exit code. The child is a process group of its own, so that
+ * one Ctrl-C reaches it once, through here; should this process be killed, the child's IPC channel disconnects.
+ * @param {string[]} argv
+ */
+export const runNode = (argv) => {
+  const child = spawn(nodeBinary(), argv, { detached: true, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+  let forwardedAt = -Infinity;
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => {
+      if (performance.now() - forwardedAt < SAME_SIGNAL_MS) return;
+      forwardedAt = performance.now();
+      child.kill(signal);
+    });
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', ({ message }) => {
+      reject(new Failure(`Node ${String(NODE_MAJOR)} does not run (${message}): delete node_modules and start again.`));
+    });
+    child.once('exit', (code, signal) => {
+      process.exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
+      resolve(undefined);
+    });
+  });
+};
+
+/**
+ * Runs a built program, after installing and building what is missing.
+ * @param {string} program its path below dist
+ * @param {string[]} args
+ */
+export const launch = async (program, args) => {
+  await getReady();
+  await runNode(['--enable-source-maps', join(root, 'dist', program), ...args]);
+};
