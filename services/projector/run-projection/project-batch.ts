@@ -15,7 +15,7 @@ interface Loaded {
  */
 export const projectBatch = async (
   projection: Projection,
-  store: ReadStore,
+  store: Pick<ReadStore, 'getMany' | 'apply'>,
   { events, position }: Pick<EventBatch, 'events' | 'position'>,
 ): Promise<void> => {
   const documents = await load(store, events.flatMap((event) => projection.touches(event)));
@@ -37,7 +37,7 @@ export const projectBatch = async (
   await store.apply(projection.name, changesOf(documents), position);
 };
 
-const load = async (store: ReadStore, keys: readonly DocumentKey[]): Promise<Map<string, Map<string, Loaded>>> => {
+const load = async (store: Pick<ReadStore, 'getMany'>, keys: readonly DocumentKey[]): Promise<Map<string, Map<string, Loaded>>> => {
   const documents = new Map<string, Map<string, Loaded>>();
   for (const { collection, id } of keys) {
     let ofCollection = documents.get(collection);

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+/** `<DATA_DIR>/dev.json` of a development start: what a client needs. Written whole, readable by its owner alone. */
+export const developmentFile = z.object({
+  accountUrl: z.url(),
+  eventUrl: z.url(),
+  streamUrl: z.url(),
+  chainId: z.int(),
+  rpcUrl: z.url(),
+  app: z.object({
+    id: z.string(),
+    apiKey: z.string(),
+    signingKey: z.string(),
+    origin: z.string(),
+    redirectUris: z.array(z.string()),
+  }),
+  /** An ERC-20 on the local chain, whose `ownerKey` holds the supply and gas; absent when `CHAINS` is set. */
+  token: z.object({ address: z.string(), startBlock: z.int(), ownerKey: z.string() }).optional(),
+});
+export type DevelopmentFile = z.infer<typeof developmentFile>;

@@ -1,0 +1,110 @@
+import type { eventCatalogue, EventType } from '../events/catalogue.ts';
+import type { EventOf } from '../events/event.ts';
+
+type Example = { [Type in EventType]: Extract<EventOf<typeof eventCatalogue>, { type: Type }>['data'] };
+
+const hash = (digit: string): string => `0x${digit.repeat(64)}`;
+const wallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const token = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+const identityId = 'c0ffee'.padEnd(64, '0');
+const observed = {
+  Id: `2484:${hash('b')}:${hash('c')}:0`,
+  ChainId: 2484,
+  ContractAddress: token,
+  EventName: 'Transfer',
+  EventSignature: 'Transfer(address indexed,address indexed,uint256)',
+  BlockNumber: 7,
+  BlockHash: hash('b'),
+  BlockTime: '2026-01-01T00:00:00.000Z',
+  TxHash: hash('c'),
+  TxIndex: 0,
+  LogIndex: 0,
+  Data: { from: wallet, to: token, value: '1000000000000000000' },
+  Origin: 'live' as const,
+};
+
+/** One valid event of every type: what documents show and tests begin with. */
+export const eventExamples: Example = {
+  AppRegistered: {
+    appId: 'app_0123456789abcdefghjkmnpqrs',
+    name: 'Example',
+    apiKey: 'ak_0123456789abcdefghjkmnpqrstvwxyz',
+    signer: wallet,
+    origins: ['https://app.example'],
+    redirectUris: ['https://app.example/callback'],
+    scheme: 'v1',
+  },
+  IdentityClaimed: { identityId, userId: wallet.toLowerCase(), method: 'wallet', label: wallet },
+  UserRegistered: { userId: wallet.toLowerCase() },
+  IdentityLinked: { userId: wallet.toLowerCase(), identityId, method: 'wallet', label: wallet },
+  UserLoggedIn: {
+    userId: wallet.toLowerCase(),
+    identityId,
+    method: 'wallet',
+    appId: 'app_0123456789abcdefghjkmnpqrs',
+    sessionId: 'ses_0123456789abcdefghjkmnpqrs',
+  },
+  ProfileUpdated: { userId: wallet.toLowerCase(), changes: { username: 'ada', signature: null } },
+  SessionStarted: {
+    sessionId: 'ses_0123456789abcdefghjkmnpqrs',
+    userId: wallet.toLowerCase(),
+    appId: 'app_0123456789abcdefghjkmnpqrs',
+    method: 'wallet',
+    device: null,
+    accessTokenId: 'a1',
+    refreshTokenId: 'r1',
+  },
+  SessionRefreshed: {
+    sessionId: 'ses_0123456789abcdefghjkmnpqrs',
+    counter: 1,
+    accessTokenId: 'a2',
+    refreshTokenId: 'r2',
+  },
+  SessionRevoked: {
+    sessionId: 'ses_0123456789abcdefghjkmnpqrs',
+    userId: wallet.toLowerCase(),
+    reason: 'refresh_token_reused',
+  },
+  ChallengeIssued: {
+    nonce: '0123456789abcdefghjkmnpqrs',
+    appId: 'app_0123456789abcdefghjkmnpqrs',
+    signer: wallet,
+    origin: 'https://app.example',
+    chainId: 2484,
+    issuedAt: '2026-01-01T00:00:00.000Z',
+    expiresAt: '2026-01-01T00:05:00.000Z',
+  },
+  ChallengeRedeemed: { nonce: '0123456789abcdefghjkmnpqrs', sessionId: 'ses_0123456789abcdefghjkmnpqrs' },
+  RequestReceived: { fingerprint: identityId },
+  RequestAnswered: { sealedAnswer: null },
+  SignatureUsed: { appId: 'app_0123456789abcdefghjkmnpqrs' },
+  ContractRegistered: {
+    watchId: 'wch_0123456789abcdefghjkmnpqrs',
+    chainId: 2484,
+    contractAddress: token,
+    eventName: 'Transfer',
+    eventSignature: observed.EventSignature,
+    topic0: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+    fragment: {
+      name: 'Transfer',
+      anonymous: false,
+      inputs: [
+        { name: 'from', type: 'address', indexed: true },
+        { name: 'to', type: 'address', indexed: true },
+        { name: 'value', type: 'uint256', indexed: false },
+      ],
+    },
+    startBlock: 1,
+    appId: 'app_0123456789abcdefghjkmnpqrs',
+  },
+  WatchExtended: { watchId: 'wch_0123456789abcdefghjkmnpqrs', chainId: 2484, contractAddress: token, startBlock: 0 },
+  ChainEventObserved: observed,
+  ChainEventReverted: observed,
+  ChainAdvanced: {
+    chainId: 2484,
+    head: 7,
+    finalized: 7,
+    window: [{ number: 7, hash: hash('b'), parentHash: hash('a'), timestamp: 1_767_225_600, observed: {} }],
+    backfills: [],
+  },
+};

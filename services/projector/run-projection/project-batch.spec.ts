@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { collections } from '../../../schemas/read-models/catalogue.ts';
+import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import type { DocumentChange } from '../../../shared/read-store/read-store.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { projections } from '../projections.ts';
+import { projectBatch } from './project-batch.ts';
+import type { Projection } from './projection.ts';
+
+type Happening = { type: keyof typeof eventExamples; stream: string; data: JsonObject };
+
+const happening = (type: keyof typeof eventExamples, stream: string, changed: JsonObject): Happening => ({
+  type,
+  stream,
+  data: { ...(eventExamples[type] as JsonObject), ...changed },
+});
+
+/** Some event that some read model follows, of few enough users, sessions, watches and logs that they meet often. */
+const someHappening: fc.Arbitrary<Happening> = fc
+  .record({ who: fc.integer({ min: 0, max: 2 }), what: fc.integer({ min: 0, max: 10 }), name: fc.string({ maxLength: 4 }) })
+  .map(({ who, what, name }) => {
+    const userId = `user${String(who)}`;
+    const sessionId = `session${String(who)}`;
+    const watchId = `watch${String(who)}`;
+    const log = { LogIndex: who, Id: `log${String(who)}` };
+    const contract = 'chain-2484-0x5fbdb2315678afecb367f032d93f642f64180aa3';
+    const all: readonly Happening[] = [
+      happening('UserRegistered', `user-${userId}`, { userId }),
+      happening('IdentityLinked', `user-${userId}`, { userId }),
+      happening('UserLoggedIn', `user-${userId}`, { userId, sessionId }),
+      happening('ProfileUpdated', `user-${userId}`, { userId, changes: { username: name } }),
+      happening('SessionStarted', `session-${sessionId}`, { userId, sessionId }),
+      happening('SessionRevoked', `session-${sessionId}`, { userId, sessionId }),
+      happening('AppRegistered', `app-${name}`, { appId: name }),
+      happening('ContractRegistered', `watch-${watchId}`, { watchId, appId: name }),
+      happening('WatchExtended', `watch-${watchId}`, { watchId, startBlock: name.length }),
+      happening('ChainEventObserved', contract, log),
+      happening('ChainEventReverted', contract, log),
+    ];
+    return all[what] ?? happening('ChainAdvanced', 'chain-2484', { head: 7 + name.length });
+  });
+
+const someLog = fc.array(someHappening, { minLength: 1, maxLength: 40 });
+
+const store = async (happenings: readonly Happening[]): Promise<StoredEvent[]> => {
+  const events = new MemoryEventStore();
+  const revisions = new Map<string, number>();
+  for (const [at, { stream, type, data }] of happenings.entries()) {
+    const revision = revisions.get(stream) ?? -1;
+    await events.append(stream, revision, [anEvent({ type, data, time: 1_000 * at })]);
+    revisions.set(stream, revision + 1);
+  }
+  return (await events.readAll(0, undefined, 1_000)).events;
+};
+
+const freshReadStore = async (): Promise<MemoryReadStore> => {
+  const readStore = new MemoryReadStore();
+  await readStore.define(collections);
+  return readStore;
+};
+
+const deliver = (projection: Projection, readStore: Pick<MemoryReadStore, 'getMany' | 'apply'>, events: StoredEvent[]) => {
+  const types: readonly string[] = projection.eventTypes;
+  const followed = events.filter(({ type }) => types.includes(type));
+  return projectBatch(projection, readStore, { events: followed, position: events.at(-1)?.position ?? 0 });
+};
+
+const contents = async (readStore: MemoryReadStore) =>
+  Promise.all(collections.map(async ({ name }) => [name, await readStore.find(name, { sort: [['id', 'asc']] })]));
+
+const cleanFold = async (events: StoredEvent[]) => {
+  const readStore = await freshReadStore();
+  for (const projection of projections) await deliver(projection, readStore, events);
+  return contents(readStore);
+};
+
+describe('projections', () => {
+  it('give the clean fold, whatever is delivered again and however it is cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        someLog,
+        fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 12 }),
+        async (happenings, deliveries) => {
+          const events = await store(happenings);
+          const readStore = await freshReadStore();
+          for (const projection of projections) {
+            let delivered = 0;
+            for (const [back, forward] of [...deliveries, [0, events.length] as const]) {
+              const from = delivered - (back % (delivered + 1));
+              const to = Math.min(events.length, from + 1 + (forward % events.length));
+              await deliver(projection, readStore, events.slice(from, to));
+              delivered = Math.max(delivered, to);
+            }
+            await deliver(projection, readStore, events);
+          }
+          expect(await contents(readStore)).toEqual(await cleanFold(events));
+        },
+      ),
+    );
+  });
+
+  it('give the clean fold after a crash in the middle of storing a batch, on a store without transactions', async () => {
+    await fc.assert(
+      fc.asyncProperty(someLog, fc.array(fc.nat({ max: 60 }), { maxLength: 4 }), async (happenings, crashes) => {
+        const events = await store(happenings);
+        const readStore = await freshReadStore();
+        for (const projection of projections) {
+          for (const survivors of crashes) {
+            const crashing = {
+              getMany: readStore.getMany.bind(readStore),
+              apply: (name: string, changes: readonly DocumentChange[]) =>
+                readStore.apply(name, changes.slice(0, survivors), 0),
+            };
+            await deliver(projection, crashing, events);
+          }
+          await deliver(projection, readStore, events);
+        }
+        expect(await contents(readStore)).toEqual(await cleanFold(events));
+      }),
+    );
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { topics } from '../../../schemas/topics.ts';
+import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
+import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { relayLoop } from './relay-loop.ts';
+
+const contract = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
+const wallet = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
+const streams: Partial<Record<keyof typeof eventExamples, string>> = {
+  UserLoggedIn: `user-${wallet}`,
+  ContractRegistered: 'watch-wch_1',
+  WatchExtended: 'watch-wch_1',
+  ChainEventObserved: `chain-2484-${contract}`,
+  ChainEventReverted: `chain-2484-${contract}`,
+};
+
+const aSystem = async () => {
+  const system = {
+    eventStore: new MemoryEventStore(),
+    messageBus: new MemoryMessageBus(),
+    readStore: new MemoryReadStore(),
+    logger: pino({ level: 'silent' }),
+  };
+  await system.messageBus.createTopics(Object.values(topics));
+  return system;
+};
+type System = Awaited<ReturnType<typeof aSystem>>;
+
+const appendExamples = async ({ eventStore }: System): Promise<void> => {
+  for (const [type, data] of Object.entries(eventExamples)) {
+    const stream = streams[type as keyof typeof eventExamples] ?? `other-${type}`;
+    const revision = (await eventStore.read(stream)).length - 1;
+    await eventStore.append(stream, revision, [anEvent({ type, data: data as JsonObject })]);
+  }
+};
+
+const published = async ({ messageBus }: System, topic: (typeof topics)[keyof typeof topics]): Promise<BusMessage[]> => {
+  const stop = new AbortController();
+  const messages: BusMessage[] = [];
+  setImmediate(() => {
+    stop.abort();
+  });
+  for await (const batch of messageBus.consume(topic, await messageBus.offsets(topic, 'earliest'), stop.signal)) {
+    messages.push(...batch.messages);
+  }
+  return messages;
+};
+
+const relayAll = async (system: System): Promise<void> => {
+  const relay = relayLoop(system);
+  relay.start();
+  const head = await system.eventStore.head();
+  await eventually(
+    async () => (await system.readStore.position('relay-v1')) === head,
+    2_000,
+    'the relay must reach the head of the event store',
+  );
+  await relay.stop();
+};
+
+describe('relay', () => {
+  it('publishes each event under the key of its topic, and nothing of sessions, challenges, identities or apps', async () => {
+    const system = await aSystem();
+    await appendExamples(system);
+    await relayAll(system);
+    const users = await published(system, topics.users);
+    expect(users.map(({ key, headers }) => [headers['ce_type'], key])).toContainEqual(['annals.UserLoggedIn.v1', wallet]);
+    expect(new Set(users.map(({ headers }) => headers['ce_type']))).toEqual(
+      new Set(['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'].map((type) => `annals.${type}.v1`)),
+    );
+    for (const topic of [topics.contracts, topics.chainEvents]) {
+      const messages = await published(system, topic);
+      expect(messages).toHaveLength(2);
+      expect(messages.every(({ key }) => key === `eip155:2484/${contract}`)).toBe(true);
+    }
+  });
+
+  it('makes CloudEvents of them, with the data as it is stored', async () => {
+    const system = await aSystem();
+    await appendExamples(system);
+    await relayAll(system);
+    const [stored] = await system.eventStore.read(`chain-2484-${contract}`);
+    const [message] = await published(system, topics.chainEvents);
+    expect(message).toMatchObject({ value: stored?.dataText, timestamp: stored?.time });
+    expect(message?.headers).toEqual({
+      'content-type': 'application/json',
+      ce_specversion: '1.0',
+      ce_id: stored?.id,
+      ce_type: 'annals.ChainEventObserved.v1',
+      ce_source: '/annals/event-store',
+      ce_subject: `chain-2484-${contract}`,
+      ce_time: '2023-11-14T22:13:20.000Z',
+      ce_dataschema: 'https://annals.dev/schemas/ChainEventObserved.v1.json',
+      ce_sequence: '0',
+      ce_position: String(stored?.position),
+      ce_correlationid: 'request-1',
+    });
+  });
+
+  it('goes on from its checkpoint after a restart, and publishes again only what the checkpoint did not reach', async () => {
+    const system = await aSystem();
+    await appendExamples(system);
+    await relayAll(system);
+    const before = await published(system, topics.chainEvents);
+    await system.eventStore.append(`chain-2484-${contract}`, 1, [
+      anEvent({ type: 'ChainEventObserved', data: eventExamples.ChainEventObserved as JsonObject }),
+    ]);
+    await relayAll(system);
+    const after = await published(system, topics.chainEvents);
+    expect(after).toHaveLength(before.length + 1);
+    expect(new Set(after.map(({ headers }) => headers['ce_id'])).size).toBe(after.length);
+  });
+
+  it('keeps trying while the bus refuses, and loses nothing', async () => {
+    const system = await aSystem();
+    await appendExamples(system);
+    let refusals = 3;
+    const publish = system.messageBus.publish.bind(system.messageBus);
+    system.messageBus.publish = (topic, messages) => {
+      refusals -= 1;
+      return refusals >= 0 ? Promise.reject(new Error('the bus is away')) : publish(topic, messages);
+    };
+    await relayAll(system);
+    expect(refusals).toBeLessThan(0);
+    expect(await published(system, topics.chainEvents)).toHaveLength(2);
+  });
+});
