@@ -1,0 +1,55 @@
+import { Command } from 'commander';
+import { settingDefinitions, type SettingName } from '../../../shared/config/settings.ts';
+import { loadSettings, SettingsError, type LoadedSettings } from '../../../shared/config/load-settings.ts';
+
+interface PrintedSetting {
+  name: string;
+  value: unknown;
+  source: string;
+  meaning: string;
+}
+
+export const configCommand = (): Command =>
+  new Command('config')
+    .description('what this process would run with')
+    .addCommand(
+      new Command('print')
+        .description('lists every setting with its value, source and meaning; secrets masked')
+        .option('--json', 'for machines')
+        .action(({ json }: { json?: boolean }) => {
+          const printed = printable(loadSettings(process.env));
+          process.stdout.write(json ? `${JSON.stringify(printed, null, 2)}\n` : printed.map(toLine).join(''));
+        }),
+    )
+    .addCommand(
+      new Command('check')
+        .description('exits with 1 and names every wrong setting')
+        .option('--json', 'for machines')
+        .action(({ json }: { json?: boolean }) => {
+          const wrong = wrongSettings();
+          if (wrong.length > 0) process.exitCode = 1;
+          if (json) process.stdout.write(`${JSON.stringify({ ok: wrong.length === 0, wrong })}\n`);
+          else process.stdout.write(wrong.map(({ name, message }) => `${name} ${message}\n`).join('') || 'every setting fits\n');
+        }),
+    );
+
+const wrongSettings = () => {
+  try {
+    loadSettings(process.env);
+    return [];
+  } catch (error) {
+    if (error instanceof SettingsError) return error.wrong;
+    throw error;
+  }
+};
+
+const printable = ({ settings, sources }: LoadedSettings): PrintedSetting[] =>
+  Object.entries(settingDefinitions).map(([name, { meaning, secret }]) => {
+    const value = settings[name as SettingName] ?? null;
+    return { name, value: secret && value !== null ? '********' : value, source: sources[name as SettingName], meaning };
+  });
+
+const toLine = ({ name, value, source, meaning }: PrintedSetting): string => {
+  const shown = value === null ? '(none)' : typeof value === 'string' ? value : JSON.stringify(value);
+  return `${name.padEnd(18)} ${shown.padEnd(24)} ${source.padEnd(12)} ${meaning}\n`;
+};
