@@ -8,6 +8,7 @@ import { getReady, root } from './ready.mjs';
 const NODE_MAJOR = 26;
 /** npm sends its own copy of a signal after the terminal's; a person does not press Ctrl-C twice this fast. */
 const SAME_SIGNAL_MS = 300;
+const PARENT_POLL_MS = 500;
 
 /** The Node that comes with the packages, or this one where there is none for the platform. */
 const nodeBinary = () => {
@@ -16,6 +17,22 @@ const nodeBinary = () => {
   if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) return process.execPath;
   const platform = `${process.platform}-${process.arch}`;
   throw new Failure(`There is no Node ${String(NODE_MAJOR)} package for ${platform}: install Node ${String(NODE_MAJOR)} and start again.`);
+};
+
+/**
+ * Calls back when the npm that runs this process has died without a word; a program started without npm may outlive
+ * the shell it was started from.
+ * @param {() => void} onGone
+ */
+const watchNpm = (onGone) => {
+  if (process.env['npm_lifecycle_event'] === undefined) return;
+  const npm = process.ppid;
+  const poll = setInterval(() => {
+    if (process.ppid === npm) return;
+    clearInterval(poll);
+    onGone();
+  }, PARENT_POLL_MS);
+  poll.unref();
 };
 
 /**
@@ -33,6 +50,7 @@ export const runNode = (argv) => {
       child.kill(signal);
     });
   }
+  watchNpm(() => child.kill('SIGTERM'));
   return new Promise((resolve, reject) => {
     child.once('error', ({ message }) => {
       reject(new Failure(`Node ${String(NODE_MAJOR)} does not run (${message}): delete node_modules and start again.`));
