@@ -38,7 +38,8 @@ export const loadSettings = (environment: NodeJS.ProcessEnv): LoadedSettings => 
     sources[name] = value === undefined ? 'default' : inEnvironment === undefined ? 'file' : 'environment';
     const parsed = schema.safeParse(value);
     if (parsed.success) settings[name] = parsed.data;
-    else wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
+    else
+      wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
   }
   const loaded = { settings: settings as Settings, sources: sources as LoadedSettings['sources'] };
   if (wrong.length === 0) wrong.push(...refusedInProduction(loaded.settings));
@@ -70,7 +71,8 @@ const refusedInProduction = (settings: Settings): WrongSetting[] => {
   const wrong: WrongSetting[] = [];
   const refuse = (name: SettingName, message: string) => wrong.push({ name, message });
   if (settings.MASTER_KEY === undefined) refuse('MASTER_KEY', 'is required in production');
-  else if (isPlaceholder(settings.MASTER_KEY)) refuse('MASTER_KEY', 'is a placeholder; make one with: openssl rand -base64 32');
+  else if (isPlaceholder(settings.MASTER_KEY))
+    refuse('MASTER_KEY', 'is a placeholder; make one with: openssl rand -base64 32');
   if (settings.RATE_LIMITS === 'off') refuse('RATE_LIMITS', 'may be off in development only');
   if (settings.CHAINS === undefined) refuse('CHAINS', 'is required in production: there is no local chain');
   return wrong;

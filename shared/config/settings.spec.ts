@@ -42,9 +42,15 @@ describe('settings', () => {
   });
 
   it('name every wrong one, and not its value', () => {
-    const environment = { ACCOUNT_PORT: '70000', CHAINS: 'secret-no-json', RATE_LIMITS: '{"logins":{"points":1,"seconds":1}}' };
+    const environment = {
+      ACCOUNT_PORT: '70000',
+      CHAINS: 'secret-no-json',
+      RATE_LIMITS: '{"logins":{"points":1,"seconds":1}}',
+    };
     expect(wrongIn(environment)).toEqual(['ACCOUNT_PORT', 'CHAINS', 'RATE_LIMITS']);
-    expect(() => loadSettings(environment)).toThrow(expect.objectContaining({ message: expect.not.stringContaining('secret') }));
+    expect(() => loadSettings(environment)).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+    );
     expect(wrongIn({ CHAINS: '[{"chainId":1,"rpcUrls":["ftp://x"]}]' })).toEqual(['CHAINS.0.rpcUrls.0']);
     expect(wrongIn({ ANNALS_ENV_FILE: join(folder, 'absent') })).toEqual(['ANNALS_ENV_FILE']);
   });
@@ -52,7 +58,11 @@ describe('settings', () => {
   it.each([
     ['no key', {}, 'MASTER_KEY'],
     ['a key of one byte repeated', { MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }, 'MASTER_KEY'],
-    ['a key that somebody typed', { MASTER_KEY: Buffer.from('change-me-change-me-change-me-32').toString('base64') }, 'MASTER_KEY'],
+    [
+      'a key that somebody typed',
+      { MASTER_KEY: Buffer.from('change-me-change-me-change-me-32').toString('base64') },
+      'MASTER_KEY',
+    ],
     ['no rate limits', { RATE_LIMITS: 'off', MASTER_KEY: aKey }, 'RATE_LIMITS'],
     ['no chain', { CHAINS: '', MASTER_KEY: aKey }, 'CHAINS'],
   ])('refuse production with %s', (_what, environment, name) => {

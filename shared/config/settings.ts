@@ -67,7 +67,10 @@ export const settingDefinitions = {
     z.union([z.literal('off'), port]).default(9464),
     'metrics and health of this process; 0: any free port, off: none',
   ),
-  CHAINS: setting(json(z.array(chainSettings).min(1)).optional(), 'JSON list of chains; in development a local chain 2484'),
+  CHAINS: setting(
+    json(z.array(chainSettings).min(1)).optional(),
+    'JSON list of chains; in development a local chain 2484',
+  ),
   LOCAL_CHAIN_PORT: setting(port.default(8545), 'of the development chain; 0: any free port'),
   MASTER_KEY: setting(
     z
@@ -80,14 +83,17 @@ export const settingDefinitions = {
   TRUSTED_PROXIES: setting(
     z
       .string()
-      .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''))
+      .transform((text) =>
+        text
+          .split(',')
+          .map((part) => part.trim())
+          .filter((part) => part !== ''),
+      )
       .default([]),
     'addresses or ranges whose forwarding headers are believed, separated by commas',
   ),
   RATE_LIMITS: setting(
-    z
-      .union([z.literal('off'), json(z.partialRecord(rateLimitName, rateLimit))])
-      .default({}),
+    z.union([z.literal('off'), json(z.partialRecord(rateLimitName, rateLimit))]).default({}),
     'JSON {name: {points, seconds}}; off in development only',
   ),
   LOG_LEVEL: setting(

@@ -15,7 +15,10 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
 
     it('gives back what was appended, whole and in order', async () => {
       const stream = aStream();
-      const events = [anEvent({ data: { text: 'ünï\u0000', big: '1'.repeat(78) } }), anEvent({ type: 'Other', time: 5 })];
+      const events = [
+        anEvent({ data: { text: 'ünï\u0000', big: '1'.repeat(78) } }),
+        anEvent({ type: 'Other', time: 5 }),
+      ];
       const appended = await store.append(stream, -1, events);
       const read = await store.read(stream);
       expect(read.map(({ id, type, data, time, revision }) => ({ id, type, data, time, revision }))).toEqual(
@@ -45,7 +48,9 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       const stream = aStream();
       await store.append(stream, -1, [anEvent()]);
       for (const expected of [-1, 1, 7]) {
-        await expect(store.append(stream, expected, [anEvent(), anEvent()])).rejects.toBeInstanceOf(WrongExpectedRevision);
+        await expect(store.append(stream, expected, [anEvent(), anEvent()])).rejects.toBeInstanceOf(
+          WrongExpectedRevision,
+        );
       }
       expect(await store.read(stream)).toHaveLength(1);
     });
@@ -61,7 +66,9 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
 
     it('lets one of many simultaneous appends win', async () => {
       const stream = aStream();
-      const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => store.append(stream, -1, [anEvent()])));
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 50 }, () => store.append(stream, -1, [anEvent()])),
+      );
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
       expect(await store.read(stream)).toHaveLength(1);
     });
@@ -78,7 +85,9 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
         [right, 1],
         [left, 1],
       ]);
-      expect(all.events.every((event, at) => at === 0 || event.position > (all.events[at - 1]?.position ?? 0))).toBe(true);
+      expect(all.events.every((event, at) => at === 0 || event.position > (all.events[at - 1]?.position ?? 0))).toBe(
+        true,
+      );
       expect(all).toMatchObject({ caughtUp: true, position });
       const wanted = await store.readAll(from, { types: ['Wanted'] }, 100);
       expect(wanted.events.map(({ stream }) => stream)).toEqual([left, right]);

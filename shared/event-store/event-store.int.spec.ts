@@ -38,7 +38,9 @@ describe('event store on SQLite, beside other connections', () => {
     const writers = [new SqliteEventStore(file), new SqliteEventStore(file)];
     const outcomes = await Promise.allSettled(
       writers.flatMap((writer, who) =>
-        Array.from({ length: 100 }, (_, index) => writer.append(`test-${String(index)}`, -1, [anEvent({ data: { who } })])),
+        Array.from({ length: 100 }, (_, index) =>
+          writer.append(`test-${String(index)}`, -1, [anEvent({ data: { who } })]),
+        ),
       ),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);

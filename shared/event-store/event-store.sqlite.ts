@@ -58,7 +58,9 @@ export class SqliteEventStore implements EventStore {
     );
     this.lastRevision = prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1');
     this.newestPosition = prepare('SELECT max(position) AS position FROM events');
-    this.forwards = this.rows(`SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`);
+    this.forwards = this.rows(
+      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+    );
     this.backwards = this.rows(
       `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
     );

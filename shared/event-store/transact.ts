@@ -69,9 +69,7 @@ export class Transactor {
     readonly ids: Ids,
   ) {}
 
-  async transact<State, Event extends DomainEvent>(
-    transaction: Transaction<State, Event>,
-  ): Promise<Transacted<State>> {
+  async transact<State, Event extends DomainEvent>(transaction: Transaction<State, Event>): Promise<Transacted<State>> {
     const { stream, fold, metadata, decide } = transaction;
     for (let attempt = 1; ; attempt += 1) {
       const stored = await this.store.read(stream);
@@ -82,7 +80,10 @@ export class Transactor {
       const events = decided.map((event) => toAppend(event, metadata, this));
       try {
         const { position } = await this.settle(stream, last?.revision ?? NO_STREAM, events);
-        const after = decided.reduce((folded, event, index) => fold.evolve(folded, event, events[index]?.time ?? 0), state);
+        const after = decided.reduce(
+          (folded, event, index) => fold.evolve(folded, event, events[index]?.time ?? 0),
+          state,
+        );
         return { state: after, position, appended: true };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === ATTEMPTS_MAX) throw error;

@@ -16,7 +16,11 @@ export class MemoryMessageBus implements MessageBus {
       if (existing && existing.length !== partitions) {
         throw new Error(`topic ${name} has ${String(existing.length)} partitions, not ${String(partitions)}`);
       }
-      if (!existing) this.partitions.set(name, Array.from({ length: partitions }, () => []));
+      if (!existing)
+        this.partitions.set(
+          name,
+          Array.from({ length: partitions }, () => []),
+        );
     }
     return Promise.resolve();
   }
@@ -39,7 +43,8 @@ export class MemoryMessageBus implements MessageBus {
     const offsets = new Map<number, string>();
     for (let partition = 0; partition < topic.partitions; partition += 1) {
       const log = this.log(topic, partition);
-      const found = typeof at === 'number' ? log.findIndex((message) => message.timestamp >= at) : at === 'earliest' ? 0 : -1;
+      const found =
+        typeof at === 'number' ? log.findIndex((message) => message.timestamp >= at) : at === 'earliest' ? 0 : -1;
       offsets.set(partition, String(found === -1 ? log.length : found));
     }
     return Promise.resolve(offsets);

@@ -10,5 +10,8 @@ export const createLogger = ({ LOG_LEVEL, NODE_ENV }: Pick<Settings, 'LOG_LEVEL'
   const standardError = 2;
   return NODE_ENV === 'production'
     ? pino(options, pino.destination(standardError))
-    : pino(options, pretty({ destination: standardError, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' }));
+    : pino(
+        options,
+        pretty({ destination: standardError, sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' }),
+      );
 };

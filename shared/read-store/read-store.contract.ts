@@ -36,7 +36,10 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       await put({ one: { rank: 2 } }, 2);
       await put({ one: { rank: 1 }, two: { rank: 1 } }, 1);
       await put({ one: { rank: 20 } }, 2);
-      expect((await store.getMany(collection, ['one'])).get('one')).toMatchObject({ position: 2, document: { rank: 2 } });
+      expect((await store.getMany(collection, ['one'])).get('one')).toMatchObject({
+        position: 2,
+        document: { rank: 2 },
+      });
       expect((await store.getMany(collection, ['two'])).get('two')).toMatchObject({ position: 1 });
       expect(await store.position(collection)).toBe(2);
     });
@@ -65,7 +68,10 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
     });
 
     it('sorts by several members and gives pages', async () => {
-      await put({ a: { group: 'x', rank: 2 }, b: { group: 'y', rank: 1 }, c: { group: 'x', rank: 1 }, d: { group: 'z' } }, 1);
+      await put(
+        { a: { group: 'x', rank: 2 }, b: { group: 'y', rank: 1 }, c: { group: 'x', rank: 1 }, d: { group: 'z' } },
+        1,
+      );
       const sort = [
         ['group', 'desc'],
         ['rank', 'asc'],

@@ -1,5 +1,12 @@
 import type { JsonObject } from '../../schemas/json.ts';
-import type { CollectionDefinition, DocumentChange, Filter, FindOptions, ReadStore, StoredDocument } from './read-store.ts';
+import type {
+  CollectionDefinition,
+  DocumentChange,
+  Filter,
+  FindOptions,
+  ReadStore,
+  StoredDocument,
+} from './read-store.ts';
 
 type Value = string | number | boolean | null | undefined;
 
@@ -39,7 +46,10 @@ export class MemoryReadStore implements ReadStore {
     return Promise.resolve(found);
   }
 
-  find(collection: string, { filter = {}, sort = [], skip = 0, limit = 1_000 }: FindOptions): Promise<StoredDocument[]> {
+  find(
+    collection: string,
+    { filter = {}, sort = [], skip = 0, limit = 1_000 }: FindOptions,
+  ): Promise<StoredDocument[]> {
     const found = this.all(collection).filter((stored) => matches(stored, filter));
     found.sort((left, right) => {
       for (const [member, direction] of sort) {

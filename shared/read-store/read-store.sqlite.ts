@@ -1,7 +1,14 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { JsonObject } from '../../schemas/json.ts';
 import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
-import type { CollectionDefinition, DocumentChange, Filter, FindOptions, ReadStore, StoredDocument } from './read-store.ts';
+import type {
+  CollectionDefinition,
+  DocumentChange,
+  Filter,
+  FindOptions,
+  ReadStore,
+  StoredDocument,
+} from './read-store.ts';
 
 const FIND_LIMIT_DEFAULT = 1_000;
 
@@ -63,7 +70,10 @@ export class SqliteReadStore implements ReadStore {
     return Promise.resolve(found);
   }
 
-  find(name: string, { filter = {}, sort = [], skip = 0, limit = FIND_LIMIT_DEFAULT }: FindOptions): Promise<StoredDocument[]> {
+  find(
+    name: string,
+    { filter = {}, sort = [], skip = 0, limit = FIND_LIMIT_DEFAULT }: FindOptions,
+  ): Promise<StoredDocument[]> {
     const collection = this.collection(name);
     const { where, parameters } = compileFilter(collection, filter);
     const order = sort.map(([member, direction]) => {
@@ -73,7 +83,11 @@ export class SqliteReadStore implements ReadStore {
     });
     const orderBy = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;
     const sql = `SELECT id, position, document FROM ${collection.table} ${where} ${orderBy} LIMIT ? OFFSET ?`;
-    return Promise.resolve(this.statement(sql).all(...parameters, limit, skip).map(toStored));
+    return Promise.resolve(
+      this.statement(sql)
+        .all(...parameters, limit, skip)
+        .map(toStored),
+    );
   }
 
   count(name: string, filter: Filter): Promise<number> {

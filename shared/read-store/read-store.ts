@@ -53,4 +53,3 @@ export interface ReadStore {
   count(collection: string, filter: Filter): Promise<number>;
   close(): Promise<void>;
 }
-
