@@ -101,12 +101,18 @@ export const install = async (root) => {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const exit = new Promise((resolve) => {
-    npm.once('error', (error) => { resolve(error.message); }).once('close', resolve);
+    npm
+      .once('error', (error) => {
+        resolve(error.message);
+      })
+      .once('close', resolve);
   });
   const [report, outcome] = await Promise.all([text(npm.stderr), exit]);
   if (outcome !== 0) {
     const reason = reasonIn(report) ?? String(outcome);
-    throw new Failure(`The packages cannot be installed (${reason}): see to that and start again; "npm install" says more.`);
+    throw new Failure(
+      `The packages cannot be installed (${reason}): see to that and start again; "npm install" says more.`,
+    );
   }
   recordInstallation(root);
 };

@@ -16,7 +16,9 @@ const nodeBinary = () => {
   if (existsSync(packaged)) return packaged;
   if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) return process.execPath;
   const platform = `${process.platform}-${process.arch}`;
-  throw new Failure(`There is no Node ${String(NODE_MAJOR)} package for ${platform}: install Node ${String(NODE_MAJOR)} and start again.`);
+  throw new Failure(
+    `There is no Node ${String(NODE_MAJOR)} package for ${platform}: install Node ${String(NODE_MAJOR)} and start again.`,
+  );
 };
 
 /**
