@@ -1,84 +1,94 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { Controller, Module } from '@nestjs/common';
-import { z } from 'zod';
-import { route } from '../../schemas/http/route.ts';
-import { Refusal } from '../errors/refusal.ts';
-import { testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
-import { testIssuer } from '../testing/test-tokens.jose.ts';
-import { createService, type RunningService } from './create-service.ts';
-import { Implements, type Asked, type CommandAnswer } from './implements.ts';
-
-const base = { service: 'account', summary: '', auth: 'none', status: 200, problems: [] } as const;
-const readThing = route({
-  ...base,
-  method: 'GET',
-  path: '/things/{id}',
-  params: z.object({ id: z.string().max(5) }),
-  query: z.object({ take: z.coerce.number().int().default(10) }),
-  answer: z.object({ id: z.string(), take: z.number() }),
-});
-const makeThing = route({
-  ...base,
-  method: 'POST',
-  path: '/things',
-  auth: 'bearer',
-  command: true,
-  status: 201,
-  body: z.object({ name: z.string() }),
-  answer: z.object({ name: z.string(), by: z.string() }),
-});
-
-@Controller()
-class ThingsHttp {
-  made = 0;
-
-  @Implements(readThing, { reads: ['users-v1'] })
-  read({ params, query }: Asked<typeof readThing>): Promise<{ id: string; take: number }> {
-    if (params.id === 'boom') throw new Error('the secret cause');
-    if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');
-    return Promise.resolve({ id: params.id, take: query.take });
-  }
-
-  @Implements(makeThing)
-  make({ body, caller }: Asked<typeof makeThing>): Promise<CommandAnswer<{ name: string; by: string }>> {
-    this.made += 1;
-    return Promise.resolve({ body: { name: body.name, by: caller.userId }, position: 7 });
-  }
-}
-
-@Module({ controllers: [ThingsHttp] })
-class ThingsModule {}
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { rawConnection } from '../testing/raw-http.ts';
+import { startThings } from '../testing/things-service.ts';
 
 describe('the edge of a service', () => {
-  let foundation: TestFoundation;
-  let service: RunningService;
-  let issuer: Awaited<ReturnType<typeof testIssuer>>;
-  const ask = (path: string, init: RequestInit = {}) => fetch(service.url + path, init);
-
+  let things: Awaited<ReturnType<typeof startThings>>;
   beforeAll(async () => {
-    foundation = await testFoundation();
-    issuer = await testIssuer();
-    service = await createService({ module: ThingsModule, foundation, issuer: issuer.issuer, host: '127.0.0.1', port: 0 });
+    things = await startThings({ environment: { RATE_LIMITS: 'off' } });
   });
-  afterAll(() => service.close());
+  afterAll(() => things.service.close());
 
-  it('gives a handler what its contract describes', async () => {
-    const answer = await ask('/things/one?take=3');
+  it('gives a handler what its contract describes, and drops the rest', async () => {
+    const answer = await things.ask('/things/one?take=3&other=1');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({ id: 'one', take: 3 });
-    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-z]{20}$/);
-    expect(answer.headers.get('ratelimit')).toBe('"request";r=99;t=1');
   });
 
-  it('answers a command with its position', async () => {
-    const token = await issuer.accessToken();
-    const answer = await ask('/things', {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'n', other: 1 }),
-    });
-    expect(answer.status).toBe(201);
-    expect(await answer.json()).toEqual({ name: 'n', by: 'usr_1' });
-    expect(answer.headers.get('x-position')).toMatch(/^7-[0-9a-f]{8}$/);
+  it('says that an answer is for nobody else, and not what made it', async () => {
+    const { headers } = await things.ask('/things/one');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('vary')).toBe('origin');
+    expect(headers.has('x-powered-by')).toBe(false);
+  });
+
+  it('takes the request id of the caller, or makes one', async () => {
+    const given = await things.ask('/things/one', { headers: { 'x-request-id': 'Mine_1-2' } });
+    expect(given.headers.get('x-request-id')).toBe('Mine_1-2');
+    for (const wrong of ['with space', 'x'.repeat(65), 'semi;colon']) {
+      const made = await things.ask('/things/one', { headers: { 'x-request-id': wrong } });
+      expect(made.headers.get('x-request-id')).toMatch(/^[0-9a-z]{20}$/);
+    }
+    expect(things.foundation.logged).toContainEqual(
+      expect.objectContaining({ requestId: 'Mine_1-2', method: 'GET', route: '/things/:id', status: 200 }),
+    );
+  });
+
+  it('names every member that does not fit', async () => {
+    const problem = await problemOfAnswer(await things.ask(`/things/${'x'.repeat(301)}?take=many`));
+    expect(problem.code).toBe('validation_failed');
+    expect(problem.errors?.map(({ path }) => path)).toEqual(['id', 'take']);
+  });
+
+  it('answers a refusal with its problem', async () => {
+    const problem = await problemOfAnswer(await things.ask('/things/gone'));
+    expect(problem).toMatchObject({ status: 404, code: 'user_not_found', title: 'No such user', detail: 'no such thing' });
+  });
+
+  it('keeps the cause of an unexpected failure in the log', async () => {
+    const answer = await things.ask('/things/broken', { headers: { 'x-request-id': 'broken-1' } });
+    const problem = await problemOfAnswer(answer);
+    expect(problem).toMatchObject({ status: 500, code: 'internal_error' });
+    expect(JSON.stringify(problem)).not.toContain('secret');
+    const logged = things.foundation.logged.find((line) => line['requestId'] === 'broken-1' && 'err' in line);
+    expect(logged?.['err']).toMatchObject({ message: 'the secret cause' });
+  });
+
+  it('tells a path that is unknown from a method that is', async () => {
+    expect((await problemOfAnswer(await things.ask('/nothing'))).code).toBe('route_not_found');
+    expect((await problemOfAnswer(await things.ask('/nothing', { method: 'POST', body: 'x' }))).code).toBe('route_not_found');
+    const answer = await things.ask('/things/one', { method: 'DELETE' });
+    expect((await problemOfAnswer(answer)).code).toBe('http_method_not_allowed');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+    const put = await things.ask('/things', { method: 'PUT', body: 'x' });
+    expect(put.status).toBe(405);
+    expect(put.headers.get('allow')).toBe('POST');
+    expect((await things.ask('/things/one', { method: 'HEAD' })).status).toBe(200);
+  });
+
+  it('answers a path that cannot be decoded, or is too long', async () => {
+    expect((await problemOfAnswer(await things.ask('/things/%E0%A4%A'))).code).toBe('validation_failed');
+    expect((await problemOfAnswer(await things.ask(`/things/${'x'.repeat(3_000)}`))).code).toBe('validation_failed');
+  });
+
+  it('answers what is no HTTP, and headers without end, with a problem too', async () => {
+    for (const bytes of ['NONSENSE\r\n\r\n', `GET / HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(20_000)}\r\n\r\n`]) {
+      const connection = rawConnection(things.service.url);
+      connection.write(bytes);
+      const answer = await connection.answer;
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('application/problem+json');
+      expect(answer).toContain('"code":"validation_failed"');
+    }
+  });
+
+  it('says whether it lives and is ready', async () => {
+    expect((await things.ask('/health/live')).status).toBe(200);
+    const ready = await things.ask('/health/ready');
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({ status: 'ready', dependencies: { eventStore: 'up', readStore: 'up' } });
   });
 });

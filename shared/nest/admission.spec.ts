@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { generateKeyPair, UnsecuredJWT } from 'jose';
+import type { SessionDocument } from '../../schemas/read-models/sessions.ts';
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { startThings } from '../testing/things-service.ts';
+import { TEST_ISSUER } from '../testing/test-tokens.jose.ts';
+
+const seconds = () => Math.floor(Date.now() / 1_000);
+
+describe('a route that needs an access token', () => {
+  let things: Awaited<ReturnType<typeof startThings>>;
+  beforeAll(async () => {
+    things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+  });
+  afterAll(() => things.service.close());
+
+  const codeFor = async (authorization: string | undefined) => {
+    const headers = { 'content-type': 'application/json', ...(authorization !== undefined && { authorization }) };
+    const answer = await things.ask('/things', { method: 'POST', headers, body: '{"name":"n"}' });
+    return answer.ok ? 'let in' : (await problemOfAnswer(answer)).code;
+  };
+
+  it('lets in who has one', async () => {
+    expect(await codeFor(`Bearer ${await things.tokens.accessToken()}`)).toBe('let in');
+    expect(await codeFor(`bearer ${await things.tokens.accessToken()}`)).toBe('let in');
+  });
+
+  it('refuses who has none', async () => {
+    for (const none of [undefined, '', 'Bearer', 'Basic dTpw']) expect(await codeFor(none)).toBe('token_missing');
+  });
+
+  it('refuses text that is no token', async () => {
+    for (const wrong of ['x', 'a.b.c', '..', 'e30.e30.e30', `${'x'.repeat(4_000)}.x.x`]) {
+      expect(await codeFor(`Bearer ${wrong}`)).toBe('token_invalid');
+    }
+  });
+
+  it('refuses a token that nobody signed', async () => {
+    const claims = { iss: TEST_ISSUER, aud: 'annals', sub: 'usr_1', sid: 's', app: 'a', amr: 'wallet', jti: 'j' };
+    const unsigned = new UnsecuredJWT({ ...claims, iat: seconds(), exp: seconds() + 600 }).encode();
+    expect(await codeFor(`Bearer ${unsigned}`)).toBe('token_invalid');
+    const signed = await things.tokens.accessToken();
+    const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
+    expect(await codeFor(`Bearer ${none}.${signed.split('.')[1] ?? ''}.`)).toBe('token_invalid');
+  });
+
+  it('refuses a token of another key, another kind of key, or changed after it was signed', async () => {
+    const { privateKey } = await generateKeyPair('ES256');
+    expect(await codeFor(`Bearer ${await things.tokens.accessToken({ key: privateKey })}`)).toBe('token_invalid');
+    const secret = new TextEncoder().encode('public keys make poor secrets, but some libraries take them');
+    const symmetric = await things.tokens.accessToken({ key: secret, header: { alg: 'HS256' } });
+    expect(await codeFor(`Bearer ${symmetric}`)).toBe('token_invalid');
+    const [header, , signature] = (await things.tokens.accessToken()).split('.');
+    const [, other] = (await things.tokens.accessToken({ claims: { sub: 'usr_2' } })).split('.');
+    expect(await codeFor(`Bearer ${[header, other, signature].join('.')}`)).toBe('token_invalid');
+  });
+
+  it('refuses a refresh token, a foreign issuer or audience, and a token without its claims', async () => {
+    const wrong: Parameters<typeof things.tokens.accessToken>[0][] = [
+      { header: { typ: 'rt+jwt' } },
+      { header: { typ: 'JWT' } },
+      { claims: { iss: 'http://elsewhere.test' } },
+      { claims: { aud: 'other' } },
+      { claims: { amr: ['wallet'] } },
+      { claims: { sid: 7 } },
+    ];
+    for (const one of wrong) {
+      expect(await codeFor(`Bearer ${await things.tokens.accessToken(one)}`)).toBe('token_invalid');
+    }
+  });
+
+  it('says that a token has expired, but not of a forged one', async () => {
+    const expired = { exp: seconds() - 1 };
+    expect(await codeFor(`Bearer ${await things.tokens.accessToken({ claims: expired })}`)).toBe('token_expired');
+    const { privateKey } = await generateKeyPair('ES256');
+    const forged = await things.tokens.accessToken({ claims: expired, key: privateKey });
+    expect(await codeFor(`Bearer ${forged}`)).toBe('token_invalid');
+  });
+
+  it('refuses a token whose session has ended', async () => {
+    const document: SessionDocument = {
+      id: 'ses_ended',
+      userId: 'usr_1',
+      appId: 'app_1',
+      method: 'wallet',
+      device: null,
+      createdAt: '2026-01-01T00:00:00.000Z',
+      lastUsedAt: '2026-01-01T00:00:00.000Z',
+      revokedAt: '2026-01-01T00:00:01.000Z',
+    };
+    const { readStore } = things.foundation;
+    await readStore.apply('sessions-v1', [{ collection: 'sessions', id: document.id, position: 1, document }], 1);
+    const token = await things.tokens.accessToken({ claims: { sid: 'ses_ended' } });
+    expect(await codeFor(`Bearer ${token}`)).toBe('session_revoked');
+  });
+});
+
+describe('tokens in production', () => {
+  const environment = {
+    NODE_ENV: 'production',
+    MASTER_KEY: 'S1pGN3K3U3bQvWl2hVJgQy3rGtq0WfOnlbF5pBbWm0A=',
+    CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:1"]}]',
+  };
+  const statusOver = async (trusted: string, headers: Record<string, string>) => {
+    const things = await startThings({ environment: { ...environment, TRUSTED_PROXIES: trusted } });
+    const answer = await things.post({ name: 'n' }, headers);
+    await things.service.close();
+    return answer.ok ? answer.status : (await problemOfAnswer(answer)).code;
+  };
+
+  it('are refused on plain HTTP', async () => {
+    expect(await statusOver('', {})).toBe('https_required');
+  });
+
+  it('are refused when somebody else says that it was HTTPS', async () => {
+    expect(await statusOver('', { 'x-forwarded-proto': 'https' })).toBe('https_required');
+    expect(await statusOver('10.0.0.0/8', { 'x-forwarded-proto': 'https' })).toBe('https_required');
+  });
+
+  it('are taken when a trusted proxy says so', async () => {
+    expect(await statusOver('127.0.0.1', { 'x-forwarded-proto': 'https' })).toBe(201);
+    expect(await statusOver('127.0.0.1', { 'x-forwarded-proto': 'http' })).toBe('https_required');
+  });
+});

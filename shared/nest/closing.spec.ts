@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { eventually } from '../testing/eventually.ts';
+import { rawConnection } from '../testing/raw-http.ts';
+import { startThings } from '../testing/things-service.ts';
+
+/** A service that is in the middle of answering a command. */
+const startBusy = async (delayMs: number) => {
+  const things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+  const before = things.made();
+  const busy = things.post({ name: 'n', delayMs }).catch((error: unknown) => error);
+  await eventually(() => things.made() > before, 1_000, 'the command did not arrive');
+  return { ...things, busy };
+};
+
+describe('a service that stops', () => {
+  it('finishes what is in flight, refuses what comes late on an open connection, and listens no more', async () => {
+    const { service, ask, busy } = await startBusy(200);
+    const late = rawConnection(service.url);
+    late.write('GET /things/late HTTP/1.1\r\nhost: x\r\n');
+    await ask('/things/one');
+    const closed = service.close();
+    late.write('\r\n');
+    expect(await busy).toMatchObject({ status: 201 });
+    expect(await late.answer).toMatch(/^HTTP\/1\.1 503 .*"code":"shutting_down"/s);
+    await closed;
+    await expect(ask('/things/one')).rejects.toThrow('fetch failed');
+  });
+
+  it('does not wait for an answer that never comes', async () => {
+    const { service, busy } = await startBusy(5_000);
+    const began = performance.now();
+    await service.close();
+    expect(performance.now() - began).toBeLessThan(4_000);
+    expect(await busy).toMatchObject({ message: 'fetch failed' });
+  });
+});

@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../testing/eventually.ts';
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { startThings } from '../testing/things-service.ts';
+
+describe('browsers', () => {
+  let things: Awaited<ReturnType<typeof startThings>>;
+  const allow = (position: number, origins: string[]) =>
+    things.foundation.readStore.apply(
+      'apps-v1',
+      [{ collection: 'apps', id: 'app_1', position, document: { id: 'app_1', name: 'one', origins } }],
+      position,
+    );
+  beforeAll(async () => {
+    things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    await allow(1, ['https://app.example']);
+  });
+  afterAll(() => things.service.close());
+
+  const preflight = (origin: string) =>
+    things.ask('/things', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
+
+  it("are told beforehand what a live app's origin may send", async () => {
+    const answer = await preflight('https://app.example');
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(answer.headers.get('access-control-allow-methods')).toBe('GET, POST, DELETE');
+    expect(answer.headers.get('access-control-allow-headers')).toBe(
+      'x-signature, x-timestamp, x-api-key, authorization, content-type, idempotency-key, x-min-position, x-request-id',
+    );
+    expect(answer.headers.has('access-control-allow-credentials')).toBe(false);
+    expect(answer.headers.get('vary')).toBe('origin');
+  });
+
+  it('may read answers and their headers, errors too', async () => {
+    for (const path of ['/things/one', '/things/gone', '/nothing']) {
+      const { headers } = await things.ask(path, { headers: { origin: 'https://app.example' } });
+      expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
+      expect(headers.get('access-control-expose-headers')).toBe(
+        'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After',
+      );
+    }
+  });
+
+  it('from elsewhere get neither', async () => {
+    for (const origin of ['https://evil.example', 'https://app.example.evil', 'http://app.example', 'null']) {
+      expect((await problemOfAnswer(await preflight(origin))).code).toBe('origin_not_allowed');
+      const { headers } = await things.ask('/things/one', { headers: { origin } });
+      expect(headers.has('access-control-allow-origin')).toBe(false);
+    }
+  });
+
+  it('of a new origin are let in within about a second', async () => {
+    await preflight('https://new.example');
+    await allow(2, ['https://app.example', 'https://new.example']);
+    await eventually(async () => (await preflight('https://new.example')).ok, 1_500, 'the new origin was not allowed');
+  });
+});

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { startThings } from '../testing/things-service.ts';
+import { addressKey, RateLimits } from './rate-limits.ts';
+
+describe('rate limits', () => {
+  let things: Awaited<ReturnType<typeof startThings>>;
+  beforeAll(async () => {
+    const RATE_LIMITS = JSON.stringify({ request: { points: 3, seconds: 60 } });
+    things = await startThings({ environment: { RATE_LIMITS, TRUSTED_PROXIES: '127.0.0.1' } });
+  });
+  afterAll(() => things.service.close());
+
+  const from = (ip: string) => things.ask('/things/one', { headers: { 'x-forwarded-for': ip } });
+
+  it('show what is left, and refuse what is over with the time to wait', async () => {
+    const first = await from('192.0.2.1');
+    expect(first.headers.get('ratelimit-policy')).toBe('"request";q=3;w=60');
+    expect(first.headers.get('ratelimit')).toBe('"request";r=2;t=60');
+    await from('192.0.2.1');
+    await from('192.0.2.1');
+    const refused = await from('192.0.2.1');
+    const problem = await problemOfAnswer(refused);
+    expect(problem.code).toBe('rate_limited');
+    expect(problem.retryAfter).toBeGreaterThan(0);
+    expect(refused.headers.get('ratelimit')).toMatch(/^"request";r=0;t=/);
+    expect((await from('192.0.2.2')).status).toBe(200);
+  });
+
+  it('count a user wherever he calls from, and bad tokens by address', async () => {
+    for (let count = 1; count <= 4; count += 1) {
+      const answer = await things.post({ name: 'n' }, { 'x-forwarded-for': `198.51.100.${String(count)}` });
+      expect(answer.status).toBe(count <= 3 ? 201 : 429);
+    }
+    for (let count = 1; count <= 4; count += 1) {
+      const headers = { authorization: 'Bearer x', 'x-forwarded-for': '203.0.113.1' };
+      const answer = await things.ask('/things', { method: 'POST', headers });
+      expect(answer.status).toBe(count <= 3 ? 401 : 429);
+    }
+  });
+
+  it('are off where they are turned off', async () => {
+    expect(await new RateLimits({ RATE_LIMITS: 'off' }).count('request', 'x')).toBeUndefined();
+  });
+
+  it('remember a bounded number of callers', async () => {
+    const limits = new RateLimits({ RATE_LIMITS: { request: { points: 1, seconds: 600 } } });
+    await limits.count('request', 'first');
+    expect((await limits.look('request', 'first'))?.exceeded).toBe(true);
+    for (let other = 0; other < 50_000; other += 1) await limits.count('request', `other ${String(other)}`);
+    expect((await limits.look('request', 'first'))?.exceeded).toBe(false);
+  });
+
+  it('take one /64 of IPv6 for one caller', () => {
+    const key = 'ip:2001:db8:0:1::/64';
+    expect(addressKey('2001:db8:0:1::1')).toBe(key);
+    expect(addressKey('2001:0DB8::1:ffff:ffff:ffff:ffff')).toBe(key);
+    expect(addressKey('2001:db8:0:2::1')).not.toBe(key);
+    expect(addressKey('::1')).toBe('ip:0:0:0:0::/64');
+    expect(addressKey('fe80::1%eth0')).toBe('ip:fe80:0:0:0::/64');
+    expect(addressKey('::ffff:192.0.2.1')).toBe('ip:192.0.2.1');
+    expect(addressKey('192.0.2.1')).toBe('ip:192.0.2.1');
+  });
+});

@@ -1,0 +1,76 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Controller, Module } from '@nestjs/common';
+import { z } from 'zod';
+import { route } from '../../schemas/http/route.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { createService } from '../nest/create-service.ts';
+import { Implements, type Asked, type CommandAnswer } from '../nest/implements.ts';
+import type { Clock } from '../primitives/clock.ts';
+import { testFoundation } from './test-foundation.ts';
+import { testIssuer } from './test-tokens.jose.ts';
+
+const base = { service: 'account', summary: '', auth: 'none', status: 200, problems: [] } as const;
+const readThing = route({
+  ...base,
+  method: 'GET',
+  path: '/things/{id}',
+  params: z.object({ id: z.string().max(300) }),
+  query: z.object({ take: z.coerce.number().int().default(10) }),
+  answer: z.object({ id: z.string(), take: z.number() }),
+});
+const makeThing = route({
+  ...base,
+  method: 'POST',
+  path: '/things',
+  auth: 'bearer',
+  command: true,
+  status: 201,
+  body: z.object({ name: z.string().max(200), delayMs: z.number().optional() }),
+  answer: z.object({ name: z.string(), by: z.string(), made: z.number() }),
+});
+
+let made = 0;
+
+@Controller()
+class ThingsHttp {
+  @Implements(readThing, { reads: ['users-v1'] })
+  async read({ params, query }: Asked<typeof readThing>): Promise<{ id: string; take: number }> {
+    if (params.id === 'broken') throw new Error('the secret cause');
+    if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');
+    if (params.id === 'slow') await pause(200);
+    return { id: params.id, take: query.take };
+  }
+
+  @Implements(makeThing)
+  async make({ body, caller }: Asked<typeof makeThing>): Promise<CommandAnswer<{ name: string; by: string; made: number }>> {
+    made += 1;
+    const count = made;
+    await pause(body.delayMs ?? 0);
+    if (body.name === 'taken') throw new Refusal('contract_conflict', 'another has it');
+    if (body.name === 'down') throw new Refusal('dependency_unavailable', 'not now', { retryAfter: 1 });
+    return { body: { name: body.name, by: caller.userId, made: count }, position: 7 };
+  }
+}
+
+@Module({ controllers: [ThingsHttp] })
+class ThingsModule {}
+
+/** A service with one query and one command, to try the conventions of every service on. */
+export const startThings = async (options: { environment?: Record<string, string>; clock?: Clock } = {}) => {
+  const foundation = await testFoundation(options);
+  const tokens = await testIssuer();
+  const service = await createService({
+    module: ThingsModule,
+    foundation,
+    issuer: tokens.issuer,
+    host: '127.0.0.1',
+    port: 0,
+  });
+  const ask = (path: string, init: RequestInit = {}) => fetch(service.url + path, init);
+  const post = async (body: unknown, headers: Record<string, string> = {}) => {
+    const authorization = `Bearer ${await tokens.accessToken()}`;
+    const json = { authorization, 'content-type': 'application/json', ...headers };
+    return ask('/things', { method: 'POST', headers: json, body: JSON.stringify(body) });
+  };
+  return { foundation, service, tokens, ask, post, made: () => made };
+};
