@@ -71,6 +71,23 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
       expect(await bus.offsets(topic, now + 5_000)).toEqual(await bus.offsets(topic, 'latest'));
     });
 
+    it('says where the newest message of each partition is, and which partition is empty', async () => {
+      const isEmpty = ({ earliest, latest }: Record<'earliest' | 'latest', Offsets>, partition: number) =>
+        earliest.get(partition) === latest.get(partition);
+      const ends = async () => ({ earliest: await bus.offsets(topic, 'earliest'), latest: await bus.offsets(topic, 'latest') });
+      const before = await ends();
+      expect([0, 1, 2].every((partition) => isEmpty(before, partition))).toBe(true);
+      await bus.publish(topic, ['1', '2', '3'].map((text) => message('a', text)));
+      await bus.publish(topic, [message('b', '4'), message('c', '5'), message('d', '6')]);
+      const after = await ends();
+      const taken = await take(after.earliest, 6);
+      for (const partition of [0, 1, 2]) {
+        const newest = taken.findLast((one) => one.partition === partition);
+        expect(isEmpty(after, partition)).toBe(newest === undefined);
+        if (newest) expect(after.latest.get(partition)).toBe(String(BigInt(newest.offset) + 1n));
+      }
+    });
+
     it('keeps topics apart', async () => {
       const other = { ...topic, name: `test-${randomUUID()}` };
       await bus.createTopics([other]);

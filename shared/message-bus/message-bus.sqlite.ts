@@ -15,10 +15,9 @@ const PRUNE_EVERY_MS = 60_000;
 export class SqliteMessageBus implements MessageBus {
   private readonly database: SqliteDatabase;
   private readonly insert: StatementSync;
-  private readonly since: StatementSync;
-  private readonly after: StatementSync;
-  private readonly firstOffset: StatementSync;
-  private readonly nextOffset: StatementSync;
+  private readonly from: StatementSync;
+  private readonly timeFrom: StatementSync;
+  private readonly ends: StatementSync;
   private readonly prunedAt = new Map<string, number>();
 
   constructor(file: string) {
@@ -29,20 +28,21 @@ export class SqliteMessageBus implements MessageBus {
         "offset" INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, "partition" INTEGER NOT NULL,
         "key" TEXT NOT NULL, headers TEXT NOT NULL, value TEXT, timestamp INTEGER NOT NULL
       ) STRICT;
-      CREATE INDEX IF NOT EXISTS messages_by_time ON messages (topic, timestamp, "partition");
+      CREATE INDEX IF NOT EXISTS messages_by_partition ON messages (topic, "partition", "offset");
     `);
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare(
       'INSERT INTO messages (topic, "partition", "key", headers, value, timestamp) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.since = prepare(
-      'SELECT "partition", min("offset") AS "offset" FROM messages WHERE topic = ? AND timestamp >= ? GROUP BY "partition"',
+    const inPartition = 'FROM messages WHERE topic = ? AND "partition" = ?';
+    this.from = prepare(
+      `SELECT "offset", "partition", "key", headers, value, timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" LIMIT ?`,
     );
-    this.after = prepare(
-      'SELECT "offset", "partition", "key", headers, value, timestamp FROM messages WHERE "offset" >= ? AND topic = ? ORDER BY "offset" LIMIT ?',
+    this.timeFrom = prepare(`SELECT "offset", timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" LIMIT 1`);
+    this.ends = prepare(
+      `SELECT (SELECT min("offset") ${inPartition}) AS first, (SELECT max("offset") ${inPartition}) AS last,
+         (SELECT seq FROM sqlite_sequence WHERE name = 'messages') AS newest`,
     );
-    this.firstOffset = prepare('SELECT "offset" FROM messages WHERE topic = ? ORDER BY "offset" LIMIT 1');
-    this.nextOffset = prepare("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'messages'), 0) + 1 AS \"offset\"");
   }
 
   createTopics(topics: readonly Topic[]): Promise<void> {
@@ -81,35 +81,30 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
-    const next = this.nextOffset.get()?.['offset'] as number;
-    const start = at === 'earliest' ? ((this.firstOffset.get(topic.name)?.['offset'] as number | undefined) ?? next) : next;
     const offsets = new Map<number, string>();
-    for (let partition = 0; partition < topic.partitions; partition += 1) offsets.set(partition, String(start));
-    if (typeof at === 'number') {
-      for (const row of this.since.all(topic.name, at)) {
-        offsets.set(row['partition'] as number, String(row['offset'] as number));
-      }
+    for (let partition = 0; partition < topic.partitions; partition += 1) {
+      const { earliest, latest } = this.endsOf(topic, partition);
+      const offset = at === 'earliest' ? earliest : at === 'latest' ? latest : this.firstSince(topic, partition, at);
+      offsets.set(partition, String(offset));
     }
     return Promise.resolve(offsets);
   }
 
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    const starts = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
-    let next = Math.min(...starts.values());
+    const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
     while (!signal.aborted) {
       const seen = this.database.changed.rung;
-      const messages = this.after.all(next, topic.name, BATCH_MESSAGES_MAX).map(toMessage);
-      const last = messages.at(-1);
-      if (!last) {
-        await this.database.changed.wait(seen, signal);
-        continue;
-      }
-      next = Number(last.offset) + 1;
-      const wanted = messages.filter(({ partition, offset }) => Number(offset) >= (starts.get(partition) ?? Infinity));
-      for (const [partition, batch] of Map.groupBy(wanted, (message) => message.partition)) {
-        yield { partition, messages: batch };
+      let isIdle = true;
+      for (const [partition, offset] of next) {
+        const messages = this.from.all(topic.name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
+        const last = messages.at(-1);
+        if (!last) continue;
+        isIdle = false;
+        next.set(partition, Number(last.offset) + 1);
+        yield { partition, messages };
         if (isAborted(signal)) return;
       }
+      if (isIdle) await this.database.changed.wait(seen, signal);
     }
   }
 
@@ -118,13 +113,34 @@ export class SqliteMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
+  private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number } {
+    const { first, last, newest } = this.ends.get(name, partition, name, partition) as Record<string, number | null>;
+    const latest = (last ?? newest ?? 0) + 1;
+    return { earliest: first ?? latest, latest };
+  }
+
+  /** By bisection: messages are published in the order of their timestamps, or nearly. */
+  private firstSince(topic: Topic, partition: number, time: number): number {
+    const { earliest, latest } = this.endsOf(topic, partition);
+    let low = earliest;
+    let high = latest;
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const message = this.timeFrom.get(topic.name, partition, middle) as { offset: number; timestamp: number };
+      if (message.timestamp < time) low = message.offset + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   private prune(topic: Topic): void {
     const now = Date.now();
     if (topic.retentionMs === null || now - (this.prunedAt.get(topic.name) ?? 0) < PRUNE_EVERY_MS) return;
     this.prunedAt.set(topic.name, now);
-    this.database
-      .prepare('DELETE FROM messages WHERE topic = ? AND timestamp < ?')
-      .run(topic.name, now - topic.retentionMs);
+    const forget = this.database.prepare('DELETE FROM messages WHERE topic = ? AND "partition" = ? AND "offset" < ?');
+    for (let partition = 0; partition < topic.partitions; partition += 1) {
+      forget.run(topic.name, partition, this.firstSince(topic, partition, now - topic.retentionMs));
+    }
   }
 }
 

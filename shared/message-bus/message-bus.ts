@@ -31,7 +31,10 @@ export interface MessageBus {
   publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void>;
   /** The partition that a key goes to, for ever. */
   partitionOf(topic: Topic, key: string): number;
-  /** First kept offset, next offset to be written, or the first whose timestamp is not before a time (Unix ms). */
+  /**
+   * By partition: the first kept offset, the one after the newest message, or the first whose timestamp is not before a
+   * time (Unix ms; when there is none, as `latest`). In an empty partition all are the same.
+   */
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets>;
   /** Messages from these offsets on (only of these partitions), for ever: ends when the signal aborts. */
   consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncIterable<BusBatch>;
