@@ -28,7 +28,7 @@ export class SqliteMessageBus implements MessageBus {
         "offset" INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, "partition" INTEGER NOT NULL,
         "key" TEXT NOT NULL, headers TEXT NOT NULL, value TEXT, timestamp INTEGER NOT NULL
       ) STRICT;
-      CREATE INDEX IF NOT EXISTS messages_by_partition ON messages (topic, "partition", "offset");
+      CREATE INDEX IF NOT EXISTS messages_by_partition ON messages (topic, "partition");
     `);
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare(
