@@ -1,15 +1,36 @@
-/** What a topic is called, how it is keyed is in `services/relay`; partitions and retention are the interface's defaults. */
-export const topics = {
-  users: { name: 'annals.users.v1', partitions: 12, retentionMs: 30 * 86_400_000 },
-  contracts: { name: 'annals.contracts.v1', partitions: 3, retentionMs: null },
-  chainEvents: { name: 'annals.chain-events.v1', partitions: 12, retentionMs: 7 * 86_400_000 },
-} as const satisfies Record<string, Topic>;
+import type { EventType } from './events/catalogue.ts';
+
 export interface Topic {
   name: string;
   partitions: number;
   /** How long a message is kept; `null`: as long as no newer one has its key. */
   retentionMs: number | null;
 }
+
+/** Every topic with the interface's defaults, and the events it carries. How they are keyed is the relay's. */
+export const topics = {
+  users: {
+    name: 'annals.users.v1',
+    partitions: 12,
+    retentionMs: 30 * 86_400_000,
+    events: ['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'],
+  },
+  contracts: {
+    name: 'annals.contracts.v1',
+    partitions: 3,
+    retentionMs: null,
+    events: ['ContractRegistered', 'WatchExtended'],
+  },
+  chainEvents: {
+    name: 'annals.chain-events.v1',
+    partitions: 12,
+    retentionMs: 7 * 86_400_000,
+    events: ['ChainEventObserved', 'ChainEventReverted'],
+  },
+} as const satisfies Record<string, Topic & { events: readonly EventType[] }>;
+
+/** What leaves the event store. Sessions, challenges, identities, apps and progress never do. */
+export type PublishedType = (typeof topics)[keyof typeof topics]['events'][number];
 
 /** Key of what concerns one contract: CAIP-2 chain and lower-case address. */
 export const contractKey = (chainId: number, contractAddress: string): string =>

@@ -1,7 +1,7 @@
 import type { WakeUp } from '../primitives/wake-up.ts';
 import type { EventBatch, EventFilter, EventStore, Position } from './event-store.ts';
 
-const BATCH_EVENTS_MAX = 1_000;
+const BATCH_EVENTS_MAX = 2_000;
 
 /** A catch-up subscription for stores that are read, not pushed to: reads on, and waits for the wake-up when caught up. */
 export async function* subscribeByReading(

@@ -12,7 +12,7 @@ export interface DatabaseOptions {
 /** How soon a commit of another process is noticed. */
 const FOREIGN_COMMIT_POLL_MS = 20;
 /** Pages in the log before it is written back: seldom enough that a page changed often is written once. */
-const CHECKPOINT_PAGES = 8_192;
+const CHECKPOINT_PAGES = 32_768;
 /** How long a write waits for another process's transaction. */
 const BUSY_TIMEOUT_MS = 5_000;
 

@@ -1,5 +1,4 @@
-import type { EventType } from '../../../schemas/events/catalogue.ts';
-import { contractKey, topics, type Topic } from '../../../schemas/topics.ts';
+import { contractKey, topics, type PublishedType, type Topic } from '../../../schemas/topics.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 
 /** Where an event goes: events of one key keep their order. */
@@ -8,37 +7,28 @@ export interface Address {
   key: string;
 }
 
-const ofUser = ({ stream }: StoredEvent): Address => ({
-  topic: topics.users,
-  key: stream.slice('user-'.length).toLowerCase(),
-});
-const ofContract = ({ data }: StoredEvent): Address => ({
-  topic: topics.contracts,
-  key: contractKey(data['chainId'] as number, data['contractAddress'] as string),
-});
+const keyOfUser = ({ stream }: StoredEvent): string => stream.slice('user-'.length).toLowerCase();
+const keyOfContract = ({ data }: StoredEvent): string =>
+  contractKey(data['chainId'] as number, data['contractAddress'] as string);
 /** Reads the stream's name, not the data: this is the hot path. */
-const ofChainEvent = ({ stream }: StoredEvent): Address => {
+const keyOfChainEvent = ({ stream }: StoredEvent): string => {
   const [, chainId = '', contract = ''] = stream.split('-');
-  return { topic: topics.chainEvents, key: contractKey(Number(chainId), contract) };
+  return contractKey(Number(chainId), contract);
 };
 
-/** What leaves the event store. Sessions, challenges, identities, apps and progress never do. */
-const addresses: Partial<Record<EventType, (event: StoredEvent) => Address>> = {
-  UserRegistered: ofUser,
-  IdentityLinked: ofUser,
-  UserLoggedIn: ofUser,
-  ProfileUpdated: ofUser,
-  ContractRegistered: ofContract,
-  WatchExtended: ofContract,
-  ChainEventObserved: ofChainEvent,
-  ChainEventReverted: ofChainEvent,
-};
+const keys = { users: keyOfUser, contracts: keyOfContract, chainEvents: keyOfChainEvent };
 
-export const publishedTypes = Object.keys(addresses) as EventType[];
+const routes = new Map<string, { topic: Topic; keyOf: (event: StoredEvent) => string }>(
+  (Object.keys(topics) as (keyof typeof topics)[]).flatMap((name) =>
+    topics[name].events.map((type) => [type, { topic: topics[name], keyOf: keys[name] }] as const),
+  ),
+);
+
+export const publishedTypes = [...routes.keys()] as PublishedType[];
 
 /** @throws for an event whose type is not among `publishedTypes` */
 export const addressOf = (event: StoredEvent): Address => {
-  const address = addresses[event.type as EventType];
-  if (!address) throw new Error(`${event.type} is not published`);
-  return address(event);
+  const route = routes.get(event.type);
+  if (!route) throw new Error(`${event.type} is not published`);
+  return { topic: route.topic, key: route.keyOf(event) };
 };

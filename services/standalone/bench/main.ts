@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { benchEmbeddedStore } from './embedded-store.bench.ts';
+import type { Report } from './measure.ts';
+
+const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
+  'embedded-store': benchEmbeddedStore,
+};
+
+const run = async (names: readonly string[], json: boolean): Promise<void> => {
+  const report: Report = (measured) => {
+    const { what, perSecond, count, seconds } = measured;
+    const line = json
+      ? JSON.stringify(measured)
+      : `${what.padEnd(44)} ${perSecond.toLocaleString('en').padStart(10)}/s   ${count.toLocaleString('en')} in ${String(seconds)} s`;
+    process.stdout.write(`${line}\n`);
+  };
+  for (const name of names.length === 0 ? Object.keys(benches) : names) {
+    const folder = mkdtempSync(join(tmpdir(), 'annals-bench-'));
+    try {
+      await benches[name]?.(folder, report);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+};
+
+await new Command('npm run bench --')
+  .description('measures this machine')
+  .argument('[names...]', `which: ${Object.keys(benches).join(', ')}; all without any`)
+  .option('--json', 'a line of JSON for each figure')
+  .action(async (names: string[], { json = false }: { json?: boolean }) => {
+    const unknown = names.find((name) => !Object.hasOwn(benches, name));
+    if (unknown === undefined) return run(names, json);
+    process.stderr.write(`There is no bench called ${unknown}; there are: ${Object.keys(benches).join(', ')}\n`);
+    process.exitCode = 1;
+  })
+  .parseAsync();

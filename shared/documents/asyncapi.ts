@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { eventCatalogue } from '../../schemas/events/catalogue.ts';
+import { eventExamples } from '../../schemas/examples/event-examples.ts';
+import { topics, type PublishedType } from '../../schemas/topics.ts';
+
+const cloudEventHeaders = z.object({
+  'content-type': z.literal('application/json'),
+  ce_specversion: z.literal('1.0'),
+  ce_id: z.uuid().describe('event id: the same when a record is published again'),
+  ce_type: z.string().describe('annals.<EventName>.v<schema version>'),
+  ce_source: z.string(),
+  ce_subject: z.string().describe('stream'),
+  ce_time: z.iso.datetime({ precision: 3 }),
+  ce_dataschema: z.url(),
+  ce_sequence: z.string().describe('revision in the stream'),
+  ce_position: z.string().describe('position in the event store'),
+  ce_correlationid: z.string().describe('request id'),
+  ce_causationid: z.string().optional(),
+  traceparent: z.string().optional(),
+});
+
+const keys: Record<keyof typeof topics, string> = {
+  users: 'user id, lower case',
+  contracts: 'eip155:<chainId>/<contract>, lower case',
+  chainEvents: 'eip155:<chainId>/<contract>, lower case',
+};
+
+const jsonSchema = (schema: z.ZodType): object => z.toJSONSchema(schema, { io: 'input' });
+
+const eventMessage = (type: PublishedType): object => {
+  const { version, data } = eventCatalogue[type];
+  return {
+    name: `annals.${type}.v${String(version)}`,
+    contentType: 'application/json',
+    headers: { $ref: '#/components/schemas/CloudEventHeaders' },
+    payload: jsonSchema(data),
+    examples: [{ payload: eventExamples[type] }],
+  };
+};
+
+/** A channel that is no topic, with its messages by name and the side that sends each. */
+export interface SocketChannel {
+  address: string;
+  description: string;
+  messages: Record<string, { sentBy: 'client' | 'server'; payload: z.ZodType }>;
+}
+
+/** The AsyncAPI 3.0 document of the topics and of the stream's socket. */
+export const asyncApiDocument = (socket: SocketChannel): object => {
+  const names = Object.keys(topics) as (keyof typeof topics)[];
+  const topicChannels = names.map((name) => [
+    name,
+    {
+      address: topics[name].name,
+      description: `Key: ${keys[name]}. ${String(topics[name].partitions)} partitions.`,
+      messages: Object.fromEntries(topics[name].events.map((type) => [type, eventMessage(type)])),
+    },
+  ]);
+  const topicOperations = names.map((name) => [`publish-${name}`, { action: 'send', channel: reference(name) }]);
+  const socketMessages = Object.entries(socket.messages);
+  const sentBy = (side: 'client' | 'server') =>
+    socketMessages.flatMap(([name, message]) =>
+      message.sentBy === side ? [{ $ref: `#/channels/stream/messages/${name}` }] : [],
+    );
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'Annals topics and stream', version: '1' },
+    channels: {
+      ...Object.fromEntries(topicChannels),
+      stream: {
+        address: socket.address,
+        description: socket.description,
+        messages: Object.fromEntries(
+          socketMessages.map(([name, { payload }]) => [name, { name, payload: jsonSchema(payload) }]),
+        ),
+      },
+    },
+    operations: {
+      ...Object.fromEntries(topicOperations),
+      'stream-commands': { action: 'receive', channel: reference('stream'), messages: sentBy('client') },
+      'stream-messages': { action: 'send', channel: reference('stream'), messages: sentBy('server') },
+    },
+    components: { schemas: { CloudEventHeaders: jsonSchema(cloudEventHeaders) } },
+  };
+};
+
+const reference = (channel: string): object => ({ $ref: `#/channels/${channel}` });
