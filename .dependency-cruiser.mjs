@@ -1,0 +1,153 @@
+const SPEC = String.raw`\.(spec|contract|bench)\.ts$`;
+const TESTING = `${SPEC}|^shared/testing/`;
+/** The whole program and its tools: they start things, so nothing needs to lead to them. */
+const ENTRY = String.raw`/main\.ts$|^services/standalone/annals\.ts$|^shared/tooling/`;
+/** Where the process is put together: here alone an adapter is chosen. */
+const BINDING = String.raw`\.module\.ts$|^shared/engines/|^services/standalone/|/main\.ts$`;
+
+/** A driver, and the suffixes of the files that may import it. */
+const drivers = [
+  { name: 'sqlite', packages: '^(node:)?sqlite$', suffixes: 'sqlite' },
+  { name: 'eventstoredb', packages: '@eventstore/', suffixes: 'esdb' },
+  { name: 'kafka', packages: '(^|/)kafkajs(/|$)', suffixes: 'kafka' },
+  { name: 'mongodb', packages: '(^|/)mongodb(/|$)', suffixes: 'mongo' },
+  { name: 'ethers', packages: '(^|/)ethers(/|$)', suffixes: 'ethers' },
+  { name: 'viem', packages: '(^|/)viem(/|$)', suffixes: 'viem' },
+  { name: 'jose', packages: '(^|/)jose(/|$)', suffixes: 'jose' },
+  {
+    name: 'socketio',
+    packages: '(^|/)(socket[.]io(-client)?|@nestjs/platform-socket[.]io)(/|$)',
+    suffixes: 'socketio|gateway',
+  },
+];
+const ADAPTER = String.raw`\.(memory|${drivers.map(({ suffixes }) => suffixes.replace('|gateway', '')).join('|')})\.ts$`;
+
+const driverRules = drivers.map(({ name, packages, suffixes }) => ({
+  name: `driver-${name}-by-suffix`,
+  comment: `Only files named .${suffixes.replace('|', '.ts or .')}.ts know this driver.`,
+  severity: 'error',
+  from: { path: '^(services|shared|schemas)/', pathNot: String.raw`\.(${suffixes})\.ts$|${SPEC}` },
+  to: { path: packages },
+}));
+
+/** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
+const forbidden = [
+  {
+    name: 'nothing-circular',
+    comment: 'Each of two modules that need each other can be understood only with the other.',
+    severity: 'error',
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: 'no-orphans',
+    comment: 'Nothing needs it, and it needs nothing: delete it.',
+    severity: 'error',
+    from: { orphan: true, pathNot: `${ENTRY}|${SPEC}` },
+    to: {},
+  },
+  {
+    name: 'everything-resolves',
+    comment: 'A rule about a module that was not found checks nothing.',
+    severity: 'error',
+    from: {},
+    to: { couldNotResolve: true },
+  },
+  {
+    name: 'domain-is-pure',
+    comment:
+      'A domain knows itself, contracts, primitives, refusals and what the event store calls things; it may hash.',
+    severity: 'error',
+    from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
+    to: {
+      pathNot:
+        '^services/$1/domain/|^schemas/|^shared/(primitives|errors)/|^shared/event-store/event-store[.]ts$|^crypto$',
+    },
+  },
+  {
+    name: 'services-do-not-import-services',
+    comment: 'A service is a process. Only standalone, which is all of them in one, may.',
+    severity: 'error',
+    from: { path: '^services/(?!standalone/)([^/]+)/' },
+    to: { path: '^services/', pathNot: '^services/$1/' },
+  },
+  {
+    name: 'standalone-imports-modules',
+    comment: 'Of another service standalone knows what is in its module.',
+    severity: 'error',
+    from: { path: '^services/standalone/', pathNot: SPEC },
+    to: { path: '^services/', pathNot: String.raw`^services/standalone/|\.module\.ts$` },
+  },
+  {
+    name: 'slices-do-not-import-slices',
+    comment: 'What two slices need is in domain/ or edge/; what every read model needs is in run-projection/.',
+    severity: 'error',
+    from: { path: '^services/(?!standalone/)([^/]+)/(?!domain/|edge/)([^/]+)/', pathNot: SPEC },
+    to: { path: '^services/$1/[^/]+/', pathNot: '^services/$1/($2|domain|edge|run-projection)/' },
+  },
+  {
+    name: 'dependencies-point-inwards',
+    comment: 'domain <- handler <- way in <- module <- main.',
+    severity: 'error',
+    from: {
+      path: String.raw`^services/.*/[^/.]+(\.(command|query|handler))?\.ts$`,
+      pathNot: '/main[.]ts$|^services/standalone/',
+    },
+    to: { path: String.raw`^(services|shared)/.*\.(http|rpc|gateway|guard|filter|interceptor|module)\.ts$` },
+  },
+  {
+    name: 'framework-by-suffix',
+    comment: 'A file without a suffix is plain TypeScript: a rule, a port, a pure function.',
+    severity: 'error',
+    from: { path: '^services/.*/[^/.]+[.]ts$', pathNot: '/main[.]ts$|^services/standalone/' },
+    to: { path: '(^|/)@nestjs/' },
+  },
+  ...driverRules,
+  {
+    name: 'adapters-are-bound-not-named',
+    comment: 'Who names an adapter cannot be given another one. Its type may be named.',
+    severity: 'error',
+    from: { pathNot: `${BINDING}|${ADAPTER}|${TESTING}|^shared/nest/` },
+    to: { path: ADAPTER, dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'schemas-import-only-zod',
+    comment: 'Contracts cross processes; whoever reads one must not need the rest.',
+    severity: 'error',
+    from: { path: '^schemas/', pathNot: SPEC },
+    to: { pathNot: '^schemas/|(^|/)zod(/|$)' },
+  },
+  {
+    name: 'shared-does-not-import-services',
+    comment: 'schemas <- shared <- services.',
+    severity: 'error',
+    from: { path: '^shared/' },
+    to: { path: '^services/' },
+  },
+  {
+    name: 'product-does-not-import-tests',
+    comment: 'What runs in production needs neither specs nor what helps them.',
+    severity: 'error',
+    from: { pathNot: `${TESTING}|^services/standalone/bench/` },
+    to: { path: TESTING },
+  },
+  {
+    name: 'product-does-not-import-development-packages',
+    comment: 'What runs in production is a dependency.',
+    severity: 'error',
+    from: { pathNot: `${TESTING}|^shared/tooling/` },
+    to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+  },
+];
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden,
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(node_modules/@types|dist|schemas/generated)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { conditionNames: ['import', 'node', 'default', 'types'], exportsFields: ['exports'] },
+  },
+};

@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import configuration from '../../.dependency-cruiser.mjs';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+interface Cruise {
+  modules: { source: string }[];
+  summary: { violations: { from: string; rule: { name: string } }[] };
+}
+
+const cruise = (folder: string): Cruise => {
+  const command = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const options = ['--config', join(root, '.dependency-cruiser.mjs'), '--output-type', 'json'];
+  const json = execFileSync(process.execPath, [command, ...options, 'schemas', 'services', 'shared'], {
+    cwd: folder,
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  return JSON.parse(json) as Cruise;
+};
+
+/** For each rule a file that breaks it, and what that file imports. */
+const violations: Record<string, { file: string; imports: string[] }> = {
+  'nothing-circular': { file: 'shared/circle/left.ts', imports: ['./right.ts'] },
+  'no-orphans': { file: 'shared/orphan/alone.ts', imports: [] },
+  'everything-resolves': { file: 'shared/lost/searching.ts', imports: ['./nowhere.ts'] },
+  'domain-is-pure': { file: 'services/left/domain/impure.ts', imports: ['node:fs'] },
+  'services-do-not-import-services': { file: 'services/left/nosy.module.ts', imports: ['../right/right.module.ts'] },
+  'standalone-imports-modules': { file: 'services/standalone/digging.ts', imports: ['../right/domain/rule.ts'] },
+  'slices-do-not-import-slices': {
+    file: 'services/left/one-slice/one.handler.ts',
+    imports: ['../other-slice/other.ts'],
+  },
+  'dependencies-point-inwards': { file: 'services/left/one-slice/outward.handler.ts', imports: ['./one.http.ts'] },
+  'framework-by-suffix': { file: 'services/left/one-slice/plain.ts', imports: ['@nestjs/common'] },
+  'driver-sqlite-by-suffix': { file: 'services/left/one-slice/sqlite.ts', imports: ['node:sqlite'] },
+  'driver-eventstoredb-by-suffix': { file: 'shared/store/store.ts', imports: ['@eventstore/db-client'] },
+  'driver-kafka-by-suffix': { file: 'shared/bus/bus.ts', imports: ['kafkajs'] },
+  'driver-mongodb-by-suffix': { file: 'shared/store/store.sqlite.ts', imports: ['mongodb'] },
+  'driver-ethers-by-suffix': { file: 'services/left/one-slice/ethers.handler.ts', imports: ['ethers'] },
+  'driver-viem-by-suffix': { file: 'services/left/one-slice/viem.ethers.ts', imports: ['viem/chains'] },
+  'driver-jose-by-suffix': { file: 'shared/token/token.ts', imports: ['jose'] },
+  'driver-socketio-by-suffix': { file: 'services/left/one-slice/socket.http.ts', imports: ['socket.io'] },
+  'adapters-are-bound-not-named': { file: 'shared/store/naming.ts', imports: ['./store.sqlite.ts'] },
+  'schemas-import-only-zod': { file: 'schemas/reaching-out.ts', imports: ['../shared/tested/tested.ts'] },
+  'shared-does-not-import-services': {
+    file: 'shared/upward/upward.ts',
+    imports: ['../../services/right/right.module.ts'],
+  },
+  'product-does-not-import-tests': { file: 'shared/tested/tested.ts', imports: ['../testing/builder.ts'] },
+  'product-does-not-import-development-packages': { file: 'shared/tested/measured.ts', imports: ['jest'] },
+};
+
+/** What the violations lead to. */
+const bystanders: Record<string, string[]> = {
+  'shared/circle/right.ts': ['./left.ts'],
+  'services/right/right.module.ts': ['@nestjs/common'],
+  'services/right/domain/rule.ts': [],
+  'services/left/other-slice/other.ts': [],
+  'services/left/one-slice/one.http.ts': ['@nestjs/common'],
+  'shared/testing/builder.ts': [],
+};
+
+const installed = ['@nestjs/common', 'ethers', 'jest', 'jose', 'mongodb', 'socket.io', 'viem'];
+
+const plant = (folder: string): void => {
+  const write = (file: string, content: string) => {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), content);
+  };
+  const modules = [
+    ...Object.entries(bystanders),
+    ...Object.values(violations).map(({ file, imports }) => [file, imports] as const),
+  ];
+  for (const [file, imports] of modules) {
+    write(file, `${imports.map((name) => `import '${name}';\n`).join('')}export const here = true;\n`);
+  }
+  for (const name of installed) {
+    write(`node_modules/${name}/package.json`, JSON.stringify({ name, version: '1.0.0', main: 'main.js' }));
+    write(`node_modules/${name}/main.js`, '');
+  }
+  write('package.json', JSON.stringify({ type: 'module', devDependencies: { jest: '1.0.0' } }));
+  write('tsconfig.json', '{}');
+};
+
+describe('the dependency rules', () => {
+  const folder = temporaryFolder();
+  let found: Cruise['summary']['violations'];
+  beforeAll(() => {
+    plant(folder);
+    found = cruise(folder).summary.violations;
+  });
+
+  it.each(configuration.forbidden.map(({ name }) => name))('%s catches the violation planted for it', (name) => {
+    const planted = violations[name as string];
+    expect(planted).toBeDefined();
+    expect(found.filter(({ rule }) => rule.name === name).map(({ from }) => from)).toContain(planted?.file);
+  });
+
+  it('are asked about nearly every file: a cruiser that cannot read TypeScript finds nothing wrong', () => {
+    const isOurs = (file: string) => /^(schemas|services|shared)\/.*\.ts$/.test(file);
+    const read = cruise(root).modules.filter(({ source }) => isOurs(source)).length;
+    const onDisk = ['schemas', 'services', 'shared'].flatMap((part) =>
+      readdirSync(join(root, part), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')),
+    ).length;
+    expect(read).toBeGreaterThan(onDisk * 0.6);
+  });
+});
