@@ -7,6 +7,7 @@ export const readModels = {
   historyHeads: { projection: 'history-v1', collection: 'history-heads' },
   watches: { projection: 'watches-v1', collection: 'watches' },
   chainEvents: { projection: 'chain-events-v1', collection: 'chain-events' },
+  chainEventCounts: { projection: 'chain-events-v1', collection: 'chain-event-counts' },
   chains: { projection: 'chains-v1', collection: 'chains' },
 } as const;
 
@@ -19,5 +20,6 @@ export const collections = [
   { name: readModels.historyHeads.collection, indexes: [] },
   { name: readModels.watches.collection, indexes: [['chainId', 'contractAddress']] },
   { name: readModels.chainEvents.collection, indexes: [['ContractAddress', 'observedPosition']] },
+  { name: readModels.chainEventCounts.collection, indexes: [] },
   { name: readModels.chains.collection, indexes: [] },
 ] as const;

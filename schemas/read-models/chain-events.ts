@@ -25,3 +25,14 @@ export const chainEventIdFrom = (chainId: number, contractAddress: string, block
 
 export const chainEventDocumentId = ({ ChainId, ContractAddress, BlockNumber, LogIndex, BlockHash }: Place): string =>
   `${chainEventIdFrom(ChainId, ContractAddress, BlockNumber)}:${String(LogIndex).padStart(LOG_INDEX_DIGITS, '0')}:${BlockHash.slice(2, 18)}`;
+
+/** Collection `chain-event-counts`, by `chainEventCountId`: how many records of a watch stand, and how many were reverted. */
+export const chainEventCountDocument = z.object({ standing: z.int(), reverted: z.int() });
+export type ChainEventCountDocument = z.infer<typeof chainEventCountDocument>;
+
+export const chainEventCountId = ({
+  ChainId,
+  ContractAddress,
+  EventSignature,
+}: Pick<ChainEventDocument, 'ChainId' | 'ContractAddress' | 'EventSignature'>): string =>
+  `${String(ChainId)}:${ContractAddress.toLowerCase()}:${EventSignature}`;
