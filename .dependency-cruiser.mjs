@@ -30,7 +30,6 @@ const driverRules = drivers.map(({ name, packages, suffixes }) => ({
   to: { path: packages },
 }));
 
-/** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
 const forbidden = [
   {
     name: 'nothing-circular',
@@ -140,7 +139,6 @@ const forbidden = [
   },
 ];
 
-/** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden,
   options: {

@@ -56,7 +56,7 @@ const wantedRecord = (root) => ({
  */
 const writtenRecord = (root) => {
   try {
-    return JSON.parse(readFileSync(join(root, RECORD), 'utf8'));
+    return /** @type {BuildRecord} */ (JSON.parse(readFileSync(join(root, RECORD), 'utf8')));
   } catch {
     return { by: '', files: {} };
   }
@@ -100,11 +100,14 @@ export const build = async (root) => {
   await Promise.all(
     plan.build.map(async (source) => {
       const [from, to] = [join(root, source), join(OUTPUT, outputOf(source))];
-      if (!source.endsWith('.ts')) return write(root, to, readFileSync(from));
+      if (!source.endsWith('.ts')) {
+        write(root, to, readFileSync(from));
+        return;
+      }
       const sourceFileName = relative(dirname(join(root, to)), from);
       const jsc = { ...swcOptions.jsc, rewriteRelativeImportExtensions: true };
       const { code } = await transformFile(from, { ...swcOptions, jsc, sourceFileName });
-      return write(root, to, code);
+      write(root, to, code);
     }),
   );
   for (const file of plan.remove) rmSync(join(root, file));

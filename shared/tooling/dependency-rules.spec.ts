@@ -96,7 +96,7 @@ describe('the dependency rules', () => {
   });
 
   it.each(configuration.forbidden.map(({ name }) => name))('%s catches the violation planted for it', (name) => {
-    const planted = violations[name as string];
+    const planted = violations[name];
     expect(planted).toBeDefined();
     expect(found.filter(({ rule }) => rule.name === name).map(({ from }) => from)).toContain(planted?.file);
   });

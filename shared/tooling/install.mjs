@@ -37,7 +37,7 @@ const wanted = (root) =>
  */
 const readStamp = (root) => {
   try {
-    return JSON.parse(readFileSync(join(root, STAMP), 'utf8'));
+    return /** @type {Stamp} */ (JSON.parse(readFileSync(join(root, STAMP), 'utf8')));
   } catch {
     // Never written, or cut short: both mean that nothing is known.
     return undefined;
@@ -66,9 +66,14 @@ export const inspectInstallation = (root) => {
 export const recordInstallation = (root) => {
   const command = join(root, 'node_modules/.bin/annals');
   if (!lstatSync(command, { throwIfNoEntry: false })) symlinkSync('../../shared/tooling/annals.mjs', command);
-  const folders = Object.keys(JSON.parse(readFileSync(join(root, INSTALLED), 'utf8')).packages);
-  const contents = ['node_modules/.bin', ...folders].map((folder) => [folder, listing(join(root, folder))]);
-  writeFileSync(join(root, STAMP), JSON.stringify({ wanted: wanted(root), contents: Object.fromEntries(contents) }));
+  const { packages } = /** @type {{ packages: object }} */ (JSON.parse(readFileSync(join(root, INSTALLED), 'utf8')));
+  const folders = ['node_modules/.bin', ...Object.keys(packages)];
+  /** @type {Stamp} */
+  const stamp = {
+    wanted: wanted(root),
+    contents: Object.fromEntries(folders.map((folder) => [folder, listing(join(root, folder))])),
+  };
+  writeFileSync(join(root, STAMP), JSON.stringify(stamp));
 };
 
 /** The environment without our own .bin folder: npm must not run on the Node that it is replacing. */
@@ -100,6 +105,7 @@ export const install = async (root) => {
     env: outerEnvironment(),
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  /** @type {Promise<number | string | null>} */
   const exit = new Promise((resolve) => {
     npm
       .once('error', (error) => {

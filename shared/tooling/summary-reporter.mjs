@@ -2,7 +2,7 @@
 export default class SummaryReporter {
   /**
    * @param {unknown} _contexts
-   * @param {import('@jest/test-result').AggregatedResult} results
+   * @param {Record<'numPassedTests' | 'numFailedTests' | 'numPendingTests' | 'numTodoTests' | 'numRuntimeErrorTestSuites', number>} results
    */
   onRunComplete(_contexts, results) {
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;

@@ -10,7 +10,7 @@ export const swcOptions = {
   module: { type: 'es6' },
   jsc: {
     target: 'es2024',
-    experimental: { keepImportAttributes: true },
+    experimental: { keepImportAssertions: true },
     parser: { syntax: 'typescript', decorators: true },
     transform: { verbatimModuleSyntax: true, legacyDecorator: true, decoratorMetadata: true },
     keepClassNames: true,
