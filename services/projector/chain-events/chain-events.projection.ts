@@ -30,7 +30,7 @@ export const chainEventsProjection: Projection = {
     const known = before({ collection, id }) as ChainEventDocument | undefined;
     const reverted = type === 'ChainEventReverted';
     const place = known?.changes.indexOf(position) ?? -1;
-    if (place === -1 && (known?.reverted ?? true) === reverted) return [];
+    if (place === -1 && !isChange(known, reverted, position)) return [];
     const countId = chainEventCountId(data);
     const count = before({ collection: counts, id: countId }) as ChainEventCountDocument | undefined;
     return [
@@ -39,6 +39,10 @@ export const chainEventsProjection: Projection = {
     ];
   },
 };
+
+/** A record that is told what it already is does not change, then or when the event comes again. */
+const isChange = (known: ChainEventDocument | undefined, reverted: boolean, position: number): boolean =>
+  known ? known.reverted !== reverted && position > (known.changes.at(-1) ?? 0) : !reverted;
 
 const evolveRecord = (
   known: ChainEventDocument | undefined,
