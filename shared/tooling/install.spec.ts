@@ -1,0 +1,80 @@
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { inspectInstallation, recordInstallation } from './install.mjs';
+
+const folder = temporaryFolder();
+let root: string;
+let checkouts = 0;
+
+const write = (file: string, content: string): void => {
+  mkdirSync(dirname(join(root, file)), { recursive: true });
+  writeFileSync(join(root, file), content);
+};
+const remove = (file: string): void => {
+  rmSync(join(root, file), { recursive: true });
+};
+
+/** What npm leaves behind. */
+beforeEach(() => {
+  checkouts += 1;
+  root = join(folder, String(checkouts));
+  write('package-lock.json', '{}');
+  write('node_modules/.bin/tool', '');
+  for (const name of ['left', 'right']) {
+    write(`node_modules/${name}/package.json`, JSON.stringify({ name }));
+    write(`node_modules/${name}/dist/main.js`, '');
+  }
+  const packages = { 'node_modules/left': {}, 'node_modules/right': {} };
+  write('node_modules/.package-lock.json', JSON.stringify({ packages }));
+  recordInstallation(root);
+});
+
+describe('an installation', () => {
+  it('is whole once it is recorded', () => {
+    expect(inspectInstallation(root)).toEqual({ whole: true, remove: [] });
+  });
+
+  it('has the command of this package', () => {
+    expect(lstatSync(join(root, 'node_modules/.bin/annals')).isSymbolicLink()).toBe(true);
+    expect(existsSync(join(import.meta.dirname, 'annals.mjs'))).toBe(true);
+  });
+
+  it('can be recorded again', () => {
+    recordInstallation(root);
+    expect(inspectInstallation(root).whole).toBe(true);
+  });
+
+  it('is to be completed when other packages are wanted, or nobody recorded it', () => {
+    write('package-lock.json', '{ "packages": {} }');
+    expect(inspectInstallation(root)).toEqual({ whole: false, remove: [] });
+    write('package-lock.json', '{}');
+    remove('node_modules/.annals-installed.json');
+    expect(inspectInstallation(root)).toEqual({ whole: false, remove: [] });
+  });
+
+  it('is to be completed when its record was cut short', () => {
+    const record = readFileSync(join(root, 'node_modules/.annals-installed.json'), 'utf8');
+    write('node_modules/.annals-installed.json', record.slice(0, 20));
+    expect(inspectInstallation(root)).toEqual({ whole: false, remove: [] });
+  });
+
+  it('is to be made anew when npm did not come to its end', () => {
+    remove('node_modules/.package-lock.json');
+    expect(inspectInstallation(root)).toEqual({ whole: false, remove: ['node_modules'] });
+    remove('node_modules');
+    expect(inspectInstallation(root).whole).toBe(false);
+  });
+
+  it.each(['node_modules/left', 'node_modules/left/dist'])('has to get back %s', (lost) => {
+    remove(lost);
+    const damaged = ['node_modules/left', 'node_modules/.package-lock.json'];
+    expect(inspectInstallation(root)).toEqual({ whole: false, remove: damaged });
+  });
+
+  it('has to get back a command', () => {
+    remove('node_modules/.bin/tool');
+    expect(inspectInstallation(root).remove).toContain('node_modules/.bin');
+  });
+});
