@@ -34,5 +34,5 @@ export interface RequestContext {
   /** What to store with the events that this request causes. */
   metadata: EventMetadata;
   /** Says in the answer's headers how much of a limit is left, where the route counts by itself. */
-  showRateLimit: (status: RateLimitStatus) => void;
+  showRateLimit: (status: RateLimitStatus | undefined) => void;
 }

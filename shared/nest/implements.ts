@@ -53,10 +53,10 @@ const AskedParameter = createParamDecorator((contract: RouteContract, context: E
  */
 export const Implements =
   <const Contract extends RouteContract>(contract: Contract, options: ImplementsOptions = {}) =>
-  (
+  <Handler extends (asked: Asked<Contract>) => Promise<AnswerOf<Contract>>>(
     target: object,
     name: string,
-    descriptor: TypedPropertyDescriptor<(asked: Asked<Contract>) => Promise<AnswerOf<Contract>>>,
+    descriptor: TypedPropertyDescriptor<Handler>,
   ): void => {
     const path = contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const bound: BoundRoute = { contract, ...options };

@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import { actor } from '../events/event.ts';
+import { jsonValue } from '../json.ts';
+import { userDocument } from '../read-models/users.ts';
+import { chainId, isoTime, loginMethod, unixMs } from '../values.ts';
+import { route } from './route.ts';
+
+const account = { service: 'account' } as const;
+const addressInput = z.string().describe('an EVM address in any letter case; mixed case must have its EIP-55 checksum');
+const userId = z.object({ id: z.string().min(1).max(128) });
+
+export const challenge = z.object({
+  message: z.string().describe('an ERC-4361 message for the wallet to sign'),
+  nonce: z.string(),
+  expiresAt: isoTime,
+});
+export type Challenge = z.infer<typeof challenge>;
+
+/** What every login and refresh answers: these five members exactly. */
+export const session = z.object({
+  refreshToken: z.string(),
+  refreshTokenExpire: unixMs,
+  accessToken: z.string(),
+  accessTokenExpire: unixMs,
+  userId: z.string(),
+});
+export type Session = z.infer<typeof session>;
+
+export const publicUser = userDocument.pick({ id: true, username: true, avatar: true, createdAt: true });
+export type PublicUser = z.infer<typeof publicUser>;
+
+const profileMember = (meaning: string) => z.string().nullable().optional().describe(`${meaning}; null or empty clears it`);
+export const profile = z.object({
+  username: profileMember('at most 50 characters'),
+  firstname: profileMember('at most 50 characters'),
+  lastname: profileMember('at most 50 characters'),
+  avatar: profileMember('an https URL of at most 2,048 characters'),
+  signature: profileMember('at most 200 characters'),
+});
+export type Profile = z.infer<typeof profile>;
+
+export const historyItem = z.object({
+  type: z.string(),
+  time: isoTime,
+  actor,
+  app: z.string().nullable(),
+  session: z.string().nullable(),
+  requestId: z.string(),
+  data: z.record(z.string(), jsonValue),
+  position: z.int(),
+  hash: z.string(),
+});
+export const historyPage = z.object({ items: z.array(historyItem), take: z.int(), next: z.string().nullable() });
+export type HistoryPage = z.infer<typeof historyPage>;
+
+const publicKey = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: z.string(),
+  y: z.string(),
+  kid: z.string(),
+  alg: z.literal('ES256'),
+  use: z.literal('sig'),
+});
+export const publicKeys = z.object({ keys: z.array(publicKey) });
+export type PublicKeys = z.infer<typeof publicKeys>;
+
+const dependencyState = z.enum(['up', 'down']);
+export const accountStatus = z.object({
+  name: z.string(),
+  version: z.string(),
+  status: z.enum(['ok', 'degraded']),
+  chains: z.array(
+    z.object({
+      chainId,
+      entryPoint: z.string().nullable(),
+      bundler: z.string().nullable(),
+      headBlock: z.int().nullable(),
+      paymasterDeposit: z.string().nullable(),
+    }),
+  ),
+  loginMethods: z.array(loginMethod),
+  dependencies: z.record(z.string(), dependencyState),
+});
+export type AccountStatus = z.infer<typeof accountStatus>;
+
+/** Every route of the account service. */
+export const accountRoutes = {
+  walletChallenge: route({
+    ...account,
+    method: 'GET',
+    path: '/auth/web3/challenge',
+    summary: 'A message for a wallet to sign in with',
+    auth: 'app',
+    rateLimit: 'login',
+    query: z.object({ signer: addressInput, chainId: z.coerce.number().pipe(chainId).default(2484) }),
+    status: 200,
+    answer: challenge,
+    problems: [],
+  }),
+  logInWithWallet: route({
+    ...account,
+    method: 'POST',
+    path: '/auth/web3',
+    summary: 'Log in with a signed challenge',
+    auth: 'app',
+    rateLimit: 'login',
+    command: true,
+    body: z.object({ signature: z.string(), signer: addressInput }),
+    status: 201,
+    answer: session,
+    problems: ['challenge_unknown', 'wallet_signature_invalid', 'forbidden'],
+  }),
+  refreshSession: route({
+    ...account,
+    method: 'POST',
+    path: '/auth/refresh',
+    summary: 'Exchange a refresh token for its successor',
+    auth: 'none',
+    rateLimit: 'refresh',
+    command: true,
+    body: z.object({ refreshToken: z.string() }),
+    status: 201,
+    answer: session,
+    problems: ['refresh_token_invalid', 'refresh_token_reused', 'session_revoked'],
+  }),
+  publicKeys: route({
+    ...account,
+    method: 'GET',
+    path: '/.well-known/jwks.json',
+    summary: 'The keys that tokens are verified with',
+    auth: 'none',
+    status: 200,
+    answer: publicKeys,
+    problems: [],
+  }),
+  getUser: route({
+    ...account,
+    method: 'GET',
+    path: '/user/{id}',
+    summary: 'A user: all of oneself, four members of another',
+    auth: 'bearer',
+    params: userId,
+    status: 200,
+    answer: z.union([userDocument, publicUser]),
+    problems: ['user_not_found', 'not_caught_up'],
+  }),
+  updateProfile: route({
+    ...account,
+    method: 'POST',
+    path: '/user/{id}/profile',
+    summary: 'Change members of the own profile',
+    auth: 'bearer',
+    command: true,
+    params: userId,
+    body: profile,
+    status: 200,
+    answer: userDocument,
+    problems: ['forbidden'],
+  }),
+  readHistory: route({
+    ...account,
+    method: 'GET',
+    path: '/user/{id}/history',
+    summary: 'What happened to the own account, oldest first',
+    auth: 'bearer',
+    params: userId,
+    query: z.object({
+      take: z.coerce.number().pipe(z.int().min(1).max(1_000)).default(10),
+      cursor: z.string().optional(),
+      type: z.string().max(64).optional(),
+    }),
+    status: 200,
+    answer: historyPage,
+    problems: ['forbidden', 'cursor_invalid', 'not_caught_up'],
+  }),
+  status: route({
+    ...account,
+    method: 'GET',
+    path: '/universal-account',
+    summary: 'What the service is and whether its parts work',
+    auth: 'none',
+    status: 200,
+    answer: accountStatus,
+    problems: [],
+  }),
+};

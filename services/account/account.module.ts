@@ -1,0 +1,50 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { AppCallers } from '../../shared/nest/app-callers.ts';
+import { Apps } from './edge/apps.ts';
+import { SessionTokens } from './edge/session-tokens.jose.ts';
+import { SignedAppCallers } from './edge/signed-app-callers.ts';
+import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
+import { GetUserHandler } from './get-user/get-user.handler.ts';
+import { GetUserHttp } from './get-user/get-user.http.ts';
+import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.handler.ts';
+import { LogInWithWalletHandler } from './log-in-with-wallet/log-in-with-wallet.handler.ts';
+import { LogInWithWalletHttp } from './log-in-with-wallet/log-in-with-wallet.http.ts';
+import { PublishKeysHttp } from './publish-keys/publish-keys.http.ts';
+import { ReadHistoryHandler } from './read-history/read-history.handler.ts';
+import { ReadHistoryHttp } from './read-history/read-history.http.ts';
+import { RefreshSessionHandler } from './refresh-session/refresh-session.handler.ts';
+import { RefreshSessionHttp } from './refresh-session/refresh-session.http.ts';
+import { ReportStatusHandler } from './report-status/report-status.handler.ts';
+import { ReportStatusHttp } from './report-status/report-status.http.ts';
+import { UpdateProfileHandler } from './update-profile/update-profile.handler.ts';
+import { UpdateProfileHttp } from './update-profile/update-profile.http.ts';
+
+@Module({})
+class AccountModule {}
+
+/** The account service: who signs in, as what, for how long, and what became of it. */
+export const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
+  module: AccountModule,
+  controllers: [
+    LogInWithWalletHttp,
+    RefreshSessionHttp,
+    PublishKeysHttp,
+    GetUserHttp,
+    UpdateProfileHttp,
+    ReadHistoryHttp,
+    ReportStatusHttp,
+  ],
+  providers: [
+    { provide: SIGNING_KEYS, useValue: signingKeys },
+    Apps,
+    { provide: AppCallers, useClass: SignedAppCallers },
+    SessionTokens,
+    IssueChallengeHandler,
+    LogInWithWalletHandler,
+    RefreshSessionHandler,
+    GetUserHandler,
+    UpdateProfileHandler,
+    ReadHistoryHandler,
+    ReportStatusHandler,
+  ],
+});

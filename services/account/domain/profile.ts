@@ -1,0 +1,41 @@
+import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
+import type { FieldError } from '../../../schemas/http/problem.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+
+/** Code points, counted after trimming and NFC. */
+const charactersMax = { username: 50, firstname: 50, lastname: 50, avatar: 2_048, signature: 200 } as const;
+type Member = keyof typeof charactersMax;
+const members = Object.keys(charactersMax) as Member[];
+
+/**
+ * A profile as it may be stored: trimmed, NFC, empty text as `null`.
+ * @throws Refusal validation_failed, naming every member at fault
+ */
+export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLocalHttp: boolean }): ProfileChanges => {
+  const errors: FieldError[] = [];
+  const profile: ProfileChanges = {};
+  for (const member of members) {
+    const value = given[member];
+    if (value === undefined) continue;
+    const text = value?.normalize('NFC').trim() ?? '';
+    const message = faultOf(member, text, allowLocalHttp);
+    if (message !== undefined) errors.push({ path: member, message });
+    profile[member] = text === '' ? null : text;
+  }
+  if (errors.length === 0) return profile;
+  throw new Refusal('validation_failed', errors.map(({ path, message }) => `${path} ${message}`).join('; '), { errors });
+};
+
+const faultOf = (member: Member, text: string, allowLocalHttp: boolean): string | undefined => {
+  if (/\p{Cc}/u.test(text)) return 'has a control character';
+  if (!text.isWellFormed()) return 'is no Unicode text';
+  if (Array.from(text).length > charactersMax[member]) return `has more than ${String(charactersMax[member])} characters`;
+  if (member === 'avatar' && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is no https URL';
+  return undefined;
+};
+
+const isAllowedUrl = (text: string, allowLocalHttp: boolean): boolean => {
+  const url = URL.parse(text);
+  if (!url) return false;
+  return url.protocol === 'https:' || (allowLocalHttp && url.protocol === 'http:' && url.hostname === 'localhost');
+};

@@ -1,0 +1,51 @@
+import type { ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
+import type { UserDocument } from '../../../schemas/read-models/users.ts';
+import { evolveUserEntity } from '../../../shared/user-entity/user-entity.ts';
+import type { Identity } from './identity.ts';
+
+export const userStream = (userId: string): string => `user-${userId}`;
+export const userIdFrom = (token26: string): string => `usr_${token26}`;
+
+/** A login that was cut short is finished within the life of its challenge; more sessions cannot be open to that. */
+const SESSIONS_REMEMBERED = 64;
+
+export interface User {
+  entity: UserDocument | undefined;
+  /** Of the newest logins. */
+  sessionIds: readonly string[];
+}
+
+export const userFold = {
+  initial: { entity: undefined, sessionIds: [] } as User,
+  evolve: ({ entity, sessionIds }: User, event: UserEvent, time: number): User => ({
+    entity: evolveUserEntity(entity, event, time),
+    sessionIds:
+      event.type === 'UserLoggedIn' ? [...sessionIds, event.data.sessionId].slice(-SESSIONS_REMEMBERED) : sessionIds,
+  }),
+};
+
+/** Registers the user with its first login, and records the login once per session. */
+export const logIn = (
+  { entity, sessionIds }: User,
+  { userId, appId, sessionId, ...identity }: Identity & { userId: string; appId: string; sessionId: string },
+): UserEvent[] => {
+  const { identityId, method } = identity;
+  const isLinked = entity?.identities.some(({ id }) => id === identityId);
+  return [
+    ...(entity ? [] : [{ type: 'UserRegistered' as const, data: { userId } }]),
+    ...(isLinked ? [] : [{ type: 'IdentityLinked' as const, data: { userId, ...identity } }]),
+    ...(sessionIds.includes(sessionId)
+      ? []
+      : [{ type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId } }]),
+  ];
+};
+
+/** Records only what differs from what is. */
+export const updateProfile = ({ entity }: User, userId: string, asked: ProfileChanges): UserEvent[] => {
+  const changes = Object.fromEntries(
+    Object.entries(asked).filter(
+      ([member, value]) => value !== undefined && value !== entity?.[member as keyof ProfileChanges],
+    ),
+  );
+  return Object.keys(changes).length === 0 ? [] : [{ type: 'ProfileUpdated', data: { userId, changes } }];
+};

@@ -1,0 +1,75 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { errors, SignJWT, type JWTPayload } from 'jose';
+import type { Session as SessionAnswer } from '../../../schemas/http/account-routes.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { TOKEN_AUDIENCE, verifyToken, type TokenIssuer } from '../../../shared/nest/access-tokens.jose.ts';
+import { CLOCK, TOKEN_ISSUER } from '../../../shared/nest/tokens.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { Session } from '../domain/session.ts';
+import { SIGNING_KEYS, type SigningKeys } from './signing-keys.ts';
+
+const ACCESS_SECONDS = 10 * 60;
+const REFRESH_IDLE_SECONDS = 7 * 86_400;
+const SESSION_SECONDS = 30 * 86_400;
+
+const ACCESS = 'at+jwt';
+const REFRESH = 'rt+jwt';
+
+/** Makes and reads the tokens of sessions. The same session gives tokens with the same claims, however often. */
+@Injectable()
+export class SessionTokens {
+  constructor(
+    @Inject(SIGNING_KEYS) private readonly keys: SigningKeys,
+    @Inject(TOKEN_ISSUER) private readonly issuer: TokenIssuer,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** The session object of the interface. */
+  async issue(session: Session): Promise<SessionAnswer> {
+    const { userId, sessionId, appId, method, counter, accessTokenId, refreshTokenId } = session;
+    const iat = Math.floor(session.issuedAt / 1_000);
+    const end = Math.floor(session.startedAt / 1_000) + SESSION_SECONDS;
+    const common = { iss: this.issuer.issuer(), aud: TOKEN_AUDIENCE, sub: userId, sid: sessionId, iat };
+    const accessExpiry = Math.min(iat + ACCESS_SECONDS, end);
+    const refreshExpiry = Math.min(iat + REFRESH_IDLE_SECONDS, end);
+    const [accessToken, refreshToken] = await Promise.all([
+      this.sign(ACCESS, { ...common, app: appId, amr: method, exp: accessExpiry, jti: accessTokenId }),
+      this.sign(REFRESH, { ...common, ctr: counter, exp: refreshExpiry, jti: refreshTokenId }),
+    ]);
+    return {
+      refreshToken,
+      refreshTokenExpire: refreshExpiry * 1_000,
+      accessToken,
+      accessTokenExpire: accessExpiry * 1_000,
+      userId,
+    };
+  }
+
+  /** @throws Refusal refresh_token_invalid */
+  async readRefreshToken(token: string): Promise<{ sessionId: string; tokenId: string; userId: string }> {
+    const { payload } = await verifyToken(token, REFRESH, this.issuer, this.clock).catch((cause: unknown) => {
+      const detail = cause instanceof Refusal ? cause.detail : 'it cannot be read';
+      throw new Refusal('refresh_token_invalid', detail, { cause });
+    });
+    const { sid, jti, sub } = payload;
+    if (typeof sid !== 'string' || jti === undefined || sub === undefined) {
+      throw new Refusal('refresh_token_invalid', 'the token lacks a claim');
+    }
+    return { sessionId: sid, tokenId: jti, userId: sub };
+  }
+
+  private sign(typ: string, claims: JWTPayload): Promise<string> {
+    const { kid, privateKey } = this.keys.current;
+    return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ, kid }).sign(privateKey);
+  }
+}
+
+/** This service's own keys: no request to itself. */
+export const ownIssuer = (keys: SigningKeys, issuer: () => string): TokenIssuer => ({
+  issuer,
+  key: ({ kid }) => {
+    const key = keys.byId(kid ?? '');
+    if (!key) throw new errors.JWKSNoMatchingKey();
+    return key.publicKey;
+  },
+});

@@ -1,0 +1,80 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { AppCallers } from '../../../shared/nest/app-callers.ts';
+import type { AppCaller } from '../../../shared/nest/caller.ts';
+import { invalid } from '../../../shared/nest/parse-request.ts';
+import { requestMetadata } from '../../../shared/nest/request-context.ts';
+import { CLOCK } from '../../../shared/nest/tokens.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
+import type { App } from '../domain/app.ts';
+import { Apps } from './apps.ts';
+import { recoverSigner } from './recover-signer.ethers.ts';
+import { readSignature, v1Text, v2Text, type SignedParts } from './signature.ts';
+
+const WINDOW_MS = 300_000;
+const names = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] as const;
+
+/** Checks the headers H in the order of section 1 of the interface. */
+@Injectable()
+export class SignedAppCallers implements AppCallers {
+  constructor(
+    private readonly apps: Apps,
+    private readonly transactor: Transactor,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async authenticate(request: FastifyRequest): Promise<Omit<AppCaller, 'user'>> {
+    const { apiKey, origin, timestamp, signature } = readHeaders(request);
+    const app = await this.apps.byKey(apiKey);
+    if (!app) throw new Refusal('api_key_unknown', 'no app has this key');
+    if (!app.origins.includes(origin)) throw new Refusal('origin_not_allowed', 'the app does not allow this origin');
+    this.checkTimestamp(timestamp);
+    const bodyHash = sha256(request.rawBody ?? '');
+    const parts = { method: request.method, url: request.url, origin, timestamp, apiKey, bodyHash };
+    const scheme = schemeOf(app, parts, readSignature(signature));
+    if (!scheme) throw new Refusal('app_signature_invalid', "the signature is not by the app's key over this request");
+    const caller = { kind: 'app', appId: app.id, origin } as const;
+    if (scheme === 'v2') await this.spend(signature, caller, request);
+    return caller;
+  }
+
+  private checkTimestamp(timestamp: string): void {
+    const isNumber = /^\d{1,16}$/.test(timestamp);
+    if (!isNumber || Math.abs(Number(timestamp) - this.clock.now()) > WINDOW_MS) {
+      throw new Refusal('timestamp_out_of_window', 'x-timestamp is Unix milliseconds, within 5 minutes of now');
+    }
+  }
+
+  /**
+   * Whoever appends first has used the signature, in whichever process. One text has one signature that
+   * `recoverSigner` takes but for its last byte's two spellings, which are left out here.
+   */
+  private async spend(signature: string, caller: Omit<AppCaller, 'user'>, request: FastifyRequest): Promise<void> {
+    const { appId } = caller;
+    const { appended } = await this.transactor.transact<boolean, SignatureEvent>({
+      stream: `signature-${sha256(signature.toLowerCase().slice(0, -2))}`,
+      fold: { initial: false, evolve: () => true },
+      metadata: { ...requestMetadata(request), actor: { type: 'app', id: appId }, app: appId },
+      decide: (isSpent) => (isSpent ? [] : [{ type: 'SignatureUsed', data: { appId } }]),
+    });
+    if (!appended) throw new Refusal('request_replayed', 'sign each request anew');
+  }
+}
+
+/** An app on `v1` may sign by `v2` too. */
+const schemeOf = (app: App, parts: SignedParts, signature: string): 'v1' | 'v2' | undefined => {
+  if (app.scheme === 'v1' && recoverSigner(v1Text(parts), signature) === app.signer) return 'v1';
+  return recoverSigner(v2Text(parts), signature) === app.signer ? 'v2' : undefined;
+};
+
+const readHeaders = ({ headers }: FastifyRequest) => {
+  const given = names.map((name) => headers[name]);
+  const missing = names.filter((_, at) => typeof given[at] !== 'string' || given[at] === '');
+  if (missing.length > 0) throw invalid(missing.map((path) => ({ path, message: 'is missing' })));
+  const [apiKey = '', origin = '', timestamp = '', signature = ''] = given.map(String);
+  return { apiKey, origin, timestamp, signature };
+};

@@ -1,0 +1,98 @@
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { challengeFold, challengeStream, noneFits, redeemChallenge, type Challenge } from '../domain/challenge.ts';
+import { challengeMessage } from '../domain/challenge-message.ts';
+import { claimIdentity, identityFold, identityStream, walletIdentity, type Identity } from '../domain/identity.ts';
+import { sessionFold, sessionIdFrom, sessionStream, startSession } from '../domain/session.ts';
+import { logIn, userFold, userIdFrom, userStream } from '../domain/user.ts';
+import { recoverSigner } from '../edge/recover-signer.ethers.ts';
+import { SessionTokens } from '../edge/session-tokens.jose.ts';
+import { readSignature } from '../edge/signature.ts';
+import { LogInWithWallet, type LoggedIn } from './log-in-with-wallet.command.ts';
+import { readSigner } from './read-signer.ts';
+
+const DEVICE_CHARACTERS_MAX = 200;
+
+/**
+ * Challenge, identity, user, session: four streams, in this order. Each append holds what is needed to go on, and each
+ * step changes nothing when it was done before. So the same signature finishes a login that a crash cut short; once
+ * its session has started, it is refused.
+ */
+@CommandHandler(LogInWithWallet)
+export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly tokens: SessionTokens,
+  ) {}
+
+  async execute({ login, metadata: asApp }: LogInWithWallet): Promise<LoggedIn> {
+    const { appId, device } = login;
+    const signer = readSigner(login.signer);
+    const sessionId = await this.redeem({ ...login, signer, signature: readSignature(login.signature) }, asApp);
+    const identity = walletIdentity(signer);
+    const userId = await this.holderOf(identity, signer.toLowerCase(), asApp);
+    const metadata = { ...asApp, actor: { type: 'user' as const, id: userId }, session: sessionId };
+    await this.transactor.transact({
+      stream: userStream(userId),
+      fold: userFold,
+      metadata,
+      decide: (user) => logIn(user, { ...identity, userId, appId, sessionId }),
+    });
+    const start = {
+      ...{ sessionId, userId, appId, method: identity.method },
+      device: device?.slice(0, DEVICE_CHARACTERS_MAX) ?? null,
+      ...this.newTokenIds(),
+    };
+    const { state: session, position } = await this.transactor.transact({
+      stream: sessionStream(sessionId),
+      fold: sessionFold,
+      metadata,
+      decide: (state) => startSession(state, start),
+    });
+    if (!session) throw new Error('a session that started is there');
+    return { session: await this.tokens.issue(session), position };
+  }
+
+  /** The session that the challenge was redeemed for. */
+  private async redeem(
+    { appId, origin, signer, signature }: { appId: string; origin: string; signer: string; signature: string },
+    metadata: EventMetadata,
+  ): Promise<string> {
+    const stream = challengeStream(appId, signer);
+    const fits = (challenge: Challenge): boolean =>
+      challenge.origin === origin && recoverSigner(challengeMessage(challenge), signature) === signer;
+    const { state: challenges } = await this.transactor.load(stream, challengeFold);
+    const nonce = challenges.find(fits)?.nonce;
+    if (nonce === undefined) throw noneFits(challenges, this.transactor.clock.now());
+    const sessionId = sessionIdFrom(this.transactor.ids.token(26));
+    const { state } = await this.transactor.transact({
+      stream,
+      fold: challengeFold,
+      metadata,
+      decide: (current, nowMs) => redeemChallenge(current, nowMs, { nonce, sessionId }),
+    });
+    return state.find((challenge) => challenge.nonce === nonce)?.sessionId ?? sessionId;
+  }
+
+  /** The user whose wallet it is; a new one has the wallet's address as id, unless that was a user's before. */
+  private async holderOf(identity: Identity, addressId: string, metadata: EventMetadata): Promise<string> {
+    const stream = identityStream(identity.identityId);
+    const { state: holder } = await this.transactor.load(stream, identityFold);
+    if (holder) return holder.userId;
+    const [taken] = await this.transactor.store.read(userStream(addressId), { limit: 1 });
+    const userId = taken ? userIdFrom(this.transactor.ids.token(26)) : addressId;
+    const { state } = await this.transactor.transact({
+      stream,
+      fold: identityFold,
+      metadata,
+      decide: (current) => claimIdentity(current, { ...identity, userId }),
+    });
+    return state?.userId ?? userId;
+  }
+
+  private newTokenIds() {
+    const { ids } = this.transactor;
+    return { accessTokenId: ids.token(26), refreshTokenId: ids.token(26) };
+  }
+}

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { createSiweMessage, parseSiweMessage } from 'viem/siwe';
+import type { Session } from '../../../schemas/http/account-routes.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+
+describe('logging in with a wallet', () => {
+  let account: AccountUnderTest;
+  beforeAll(async () => {
+    account = await startAccountUnderTest(folder);
+  });
+  afterAll(() => account.service.close());
+
+  const typesIn = async (stream: string) => (await account.foundation.eventStore.read(stream)).map(({ type }) => type);
+  const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
+
+  it('begins with an ERC-4361 message for the origin of the caller', async () => {
+    const wallet = account.newWallet();
+    const { message, nonce, expiresAt } = await account.challengeFor(wallet.address.toLowerCase());
+    const fields = parseSiweMessage(message);
+    expect(fields).toMatchObject({ address: wallet.address, domain: 'app.example', uri: ORIGIN, chainId: 2484, nonce });
+    expect(nonce).toMatch(/^[0-9a-z]{26}$/);
+    expect(Date.parse(expiresAt) - account.clock.now()).toBe(300_000);
+    const { address, domain, uri, chainId } = fields;
+    if (!address || !domain || !uri || !chainId) throw new Error('the message lacks a field');
+    const theirs = { ...fields, address, domain, uri, chainId, nonce, version: '1' } as const;
+    expect(createSiweMessage(theirs)).toBe(message);
+  });
+
+  it('answers the five members of a session, with tokens of every claim', async () => {
+    const wallet = account.newWallet();
+    const session = await account.logIn(wallet);
+    expect(Object.keys(session).sort()).toEqual(
+      ['accessToken', 'accessTokenExpire', 'refreshToken', 'refreshTokenExpire', 'userId'].sort(),
+    );
+    expect(session.userId).toBe(wallet.address.toLowerCase());
+    const access = decodeJwt(session.accessToken);
+    const text = expect.any(String);
+    const seconds = Math.floor(account.clock.now() / 1_000);
+    expect(access).toEqual({
+      ...{ iss: account.service.url, aud: text, sub: session.userId, sid: text, app: account.app.id, amr: 'wallet' },
+      ...{ iat: seconds, exp: seconds + 600, jti: text },
+    });
+    expect(session.accessTokenExpire).toBe((seconds + 600) * 1_000);
+    const refresh = decodeJwt(session.refreshToken);
+    expect(refresh).toEqual({
+      ...{ iss: account.service.url, aud: text, sub: session.userId, sid: access['sid'], ctr: 0 },
+      ...{ iat: seconds, exp: seconds + 7 * 86_400, jti: text },
+    });
+    expect(session.refreshTokenExpire).toBe((seconds + 7 * 86_400) * 1_000);
+    expect(decodeProtectedHeader(session.accessToken)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: text });
+    expect(decodeProtectedHeader(session.refreshToken)).toMatchObject({ alg: 'ES256', typ: 'rt+jwt', kid: text });
+  });
+
+  it('registers a wallet once, and knows it again in whatever case', async () => {
+    const wallet = account.newWallet();
+    await account.logIn(wallet);
+    await account.logIn({ address: wallet.address.toLowerCase(), signMessageSync: (text) => wallet.signMessageSync(text) });
+    const id = wallet.address.toLowerCase();
+    expect(await typesIn(`user-${id}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'UserLoggedIn']);
+    expect(await typesIn(`identity-${sha256(`wallet:${id}`)}`)).toEqual(['IdentityClaimed']);
+  });
+
+  it('gives a wallet another id when somebody had its address as id before', async () => {
+    const wallet = account.newWallet();
+    const id = wallet.address.toLowerCase();
+    const { eventStore, ids } = account.foundation;
+    const metadata = { correlationId: 'x', actor: { type: 'system', id: 'test' } } as const;
+    const registered = { id: ids.uuid(), type: 'UserRegistered', schemaVersion: 1, time: 1, data: { userId: id }, metadata };
+    await eventStore.append(`user-${id}`, -1, [registered]);
+    expect((await account.logIn(wallet)).userId).toMatch(/^usr_[0-9a-z]{26}$/);
+  });
+
+  it('redeems a challenge once, however many ask at the same time', async () => {
+    const wallet = account.newWallet();
+    const { message } = await account.challengeFor(wallet.address);
+    const signature = wallet.signMessageSync(message);
+    const headers = account.appHeaders();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => account.redeem(wallet.address, signature, headers)));
+    const statuses = answers.map(({ status }) => status).sort();
+    expect(statuses).toEqual([201, ...Array<number>(19).fill(401)]);
+    expect(await typesIn(`user-${wallet.address.toLowerCase()}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+    expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
+  });
+
+  it('finishes what a crash cut short, after whichever append', async () => {
+    const streams = ['identity-', 'user-', 'session-'];
+    for (const cutShort of streams) {
+      const wallet = account.newWallet();
+      const { message } = await account.challengeFor(wallet.address);
+      const signature = wallet.signMessageSync(message);
+      const { eventStore } = account.foundation;
+      const append = eventStore.append.bind(eventStore);
+      eventStore.append = (stream, expected, events) =>
+        stream.startsWith(cutShort) ? Promise.reject(new Error('power cut')) : append(stream, expected, events);
+      expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('internal_error');
+      eventStore.append = append;
+      const again = await account.redeem(wallet.address, signature);
+      expect(again.status).toBe(201);
+      const { userId } = (await again.json()) as Session;
+      expect(await typesIn(`user-${userId}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+      expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
+    }
+  });
+
+  it('says whether a challenge is open at all', async () => {
+    const [wallet, other] = [account.newWallet(), account.newWallet()];
+    expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync('x')))).toBe('challenge_unknown');
+    const { message } = await account.challengeFor(wallet.address);
+    expect(await codeOf(await account.redeem(wallet.address, other.signMessageSync(message)))).toBe('wallet_signature_invalid');
+    expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync('x')))).toBe('wallet_signature_invalid');
+    account.clock.time += 300_000;
+    expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync(message)))).toBe('challenge_unknown');
+  });
+
+  it('redeems whichever of ten open challenges fits; one more closes the oldest', async () => {
+    const wallet = account.newWallet();
+    const messages: string[] = [];
+    for (let issued = 0; issued < 11; issued += 1) messages.push((await account.challengeFor(wallet.address)).message);
+    const answerFor = (at: number) => account.redeem(wallet.address, wallet.signMessageSync(messages[at] ?? ''));
+    expect(await codeOf(await answerFor(0))).toBe('wallet_signature_invalid');
+    for (let at = 10; at >= 1; at -= 1) expect((await answerFor(at)).status).toBe(201);
+  });
+
+  it('takes no signature for another origin, and none that is malformed or not canonical', async () => {
+    const both = await account.register({ origins: [ORIGIN, 'https://other.example'] });
+    const wallet = account.newWallet();
+    const { message } = await account.challengeFor(wallet.address, account.appHeaders({}, both));
+    const signature = wallet.signMessageSync(message);
+    const elsewhere = account.appHeaders({ origin: 'https://other.example' }, both);
+    expect(await codeOf(await account.redeem(wallet.address, signature, elsewhere))).toBe('wallet_signature_invalid');
+    for (const wrong of ['', '0x', '0xzz', signature.slice(0, -2), `${signature}00`, signature.slice(2)]) {
+      expect(await codeOf(await account.redeem(wallet.address, wrong))).toBe('signature_malformed');
+    }
+    const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+    const highS = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0');
+    const flipped = signature.endsWith('1b') ? '1c' : '1b';
+    const twin = `${signature.slice(0, 66)}${highS}${flipped}`;
+    const headers = account.appHeaders({}, both);
+    expect(await codeOf(await account.redeem(wallet.address, twin, headers))).toBe('wallet_signature_invalid');
+    expect((await account.redeem(wallet.address, signature, headers)).status).toBe(201);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['a wrong checksum', '0x70997970c51812dc3A010C7d01b50e0d17dc79C8'],
+    ['too few digits', '0x70997970'],
+    ['other characters', `0x${'g'.repeat(40)}`],
+    ['no prefix', '70997970C51812dc3A010C7d01b50e0d17dc79C8'],
+  ])('refuses a signer with %s', async (_, signer) => {
+    const asked = await account.ask(account.challengePath(signer), { headers: account.appHeaders() });
+    expect((await problemOfAnswer(asked)).errors?.[0]?.path).toBe('signer');
+    expect(await codeOf(await account.redeem(signer, `0x${'1'.repeat(130)}`))).toBe('validation_failed');
+  });
+
+  it('with a token is no plain login: a bad token is refused, and linking is not there', async () => {
+    const wallet = account.newWallet();
+    const { accessToken } = await account.logIn(wallet);
+    const { message } = await account.challengeFor(wallet.address);
+    const signature = wallet.signMessageSync(message);
+    const withToken = (token: string) =>
+      account.redeem(wallet.address, signature, { ...account.appHeaders(), authorization: `Bearer ${token}` });
+    expect(await codeOf(await withToken('x'))).toBe('token_invalid');
+    expect(await codeOf(await withToken(accessToken))).toBe('forbidden');
+    expect((await account.redeem(wallet.address, signature)).status).toBe(201);
+  });
+
+  it('answers a repeated request the same again', async () => {
+    const wallet = account.newWallet();
+    const { message } = await account.challengeFor(wallet.address);
+    const signature = wallet.signMessageSync(message);
+    const key = () => ({ ...account.appHeaders(), 'idempotency-key': sha256(signature) });
+    const first = await account.redeem(wallet.address, signature, key());
+    const again = await account.redeem(wallet.address, signature, key());
+    expect(again.status).toBe(201);
+    expect(await again.json()).toEqual(await first.json());
+  });
+
+  it('keeps the request id, the app and the session with the events, and a device of bounded length', async () => {
+    const wallet = account.newWallet();
+    const { message } = await account.challengeFor(wallet.address);
+    const headers = { ...account.appHeaders(), 'x-request-id': 'login-1', 'user-agent': 'x'.repeat(500) };
+    const answer = await account.redeem(wallet.address, wallet.signMessageSync(message), headers);
+    const { accessToken, userId } = (await answer.json()) as Session;
+    const session = decodeJwt(accessToken)['sid'];
+    const [started] = await account.foundation.eventStore.read(`session-${String(session)}`);
+    expect(started?.metadata).toMatchObject({
+      correlationId: 'login-1',
+      actor: { type: 'user', id: userId },
+      app: account.app.id,
+      session,
+    });
+    expect(started?.data['device']).toBe('x'.repeat(200));
+  });
+});

@@ -1,0 +1,29 @@
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { refreshSession, sessionFold, sessionStream } from '../domain/session.ts';
+import { SessionTokens } from '../edge/session-tokens.jose.ts';
+import { RefreshSession, type Refreshed } from './refresh-session.command.ts';
+
+@CommandHandler(RefreshSession)
+export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly tokens: SessionTokens,
+  ) {}
+
+  async execute({ token: { sessionId, tokenId }, limited, metadata }: RefreshSession): Promise<Refreshed> {
+    const { ids } = this.transactor;
+    const successor = { accessTokenId: ids.token(26), refreshTokenId: ids.token(26) };
+    const { state, position, appended } = await this.transactor.transact({
+      stream: sessionStream(sessionId),
+      fold: sessionFold,
+      metadata,
+      decide: (session, nowMs) => refreshSession(session, nowMs, { tokenId, successor, limited }),
+    });
+    if (!state || state.isRevoked) {
+      throw new Refusal('refresh_token_reused', 'the token was exchanged before; the session has ended, sign in again');
+    }
+    return { session: await this.tokens.issue(state), position, rotated: appended };
+  }
+}

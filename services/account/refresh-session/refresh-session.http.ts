@@ -1,0 +1,46 @@
+import { Controller } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { accountRoutes, type Session } from '../../../schemas/http/account-routes.ts';
+import { Implements, type Asked, type CommandAnswer } from '../../../shared/nest/implements.ts';
+import { RateLimits, rateLimited, refuseExceeded, addressKey } from '../../../shared/nest/rate-limits.ts';
+import { SessionTokens } from '../edge/session-tokens.jose.ts';
+import { RefreshSession } from './refresh-session.command.ts';
+
+const { refreshSession } = accountRoutes;
+
+/** Counts by session, and only rotations: a client that lost the answer may ask again. */
+@Controller()
+export class RefreshSessionHttp {
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly tokens: SessionTokens,
+    private readonly limits: RateLimits,
+  ) {}
+
+  @Implements(refreshSession)
+  async refresh({ body, context }: Asked<typeof refreshSession>): Promise<CommandAnswer<Session>> {
+    const token = await this.read(body.refreshToken, context.ip);
+    const key = `session:${token.sessionId}`;
+    const left = await this.limits.look('refresh', key);
+    context.showRateLimit(left);
+    const metadata = {
+      ...context.metadata,
+      actor: { type: 'user' as const, id: token.userId },
+      session: token.sessionId,
+    };
+    const command = new RefreshSession(token, left?.exceeded ? rateLimited(left) : undefined, metadata);
+    const { session, position, rotated } = await this.commands.execute(command);
+    if (rotated) context.showRateLimit(await this.limits.count('refresh', key));
+    return { body: session, position };
+  }
+
+  /** A token that is none of ours counts against the address. */
+  private async read(refreshToken: string, ip: string) {
+    try {
+      return await this.tokens.readRefreshToken(refreshToken);
+    } catch (error) {
+      refuseExceeded(await this.limits.count('request', addressKey(ip)));
+      throw error;
+    }
+  }
+}

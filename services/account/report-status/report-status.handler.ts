@@ -1,0 +1,47 @@
+import { Inject } from '@nestjs/common';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import { chainDocument } from '../../../schemas/read-models/chains.ts';
+import type { Settings } from '../../../shared/config/settings.ts';
+import { Dependencies } from '../../../shared/nest/dependencies.ts';
+import { READ_STORE, SETTINGS } from '../../../shared/nest/tokens.ts';
+import { VERSION } from '../../../shared/primitives/version.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { ReportStatus } from './report-status.query.ts';
+
+/** Answers with what is known, whatever is down. */
+@QueryHandler(ReportStatus)
+export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
+  constructor(
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'CHAINS'>,
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    private readonly dependencies: Dependencies,
+  ) {}
+
+  async execute(): Promise<AccountStatus> {
+    const dependencies = await this.dependencies.probe();
+    const isWhole = Object.values(dependencies).every((state) => state === 'up');
+    return {
+      name: 'Annals',
+      version: VERSION,
+      status: isWhole ? 'ok' : 'degraded',
+      chains: await this.chains(dependencies.readStore === 'up'),
+      loginMethods: ['wallet'],
+      dependencies,
+    };
+  }
+
+  /** The chains that are configured or were followed; their heads as far as they can be read. */
+  private async chains(canRead: boolean): Promise<AccountStatus['chains']> {
+    const heads = new Map<number, number | null>(this.settings.CHAINS?.map(({ chainId }) => [chainId, null]));
+    const found = canRead ? await this.readStore.find(readModels.chains.collection, {}) : [];
+    for (const { document } of found) {
+      const { chainId, head } = chainDocument.parse(document);
+      heads.set(chainId, head);
+    }
+    return [...heads]
+      .sort(([left], [right]) => left - right)
+      .map(([chainId, headBlock]) => ({ chainId, entryPoint: null, bundler: null, headBlock, paymasterDeposit: null }));
+  }
+}

@@ -1,0 +1,15 @@
+import { Controller } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { accountRoutes, type AccountStatus } from '../../../schemas/http/account-routes.ts';
+import { Implements } from '../../../shared/nest/implements.ts';
+import { ReportStatus } from './report-status.query.ts';
+
+@Controller()
+export class ReportStatusHttp {
+  constructor(private readonly queries: QueryBus) {}
+
+  @Implements(accountRoutes.status)
+  status(): Promise<AccountStatus> {
+    return this.queries.execute(new ReportStatus());
+  }
+}

@@ -1,0 +1,79 @@
+import { Wallet } from 'ethers';
+import type { Session } from '../../../schemas/http/account-routes.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
+import { someMetadata } from '../../../shared/testing/event-builder.ts';
+import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
+import { RegisterApp, type RegisteredApp } from '../register-app/register-app.command.ts';
+import { RegisterAppHandler } from '../register-app/register-app.handler.ts';
+import { startAccount } from '../start-account.ts';
+
+export const ORIGIN = 'https://app.example';
+
+interface Asked {
+  method?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** The account service over real HTTP, on stores in memory and a clock that stands until it is set. */
+export const startAccountUnderTest = async (dataDir: string, environment: Record<string, string> = {}) => {
+  const clock = new TestClock(Date.now());
+  const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
+  const foundation = await testFoundation({ environment: settings, clock });
+  const service = await startAccount(foundation);
+  const transactor = new Transactor(foundation.eventStore, clock, foundation.ids);
+  const register = (app: Partial<RegisterApp['app']> = {}) =>
+    new RegisterAppHandler(transactor).execute(
+      new RegisterApp({ name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1', ...app }, someMetadata),
+    );
+  const app = await register();
+
+  const ask = (path: string, { method = 'GET', body, headers = {} }: Asked = {}) =>
+    fetch(service.url + path, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+
+  /** The headers H by scheme `v1`; each can be made wrong. */
+  const appHeaders = (changes: Record<string, string> = {}, by: RegisteredApp = app): Record<string, string> => {
+    const timestamp = changes['x-timestamp'] ?? String(clock.now());
+    const origin = changes['origin'] ?? ORIGIN;
+    const text = `${new URL(origin).hostname}:${timestamp}:${by.apiKey}`.toLowerCase();
+    const signature = new Wallet(by.signingKey).signMessageSync(text);
+    return { 'x-api-key': by.apiKey, origin, 'x-timestamp': timestamp, 'x-signature': signature, ...changes };
+  };
+
+  /** The headers H by scheme `v2`. */
+  const appHeadersV2 = (method: string, path: string, body: unknown, by: RegisteredApp = app) => {
+    const timestamp = String(clock.now());
+    const hash = sha256(body === undefined ? '' : JSON.stringify(body));
+    const text = ['v2', method, path, timestamp, ORIGIN, by.apiKey, hash].join('\n');
+    const signature = new Wallet(by.signingKey).signMessageSync(text);
+    return { 'x-api-key': by.apiKey, origin: ORIGIN, 'x-timestamp': timestamp, 'x-signature': signature };
+  };
+
+  const challengePath = (signer: string) => `/auth/web3/challenge?signer=${signer}`;
+  const challengeFor = async (signer: string, headers = appHeaders()) => {
+    const answer = await ask(challengePath(signer), { headers });
+    return (await answer.json()) as { message: string; nonce: string; expiresAt: string };
+  };
+  const redeem = (signer: string, signature: string, headers = appHeaders()) =>
+    ask('/auth/web3', { method: 'POST', headers, body: { signer, signature } });
+  const logIn = async (wallet: { address: string; signMessageSync: (text: string) => string }): Promise<Session> => {
+    const { message } = await challengeFor(wallet.address);
+    const answer = await redeem(wallet.address, wallet.signMessageSync(message));
+    if (answer.status !== 201) throw new Error(`login answered ${String(answer.status)} ${await answer.text()}`);
+    return (await answer.json()) as Session;
+  };
+  const refresh = (refreshToken: string, headers: Record<string, string> = {}) =>
+    ask('/auth/refresh', { method: 'POST', body: { refreshToken }, headers });
+
+  return {
+    ...{ foundation, service, transactor, clock, app, register, ask, appHeaders, appHeadersV2 },
+    ...{ challengePath, challengeFor, redeem, logIn, refresh },
+    newWallet: () => Wallet.createRandom(),
+  };
+};
+export type AccountUnderTest = Awaited<ReturnType<typeof startAccountUnderTest>>;

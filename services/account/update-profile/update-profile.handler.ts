@@ -1,0 +1,29 @@
+import { Inject } from '@nestjs/common';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { Settings } from '../../../shared/config/settings.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { SETTINGS } from '../../../shared/nest/tokens.ts';
+import { readProfile } from '../domain/profile.ts';
+import { updateProfile, userFold, userStream } from '../domain/user.ts';
+import { UpdateProfile } from './update-profile.command.ts';
+
+@CommandHandler(UpdateProfile)
+export class UpdateProfileHandler implements ICommandHandler<UpdateProfile> {
+  constructor(
+    private readonly transactor: Transactor,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV'>,
+  ) {}
+
+  async execute({ userId, changes, metadata }: UpdateProfile) {
+    const profile = readProfile(changes, { allowLocalHttp: this.settings.NODE_ENV !== 'production' });
+    const { state, position } = await this.transactor.transact({
+      stream: userStream(userId),
+      fold: userFold,
+      metadata,
+      decide: (user) => updateProfile(user, userId, profile),
+    });
+    if (!state.entity) throw new Refusal('user_not_found', 'no user has this id');
+    return { user: state.entity, position };
+  }
+}
