@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, lstatSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Failure } from './failure.mjs';
@@ -60,12 +60,10 @@ export const inspectInstallation = (root) => {
 };
 
 /**
- * Remembers what npm has installed, and links the command `annals`, which npm does not do for the package itself.
+ * Remembers what npm has installed.
  * @param {string} root
  */
 export const recordInstallation = (root) => {
-  const command = join(root, 'node_modules/.bin/annals');
-  if (!lstatSync(command, { throwIfNoEntry: false })) symlinkSync('../../shared/tooling/annals.mjs', command);
   const { packages } = /** @type {{ packages: object }} */ (JSON.parse(readFileSync(join(root, INSTALLED), 'utf8')));
   const folders = ['node_modules/.bin', ...Object.keys(packages)];
   /** @type {Stamp} */

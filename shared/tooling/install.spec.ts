@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -34,11 +34,6 @@ beforeEach(() => {
 describe('an installation', () => {
   it('is whole once it is recorded', () => {
     expect(inspectInstallation(root)).toEqual({ whole: true, remove: [] });
-  });
-
-  it('has the command of this package', () => {
-    expect(lstatSync(join(root, 'node_modules/.bin/annals')).isSymbolicLink()).toBe(true);
-    expect(existsSync(join(import.meta.dirname, 'annals.mjs'))).toBe(true);
   });
 
   it('can be recorded again', () => {
