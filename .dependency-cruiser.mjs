@@ -1,9 +1,9 @@
 const SPEC = String.raw`\.(spec|contract|bench)\.ts$`;
-const TESTING = `${SPEC}|^shared/testing/`;
+const TESTING = `${SPEC}|^(shared|services/[^/]+)/testing/`;
 /** The whole program and its tools: they start things, so nothing needs to lead to them. */
 const ENTRY = String.raw`/main\.ts$|^services/standalone/annals\.ts$|^shared/tooling/`;
 /** Where the process is put together: here alone an adapter is chosen. */
-const BINDING = String.raw`\.module\.ts$|^shared/engines/|^services/standalone/|/main\.ts$`;
+const BINDING = String.raw`\.module\.ts$|^shared/engines/|^services/[^/]+/[^/]+$|^services/standalone/`;
 
 /** A driver, and the suffixes of the files that may import it. */
 const drivers = [
@@ -20,7 +20,8 @@ const drivers = [
     suffixes: 'socketio|gateway',
   },
 ];
-const ADAPTER = String.raw`\.(memory|${drivers.map(({ suffixes }) => suffixes.replace('|gateway', '')).join('|')})\.ts$`;
+/** Implements a port, so another one can take its place. What only wraps a library's function implements none. */
+const ADAPTER = String.raw`\.(memory|sqlite|esdb|kafka|mongo|socketio)\.ts$|^shared/chain/chain-reader\.ethers\.ts$`;
 
 const driverRules = drivers.map(({ name, packages, suffixes }) => ({
   name: `driver-${name}-by-suffix`,
@@ -60,7 +61,7 @@ const forbidden = [
     from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
     to: {
       pathNot:
-        '^services/$1/domain/|^schemas/|^shared/(primitives|errors)/|^shared/event-store/event-store[.]ts$|^crypto$',
+        '^services/$1/domain/|^schemas/|^shared/(primitives|errors|user-entity)/|^shared/event-store/event-store[.]ts$|^crypto$',
     },
   },
   {
@@ -81,7 +82,7 @@ const forbidden = [
     name: 'slices-do-not-import-slices',
     comment: 'What two slices need is in domain/ or edge/; what every read model needs is in run-projection/.',
     severity: 'error',
-    from: { path: '^services/(?!standalone/)([^/]+)/(?!domain/|edge/)([^/]+)/', pathNot: SPEC },
+    from: { path: '^services/(?!standalone/)([^/]+)/(?!domain/|edge/)([^/]+)/', pathNot: TESTING },
     to: { path: '^services/$1/[^/]+/', pathNot: '^services/$1/($2|domain|edge|run-projection)/' },
   },
   {
@@ -90,7 +91,7 @@ const forbidden = [
     severity: 'error',
     from: {
       path: String.raw`^services/.*/[^/.]+(\.(command|query|handler))?\.ts$`,
-      pathNot: '/main[.]ts$|^services/standalone/',
+      pathNot: BINDING,
     },
     to: { path: String.raw`^(services|shared)/.*\.(http|rpc|gateway|guard|filter|interceptor|module)\.ts$` },
   },
@@ -98,7 +99,7 @@ const forbidden = [
     name: 'framework-by-suffix',
     comment: 'A file without a suffix is plain TypeScript: a rule, a port, a pure function.',
     severity: 'error',
-    from: { path: '^services/.*/[^/.]+[.]ts$', pathNot: '/main[.]ts$|^services/standalone/' },
+    from: { path: '^services/.*/[^/.]+[.]ts$', pathNot: `${BINDING}|/(edge|testing)/` },
     to: { path: '(^|/)@nestjs/' },
   },
   ...driverRules,

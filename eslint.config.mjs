@@ -39,7 +39,7 @@ export default defineConfig(
       'annals/file-says-what-it-is': 'error',
       'no-console': 'error',
       'no-restricted-syntax': ['error', ...NAMES],
-      eqeqeq: 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
       'object-shorthand': 'error',
       'prefer-const': 'error',
       'no-param-reassign': 'error',
@@ -54,6 +54,15 @@ export default defineConfig(
       '@typescript-eslint/no-extraneous-class': ['error', { allowEmpty: true, allowWithDecorator: true }],
       // Nest declares its options as classes and takes plain objects.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        {
+          argsIgnorePattern: '^_',
+          destructuredArrayIgnorePattern: '^_',
+          varsIgnorePattern: '^_',
+          ignoreRestSiblings: true,
+        },
+      ],
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
     },
   },
