@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { event, type EventOf } from './event.ts';
 
-/** Stream `request-<sha256 of caller and Idempotency-Key>`; only the newest two are kept. */
+/** Stream `request-<sha256 of caller and Idempotency-Key>`: two events a day at most, one more for each crash or passing failure. */
 export const requestEvents = {
   /** Whoever appends it carries the request out; again after 10 s without an answer, or after 24 h. */
   RequestReceived: event(

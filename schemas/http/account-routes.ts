@@ -29,7 +29,8 @@ export type Session = z.infer<typeof session>;
 export const publicUser = userDocument.pick({ id: true, username: true, avatar: true, createdAt: true });
 export type PublicUser = z.infer<typeof publicUser>;
 
-const profileMember = (meaning: string) => z.string().nullable().optional().describe(`${meaning}; null or empty clears it`);
+const profileMember = (meaning: string) =>
+  z.string().nullable().optional().describe(`${meaning}; null or empty clears it`);
 export const profile = z.object({
   username: profileMember('at most 50 characters'),
   firstname: profileMember('at most 50 characters'),
@@ -37,7 +38,6 @@ export const profile = z.object({
   avatar: profileMember('an https URL of at most 2,048 characters'),
   signature: profileMember('at most 200 characters'),
 });
-export type Profile = z.infer<typeof profile>;
 
 export const historyItem = z.object({
   type: z.string(),

@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AppCallers } from '../../shared/nest/app-callers.ts';
+import { createService, type RunningService, type ServiceOptions } from '../../shared/nest/create-service.ts';
+import type { Foundation } from '../../shared/nest/foundation.module.ts';
 import { Apps } from './edge/apps.ts';
-import { SessionTokens } from './edge/session-tokens.jose.ts';
+import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { SignedAppCallers } from './edge/signed-app-callers.ts';
+import { openSigningKeys } from './edge/signing-keys.file.ts';
 import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
 import { GetUserHandler } from './get-user/get-user.handler.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
@@ -23,7 +27,7 @@ import { UpdateProfileHttp } from './update-profile/update-profile.http.ts';
 class AccountModule {}
 
 /** The account service: who signs in, as what, for how long, and what became of it. */
-export const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
+const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
   module: AccountModule,
   controllers: [
     LogInWithWalletHttp,
@@ -48,3 +52,27 @@ export const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
     ReportStatusHandler,
   ],
 });
+
+/** Starts the account service. `url` is the tokens' `iss`: `ACCOUNT_URL`, or where it listens. */
+export const startAccount = async (
+  foundation: Foundation,
+  options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},
+): Promise<RunningService> => {
+  const { DATA_DIR, HOST, ACCOUNT_PORT, ACCOUNT_URL } = foundation.settings;
+  const keys = openSigningKeys(join(DATA_DIR, 'keys'), foundation.masterKey);
+  let url = ACCOUNT_URL;
+  const issuer = ownIssuer(keys, () => {
+    if (url === undefined) throw new Error('the address is known once the service listens');
+    return url;
+  });
+  const service = await createService({
+    ...options,
+    module: accountModule(keys),
+    foundation,
+    issuer,
+    host: HOST,
+    port: ACCOUNT_PORT,
+  });
+  url ??= service.url;
+  return { ...service, url };
+};

@@ -30,7 +30,10 @@ const claims = z.object({
 /** The account service seen from another process: its base URL is `iss`, its keys are fetched and kept. */
 export const remoteIssuer = (accountUrl: string): TokenIssuer => ({
   issuer: () => accountUrl,
-  key: createRemoteJWKSet(new URL('/.well-known/jwks.json', accountUrl), { timeoutDuration: 2_000, cooldownDuration: 1_000 }),
+  key: createRemoteJWKSet(new URL('/.well-known/jwks.json', accountUrl), {
+    timeoutDuration: 2_000,
+    cooldownDuration: 1_000,
+  }),
 });
 
 /** Says whose an access token is. */

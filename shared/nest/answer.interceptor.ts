@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts';
 import { boundRoute, type BoundRoute, type CommandAnswer } from './implements.ts';
 import { invalid } from './parse-request.ts';
 import { decodePosition, encodePosition } from './position-header.ts';
-import { problemOf, refusalOf } from './problem-document.ts';
+import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 import { addressKey } from './rate-limits.ts';
 import { ReadModels } from './read-models.ts';
 import { requestMetadata } from './request-context.ts';
@@ -42,7 +42,12 @@ export class AnswerInterceptor implements NestInterceptor {
     return handle();
   }
 
-  private async command(bound: BoundRoute, request: FastifyRequest, reply: FastifyReply, handle: () => Promise<unknown>) {
+  private async command(
+    bound: BoundRoute,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    handle: () => Promise<unknown>,
+  ) {
     const carryOut = async (): Promise<LedgerAnswer> => {
       const { body, position, status } = (await handle()) as CommandAnswer<unknown>;
       const headers = { 'x-position': encodePosition(position) };
@@ -54,13 +59,19 @@ export class AnswerInterceptor implements NestInterceptor {
     return answer.body;
   }
 
-  private async once(key: string, request: FastifyRequest, carryOut: () => Promise<LedgerAnswer>): Promise<LedgerAnswer> {
+  private async once(
+    key: string,
+    request: FastifyRequest,
+    carryOut: () => Promise<LedgerAnswer>,
+  ): Promise<LedgerAnswer> {
     let passing: unknown;
     const answer = await this.ledger.once(
       {
         caller: callerKey(request.caller, request.ip),
         key,
-        fingerprint: sha256(Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)])),
+        fingerprint: sha256(
+          Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)]),
+        ),
         metadata: requestMetadata(request),
       },
       () =>
@@ -79,7 +90,7 @@ export class AnswerInterceptor implements NestInterceptor {
 const refusedAnswer = (error: unknown, requestId: string): LedgerAnswer | undefined => {
   const body = problemOf(refusalOf(error), requestId);
   if (body.status >= 500 || body.status === 429) return undefined;
-  return { status: body.status, headers: { 'content-type': 'application/problem+json' }, body };
+  return { status: body.status, headers: problemHeaders(body), body };
 };
 
 const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {

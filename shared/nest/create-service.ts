@@ -95,6 +95,10 @@ const close = async (app: NestFastifyApplication, server: FastifyInstance, traff
 
 const nestLogger = (logger: Logger): LoggerService => ({
   log: () => undefined,
-  warn: (message: unknown) => { logger.warn(String(message)); },
-  error: (message: unknown) => { logger.error(String(message)); },
+  warn: (message: unknown) => {
+    logger.warn(String(message));
+  },
+  error: (message: unknown) => {
+    logger.error(String(message));
+  },
 });

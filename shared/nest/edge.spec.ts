@@ -44,7 +44,12 @@ describe('the edge of a service', () => {
 
   it('answers a refusal with its problem', async () => {
     const problem = await problemOfAnswer(await things.ask('/things/gone'));
-    expect(problem).toMatchObject({ status: 404, code: 'user_not_found', title: 'No such user', detail: 'no such thing' });
+    expect(problem).toMatchObject({
+      status: 404,
+      code: 'user_not_found',
+      title: 'No such user',
+      detail: 'no such thing',
+    });
   });
 
   it('keeps the cause of an unexpected failure in the log', async () => {
@@ -58,7 +63,9 @@ describe('the edge of a service', () => {
 
   it('tells a path that is unknown from a method that is', async () => {
     expect((await problemOfAnswer(await things.ask('/nothing'))).code).toBe('route_not_found');
-    expect((await problemOfAnswer(await things.ask('/nothing', { method: 'POST', body: 'x' }))).code).toBe('route_not_found');
+    expect((await problemOfAnswer(await things.ask('/nothing', { method: 'POST', body: 'x' }))).code).toBe(
+      'route_not_found',
+    );
     const answer = await things.ask('/things/one', { method: 'DELETE' });
     expect((await problemOfAnswer(answer)).code).toBe('http_method_not_allowed');
     expect(answer.status).toBe(405);

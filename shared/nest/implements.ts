@@ -1,4 +1,12 @@
-import { applyDecorators, createParamDecorator, Delete, Get, Post, SetMetadata, type ExecutionContext } from '@nestjs/common';
+import {
+  applyDecorators,
+  createParamDecorator,
+  Delete,
+  Get,
+  Post,
+  SetMetadata,
+  type ExecutionContext,
+} from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { RouteContract } from '../../schemas/http/route.ts';

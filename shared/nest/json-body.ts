@@ -14,7 +14,7 @@ export const acceptJsonOnly = (server: FastifyInstance): void => {
       done(new Refusal('malformed_json', 'the body is no UTF-8'));
       return;
     }
-    parse(request, text, (error, value) => {
+    void parse(request, text, (error, value) => {
       if (!error) done(null, value);
       else if (isJson(text)) done(new Refusal('validation_failed', 'a member has a name that is not allowed'));
       else done(new Refusal('malformed_json', 'the body cannot be read as JSON'));

@@ -14,9 +14,12 @@ describe('a position in a header', () => {
 
   it('is nothing else than what was sent', () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.nat().map(String), fc.stringMatching(/^[0-9a-z]{1,11}-[0-9a-f]{8}$/)), (text) => {
-        expect(() => decodePosition(text)).toThrow('validation_failed');
-      }),
+      fc.property(
+        fc.oneof(fc.string(), fc.nat().map(String), fc.stringMatching(/^[0-9a-z]{1,11}-[0-9a-f]{8}$/)),
+        (text) => {
+          expect(() => decodePosition(text)).toThrow('validation_failed');
+        },
+      ),
     );
     expect(() => decodePosition(encodePosition(7).toUpperCase())).toThrow('validation_failed');
     expect(() => decodePosition(`0${encodePosition(7)}`)).toThrow('validation_failed');

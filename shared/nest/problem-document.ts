@@ -19,13 +19,22 @@ export const problemOf = (refusal: Refusal, requestId: string): Problem => {
   };
 };
 
+/** What an answer with a problem carries beside it. */
+export const problemHeaders = ({ status, retryAfter }: Problem): Record<string, string> => ({
+  'content-type': 'application/problem+json',
+  ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+  ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+});
+
 /** Any failure as a refusal. What is not known becomes `internal_error` with a fixed text and the cause kept for the log. */
 export const refusalOf = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error;
   if (error instanceof OutcomeUnknown) {
     return new Refusal('dependency_unavailable', 'the event store does not answer', { retryAfter: 1, cause: error });
   }
-  return serverRefusal(error) ?? new Refusal('internal_error', 'the request failed for a reason of ours', { cause: error });
+  return (
+    serverRefusal(error) ?? new Refusal('internal_error', 'the request failed for a reason of ours', { cause: error })
+  );
 };
 
 /** What Fastify and Nest refuse by themselves. */
@@ -45,7 +54,8 @@ const serverRefusal = (error: unknown): Refusal | undefined => {
   }
   const status = statusOf(error);
   if (status === 404) return new Refusal('route_not_found', 'see /docs for the routes there are');
-  if (status >= 400 && status < 500) return new Refusal('validation_failed', 'the request cannot be read', { cause: error });
+  if (status >= 400 && status < 500)
+    return new Refusal('validation_failed', 'the request cannot be read', { cause: error });
   return undefined;
 };
 

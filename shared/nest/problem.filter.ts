@@ -1,7 +1,7 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { problemOf, refusalOf } from './problem-document.ts';
+import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 
 /** Answers any failure with its problem document; the cause goes to the log and nowhere else. */
 export const sendProblem = (logger: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -12,9 +12,7 @@ export const sendProblem = (logger: Logger, error: unknown, request: FastifyRequ
     logger[level]({ requestId: request.id, code: refusal.code, err: refusal.cause ?? refusal }, 'request failed');
   }
   if (reply.sent) return;
-  if (refusal.retryAfter !== undefined) reply.header('retry-after', String(refusal.retryAfter));
-  if (problem.status === 401) reply.header('www-authenticate', 'Bearer');
-  void reply.status(problem.status).type('application/problem+json').send(problem);
+  void reply.status(problem.status).headers(problemHeaders(problem)).send(problem);
 };
 
 /** Catches what guards, parsing and handlers throw. */

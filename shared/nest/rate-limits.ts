@@ -77,7 +77,10 @@ export const addressKey = (ip: string): string => {
   const tail = right ? right.split(':') : [];
   const zeros = right === undefined ? 0 : Math.max(0, 8 - head.length - tail.length);
   const groups = [...head, ...Array<string>(zeros).fill('0'), ...tail];
-  return `ip:${groups.slice(0, 4).map((group) => parseInt(group, 16).toString(16)).join(':')}::/64`;
+  return `ip:${groups
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
 };
 
 class Counter {

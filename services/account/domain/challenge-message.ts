@@ -4,7 +4,14 @@ import type { Challenge } from './challenge.ts';
  * The ERC-4361 message of a challenge. Written out here because viem, which the spec compares it with, refuses hosts
  * of one label and international top-level domains.
  */
-export const challengeMessage = ({ origin, signer, chainId, nonce, issuedAt, expiresAt }: Omit<Challenge, 'sessionId'>) =>
+export const challengeMessage = ({
+  origin,
+  signer,
+  chainId,
+  nonce,
+  issuedAt,
+  expiresAt,
+}: Omit<Challenge, 'sessionId'>) =>
   `${new URL(origin).host} wants you to sign in with your Ethereum account:
 ${signer}
 

@@ -23,13 +23,16 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
     profile[member] = text === '' ? null : text;
   }
   if (errors.length === 0) return profile;
-  throw new Refusal('validation_failed', errors.map(({ path, message }) => `${path} ${message}`).join('; '), { errors });
+  throw new Refusal('validation_failed', errors.map(({ path, message }) => `${path} ${message}`).join('; '), {
+    errors,
+  });
 };
 
 const faultOf = (member: Member, text: string, allowLocalHttp: boolean): string | undefined => {
   if (/\p{Cc}/u.test(text)) return 'has a control character';
   if (!text.isWellFormed()) return 'is no Unicode text';
-  if (Array.from(text).length > charactersMax[member]) return `has more than ${String(charactersMax[member])} characters`;
+  if (Array.from(text).length > charactersMax[member])
+    return `has more than ${String(charactersMax[member])} characters`;
   if (member === 'avatar' && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is no https URL';
   return undefined;
 };

@@ -65,7 +65,11 @@ export interface Refresh {
 export const wouldRotate = (session: State, tokenId: string): boolean => session?.refreshTokenId === tokenId;
 
 /** The newest token rotates; the one before it is answered the same again for 30 s; any older one ends the session. */
-export const refreshSession = (session: State, nowMs: number, { tokenId, successor, limited }: Refresh): SessionEvent[] => {
+export const refreshSession = (
+  session: State,
+  nowMs: number,
+  { tokenId, successor, limited }: Refresh,
+): SessionEvent[] => {
   if (!session) throw new Refusal('refresh_token_invalid', 'its session is not known');
   if (session.isRevoked) throw new Refusal('session_revoked', 'sign in again');
   const { sessionId, userId } = session;

@@ -1,5 +1,15 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { deriveKey } from '../../../shared/config/master-key.ts';
@@ -22,11 +32,16 @@ export const openSigningKeys = (folder: string, masterKey: Uint8Array): SigningK
   return {
     current,
     byId: (kid) => keys.find((one) => one.kid === kid),
-    published: { keys: keys.map(({ kid, publicKey }) => ({ ...coordinates(publicKey), kid, alg: 'ES256', use: 'sig' })) },
+    published: {
+      keys: keys.map(({ kid, publicKey }) => ({ ...coordinates(publicKey), kid, alg: 'ES256', use: 'sig' })),
+    },
   };
 };
 
-const keyFiles = (folder: string): string[] => readdirSync(folder).filter((file) => FILE.test(file)).sort();
+const keyFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((file) => FILE.test(file))
+    .sort();
 
 const readKey = (folder: string, file: string, key: Uint8Array): SigningKey => {
   let pem: string;
@@ -43,7 +58,7 @@ const readKey = (folder: string, file: string, key: Uint8Array): SigningKey => {
 /** Linked into place whole: of two processes that start at once, both use the first one's. */
 const makeFirst = (folder: string, key: Uint8Array): void => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   const made = join(folder, `${randomUUID()}.making`);
   const descriptor = openSync(made, 'wx', 0o600);
   writeSync(descriptor, sealText(key, FIRST, pem));

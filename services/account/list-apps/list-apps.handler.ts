@@ -13,7 +13,7 @@ export class ListAppsHandler implements IQueryHandler<ListApps> {
 
   async execute(): Promise<App[]> {
     const apps: App[] = [];
-    for (let after = 0; ; ) {
+    for (let after = 0; ;) {
       const batch = await this.transactor.store.readAll(after, { types: ['AppRegistered'] }, PAGE);
       for (const { data } of batch.events) {
         const event = { type: 'AppRegistered', data: appEvents.AppRegistered.data.parse(data) } as const;

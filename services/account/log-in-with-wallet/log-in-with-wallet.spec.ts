@@ -60,7 +60,10 @@ describe('logging in with a wallet', () => {
   it('registers a wallet once, and knows it again in whatever case', async () => {
     const wallet = account.newWallet();
     await account.logIn(wallet);
-    await account.logIn({ address: wallet.address.toLowerCase(), signMessageSync: (text) => wallet.signMessageSync(text) });
+    await account.logIn({
+      address: wallet.address.toLowerCase(),
+      signMessageSync: (text) => wallet.signMessageSync(text),
+    });
     const id = wallet.address.toLowerCase();
     expect(await typesIn(`user-${id}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'UserLoggedIn']);
     expect(await typesIn(`identity-${sha256(`wallet:${id}`)}`)).toEqual(['IdentityClaimed']);
@@ -71,7 +74,14 @@ describe('logging in with a wallet', () => {
     const id = wallet.address.toLowerCase();
     const { eventStore, ids } = account.foundation;
     const metadata = { correlationId: 'x', actor: { type: 'system', id: 'test' } } as const;
-    const registered = { id: ids.uuid(), type: 'UserRegistered', schemaVersion: 1, time: 1, data: { userId: id }, metadata };
+    const registered = {
+      id: ids.uuid(),
+      type: 'UserRegistered',
+      schemaVersion: 1,
+      time: 1,
+      data: { userId: id },
+      metadata,
+    };
     await eventStore.append(`user-${id}`, -1, [registered]);
     expect((await account.logIn(wallet)).userId).toMatch(/^usr_[0-9a-z]{26}$/);
   });
@@ -81,10 +91,16 @@ describe('logging in with a wallet', () => {
     const { message } = await account.challengeFor(wallet.address);
     const signature = wallet.signMessageSync(message);
     const headers = account.appHeaders();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => account.redeem(wallet.address, signature, headers)));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => account.redeem(wallet.address, signature, headers)),
+    );
     const statuses = answers.map(({ status }) => status).sort();
     expect(statuses).toEqual([201, ...Array<number>(19).fill(401)]);
-    expect(await typesIn(`user-${wallet.address.toLowerCase()}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+    expect(await typesIn(`user-${wallet.address.toLowerCase()}`)).toEqual([
+      'UserRegistered',
+      'IdentityLinked',
+      'UserLoggedIn',
+    ]);
     expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
   });
 
@@ -112,10 +128,16 @@ describe('logging in with a wallet', () => {
     const [wallet, other] = [account.newWallet(), account.newWallet()];
     expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync('x')))).toBe('challenge_unknown');
     const { message } = await account.challengeFor(wallet.address);
-    expect(await codeOf(await account.redeem(wallet.address, other.signMessageSync(message)))).toBe('wallet_signature_invalid');
-    expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync('x')))).toBe('wallet_signature_invalid');
+    expect(await codeOf(await account.redeem(wallet.address, other.signMessageSync(message)))).toBe(
+      'wallet_signature_invalid',
+    );
+    expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync('x')))).toBe(
+      'wallet_signature_invalid',
+    );
     account.clock.time += 300_000;
-    expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync(message)))).toBe('challenge_unknown');
+    expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync(message)))).toBe(
+      'challenge_unknown',
+    );
   });
 
   it('redeems whichever of ten open challenges fits; one more closes the oldest', async () => {

@@ -6,7 +6,7 @@ import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { RegisterApp, type RegisteredApp } from '../register-app/register-app.command.ts';
 import { RegisterAppHandler } from '../register-app/register-app.handler.ts';
-import { startAccount } from '../start-account.ts';
+import { startAccount } from '../account.module.ts';
 
 export const ORIGIN = 'https://app.example';
 

@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { ChallengeEvent } from '../../../schemas/events/challenge-events.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import { challengeFold, issueChallenge, redeemChallenge } from './challenge.ts';
+
+const NOON = Date.parse('2026-01-02T12:00:00.000Z');
+const MINUTE = 60_000;
+const asked = {
+  appId: 'app_1',
+  signer: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  origin: 'https://app.example',
+  chainId: 1,
+};
+
+const issued = (nonce: string, at = NOON): [ChallengeEvent, number] => [
+  { type: 'ChallengeIssued', data: { ...asked, nonce, issuedAt: toIso(at), expiresAt: toIso(at + 5 * MINUTE) } },
+  at,
+];
+const redeemed = (nonce: string, sessionId = 'ses_1', at = NOON): [ChallengeEvent, number] => [
+  { type: 'ChallengeRedeemed', data: { nonce, sessionId } },
+  at,
+];
+const eleven = Array.from({ length: 11 }, (_, at) => issued(`nonce${String(at)}`, NOON + at));
+const redeem = (nonce: string, nowMs = NOON, sessionId = 'ses_1') => ({
+  nonce,
+  decide: (state: typeof challengeFold.initial) => redeemChallenge(state, nowMs, { nonce, sessionId }),
+});
+
+describe('a challenge', () => {
+  it('is issued for five minutes', () => {
+    given(challengeFold, [])
+      .when((state) => issueChallenge(state, NOON, { ...asked, nonce: 'a' }))
+      .then([issued('a')[0]]);
+  });
+
+  it('is redeemed while it is open', () => {
+    given(challengeFold, [issued('a')])
+      .when(redeem('a').decide)
+      .then([redeemed('a')[0]]);
+    given(challengeFold, [issued('a')])
+      .when(redeem('a', NOON + 5 * MINUTE - 1).decide)
+      .then([redeemed('a')[0]]);
+  });
+
+  it('is not redeemed after five minutes', () => {
+    given(challengeFold, [issued('a')])
+      .when(redeem('a', NOON + 5 * MINUTE).decide)
+      .refused('challenge_unknown');
+  });
+
+  it('stays with the session that it was redeemed for', () => {
+    const { state, when } = given(challengeFold, [issued('a'), redeemed('a', 'ses_1')]);
+    when(redeem('a', NOON, 'ses_2').decide).then([]);
+    expect(state[0]?.sessionId).toBe('ses_1');
+  });
+
+  it('is closed by the tenth after it', () => {
+    const { when } = given(challengeFold, eleven);
+    when(redeem('nonce0').decide).refused('wallet_signature_invalid');
+    when(redeem('nonce1').decide).then([redeemed('nonce1')[0]]);
+  });
+
+  it('is not closed by ten after it of which one was redeemed', () => {
+    const past = [...eleven.slice(0, 10), redeemed('nonce5'), ...eleven.slice(10)];
+    given(challengeFold, past)
+      .when(redeem('nonce0').decide)
+      .then([redeemed('nonce0')[0]]);
+  });
+
+  it('is not missed when older events are no longer kept', () => {
+    given(challengeFold, [redeemed('forgotten'), issued('a')])
+      .when(redeem('a').decide)
+      .then([redeemed('a')[0]]);
+  });
+
+  it('is not issued or redeemed twice, whatever came before', () => {
+    const nonce = fc.constantFrom('a', 'b', 'c');
+    const past = fc.array(
+      fc.oneof(
+        fc.tuple(nonce, fc.nat(10 * MINUTE)).map(([one, after]) => issued(one, NOON + after)),
+        nonce.map((one) => redeemed(one)),
+      ),
+    );
+    fc.assert(
+      fc.property(past, nonce, fc.nat(10 * MINUTE), (events, one, after) => {
+        const { state } = given(challengeFold, events);
+        const nowMs = NOON + after;
+        const issue = (before: typeof state) => issueChallenge(before, nowMs, { ...asked, nonce: one });
+        expectNothingTheSecondTime(challengeFold, state, issue, nowMs);
+        const { state: open } = given(challengeFold, [...events, issued('d', nowMs)]);
+        expectNothingTheSecondTime(challengeFold, open, redeem('d', nowMs).decide, nowMs);
+      }),
+    );
+  });
+
+  it('is one of at most ten that are open', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(MINUTE), { maxLength: 40 }), (gaps) => {
+        let at = NOON;
+        const events = gaps.map((gap, index) => issued(String(index), (at += gap)));
+        const { state } = given(challengeFold, events);
+        expect(state.filter(({ sessionId }) => sessionId === undefined).length).toBeLessThanOrEqual(10);
+      }),
+    );
+  });
+});

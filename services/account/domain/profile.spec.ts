@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { refusalBy } from '../../../shared/testing/given.ts';
+import { readProfile } from './profile.ts';
+
+const production = { allowLocalHttp: false };
+const development = { allowLocalHttp: true };
+const refused = (profile: Parameters<typeof readProfile>[0], paths: string[], settings = production) => {
+  const refusal = refusalBy(() => readProfile(profile, settings));
+  expect(refusal.code).toBe('validation_failed');
+  expect(refusal.errors?.map(({ path }) => path)).toEqual(paths);
+};
+
+describe('a profile', () => {
+  it('is trimmed, and one in its composed form', () => {
+    expect(readProfile({ username: '  Zoe\u0308 ' }, production)).toEqual({ username: 'Zo\u00eb' });
+  });
+
+  it('is cleared by null, nothing and blanks', () => {
+    const cleared = { username: null, firstname: null, lastname: null, avatar: null };
+    expect(readProfile({ username: null, firstname: '', lastname: ' \u00a0\t', avatar: '' }, production)).toEqual(
+      cleared,
+    );
+  });
+
+  it('leaves alone what is not given', () => {
+    expect(readProfile({}, production)).toEqual({});
+  });
+
+  it('counts code points after trimming', () => {
+    const fifty = '😀'.repeat(50);
+    expect(readProfile({ username: ` ${fifty} ` }, production)).toEqual({ username: fifty });
+    refused({ username: `${fifty}x` }, ['username']);
+    expect(readProfile({ signature: 'x'.repeat(200) }, production)).toEqual({ signature: 'x'.repeat(200) });
+    refused({ signature: 'x'.repeat(201), firstname: 'x'.repeat(51) }, ['firstname', 'signature']);
+    expect(readProfile({ lastname: 'e\u0301'.repeat(50) }, production)).toEqual({ lastname: '\u00e9'.repeat(50) });
+  });
+
+  it('has no control characters and no halves of characters', () => {
+    for (const wrong of ['a\u0000b', 'a\nb', 'a\u0085b', 'a\ud800b']) refused({ username: wrong }, ['username']);
+  });
+
+  it('has a picture at an https URL of bounded length', () => {
+    const url = `https://img.example/${'x'.repeat(2_028)}`;
+    expect(readProfile({ avatar: url }, production)).toEqual({ avatar: url });
+    const wrong = [
+      `${url}x`,
+      'http://img.example/a.png',
+      'javascript:alert(1)',
+      'data:image/png;base64,',
+      'a.png',
+      'https://',
+    ];
+    for (const avatar of wrong) refused({ avatar }, ['avatar']);
+    refused({ avatar: 'http://localhost:5173/a.png' }, ['avatar']);
+    expect(readProfile({ avatar: 'http://localhost:5173/a.png' }, development)).toEqual({
+      avatar: 'http://localhost:5173/a.png',
+    });
+    refused({ avatar: 'http://localhost.evil/a.png' }, ['avatar'], development);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { SessionEvent } from '../../../schemas/events/session-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import { refreshSession, sessionFold, startSession } from './session.ts';
+
+const NOON = Date.parse('2026-01-02T12:00:00.000Z');
+const HALF_MINUTE = 30_000;
+const start = {
+  ...{ sessionId: 'ses_1', userId: 'usr_1', appId: 'app_1', method: 'wallet' as const, device: null },
+  ...{ accessTokenId: 'a0', refreshTokenId: 'r0' },
+};
+const started: [SessionEvent, number] = [{ type: 'SessionStarted', data: start }, NOON];
+const refreshed = (counter: number, at: number): [SessionEvent, number] => [
+  {
+    type: 'SessionRefreshed',
+    data: { sessionId: 'ses_1', counter, accessTokenId: `a${String(counter)}`, refreshTokenId: `r${String(counter)}` },
+  },
+  at,
+];
+const revoked: SessionEvent = {
+  type: 'SessionRevoked',
+  data: { sessionId: 'ses_1', userId: 'usr_1', reason: 'refresh_token_reused' },
+};
+const refresh = (
+  tokenId: string,
+  nowMs: number,
+  { next = 'next', limited = undefined as Refusal | undefined } = {},
+) => {
+  const successor = { accessTokenId: `a-${next}`, refreshTokenId: `r-${next}` };
+  return (state: typeof sessionFold.initial) => refreshSession(state, nowMs, { tokenId, successor, limited });
+};
+
+describe('a session', () => {
+  it('starts once; whoever comes second with other tokens is refused', () => {
+    given(sessionFold, [])
+      .when((state) => startSession(state, start))
+      .then([started[0]]);
+    given(sessionFold, [started])
+      .when((state) => startSession(state, start))
+      .then([]);
+    given(sessionFold, [started])
+      .when((state) => startSession(state, { ...start, refreshTokenId: 'other' }))
+      .refused('challenge_unknown');
+  });
+
+  it('rotates its newest refresh token', () => {
+    const data = { sessionId: 'ses_1', counter: 2, accessTokenId: 'a-next', refreshTokenId: 'r-next' };
+    given(sessionFold, [started, refreshed(1, NOON + 1)])
+      .when(refresh('r1', NOON + 86_400_000))
+      .then([{ type: 'SessionRefreshed', data }]);
+  });
+
+  it('keeps the successor of the token before it for 30 s', () => {
+    const { when } = given(sessionFold, [started, refreshed(1, NOON)]);
+    when(refresh('r0', NOON + HALF_MINUTE)).then([]);
+    when(refresh('r0', NOON + HALF_MINUTE + 1)).then([revoked]);
+  });
+
+  it('ends when an older token comes, even within 30 s', () => {
+    given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON)])
+      .when(refresh('r0', NOON))
+      .then([revoked]);
+    given(sessionFold, [started]).when(refresh('unheard of', NOON)).then([revoked]);
+  });
+
+  it('answers no token after its end', () => {
+    const { when } = given(sessionFold, [started, refreshed(1, NOON), [revoked, NOON]]);
+    for (const token of ['r0', 'r1', 'other']) when(refresh(token, NOON)).refused('session_revoked');
+  });
+
+  it('must be known', () => {
+    given(sessionFold, []).when(refresh('r0', NOON)).refused('refresh_token_invalid');
+  });
+
+  it('limits rotations, but neither repeats nor the end', () => {
+    const limited = new Refusal('rate_limited', 'too often');
+    const { when } = given(sessionFold, [started, refreshed(1, NOON)]);
+    when(refresh('r1', NOON, { limited })).refused('rate_limited');
+    when(refresh('r0', NOON, { limited })).then([]);
+    when(refresh('stolen', NOON, { limited })).then([revoked]);
+  });
+
+  it('has one successor per token, whatever was rotated before and however often it is asked', () => {
+    fc.assert(
+      fc.property(fc.nat(20), fc.nat(HALF_MINUTE), (rotations, after) => {
+        const past = Array.from({ length: rotations }, (_, at) => refreshed(at + 1, NOON));
+        const { state } = given(sessionFold, [started, ...past]);
+        const again = refresh(`r${String(rotations)}`, NOON + after);
+        expectNothingTheSecondTime(sessionFold, state, again, NOON + after);
+        expectNothingTheSecondTime(sessionFold, sessionFold.initial, (none) => startSession(none, start), NOON);
+        const [first] = refresh(`r${String(rotations)}`, NOON)(state);
+        const successor = sessionFold.evolve(state, first ?? revoked, NOON);
+        const [other] = refresh(`r${String(rotations)}`, NOON + after, { next: 'other' })(successor);
+        expect(other).toBeUndefined();
+      }),
+    );
+  });
+});

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+const SIGNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+describe('the headers of an app', () => {
+  let account: AccountUnderTest;
+  beforeAll(async () => {
+    account = await startAccountUnderTest(folder);
+  });
+  afterAll(() => account.service.close());
+
+  const codeFor = async (headers: Record<string, string>, path = account.challengePath(SIGNER)) => {
+    const answer = await account.ask(path, { headers });
+    return answer.ok ? 'let in' : (await problemOfAnswer(answer)).code;
+  };
+
+  it('let in the app that signed them', async () => {
+    expect(await codeFor(account.appHeaders())).toBe('let in');
+    const local = await account.register({ origins: ['http://LOCALHOST:5173/', 'https://Other.example:443'] });
+    expect(local.origins).toEqual(['http://localhost:5173', 'https://other.example']);
+    expect(await codeFor(account.appHeaders({ origin: 'http://localhost:5173' }, local))).toBe('let in');
+  });
+
+  it('must all be there', async () => {
+    for (const name of ['x-api-key', 'origin', 'x-timestamp', 'x-signature']) {
+      const { [name]: _, ...rest } = account.appHeaders();
+      const problem = await problemOfAnswer(await account.ask(account.challengePath(SIGNER), { headers: rest }));
+      expect(problem).toMatchObject({ code: 'validation_failed', errors: [{ path: name }] });
+    }
+  });
+
+  it('are checked in order: key, origin, timestamp, form of the signature, signature', async () => {
+    const old = String(account.clock.now() - 300_001);
+    const wrong = {
+      'x-api-key': 'ak_unknown',
+      origin: 'https://evil.example',
+      'x-timestamp': old,
+      'x-signature': '0x',
+    };
+    const right = account.appHeaders();
+    expect(await codeFor(wrong)).toBe('api_key_unknown');
+    expect(await codeFor({ ...wrong, 'x-api-key': right['x-api-key'] ?? '' })).toBe('origin_not_allowed');
+    expect(await codeFor(account.appHeaders({ 'x-timestamp': old, 'x-signature': '0x' }))).toBe(
+      'timestamp_out_of_window',
+    );
+    expect(await codeFor(account.appHeaders({ 'x-signature': '0x' }))).toBe('signature_malformed');
+    expect(await codeFor(account.appHeaders({ 'x-signature': `0x${'1'.repeat(130)}` }))).toBe('app_signature_invalid');
+  });
+
+  it('take a timestamp within five minutes, before and after', async () => {
+    const at = (timestamp: string) => codeFor(account.appHeaders({ 'x-timestamp': timestamp }));
+    const now = account.clock.now();
+    expect(await at(String(now - 300_000))).toBe('let in');
+    expect(await at(String(now + 300_000))).toBe('let in');
+    for (const wrong of [
+      String(now + 300_001),
+      'now',
+      '-1',
+      '1e12',
+      '0x1',
+      '{"$gt":""}',
+      new Date(now).toISOString(),
+    ]) {
+      expect(await at(wrong)).toBe('timestamp_out_of_window');
+    }
+  });
+
+  it('are signed by the key of that app over that origin, timestamp and key', async () => {
+    const other = await account.register();
+    expect(await codeFor({ ...account.appHeaders({}, other), 'x-api-key': account.app.apiKey })).toBe(
+      'app_signature_invalid',
+    );
+    const { 'x-signature': signature = '' } = account.appHeaders({ 'x-timestamp': String(account.clock.now() - 1) });
+    expect(await codeFor(account.appHeaders({ 'x-signature': signature }))).toBe('app_signature_invalid');
+  });
+
+  it('of origins that differ in scheme, port or case are others', async () => {
+    for (const origin of [
+      'http://app.example',
+      'https://app.example:8443',
+      'https://APP.example',
+      'https://a.app.example',
+    ]) {
+      expect(await codeFor(account.appHeaders({ origin }))).toBe('origin_not_allowed');
+    }
+  });
+
+  it('by scheme v2 are good once, for that request, and in one spelling', async () => {
+    const path = account.challengePath(SIGNER);
+    const headers = account.appHeadersV2('GET', path, undefined);
+    expect(await codeFor(headers, `${path}&chainId=1`)).toBe('app_signature_invalid');
+    expect(await codeFor(headers)).toBe('let in');
+    expect(await codeFor(headers)).toBe('request_replayed');
+    const { 'x-signature': signature } = headers;
+    const spelled = signature.endsWith('1b') ? '00' : '01';
+    expect(await codeFor({ ...headers, 'x-signature': signature.slice(0, -2) + spelled })).toBe('request_replayed');
+    expect(await codeFor({ ...headers, 'x-signature': `0x${signature.slice(2).toUpperCase()}` })).toBe(
+      'request_replayed',
+    );
+  });
+
+  it('by scheme v2 are good once even when they come twice at the same time', async () => {
+    account.clock.time += 1;
+    const headers = account.appHeadersV2('GET', account.challengePath(SIGNER), undefined);
+    const codes = await Promise.all(Array.from({ length: 10 }, () => codeFor(headers)));
+    expect(codes.filter((code) => code === 'let in')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'request_replayed')).toHaveLength(9);
+  });
+
+  it('by scheme v2 sign the body', async () => {
+    const signer = account.newWallet().address;
+    const body = { signer, signature: `0x${'1'.repeat(130)}` };
+    const post = async (sent: unknown) => {
+      account.clock.time += 1;
+      const headers = account.appHeadersV2('POST', '/auth/web3', body);
+      return (await problemOfAnswer(await account.ask('/auth/web3', { method: 'POST', headers, body: sent }))).code;
+    };
+    expect(await post({ ...body, signer: signer.toLowerCase() })).toBe('app_signature_invalid');
+    expect(await post(body)).toBe('challenge_unknown');
+  });
+
+  it('of an app that demands v2 are not taken by v1', async () => {
+    const strict = await account.register({ scheme: 'v2' });
+    expect(await codeFor(account.appHeaders({}, strict))).toBe('app_signature_invalid');
+    expect(await codeFor(account.appHeadersV2('GET', account.challengePath(SIGNER), undefined, strict))).toBe('let in');
+  });
+
+  it('let in a new app at once', async () => {
+    const app = await account.register();
+    expect(await codeFor(account.appHeaders({ origin: ORIGIN }, app))).toBe('let in');
+  });
+});

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
+import type { Session } from '../../../schemas/http/account-routes.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+const DAY = 86_400_000;
+const session = async (answer: Response) => (await answer.json()) as Session;
+const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
+const claimsOf = ({ refreshToken }: Session) => decodeJwt<{ sid: string; ctr: number }>(refreshToken);
+
+describe('refreshing a session', () => {
+  let account: AccountUnderTest;
+  beforeAll(async () => {
+    account = await startAccountUnderTest(folder);
+  });
+  afterAll(() => account.service.close());
+
+  it('gives new tokens of the same session', async () => {
+    const first = await account.logIn(account.newWallet());
+    account.clock.time += 60_000;
+    const answer = await account.refresh(first.refreshToken);
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('x-position')).toMatch(/-/);
+    const second = await session(answer);
+    expect(Object.keys(second).sort()).toEqual(Object.keys(first).sort());
+    expect(claimsOf(second)).toMatchObject({ sid: claimsOf(first).sid, sub: first.userId, ctr: 1 });
+    expect(claimsOf(second).jti).not.toBe(claimsOf(first).jti);
+    expect(decodeJwt(second.accessToken).jti).not.toBe(decodeJwt(first.accessToken).jti);
+    expect(second.accessTokenExpire).toBe(first.accessTokenExpire + 60_000);
+    expect(second.refreshTokenExpire).toBe(first.refreshTokenExpire + 60_000);
+  });
+
+  it('has one successor for a thousand parallel refreshes', async () => {
+    const { refreshToken } = await account.logIn(account.newWallet());
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => account.refresh(refreshToken)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    const sessions = await Promise.all(answers.map(session));
+    expect(new Set(sessions.map((one) => JSON.stringify(claimsOf(one)))).size).toBe(1);
+    const [one] = sessions;
+    const events = await account.foundation.eventStore.read(`session-${one ? claimsOf(one).sid : ''}`);
+    expect(events.map(({ type }) => type)).toEqual(['SessionStarted', 'SessionRefreshed']);
+  });
+
+  it('answers the token before the newest the same again for 30 s', async () => {
+    const first = await account.logIn(account.newWallet());
+    const second = await session(await account.refresh(first.refreshToken));
+    account.clock.time += 30_000;
+    expect(claimsOf(await session(await account.refresh(first.refreshToken)))).toEqual(claimsOf(second));
+    expect((await account.refresh(second.refreshToken)).status).toBe(201);
+  });
+
+  it('ends the session when a token comes that was replaced longer ago', async () => {
+    const first = await account.logIn(account.newWallet());
+    const second = await session(await account.refresh(first.refreshToken));
+    account.clock.time += 30_001;
+    expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
+    expect(await codeOf(await account.refresh(first.refreshToken))).toBe('session_revoked');
+    expect(await codeOf(await account.refresh(second.refreshToken))).toBe('session_revoked');
+    const events = await account.foundation.eventStore.read(`session-${claimsOf(first).sid}`);
+    expect(events.at(-1)).toMatchObject({ type: 'SessionRevoked', data: { userId: first.userId } });
+  });
+
+  it('ends the session when a token comes that was replaced twice', async () => {
+    const first = await account.logIn(account.newWallet());
+    const second = await session(await account.refresh(first.refreshToken));
+    await account.refresh(second.refreshToken);
+    expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
+  });
+
+  it('is possible for 7 days after the last time, and for 30 days in all', async () => {
+    const idle = await account.logIn(account.newWallet());
+    let busy = await account.logIn(account.newWallet());
+    const began = account.clock.time;
+    for (let days = 6; days <= 24; days += 6) {
+      account.clock.time = began + days * DAY;
+      busy = await session(await account.refresh(busy.refreshToken));
+    }
+    expect(await codeOf(await account.refresh(idle.refreshToken))).toBe('refresh_token_invalid');
+    expect(busy.refreshTokenExpire).toBe(Math.floor(began / 1_000) * 1_000 + 30 * DAY);
+    account.clock.time = began + 30 * DAY;
+    expect(await codeOf(await account.refresh(busy.refreshToken))).toBe('refresh_token_invalid');
+  });
+
+  it('takes no other token', async () => {
+    const { accessToken, refreshToken } = await account.logIn(account.newWallet());
+    const claims = decodeJwt(refreshToken);
+    const forged = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'HS256', typ: 'rt+jwt' })
+      .sign(new Uint8Array(32));
+    const unsigned = new UnsecuredJWT(claims).encode();
+    const [head = '', body = '', signature = ''] = refreshToken.split('.');
+    const changed = [head, Buffer.from(JSON.stringify({ ...claims, ctr: 9 })).toString('base64url'), signature].join(
+      '.',
+    );
+    for (const wrong of [accessToken, forged, unsigned, changed, `${head}.${body}.`, 'x', '']) {
+      expect(await codeOf(await account.refresh(wrong))).toBe('refresh_token_invalid');
+    }
+    for (const body of [{}, { refreshToken: { $gt: '' } }, { refreshToken: 1 }, []]) {
+      expect(await codeOf(await account.ask('/auth/refresh', { method: 'POST', body }))).toBe('validation_failed');
+    }
+    expect((await account.refresh(refreshToken)).status).toBe(201);
+  });
+
+  it('is repeated by an idempotency key after the 30 s too', async () => {
+    const { refreshToken } = await account.logIn(account.newWallet());
+    const key = { 'idempotency-key': 'refresh-1' };
+    const first = await session(await account.refresh(refreshToken, key));
+    account.clock.time += 60_000;
+    expect(await session(await account.refresh(refreshToken, key))).toEqual(first);
+  });
+});
+
+describe('the limit of refreshes', () => {
+  it('counts rotations of one session, not repeats', async () => {
+    const RATE_LIMITS = JSON.stringify({ refresh: { points: 2, seconds: 300 } });
+    const account = await startAccountUnderTest(folder, { RATE_LIMITS });
+    const first = await account.logIn(account.newWallet());
+    const answer = await account.refresh(first.refreshToken);
+    expect(answer.headers.get('ratelimit')).toBe('"refresh";r=1;t=300');
+    for (let repeat = 0; repeat < 5; repeat += 1) {
+      expect((await account.refresh(first.refreshToken)).headers.get('ratelimit')).toMatch(/r=1/);
+    }
+    const third = await session(await account.refresh((await session(answer)).refreshToken));
+    const refused = await account.refresh(third.refreshToken);
+    const problem = await problemOfAnswer(refused);
+    expect(problem.code).toBe('rate_limited');
+    expect(problem.retryAfter).toBeGreaterThan(0);
+    expect(refused.headers.get('ratelimit-policy')).toBe('"refresh";q=2;w=300');
+    expect((await account.refresh((await account.logIn(account.newWallet())).refreshToken)).status).toBe(201);
+    await account.service.close();
+  });
+});

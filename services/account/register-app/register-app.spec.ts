@@ -1,0 +1,71 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { someMetadata } from '../../../shared/testing/event-builder.ts';
+import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
+import { addressOfKey } from '../edge/recover-signer.ethers.ts';
+import { ListAppsHandler } from '../list-apps/list-apps.handler.ts';
+import { RegisterApp } from './register-app.command.ts';
+import { RegisterAppHandler } from './register-app.handler.ts';
+
+describe('registering an app', () => {
+  let foundation: TestFoundation;
+  let transactor: Transactor;
+  beforeEach(async () => {
+    foundation = await testFoundation();
+    transactor = new Transactor(foundation.eventStore, foundation.clock, foundation.ids);
+  });
+  const register = (changes: Partial<RegisterApp['app']> = {}) =>
+    new RegisterAppHandler(transactor).execute(
+      new RegisterApp(
+        { name: 'Shop', origins: ['https://shop.example'], redirectUris: [], scheme: 'v1', ...changes },
+        someMetadata,
+      ),
+    );
+
+  it('shows a signing key of which only the address is kept', async () => {
+    const app = await register();
+    expect(app).toMatchObject({ name: 'Shop', origins: ['https://shop.example'], redirectUris: [], scheme: 'v1' });
+    expect(app.apiKey).toMatch(/^ak_[0-9a-z]{32}$/);
+    expect(app.id).toMatch(/^app_[0-9a-z]{26}$/);
+    const [stored] = await foundation.eventStore.read(`app-${app.id}`);
+    expect(stored?.data).toMatchObject({ apiKey: app.apiKey, signer: addressOfKey(app.signingKey) });
+    expect(stored?.dataText).not.toContain(app.signingKey.slice(2));
+  });
+
+  it('writes origins as browsers do', async () => {
+    const origins = ['HTTPS://Shop.Example:443/', 'http://localhost:5173', 'http://127.0.0.1', 'https://shop.example'];
+    expect((await register({ origins })).origins).toEqual([
+      ...['https://shop.example', 'http://localhost:5173', 'http://127.0.0.1'],
+    ]);
+  });
+
+  it('refuses origins and addresses that are unsafe or none', async () => {
+    const wrong = [
+      '',
+      '*',
+      'https://*.example',
+      'http://shop.example',
+      'https://a.example/path',
+      'https://a.example?q=1',
+    ];
+    for (const origin of [...wrong, 'https://u:p@a.example', 'null', 'javascript:alert(1)', 'file:///etc']) {
+      await expect(register({ origins: [origin] })).rejects.toThrow('validation_failed');
+    }
+    for (const uri of ['http://shop.example/back', 'https://shop.example/back#x', '/back']) {
+      await expect(register({ redirectUris: [uri] })).rejects.toThrow('validation_failed');
+    }
+    await expect(register({ origins: [] })).rejects.toThrow('validation_failed');
+    await expect(register({ name: ' ' })).rejects.toThrow('validation_failed');
+    expect(await foundation.eventStore.head()).toBe(0);
+  });
+
+  it('is what the list shows, in order, without the key', async () => {
+    const [first, second] = [await register(), await register({ name: 'Other', scheme: 'v2' })];
+    const apps = await new ListAppsHandler(transactor).execute();
+    expect(apps.map(({ id, name, scheme }) => ({ id, name, scheme }))).toEqual([
+      { id: first.id, name: 'Shop', scheme: 'v1' },
+      { id: second.id, name: 'Other', scheme: 'v2' },
+    ]);
+    expect(JSON.stringify(apps)).not.toContain(first.signingKey.slice(2));
+  });
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+
+describe('what the account service says of itself', () => {
+  let account: AccountUnderTest;
+  beforeAll(async () => {
+    const CHAINS =
+      '[{"chainId":2484,"rpcUrls":["http://127.0.0.1:1"]},{"chainId":10,"rpcUrls":["http://127.0.0.1:1"]}]';
+    account = await startAccountUnderTest(folder, { CHAINS });
+    const document = { chainId: 2484, head: 70, headTime: '2026-01-01T00:00:00.000Z', finalized: 6, backfills: [] };
+    await account.foundation.readStore.apply(
+      'chains-v1',
+      [{ collection: 'chains', id: '2484', position: 1, document }],
+      1,
+    );
+  });
+  afterAll(() => account.service.close());
+
+  it('is its version, its chains as far as it knows them, and what it can do', async () => {
+    const answer = await account.ask('/universal-account');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      ...{ name: 'Annals', version, status: 'ok', loginMethods: ['wallet'] },
+      chains: [
+        { chainId: 10, entryPoint: null, bundler: null, headBlock: null, paymasterDeposit: null },
+        { chainId: 2484, entryPoint: null, bundler: null, headBlock: 70, paymasterDeposit: null },
+      ],
+      dependencies: { eventStore: 'up', readStore: 'up' },
+    });
+  });
+
+  it('is said in bounded time when a store hangs or fails', async () => {
+    const { eventStore, readStore } = account.foundation;
+    const head = eventStore.head.bind(eventStore);
+    const position = readStore.position.bind(readStore);
+    eventStore.head = () => new Promise(() => undefined);
+    readStore.position = () => Promise.reject(new Error('down'));
+    const began = performance.now();
+    const status = await (await account.ask('/universal-account')).json();
+    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(status).toMatchObject({ status: 'degraded', dependencies: { eventStore: 'down', readStore: 'down' } });
+    expect((await account.ask('/health/ready')).status).toBe(503);
+    expect((await account.ask('/health/live')).status).toBe(200);
+    eventStore.head = head;
+    readStore.position = position;
+    expect((await account.ask('/health/ready')).status).toBe(200);
+  });
+
+  it('includes the keys that its tokens are verified with', async () => {
+    const keys = (await (await account.ask('/.well-known/jwks.json')).json()) as JSONWebKeySet;
+    const { accessToken } = await account.logIn(account.newWallet());
+    const { protectedHeader } = await jwtVerify(accessToken, createLocalJWKSet(keys), { issuer: account.service.url });
+    expect(protectedHeader.kid).toBe(keys.keys[0]?.kid);
+  });
+});

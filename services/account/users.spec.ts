@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { HistoryPage } from '../../schemas/http/account-routes.ts';
+import type { HistoryDocument } from '../../schemas/read-models/history.ts';
+import type { UserDocument } from '../../schemas/read-models/users.ts';
+import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
+
+describe('users', () => {
+  let account: AccountUnderTest;
+  let userId: string;
+  let headers: { authorization: string };
+  beforeAll(async () => {
+    account = await startAccountUnderTest(folder);
+    const session = await account.logIn(account.newWallet());
+    userId = session.userId;
+    headers = { authorization: `Bearer ${session.accessToken}` };
+  });
+  afterAll(() => account.service.close());
+
+  const update = (body: unknown, id = userId) => account.ask(`/user/${id}/profile`, { method: 'POST', headers, body });
+  const eventsOf = (id: string) => account.foundation.eventStore.read(`user-${id}`);
+  /** As the projector would have it. */
+  const project = async (document: UserDocument) => {
+    const position = await account.foundation.eventStore.head();
+    const change = { collection: 'users', id: document.id, position, document };
+    await account.foundation.readStore.apply('users-v1', [change], position);
+  };
+
+  it('change members of their profile and are answered with all of themselves', async () => {
+    const answer = await update({
+      username: ' ada ',
+      signature: 'hello',
+      email: 'dropped@example.org',
+      messengerId: 'x',
+    });
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({
+      ...{ id: userId, username: 'ada', firstname: null, lastname: null, avatar: null, signature: 'hello' },
+      ...{ messengerId: null, messengerUsername: null, messengerFirstName: null, messengerLastName: null },
+      ...{ messengerAvatarUrl: null, messengerAuthDate: null, messengerVerified: null },
+      identities: [expect.objectContaining({ method: 'wallet' })],
+      smartAccounts: [],
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+      revision: 3,
+    });
+    expect((await eventsOf(userId)).at(-1)?.data).toEqual({ userId, changes: { username: 'ada', signature: 'hello' } });
+  });
+
+  it('change nothing by what is already so, or by nothing', async () => {
+    await update({ username: 'ada' });
+    const before = await eventsOf(userId);
+    for (const body of [{ username: 'ada' }, { username: ' ada' }, {}, { firstname: null }, { lastname: ' ' }]) {
+      const answer = await update(body);
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('x-position')).toMatch(/-/);
+    }
+    expect(await eventsOf(userId)).toHaveLength(before.length);
+  });
+
+  it.each([
+    ['an operator object', { username: { $gt: '' } }],
+    ['a number', { username: 7 }],
+    ['too long a name', { username: 'x'.repeat(51) }],
+    ['a script for a picture', { avatar: 'javascript:alert(1)' }],
+    ['a list', []],
+  ])('are refused %s', async (_, body) => {
+    expect(await codeOf(await update(body))).toBe('validation_failed');
+  });
+
+  it('change nobody else, and read the history of nobody else', async () => {
+    expect(await codeOf(await update({ username: 'x' }, 'usr_other'))).toBe('forbidden');
+    expect(await codeOf(await account.ask('/user/usr_other/history', { headers }))).toBe('forbidden');
+  });
+
+  it('see all of themselves and four members of others', async () => {
+    const own = (await (await update({ avatar: 'https://img.example/a.png' })).json()) as UserDocument;
+    await project({ ...own, id: 'usr_other', username: 'bob' });
+    await project(own);
+    expect(await (await account.ask(`/user/${userId}`, { headers })).json()).toEqual(own);
+    const other = (await (await account.ask('/user/usr_other', { headers })).json()) as UserDocument;
+    expect(other).toEqual({ id: 'usr_other', username: 'bob', avatar: own.avatar, createdAt: own.createdAt });
+  });
+
+  it('are found or not found only by a read model that is up to date', async () => {
+    await update({ firstname: 'Ada' });
+    expect(await codeOf(await account.ask('/user/usr_none', { headers }))).toBe('not_caught_up');
+    await account.foundation.readStore.apply('users-v1', [], await account.foundation.eventStore.head());
+    expect(await codeOf(await account.ask('/user/usr_none', { headers }))).toBe('user_not_found');
+    for (const id of ['%7B%22$gt%22:%22%22%7D', '__proto__', 'constructor', '..%2F..%2Fetc']) {
+      expect(await codeOf(await account.ask(`/user/${id}`, { headers }))).toBe('user_not_found');
+    }
+  });
+
+  it('need a token', async () => {
+    for (const path of [`/user/${userId}`, `/user/${userId}/history`]) {
+      expect(await codeOf(await account.ask(path))).toBe('token_missing');
+    }
+  });
+
+  describe('and their history', () => {
+    const item = (sequence: number): HistoryDocument => ({
+      ...{ userId, sequence, type: sequence % 2 === 0 ? 'UserLoggedIn' : 'ProfileUpdated' },
+      ...{ time: '2026-01-01T00:00:00.000Z', actor: { type: 'user', id: userId }, app: 'app_1', session: null },
+      ...{
+        requestId: 'r',
+        data: { at: sequence },
+        position: sequence + 1,
+        previous: '0'.repeat(64),
+        hash: 'f'.repeat(64),
+      },
+    });
+    const read = async (query: string) => {
+      const answer = await account.ask(`/user/${userId}/history?${query}`, { headers });
+      return answer.ok ? ((await answer.json()) as HistoryPage) : codeOf(answer);
+    };
+    beforeAll(async () => {
+      const changes = Array.from({ length: 25 }, (_, sequence) => ({
+        ...{
+          collection: 'history',
+          id: `${userId}:${String(sequence)}`,
+          position: sequence + 1,
+          document: item(sequence),
+        },
+      }));
+      const others = changes.map((change) => ({
+        ...change,
+        id: `usr_other:${change.id}`,
+        document: { ...change.document, userId: 'usr_other' },
+      }));
+      await account.foundation.readStore.apply('history-v1', [...changes, ...others], 25);
+    });
+
+    it('come in pages, oldest first, without what binds them inside', async () => {
+      const seen: number[] = [];
+      let next: string | null = '';
+      while (next !== null) {
+        const page: HistoryPage | string = await read(`take=7${next === '' ? '' : `&cursor=${next}`}`);
+        if (typeof page === 'string') throw new Error(page);
+        expect(page.take).toBe(7);
+        for (const one of page.items) {
+          expect(Object.keys(one)).toEqual([
+            'type',
+            'time',
+            'actor',
+            'app',
+            'session',
+            'requestId',
+            'data',
+            'position',
+            'hash',
+          ]);
+          seen.push(one.position);
+        }
+        next = page.next;
+      }
+      expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
+    });
+
+    it('can be of one type', async () => {
+      expect(await read('type=ProfileUpdated&take=20')).toMatchObject({ items: { length: 12 }, next: null });
+      expect(await read('type=Nothing')).toMatchObject({ items: [], take: 10, next: null });
+    });
+
+    it('take no cursor that is not theirs', async () => {
+      const page = await read('take=1');
+      const cursor = typeof page === 'string' ? '' : (page.next ?? '');
+      expect(await read(`cursor=${cursor}`)).toMatchObject({ take: 10 });
+      for (const wrong of ['0', '7-00000000', `${cursor}0`, cursor.toUpperCase(), '{"$gt":""}']) {
+        expect(await read(`cursor=${encodeURIComponent(wrong)}`)).toBe('cursor_invalid');
+      }
+      for (const wrong of ['take=0', 'take=1001', 'take=many', 'take=1.5', 'take=1&take=2']) {
+        expect(await read(wrong)).toBe('validation_failed');
+      }
+    });
+  });
+});
