@@ -51,6 +51,8 @@ export const backfillRange = z.object({
   from: blockNumber,
   next: blockNumber,
   to: blockNumber,
+  /** At its end the watch joins the head; `false`: an extension backwards of a watch that is live. */
+  joins: z.boolean(),
 });
 export type BackfillRange = z.infer<typeof backfillRange>;
 
@@ -66,8 +68,10 @@ export const chainProgressEvents = {
       finalized: blockNumber,
       /** Consecutive, linked by parent hash, oldest first, never empty. */
       window: z.array(windowBlock).min(1),
-      /** What is not yet covered; a watch that is not named is live. */
+      /** What is not yet covered; a watch without a joining range is live. */
       backfills: z.array(backfillRange),
+      /** Position up to which registrations are taken into account. */
+      watchesUpTo: z.int().nonnegative(),
     }),
   ),
 };

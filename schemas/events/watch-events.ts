@@ -2,15 +2,14 @@ import { z } from 'zod';
 import { address, blockNumber, chainId, hash } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
-export const abiParameter = z.object({
+// A type alias, not an interface: stored data must be assignable to JSON.
+export type AbiParameter = { name: string; type: string; indexed?: boolean; components?: AbiParameter[] };
+export const abiParameter: z.ZodType<AbiParameter> = z.object({
   name: z.string(),
   type: z.string(),
   indexed: z.boolean().exactOptional(),
-  get components() {
-    return z.array(abiParameter).exactOptional();
-  },
+  components: z.array(z.lazy(() => abiParameter)).exactOptional(),
 });
-export type AbiParameter = z.infer<typeof abiParameter>;
 /** One event of an ABI, normalised: nothing but these members, names empty where none was given. */
 export const eventFragment = z.object({
   name: z.string(),

@@ -106,5 +106,6 @@ export const eventExamples: Example = {
     finalized: 7,
     window: [{ number: 7, hash: hash('b'), parentHash: hash('a'), timestamp: 1_767_225_600, observed: {} }],
     backfills: [],
+    watchesUpTo: 0,
   },
 };

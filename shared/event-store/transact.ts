@@ -79,7 +79,7 @@ export class Transactor {
       if (decided.length === 0) return { state, position: last?.position ?? 0, appended: false };
       const events = decided.map((event) => toAppend(event, metadata, this));
       try {
-        const { position } = await this.settle(stream, last?.revision ?? NO_STREAM, events);
+        const { position } = await appendSettled(this.store, stream, last?.revision ?? NO_STREAM, events);
         const after = decided.reduce(
           (folded, event, index) => fold.evolve(folded, event, events[index]?.time ?? 0),
           state,
@@ -96,17 +96,23 @@ export class Transactor {
     const stored = await this.store.read(stream);
     return { state: foldEvents(fold, stored), position: stored.at(-1)?.position ?? 0, appended: false };
   }
+}
 
-  private async settle(stream: string, expectedRevision: number, events: EventToAppend[]): Promise<Appended> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.store.append(stream, expectedRevision, events);
-      } catch (error) {
-        if (!(error instanceof OutcomeUnknown) || attempt === ATTEMPTS_MAX) throw error;
-      }
+/** Appends, and settles an unknown outcome by asking again with the same event ids. @throws WrongExpectedRevision */
+export const appendSettled = async (
+  store: EventStore,
+  stream: string,
+  expectedRevision: number,
+  events: readonly EventToAppend[],
+): Promise<Appended> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await store.append(stream, expectedRevision, events);
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown) || attempt === ATTEMPTS_MAX) throw error;
     }
   }
-}
+};
 
 const foldEvents = <State, Event extends DomainEvent>(fold: Fold<State, Event>, events: StoredEvent[]): State =>
   events.reduce((state, event) => fold.evolve(state, event as unknown as Event, event.time), fold.initial);

@@ -1,0 +1,57 @@
+/** A block as the window knows it. */
+export interface LinkedBlock {
+  number: number;
+  hash: string;
+  parentHash: string;
+}
+
+/**
+ * The window of a chain that is followed: consecutive blocks, each the parent of the next, oldest first. The first is
+ * final, the others may be reorganised.
+ */
+export type Window<Block extends LinkedBlock> = readonly [Block, ...Block[]];
+
+/** What a header means for the window. */
+export type Arrival<Block extends LinkedBlock> =
+  /** It is in the window, or older than it: nothing to do. */
+  | { kind: 'duplicate' }
+  /** It follows the tip. */
+  | { kind: 'extension' }
+  /** Blocks `from`…`to` must come first. */
+  | { kind: 'gap'; from: number; to: number }
+  /** It belongs to another branch; the block of this hash must come first. */
+  | { kind: 'fork'; parentHash: string }
+  /** It follows the last of `kept`; `removed` is no longer of the chain, newest first. */
+  | { kind: 'reorganisation'; kept: Window<Block>; removed: readonly Block[] }
+  /** It contradicts the block that was final. */
+  | { kind: 'deeper-than-finality' }
+  /** Its number does not follow its parent's: no chain has such a block. */
+  | { kind: 'impossible' };
+
+export const arrivalOf = <Block extends LinkedBlock>(window: Window<Block>, header: LinkedBlock): Arrival<Block> => {
+  const [first, ...rest] = window;
+  const tip = rest.at(-1) ?? first;
+  if (window.some(({ hash }) => hash === header.hash) || header.number < first.number) return { kind: 'duplicate' };
+  const parentAt = window.findIndex(({ hash }) => hash === header.parentHash);
+  const parent = window[parentAt];
+  if (parent) {
+    if (header.number !== parent.number + 1) return { kind: 'impossible' };
+    if (parent === tip) return { kind: 'extension' };
+    const kept = [first, ...rest.slice(0, parentAt)] as const;
+    return { kind: 'reorganisation', kept, removed: window.slice(parentAt + 1).toReversed() };
+  }
+  if (header.number > tip.number + 1) return { kind: 'gap', from: tip.number + 1, to: header.number - 1 };
+  if (header.number <= first.number + 1) return { kind: 'deeper-than-finality' };
+  return { kind: 'fork', parentHash: header.parentHash };
+};
+
+/** The window after a block that follows its tip; blocks more than `confirmations` behind the tip are let go. */
+export const extend = <Block extends LinkedBlock>(
+  window: Window<Block>,
+  block: Block,
+  confirmations: number,
+): Window<Block> => {
+  const longer = [...window, block];
+  const [first = block, ...rest] = longer.slice(-(confirmations + 1));
+  return [first, ...rest];
+};

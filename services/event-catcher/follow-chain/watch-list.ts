@@ -1,0 +1,88 @@
+import type { ObservedRecord, EventOrigin } from '../../../schemas/events/chain-events.ts';
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ethers.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
+import { checksumAddress } from '../edge/checksum-address.ethers.ts';
+
+/** A registered event as the catcher uses it. */
+export interface Watch {
+  readonly id: string;
+  readonly chainId: number;
+  /** Lower case. */
+  readonly contract: string;
+  readonly contractAddress: string;
+  readonly eventName: string;
+  readonly eventSignature: string;
+  readonly topic0: string | null;
+  readonly decode: ReturnType<typeof compileDecoder>;
+  /** Whether a log of the contract is this event. */
+  readonly matches: ReturnType<typeof compileMatcher>;
+  readonly bloom: readonly BloomBits[];
+  startBlock: number;
+}
+
+/** More addresses than this, and the block's logs are asked for without naming any. */
+const ADDRESSES_MAX = 500;
+
+export const watchOf = ({ data }: Extract<WatchEvent, { type: 'ContractRegistered' }>): Watch => {
+  const { watchId: id, chainId, contractAddress, eventName, eventSignature, topic0, fragment, startBlock } = data;
+  const contract = contractAddress.toLowerCase();
+  return {
+    id,
+    chainId,
+    contract,
+    contractAddress,
+    eventName,
+    eventSignature,
+    topic0,
+    decode: compileDecoder(fragment, checksumAddress),
+    matches: compileMatcher(fragment, topic0),
+    bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
+    startBlock,
+  };
+};
+
+export const filterFor = (watches: readonly Watch[]): LogFilter => {
+  const addresses = [...new Set(watches.map(({ contract }) => contract))];
+  const topics = watches.map(({ topic0 }) => topic0);
+  return {
+    addresses: addresses.length > ADDRESSES_MAX ? [] : addresses,
+    topics: topics.includes(null) ? [] : [...new Set(topics.filter((topic) => topic !== null))],
+  };
+};
+
+/** Those that may have logs in a block; the others certainly have none. */
+export const possibleIn = ({ logsBloom, number }: BlockHeader, watches: readonly Watch[]): Watch[] =>
+  watches.filter(
+    ({ bloom, startBlock }) => startBlock <= number && bloom.every((bits) => bloomMayContain(logsBloom, bits)),
+  );
+
+/** Finds the watch a log belongs to: by contract and first topic, else an anonymous event whose layout it has. */
+export const matcherFor = (watches: readonly Watch[]): ((log: ChainLog) => Watch | undefined) => {
+  const named = new Map(watches.flatMap((watch) => (watch.topic0 === null ? [] : [[watch.contract + watch.topic0, watch]])));
+  const anonymous = Map.groupBy(
+    watches.filter(({ topic0 }) => topic0 === null),
+    ({ contract }) => contract,
+  );
+  return (log) =>
+    named.get(log.address + (log.topics[0] ?? '')) ?? anonymous.get(log.address)?.find(({ matches }) => matches(log));
+};
+
+/** @param blockTime Unix seconds */
+export const recordOf = (watch: Watch, log: ChainLog, blockTime: number, origin: EventOrigin): ObservedRecord => ({
+  Id: `${String(watch.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
+  ChainId: watch.chainId,
+  ContractAddress: watch.contractAddress,
+  EventName: watch.eventName,
+  EventSignature: watch.eventSignature,
+  BlockNumber: log.blockNumber,
+  BlockHash: log.blockHash,
+  BlockTime: toIso(blockTime * 1_000),
+  TxHash: log.txHash,
+  TxIndex: log.txIndex,
+  LogIndex: log.logIndex,
+  Data: watch.decode(log),
+  Origin: origin,
+});

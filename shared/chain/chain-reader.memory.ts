@@ -1,0 +1,103 @@
+import { sha256 } from '../primitives/ids.ts';
+import type { BlockHeader, ChainLog, ChainReader, LogFilter } from './chain-reader.ts';
+
+type LogToMine = Pick<ChainLog, 'address' | 'topics' | 'data'>;
+
+interface Block {
+  header: BlockHeader;
+  logs: ChainLog[];
+}
+
+const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(256)}`;
+
+/** A chain for tests: blocks are mined and taken back at will. */
+export class MemoryChain implements ChainReader {
+  private readonly canonical: Block[] = [];
+  private readonly byHash = new Map<string, Block>();
+  private forks = 0;
+  /** Method names in the order they were called. */
+  readonly calls: string[] = [];
+
+  constructor(readonly chainId: number) {
+    this.mine([]);
+  }
+
+  get tip(): BlockHeader {
+    const block = this.canonical.at(-1);
+    if (!block) throw new Error('a chain has a genesis block');
+    return block.header;
+  }
+
+  /** All logs of the canonical chain. */
+  get logs(): ChainLog[] {
+    return this.canonical.flatMap(({ logs }) => logs);
+  }
+
+  mine(logs: readonly LogToMine[]): BlockHeader {
+    const number = this.canonical.length;
+    const parentHash = this.canonical.at(-1)?.header.hash ?? `0x${'0'.repeat(64)}`;
+    const hash = `0x${sha256(JSON.stringify([parentHash, number, this.forks, logs]))}`;
+    const timestamp = 1_700_000_000 + number;
+    const header = { number, hash, parentHash, timestamp, logsBloom: logs.length > 0 ? BLOOM_OF_EVERYTHING : '0x' + '0'.repeat(512) };
+    const mined = logs.map((log, logIndex) => ({
+      ...log,
+      blockNumber: number,
+      blockHash: hash,
+      blockTimestamp: timestamp,
+      txHash: `0x${sha256(`${hash}${String(logIndex)}`)}`,
+      txIndex: logIndex,
+      logIndex,
+    }));
+    const block = { header, logs: mined };
+    this.canonical.push(block);
+    this.byHash.set(hash, block);
+    return header;
+  }
+
+  /** Takes the newest blocks back; what is mined then has other hashes. Given back by the function returned. */
+  takeBack(depth: number): () => void {
+    const taken = this.canonical.splice(this.canonical.length - depth, depth);
+    this.forks += 1;
+    return () => {
+      this.canonical.splice((taken[0]?.header.number ?? 0), Infinity, ...taken);
+    };
+  }
+
+  head(): Promise<BlockHeader> {
+    this.calls.push('head');
+    return Promise.resolve(this.tip);
+  }
+
+  headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
+    this.calls.push('headersByNumber');
+    return Promise.resolve(numbers.map((number) => this.canonical[number]?.header));
+  }
+
+  headerByHash(hash: string): Promise<BlockHeader | undefined> {
+    this.calls.push('headerByHash');
+    return Promise.resolve(this.byHash.get(hash)?.header);
+  }
+
+  logsOfBlock({ hash }: Pick<BlockHeader, 'hash'>, filter: LogFilter): Promise<ChainLog[]> {
+    this.calls.push('logsOfBlock');
+    return Promise.resolve((this.byHash.get(hash)?.logs ?? []).filter((log) => passes(log, filter)));
+  }
+
+  logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
+    this.calls.push('logsOfRange');
+    const blocks = this.canonical.slice(from, to + 1);
+    return Promise.resolve(blocks.flatMap(({ logs }) => logs).filter((log) => passes(log, filter)));
+  }
+
+  hasCode(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  close(): void {
+    this.byHash.clear();
+  }
+}
+
+const passes = ({ address, topics }: ChainLog, filter: LogFilter): boolean =>
+  (filter.addresses.length === 0 || filter.addresses.includes(address)) &&
+  (filter.topics.length === 0 || filter.topics.includes(topics[0] ?? ''));

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
+
+/** A provider's answer that cannot be true; another provider may do better. */
+export class UnbelievableAnswer extends Error {
+  override readonly name = 'UnbelievableAnswer';
+}
+
+/** A JSON-RPC quantity: `0x` hex on the wire, a number here; block numbers, times and indexes fit. */
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,13}$/)
+  .transform((text) => Number.parseInt(text, 16));
+const hash = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/)
+  .transform((text) => text.toLowerCase());
+const header = z.object({
+  number: quantity,
+  hash,
+  parentHash: hash,
+  timestamp: quantity,
+  logsBloom: z.string().regex(/^0x[0-9a-fA-F]{512}$/),
+});
+
+/** `null` where the provider has no such block. */
+export const checkHeader = (answer: unknown): BlockHeader | undefined => {
+  if (answer === null || answer === undefined) return undefined;
+  const parsed = header.safeParse(answer);
+  if (!parsed.success) throw new UnbelievableAnswer(`a header does not fit: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+};
+
+interface RawLog {
+  address: unknown;
+  topics: unknown;
+  data: unknown;
+  blockNumber: unknown;
+  blockHash: unknown;
+  blockTimestamp?: unknown;
+  transactionHash: unknown;
+  transactionIndex: unknown;
+  logIndex: unknown;
+  removed?: unknown;
+}
+
+const TOPICS_MAX = 4;
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const HASH = /^0x[0-9a-fA-F]{64}$/;
+const QUANTITY = /^0x[0-9a-fA-F]{1,13}$/;
+const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
+
+const readQuantity = (value: unknown, what: string): number => {
+  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new UnbelievableAnswer(`a log has no ${what}`);
+  return Number.parseInt(value, 16);
+};
+const readHex = (value: unknown, pattern: RegExp, what: string): string => {
+  if (typeof value !== 'string' || !pattern.test(value)) throw new UnbelievableAnswer(`a log has no ${what}`);
+  return value.toLowerCase();
+};
+
+const readLog = (raw: RawLog): ChainLog => {
+  if (raw.removed === true) throw new UnbelievableAnswer('a removed log is among the logs');
+  if (!Array.isArray(raw.topics) || raw.topics.length > TOPICS_MAX) throw new UnbelievableAnswer('a log has no topics');
+  return {
+    address: readHex(raw.address, ADDRESS, 'address'),
+    topics: raw.topics.map((topic: unknown) => readHex(topic, HASH, 'topic')),
+    data: readHex(raw.data, BYTES, 'data'),
+    blockNumber: readQuantity(raw.blockNumber, 'block number'),
+    blockHash: readHex(raw.blockHash, HASH, 'block hash'),
+    blockTimestamp: raw.blockTimestamp == null ? undefined : readQuantity(raw.blockTimestamp, 'block timestamp'),
+    txHash: readHex(raw.transactionHash, HASH, 'transaction hash'),
+    txIndex: readQuantity(raw.transactionIndex, 'transaction index'),
+    logIndex: readQuantity(raw.logIndex, 'log index'),
+  };
+};
+
+interface Asked extends LogFilter {
+  /** Blocks asked for, inclusive. */
+  from: number;
+  to: number;
+  /** The one block asked for. */
+  blockHash?: string;
+}
+
+/**
+ * Logs in chain order, each one that was asked for.
+ * @throws UnbelievableAnswer for logs of other blocks, addresses or topics, removed ones, two of one place, two hashes of
+ * one block
+ */
+export const checkLogs = (answer: unknown, asked: Asked): ChainLog[] => {
+  if (!Array.isArray(answer)) throw new UnbelievableAnswer('logs are no list');
+  const logs = answer.map((raw) => readLog(raw as RawLog));
+  const addresses = new Set(asked.addresses);
+  const topics = new Set(asked.topics);
+  for (const log of logs) {
+    if (log.blockNumber < asked.from || log.blockNumber > asked.to) throw new UnbelievableAnswer('a log of another block');
+    if (asked.blockHash !== undefined && log.blockHash !== asked.blockHash) {
+      throw new UnbelievableAnswer('a log of another block of that number');
+    }
+    if (addresses.size > 0 && !addresses.has(log.address)) throw new UnbelievableAnswer('a log of another address');
+    if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new UnbelievableAnswer('a log of another topic');
+  }
+  logs.sort((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex);
+  for (let at = 1; at < logs.length; at += 1) {
+    const [before, log] = [logs[at - 1], logs[at]];
+    if (!before || !log || before.blockNumber !== log.blockNumber) continue;
+    if (before.logIndex === log.logIndex) throw new UnbelievableAnswer('two logs have one index');
+    if (before.blockHash !== log.blockHash) throw new UnbelievableAnswer('two logs of one block have two block hashes');
+  }
+  return logs;
+};
