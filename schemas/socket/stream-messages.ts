@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { observedRecord } from '../events/chain-events.ts';
+import { problem } from '../http/problem.ts';
+import { isoTime } from '../values.ts';
+import { streamCursor } from './stream-commands.ts';
+
+/** Socket.IO namespace of the stream. */
+export const STREAM_NAMESPACE = '/events';
+
+export const eventRecord = observedRecord.extend({ Status: z.enum(['observed', 'finalized', 'reverted']) });
+export type EventRecord = z.infer<typeof eventRecord>;
+
+export const change = z.enum(['observed', 'reverted']);
+export type Change = z.infer<typeof change>;
+
+export const streamEvent = z.object({
+  channel: z.string(),
+  cursor: streamCursor.describe('the same for the same stored event on every node: what a client knows a repeat by'),
+  change,
+  event: eventRecord,
+});
+export type StreamEvent = z.infer<typeof streamEvent>;
+
+/** Caught up: sent once to a subscription that asked for history or gave a cursor. */
+export const live = z.object({ subscriptionId: z.string(), cursor: streamCursor });
+
+/** What lies between `requested` and `earliest` is no longer kept: it can be read by query or with `fromBlock`. */
+export const gap = z.object({
+  subscriptionId: z.string(),
+  requested: streamCursor,
+  earliest: streamCursor.describe('everything after it is kept'),
+  resumeWith: streamCursor.describe('where this subscription goes on by itself'),
+});
+
+/** The subscription has ended. */
+export const stopped = z.object({ subscriptionId: z.string(), code: problem.shape.code });
+
+/** The token ends soon: send `refresh`. */
+export const expiring = z.object({ expiresAt: isoTime });
+
+/** The node is stopping: connect again after that time; every client is told another. */
+export const draining = z.object({ reconnectAfterMs: z.int().nonnegative() });
+
+/** Server → client. */
+export const streamMessages = { event: streamEvent, live, gap, stopped, expiring, draining } as const;
+export type StreamMessages = { [Name in keyof typeof streamMessages]: z.infer<(typeof streamMessages)[Name]> };

@@ -1,0 +1,43 @@
+import type { IncomingMessage } from 'node:http';
+import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { Settings } from '../../../shared/config/settings.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { AccessTokens } from '../../../shared/nest/access-tokens.jose.ts';
+import { AppOrigins } from '../../../shared/nest/app-origins.ts';
+import type { UserCaller } from '../../../shared/nest/caller.ts';
+import { SETTINGS } from '../../../shared/nest/tokens.ts';
+import { SecureTransport } from './secure-transport.ts';
+
+/** The longest token of ours is far below. */
+const TOKEN_CHARACTERS_MAX = 10_000;
+const credentials = z.object({ token: z.string().max(TOKEN_CHARACTERS_MAX).default('') });
+
+/** Decides who may connect: the origin first, so that a foreign page learns nothing about tokens. */
+@Injectable()
+export class Admission {
+  private readonly secureTransport: SecureTransport;
+
+  constructor(
+    private readonly origins: AppOrigins,
+    private readonly tokens: AccessTokens,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV' | 'TRUSTED_PROXIES'>,
+  ) {
+    this.secureTransport = new SecureTransport(settings.TRUSTED_PROXIES);
+  }
+
+  /** @throws Refusal origin_not_allowed, https_required, token_missing and what a bad token gives */
+  async admit(handshake: IncomingMessage, auth: unknown): Promise<UserCaller> {
+    const { origin } = handshake.headers;
+    if (origin !== undefined && !(await this.origins.allow(origin))) {
+      throw new Refusal('origin_not_allowed', 'no app allows this origin');
+    }
+    if (this.settings.NODE_ENV === 'production' && !this.secureTransport.carried(handshake)) {
+      throw new Refusal('https_required', 'use https');
+    }
+    const given = credentials.safeParse(auth);
+    if (!given.success) throw new Refusal('token_invalid', 'the token is not one of ours');
+    if (given.data.token === '') throw new Refusal('token_missing', 'connect with auth: {token}, an access token');
+    return this.tokens.verify(given.data.token);
+  }
+}

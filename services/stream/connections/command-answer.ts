@@ -1,0 +1,40 @@
+import type { z } from 'zod';
+import { problemCatalogue } from '../../../schemas/http/problem.ts';
+import type { CommandRefused, ConnectionRefused } from '../../../schemas/socket/stream-commands.ts';
+import type { Refusal } from '../../../shared/errors/refusal.ts';
+import { invalid } from '../../../shared/nest/parse-request.ts';
+import { refusalOf } from '../../../shared/nest/problem-document.ts';
+import type { Logger } from '../../../shared/observability/logger.ts';
+
+/** Enough to mend a command by. */
+const ERRORS_MAX = 20;
+
+/** Whatever came, as the command it should be. @throws Refusal validation_failed */
+export const parseCommand = <Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> => {
+  const result = schema.safeParse(payload);
+  if (result.success) return result.data;
+  const errors = result.error.issues.map(({ path, message }) => ({ path: path.join('.') || 'payload', message }));
+  throw invalid(errors.slice(0, ERRORS_MAX));
+};
+
+/** A failure as a refusal; what it was, if it was ours, goes to the log. */
+export const loggedRefusal = (logger: Logger, error: unknown): Refusal => {
+  const refusal = refusalOf(error);
+  const { status } = problemCatalogue[refusal.code];
+  if (status >= 500) {
+    const level = refusal.code === 'internal_error' ? 'error' : 'warn';
+    logger[level]({ code: refusal.code, err: refusal.cause ?? refusal }, 'a client was refused');
+  }
+  return refusal;
+};
+
+export const commandRefusal = (refusal: Refusal): CommandRefused => ({
+  ok: false,
+  error: { ...connectionRefusal(refusal), detail: refusal.detail },
+});
+
+export const connectionRefusal = ({ code, retryAfter }: Refusal): ConnectionRefused => ({
+  code,
+  title: problemCatalogue[code].title,
+  ...(retryAfter !== undefined && { retryAfter }),
+});

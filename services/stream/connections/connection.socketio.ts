@@ -1,0 +1,85 @@
+import type { ProblemCode } from '../../../schemas/http/problem.ts';
+import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { UserCaller } from '../../../shared/nest/caller.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { Subscription } from '../domain/subscription.ts';
+import type { StreamLimits } from '../stream-limits.ts';
+import type { Subscriber } from '../subscriptions/subscriptions.ts';
+import { Outbox } from './outbox.socketio.ts';
+import type { StreamSocket } from './stream-socket.socketio.ts';
+
+/** A client that cannot take the last messages is let go without them. */
+const LAST_MESSAGES_MS = 1_000;
+
+/** One client that was let in. */
+export class Connection implements Subscriber {
+  readonly subscriptions = new Map<string, Subscription>();
+  readonly outlet: Outbox;
+  /** The client was told that its token ends. */
+  isWarned = false;
+  private holder: UserCaller;
+  private commands = { since: 0, count: 0 };
+
+  constructor(
+    private readonly socket: StreamSocket,
+    private readonly limits: StreamLimits['commands'],
+    private readonly clock: Clock,
+  ) {
+    this.holder = socket.data.caller;
+    this.outlet = new Outbox(socket.conn, () => {
+      this.cut();
+    });
+  }
+
+  /** Whose token keeps it open. */
+  get caller(): UserCaller {
+    return this.holder;
+  }
+
+  get isConnected(): boolean {
+    return this.socket.connected;
+  }
+
+  tell<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
+    this.socket.emit(name, message);
+  }
+
+  /** Another token of the same user takes the place of the one that ends. @throws Refusal forbidden */
+  renew(caller: UserCaller): void {
+    if (caller.userId !== this.holder.userId) throw new Refusal('forbidden', "the token is another user's");
+    this.holder = caller;
+    this.isWarned = false;
+  }
+
+  /** @throws Refusal rate_limited */
+  countCommand(): void {
+    const now = this.clock.now();
+    const { points, seconds } = this.limits;
+    if (now - this.commands.since >= seconds * 1_000) this.commands = { since: now, count: 0 };
+    this.commands.count += 1;
+    if (this.commands.count > points) {
+      throw new Refusal('rate_limited', `${String(points)} commands per ${String(seconds)} s are allowed`, {
+        retryAfter: 1,
+      });
+    }
+  }
+
+  /** Says why to every subscription, then disconnects. */
+  stop(code: ProblemCode): void {
+    for (const subscriptionId of this.subscriptions.keys()) this.tell('stopped', { subscriptionId, code });
+    this.disconnect();
+  }
+
+  disconnect(): void {
+    this.socket.disconnect(true);
+    setTimeout(() => {
+      this.cut();
+    }, LAST_MESSAGES_MS).unref();
+  }
+
+  /** At once, and whatever waits for the client with it; a closing handshake would wait for it to read. */
+  private cut(): void {
+    this.socket.conn.request.socket.destroy();
+  }
+}

@@ -1,0 +1,154 @@
+import { Inject, type BeforeApplicationShutdown } from '@nestjs/common';
+import {
+  Ack,
+  ConnectedSocket,
+  MessageBody,
+  SubscribeMessage,
+  WebSocketGateway,
+  type OnGatewayConnection,
+  type OnGatewayDisconnect,
+  type OnGatewayInit,
+} from '@nestjs/websockets';
+import { refresh, subscribe, unsubscribe } from '../../../schemas/socket/stream-commands.ts';
+import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { AccessTokens } from '../../../shared/nest/access-tokens.jose.ts';
+import { CLOCK, LOGGER } from '../../../shared/nest/tokens.ts';
+import type { Logger } from '../../../shared/observability/logger.ts';
+import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
+import { STREAM_LIMITS, type StreamLimits } from '../stream-limits.ts';
+import { Subscriptions } from '../subscriptions/subscriptions.ts';
+import { Admission } from './admission.ts';
+import { commandRefusal, connectionRefusal, loggedRefusal, parseCommand } from './command-answer.ts';
+import { Connection } from './connection.socketio.ts';
+import { Connections } from './connections.ts';
+import type { StreamNamespace, StreamSocket } from './stream-socket.socketio.ts';
+
+const MESSAGE_BYTES_MAX = 64 * 1_024;
+/** A socket that has joined nothing by then is closed. */
+const JOIN_WITHIN_MS = 10_000;
+
+type Acknowledge = ((answer: unknown) => void) | undefined;
+
+/** The stream's way in: who may connect, and the three commands. */
+@WebSocketGateway({
+  namespace: STREAM_NAMESPACE,
+  transports: ['websocket'],
+  serveClient: false,
+  perMessageDeflate: false,
+  maxHttpBufferSize: MESSAGE_BYTES_MAX,
+  connectTimeout: JOIN_WITHIN_MS,
+})
+export class EventsGateway
+  implements
+    OnGatewayInit<StreamNamespace>,
+    OnGatewayConnection<StreamSocket>,
+    OnGatewayDisconnect<StreamSocket>,
+    BeforeApplicationShutdown
+{
+  private readonly bySocket = new WeakMap<StreamSocket, Connection>();
+
+  constructor(
+    private readonly admission: Admission,
+    private readonly connections: Connections,
+    private readonly subscriptions: Subscriptions,
+    private readonly tokens: AccessTokens,
+    @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  afterInit(namespace: StreamNamespace): void {
+    namespace.use((socket, next) => {
+      this.admit(socket).then(
+        () => {
+          next();
+        },
+        (error: unknown) => {
+          next(this.connectError(error));
+        },
+      );
+    });
+    namespace.server.of('/').use((_socket, next) => {
+      next(this.connectError(new Refusal('forbidden', `connect to ${STREAM_NAMESPACE}`)));
+    });
+  }
+
+  handleConnection(socket: StreamSocket): void {
+    const connection = new Connection(socket, this.limits.commands, this.clock);
+    this.bySocket.set(socket, connection);
+    this.connections.add(connection);
+  }
+
+  handleDisconnect(socket: StreamSocket): void {
+    const connection = this.bySocket.get(socket);
+    if (!connection) return;
+    this.connections.remove(connection);
+    this.subscriptions.closeAll(connection);
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.connections.drain();
+  }
+
+  @SubscribeMessage('subscribe')
+  subscribe(@ConnectedSocket() socket: StreamSocket, @MessageBody() payload: unknown, @Ack() acknowledge: Acknowledge) {
+    return this.carryOut(socket, acknowledge, (connection, answer) =>
+      this.subscriptions.open(connection, parseCommand(subscribe, payload), answer),
+    );
+  }
+
+  @SubscribeMessage('unsubscribe')
+  unsubscribe(
+    @ConnectedSocket() socket: StreamSocket,
+    @MessageBody() payload: unknown,
+    @Ack() acknowledge: Acknowledge,
+  ) {
+    return this.carryOut(socket, acknowledge, (connection, answer) => {
+      this.subscriptions.close(connection, parseCommand(unsubscribe, payload).subscriptionId);
+      answer({ ok: true });
+    });
+  }
+
+  @SubscribeMessage('refresh')
+  refresh(@ConnectedSocket() socket: StreamSocket, @MessageBody() payload: unknown, @Ack() acknowledge: Acknowledge) {
+    return this.carryOut(socket, acknowledge, async (connection, answer) => {
+      const caller = await this.tokens.verify(parseCommand(refresh, payload).token);
+      connection.renew(caller);
+      answer({ ok: true, expiresAt: toIso(caller.expiresAtMs) });
+    });
+  }
+
+  /** Nothing that a client sends throws further than this. */
+  private async carryOut(
+    socket: StreamSocket,
+    acknowledge: Acknowledge,
+    command: (connection: Connection, answer: (answer: object) => void) => Promise<void> | void,
+  ): Promise<void> {
+    const answer = acknowledge ?? (() => undefined);
+    try {
+      const connection = this.bySocket.get(socket);
+      if (!connection) return;
+      connection.countCommand();
+      await command(connection, answer);
+    } catch (error) {
+      answer(commandRefusal(loggedRefusal(this.logger, error)));
+    }
+  }
+
+  private async admit(socket: StreamSocket): Promise<void> {
+    const caller = await this.admission.admit(socket.request, socket.handshake.auth);
+    this.connections.takeSeat(caller.userId, socket.id);
+    const leave = () => {
+      this.connections.leaveSeat(caller.userId, socket.id);
+    };
+    socket.once('disconnect', leave);
+    socket.conn.once('close', leave);
+    socket.data.caller = caller;
+  }
+
+  private connectError(error: unknown): Error {
+    const data = connectionRefusal(loggedRefusal(this.logger, error));
+    return Object.assign(new Error(data.title), { data });
+  }
+}

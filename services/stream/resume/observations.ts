@@ -1,0 +1,64 @@
+import { observedRecord, type ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import { chainDocument } from '../../../schemas/read-models/chains.ts';
+import { chainEventDocument, type ChainEventDocument } from '../../../schemas/read-models/chain-events.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import type { Channel } from '../domain/channel.ts';
+
+const PAGE_DOCUMENTS = 500;
+const { projection, collection } = readModels.chainEvents;
+
+/** A record as the read model has it. */
+export interface Observation extends Pick<ChainEventDocument, 'changes' | 'observedPosition' | 'reverted'> {
+  record: ObservedRecord;
+}
+
+/** Observations of one channel by their position: after `after`, up to and with `until`. */
+export interface Stretch {
+  channel: Channel;
+  fromBlock: number;
+  after: Position;
+  until: Position;
+}
+
+/** How far the read model of observations has come. */
+export const observedUntil = (readStore: ReadStore): Promise<Position> => readStore.position(projection);
+
+/** In the order of their newest observation, page by page. */
+export async function* observations(readStore: ReadStore, stretch: Stretch): AsyncGenerator<Observation[]> {
+  const { channel, fromBlock, after, until } = stretch;
+  const { chainId: ChainId, contractAddress: ContractAddress, eventSignature: EventSignature } = channel;
+  const filter = { ContractAddress, ChainId, EventSignature, BlockNumber: { gte: fromBlock } };
+  for (let reached = after; reached < until;) {
+    const found = await readStore.find(collection, {
+      filter: { ...filter, observedPosition: { gt: reached, lte: until } },
+      sort: [['observedPosition', 'asc']],
+      limit: PAGE_DOCUMENTS,
+    });
+    const page = found.map(({ document }) => readObservation(document));
+    yield page;
+    reached = page.length === PAGE_DOCUMENTS ? (page.at(-1)?.observedPosition ?? until) : until;
+  }
+}
+
+const changes = chainEventDocument.pick({ changes: true, observedPosition: true, reverted: true });
+const readObservation = (document: JsonObject): Observation => ({
+  ...changes.parse(document),
+  record: observedRecord.parse(document),
+});
+
+/** Up to which block a chain is final, and the position from which on that is known. */
+export interface Finality {
+  block: number;
+  position: Position;
+}
+
+export const finalityOf = async (readStore: ReadStore, chainId: number): Promise<Finality> => {
+  const id = String(chainId);
+  const chain = (await readStore.getMany(readModels.chains.collection, [id])).get(id);
+  return chain
+    ? { block: chainDocument.parse(chain.document).finalized, position: chain.position }
+    : { block: -1, position: 0 };
+};

@@ -1,0 +1,55 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import { watchDocument } from '../../../schemas/read-models/watches.ts';
+import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
+import { readAddress } from '../../../shared/chain/address.ethers.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { invalid } from '../../../shared/nest/parse-request.ts';
+import { ReadModels } from '../../../shared/nest/read-models.ts';
+import { READ_STORE } from '../../../shared/nest/tokens.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import type { Channel } from '../domain/channel.ts';
+
+const { projection, collection } = readModels.watches;
+const registered = watchDocument.pick({ eventName: true, eventSignature: true });
+
+/** Finds the registered event that a subscriber means. */
+@Injectable()
+export class FindChannel {
+  constructor(
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    private readonly readModels: ReadModels,
+  ) {}
+
+  /** @throws Refusal watch_not_found, not_caught_up; validation_failed where a name means two events */
+  async find({ chainId, contractAddress, eventSignature, finality }: Subscribe): Promise<Channel> {
+    const address = readAddress(contractAddress);
+    if (address === undefined) throw invalid([{ path: 'contractAddress', message: 'has a wrong EIP-55 checksum' }]);
+    const meant = await this.readModels.find(projection, async () => {
+      const found = await this.readStore.find(collection, { filter: { chainId, contractAddress: address } });
+      const signatures = found
+        .map(({ document }) => registered.parse(document))
+        .filter((watch) => means(eventSignature, watch))
+        .map((watch) => watch.eventSignature);
+      return signatures.length > 0 ? signatures : undefined;
+    });
+    const [signature, other] = meant ?? [];
+    if (signature === undefined) throw new Refusal('watch_not_found', 'register this event of the contract first');
+    if (other !== undefined) {
+      const both = `the contract has two of that name: ${withoutIndexed(signature)} and ${withoutIndexed(other)}`;
+      throw invalid([{ path: 'eventSignature', message: both }]);
+    }
+    return { chainId, contractAddress: address, eventSignature: signature, finality };
+  }
+}
+
+/** By name, by signature without names, or by canonical signature. */
+const means = (
+  given: string,
+  { eventName, eventSignature }: { eventName: string; eventSignature: string },
+): boolean => {
+  const text = given.trim().replaceAll(/\s*([(),])\s*/g, '$1');
+  return [eventName, withoutIndexed(eventSignature), eventSignature].includes(text);
+};
+
+const withoutIndexed = (signature: string): string => signature.replaceAll(' indexed', '');

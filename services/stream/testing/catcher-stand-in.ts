@@ -1,0 +1,161 @@
+import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import { chainEventDocumentId, type ChainEventDocument } from '../../../schemas/read-models/chain-events.ts';
+import type { Change } from '../../../schemas/socket/stream-messages.ts';
+import { contractKey, topics } from '../../../schemas/topics.ts';
+import type { MessageBus, MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+
+export interface StoredChange {
+  position: number;
+  change: Change;
+  record: ObservedRecord;
+  /** Unix ms at which it was stored. */
+  time: number;
+}
+
+export const CHAIN_ID = 2484;
+export const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
+
+const hex = (text: string, bytes: number) =>
+  `0x${Buffer.from(text)
+    .toString('hex')
+    .padStart(bytes * 2, '0')
+    .slice(-bytes * 2)}`;
+
+/** A record of one log; the fork tells blocks of the same number apart. */
+export const aRecord = ({
+  contractAddress,
+  block,
+  log = 0,
+  fork = '',
+  signature = TRANSFER,
+  data = {},
+}: {
+  contractAddress: string;
+  block: number;
+  log?: number;
+  fork?: string;
+  signature?: string;
+  data?: JsonObject;
+}): ObservedRecord => {
+  const BlockHash = hex(`${fork}block${String(block)}`, 32);
+  const TxHash = hex(`${contractAddress.slice(-8)}tx${String(block)}-${String(log)}`, 32);
+  return {
+    Id: `${String(CHAIN_ID)}:${BlockHash}:${TxHash}:${String(log)}`,
+    ChainId: CHAIN_ID,
+    ContractAddress: contractAddress,
+    EventName: signature.slice(0, signature.indexOf('(')),
+    EventSignature: signature,
+    BlockNumber: block,
+    BlockHash,
+    BlockTime: toIso(1_700_000_000_000 + block * 1_000),
+    TxHash,
+    TxIndex: 0,
+    LogIndex: log,
+    Data: data,
+    Origin: 'live',
+  };
+};
+
+/** What the event catcher, the relay and the projector do for the stream, one step at a time. */
+export class CatcherStandIn {
+  /** In position order. */
+  readonly stored: StoredChange[] = [];
+  private published = 0;
+  private projected = 0;
+  private position = 0;
+
+  constructor(
+    private readonly messageBus: MessageBus,
+    private readonly readStore: ReadStore,
+    private readonly now: () => number,
+  ) {}
+
+  store(change: Change, record: ObservedRecord): StoredChange {
+    // Positions are not gapless: other streams have theirs between.
+    this.position += 1 + (this.position % 3);
+    const stored = { position: this.position, change, record, time: this.now() };
+    this.stored.push(stored);
+    return stored;
+  }
+
+  /** Publishes what is not published yet, at most `limit`; `again`: as a relay that lost its checkpoint. */
+  async publish({ limit = Infinity, again = 0 }: { limit?: number; again?: number } = {}): Promise<void> {
+    const from = Math.max(0, this.published - again);
+    const until = Math.min(this.stored.length, this.published + limit);
+    await this.messageBus.publish(topics.chainEvents, this.stored.slice(from, until).map(toMessage));
+    this.published = until;
+  }
+
+  /** Brings the read model up to what is stored, at most `limit` further. */
+  async project(limit = Infinity): Promise<void> {
+    const some = this.stored.slice(this.projected, this.projected + limit);
+    this.projected += some.length;
+    const { collection, projection } = readModels.chainEvents;
+    for (const { position, change, record } of some) {
+      const id = chainEventDocumentId(record);
+      const known = (await this.readStore.getMany(collection, [id])).get(id)?.document as
+        ChainEventDocument | undefined;
+      const reverted = change === 'reverted';
+      const document: ChainEventDocument = {
+        ...record,
+        changes: [...(known?.changes ?? []), position],
+        observedPosition: reverted ? (known?.observedPosition ?? position) : position,
+        reverted,
+      };
+      await this.readStore.apply(projection, [{ collection, id, position, document }], position);
+    }
+  }
+
+  /** Stores, publishes and projects. */
+  async observe(record: ObservedRecord): Promise<StoredChange> {
+    const stored = this.store('observed', record);
+    await this.project();
+    await this.publish();
+    return stored;
+  }
+
+  async finalize(block: number): Promise<void> {
+    this.position += 1;
+    const { collection, projection } = readModels.chains;
+    const document = { chainId: CHAIN_ID, head: block, headTime: toIso(0), finalized: block, backfills: [] };
+    await this.readStore.apply(
+      projection,
+      [{ collection, id: String(CHAIN_ID), position: this.position, document }],
+      this.position,
+    );
+    await this.readStore.apply(readModels.chainEvents.projection, [], this.position);
+  }
+
+  async register(contractAddress: string, signature = TRANSFER): Promise<void> {
+    this.position += 1;
+    const { collection, projection } = readModels.watches;
+    const id = `watch-${contractAddress}-${signature}`;
+    const document = {
+      id,
+      chainId: CHAIN_ID,
+      contractAddress,
+      eventName: signature.slice(0, signature.indexOf('(')),
+      eventSignature: signature,
+      topic0: null,
+      fragment: { name: 'x', anonymous: false, inputs: [] },
+      startBlock: 0,
+      apps: [],
+      createdAt: toIso(0),
+    };
+    await this.readStore.apply(projection, [{ collection, id, position: this.position, document }], this.position);
+  }
+}
+
+const toMessage = ({ position, change, record, time }: StoredChange): MessageToPublish => ({
+  key: contractKey(record.ChainId, record.ContractAddress),
+  headers: {
+    ce_type: change === 'observed' ? 'annals.ChainEventObserved.v1' : 'annals.ChainEventReverted.v1',
+    ce_position: String(position),
+  },
+  value: JSON.stringify(record),
+  timestamp: time,
+});
