@@ -1,0 +1,74 @@
+import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
+
+/** A Solidity ABI type that an event can carry. `length: null`: as many as there are. `size: null`: `bytes`. */
+export type AbiType =
+  | { kind: 'uint' | 'int'; bits: number }
+  | { kind: 'address' | 'bool' | 'string' }
+  | { kind: 'bytes'; size: number | null }
+  | { kind: 'array'; of: AbiType; length: number | null }
+  | { kind: 'tuple'; components: readonly { name: string; type: AbiType }[] };
+
+/** Arrays and tuples in each other; compilers stop long before, and recursion over a type stays shallow. */
+export const NESTING_MAX = 16;
+
+/** Whether it may name an event or a parameter; a name becomes a key of every record. */
+export const isIdentifier = (text: string): boolean => /^[A-Za-z_$][\w$]{0,127}$/.test(text);
+
+/** A type that is no array and no tuple. `undefined` for what the ABI does not know: contracts, enums, `byte`, `fixed`. */
+export const elementaryType = (name: string): AbiType | undefined => {
+  if (name === 'address' || name === 'bool' || name === 'string') return { kind: name };
+  if (name === 'bytes') return { kind: 'bytes', size: null };
+  const [, kind, digits = '256'] = /^(uint|int|bytes)([1-9]\d{0,2})?$/.exec(name) ?? [];
+  const count = Number(digits);
+  if (kind === 'bytes') return count <= 32 ? { kind, size: count } : undefined;
+  if (kind !== 'uint' && kind !== 'int') return undefined;
+  return count <= 256 && count % 8 === 0 ? { kind, bits: count } : undefined;
+};
+
+/** A length between the brackets of an array. */
+export const isArrayLength = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
+
+/** As signatures have it: `uint256`, `(address,bytes32[2])[]`. */
+export const typeName = (type: AbiType): string => {
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return `${type.kind}${String(type.bits)}`;
+    case 'bytes':
+      return `bytes${type.size === null ? '' : String(type.size)}`;
+    case 'array':
+      return `${typeName(type.of)}[${type.length === null ? '' : String(type.length)}]`;
+    case 'tuple':
+      return `(${type.components.map((component) => typeName(component.type)).join(',')})`;
+    case 'address':
+    case 'bool':
+    case 'string':
+      return type.kind;
+  }
+};
+
+/** The type of a parameter as JSON ABIs have it; `undefined` for what is none, or is nested too deeply. */
+export const parameterType = (parameter: AbiParameter, depth = 0): AbiType | undefined => {
+  const [, base = '', brackets = ''] = /^(\w{1,16})((?:\[\d{0,9}\]){0,16})$/.exec(parameter.type) ?? [];
+  const lengths = Array.from(brackets.matchAll(/\[(\d*)\]/g), ([, digits = '']) => digits);
+  if (depth + lengths.length > NESTING_MAX) return undefined;
+  if (!lengths.every((digits) => digits === '' || isArrayLength(digits))) return undefined;
+  const inner =
+    base === 'tuple' ? tupleType(parameter.components ?? [], depth + lengths.length + 1) : elementaryType(base);
+  if (!inner) return undefined;
+  return lengths.reduce<AbiType>(
+    (of, digits) => ({ kind: 'array', of, length: digits === '' ? null : Number(digits) }),
+    inner,
+  );
+};
+
+const tupleType = (parameters: readonly AbiParameter[], depth: number): AbiType | undefined => {
+  if (depth > NESTING_MAX || parameters.length === 0) return undefined;
+  const components: { name: string; type: AbiType }[] = [];
+  for (const parameter of parameters) {
+    const type = parameterType(parameter, depth);
+    if (!type) return undefined;
+    components.push({ name: parameter.name, type });
+  }
+  return { kind: 'tuple', components };
+};

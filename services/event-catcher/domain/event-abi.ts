@@ -1,0 +1,104 @@
+import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { isIdentifier, NESTING_MAX, parameterType, typeName, type AbiType } from './abi-type.ts';
+import { bareSignature, canonicalSignature, type EventSignature } from './event-signature.ts';
+
+const INDEXED_MAX = { named: 3, anonymous: 4 };
+const NAMED_IN_DETAIL_MAX = 8;
+
+/**
+ * The one event of an ABI (a string holding a JSON array) that a signature names, `indexed` included.
+ * @throws Refusal event_abi_mismatch, saying how they differ
+ */
+export const findEvent = (eventAbi: string, signature: EventSignature): EventFragment => {
+  const named = eventsOf(eventAbi).filter(({ name }) => name === signature.name);
+  if (named.length === 0) throw mismatch(`the ABI has no event ${signature.name}`);
+  const fragments = named.map(readFragment);
+  const ofTypes = fragments.filter((fragment) => bareSignature(signatureOf(fragment)) === bareSignature(signature));
+  if (ofTypes.length === 0) throw mismatch(`the ABI has other types: ${shown(fragments)}`);
+  const wanted = canonicalSignature(signature);
+  const same = ofTypes.filter((fragment) => canonicalSignature(signatureOf(fragment)) === wanted);
+  if (same.length === 0) throw mismatch(`the ABI has other parameters indexed: ${shown(ofTypes)}`);
+  const fitting = signature.anonymous ? same.filter(({ anonymous }) => anonymous) : same;
+  if (fitting.length > 1) throw mismatch(`the ABI has this event ${String(fitting.length)} times`);
+  const [fragment] = fitting;
+  if (!fragment) throw mismatch(`the event of the ABI is not anonymous: ${shown(same)}`);
+  const indexedMax = fragment.anonymous ? INDEXED_MAX.anonymous : INDEXED_MAX.named;
+  if (fragment.inputs.filter(({ indexed }) => indexed).length > indexedMax) {
+    throw mismatch(`a log has room for ${String(indexedMax)} indexed parameters`);
+  }
+  return fragment;
+};
+
+/** The types of an event that was registered, in order. */
+export const signatureOf = ({ name, inputs, anonymous }: EventFragment): EventSignature => ({
+  name,
+  anonymous,
+  parameters: inputs.map((input) => ({ type: typeOf(input), indexed: input.indexed ?? false })),
+});
+
+/** The type of a parameter of a fragment that `findEvent` made. */
+export const typeOf = (parameter: AbiParameter): AbiType => {
+  const type = parameterType(parameter);
+  if (!type) throw new Error(`${parameter.type} is no type of a stored fragment`);
+  return type;
+};
+
+/** Types, names, `indexed`: all in which two fragments of one event can differ. */
+export const fragmentText = ({ name, inputs, anonymous }: EventFragment): string =>
+  `${name}(${inputs.map(parameterText).join(', ')})${anonymous ? ' anonymous' : ''}`;
+
+const parameterText = ({ name, type, indexed, components }: AbiParameter): string => {
+  const inner = components ? `(${components.map(parameterText).join(', ')})` : '';
+  return [type.replace(/^tuple/, `tuple${inner}`), indexed ? 'indexed' : '', name].filter(Boolean).join(' ');
+};
+
+const mismatch = (how: string): Refusal => new Refusal('event_abi_mismatch', how);
+
+const shown = (fragments: readonly EventFragment[]): string => {
+  const texts = fragments.slice(0, NAMED_IN_DETAIL_MAX).map((fragment) => canonicalSignature(signatureOf(fragment)));
+  return texts.join(', ');
+};
+
+type Unread = { readonly [member: string]: unknown };
+const isObject = (value: unknown): value is Unread => typeof value === 'object' && value !== null;
+
+const eventsOf = (eventAbi: string): (Unread & { name: string })[] => {
+  let abi: unknown;
+  try {
+    abi = JSON.parse(eventAbi);
+  } catch (cause) {
+    throw new Refusal('event_abi_mismatch', 'eventAbi is no JSON', { cause });
+  }
+  if (!Array.isArray(abi)) throw mismatch('eventAbi is no JSON array');
+  return abi.filter(
+    (item): item is Unread & { name: string } =>
+      isObject(item) && item['type'] === 'event' && typeof item['name'] === 'string',
+  );
+};
+
+const readFragment = ({ name, inputs, anonymous }: Unread & { name: string }): EventFragment => {
+  if (!Array.isArray(inputs)) throw mismatch(`the event ${name} of the ABI has no inputs`);
+  return {
+    name,
+    anonymous: anonymous === true,
+    inputs: inputs.map((input: unknown) => ({
+      ...readParameter(input, name, 0),
+      indexed: isObject(input) && input['indexed'] === true,
+    })),
+  };
+};
+
+const readParameter = (input: unknown, event: string, depth: number): AbiParameter => {
+  const wrong = mismatch(`the event ${event} of the ABI has a parameter that cannot be read`);
+  if (!isObject(input) || depth > NESTING_MAX) throw wrong;
+  const { name = '', type, components } = input;
+  if (typeof type !== 'string' || typeof name !== 'string' || !(name === '' || isIdentifier(name))) throw wrong;
+  const parameter: AbiParameter = { name, type };
+  if (type.startsWith('tuple') && Array.isArray(components)) {
+    parameter.components = components.map((component: unknown) => readParameter(component, event, depth + 1));
+  }
+  const read = parameterType(parameter);
+  if (!read) throw wrong;
+  return { ...parameter, type: parameter.components ? type : typeName(read) };
+};

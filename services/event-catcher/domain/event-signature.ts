@@ -1,0 +1,133 @@
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { elementaryType, isArrayLength, isIdentifier, NESTING_MAX, typeName, type AbiType } from './abi-type.ts';
+
+export interface EventSignature {
+  name: string;
+  parameters: readonly { type: AbiType; indexed: boolean }[];
+  /** The signature said so; one that does not may still mean an anonymous event. */
+  anonymous: boolean;
+}
+
+/** Longer ones fit no path; those in use have a few hundred characters. */
+const CHARACTERS_MAX = 2_048;
+/** Topics of a log; a named event has one less, as the first is its hash. */
+const INDEXED_MAX = 4;
+
+/** `Transfer(address indexed,address indexed,uint256)`: no names, `indexed` kept, no space after commas. */
+export const canonicalSignature = ({ name, parameters }: Omit<EventSignature, 'anonymous'>): string =>
+  `${name}(${parameters.map(({ type, indexed }) => `${typeName(type)}${indexed ? ' indexed' : ''}`).join(',')})`;
+
+/** `Transfer(address,address,uint256)`: what is hashed to the first topic. */
+export const bareSignature = ({ name, parameters }: Omit<EventSignature, 'anonymous'>): string =>
+  `${name}(${parameters.map(({ type }) => typeName(type)).join(',')})`;
+
+/**
+ * Reads a signature with or without the word `event`, names, `tuple`, spaces and `;`.
+ * @throws Refusal event_signature_invalid
+ */
+export const parseEventSignature = (text: string): EventSignature => {
+  if (text.length > CHARACTERS_MAX) throw invalid(`it is longer than ${String(CHARACTERS_MAX)} characters`);
+  return new Parser(tokensOf(text)).event();
+};
+
+const tokensOf = (text: string): string[] => {
+  const tokens = text.match(/[\w$]+|[^\s]/g) ?? [];
+  const stranger = tokens.find((token) => !/^([\w$]+|[()[\],;])$/.test(token));
+  if (stranger !== undefined) throw invalid(`${JSON.stringify(stranger)} has no place in it`);
+  return tokens;
+};
+
+const invalid = (why: string): Refusal =>
+  new Refusal('event_signature_invalid', `the event signature cannot be read: ${why}`);
+
+/** Recursive descent; each step takes a token, and nesting is bounded. */
+class Parser {
+  private at = 0;
+
+  constructor(private readonly tokens: readonly string[]) {}
+
+  event(): EventSignature {
+    if (this.tokens[1] !== '(') this.skip('event');
+    const name = this.next('the name of the event');
+    if (!isIdentifier(name)) throw invalid(`${name} is no name`);
+    this.expect('(');
+    const parameters = this.list(() => this.parameter());
+    const anonymous = this.skip('anonymous');
+    this.skip(';');
+    if (this.at < this.tokens.length) throw invalid(`nothing may follow ${this.tokens.slice(0, this.at).at(-1) ?? ''}`);
+    if (parameters.filter(({ indexed }) => indexed).length > INDEXED_MAX) throw invalid('too many are indexed');
+    return { name, parameters, anonymous };
+  }
+
+  private parameter(): { type: AbiType; indexed: boolean } {
+    const type = this.type(0);
+    const indexed = this.skip('indexed');
+    this.skipName();
+    return { type, indexed };
+  }
+
+  private type(depth: number): AbiType {
+    let type = this.innerType(depth);
+    for (let nested = depth; this.skip('['); nested += 1) {
+      if (nested >= NESTING_MAX) throw invalid('it is nested too deeply');
+      const length = this.next('a length or ]');
+      if (length !== ']') this.expect(']');
+      if (length !== ']' && !isArrayLength(length)) throw invalid(`${length} is no length of an array`);
+      type = { kind: 'array', of: type, length: length === ']' ? null : Number(length) };
+    }
+    return type;
+  }
+
+  private innerType(depth: number): AbiType {
+    const name = this.next('a type');
+    if (name === '(' || (name === 'tuple' && this.skip('('))) return this.tuple(depth + 1);
+    const type = elementaryType(name);
+    if (!type) throw invalid(`${name} is no type of the ABI (contracts are address, enums uint8, structs tuples)`);
+    if (type.kind === 'address') this.skip('payable');
+    return type;
+  }
+
+  private tuple(depth: number): AbiType {
+    if (depth > NESTING_MAX) throw invalid('it is nested too deeply');
+    const components = this.list(() => {
+      const type = this.type(depth);
+      this.skipName();
+      return { name: '', type };
+    });
+    if (components.length === 0) throw invalid('a tuple is never empty');
+    return { kind: 'tuple', components };
+  }
+
+  /** After the opening bracket, up to and with the closing one. */
+  private list<Item>(item: () => Item): Item[] {
+    const items: Item[] = [];
+    if (this.skip(')')) return items;
+    do items.push(item());
+    while (this.skip(','));
+    this.expect(')');
+    return items;
+  }
+
+  private skipName(): void {
+    const token = this.tokens[this.at];
+    if (token !== undefined && token !== 'indexed' && isIdentifier(token)) this.at += 1;
+  }
+
+  private skip(token: string): boolean {
+    if (this.tokens[this.at] !== token) return false;
+    this.at += 1;
+    return true;
+  }
+
+  private expect(token: string): void {
+    const found = this.next(token);
+    if (found !== token) throw invalid(`${token} is expected where ${found} stands`);
+  }
+
+  private next(expected: string): string {
+    const token = this.tokens[this.at];
+    if (token === undefined) throw invalid(`it ends where ${expected} is expected`);
+    this.at += 1;
+    return token;
+  }
+}

@@ -1,0 +1,231 @@
+import { describe, expect, it } from '@jest/globals';
+import { AbiCoder, getAddress, Interface, keccak256, ParamType, type Result } from 'ethers';
+import fc from 'fast-check';
+import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
+import type { JsonValue } from '../../../schemas/json.ts';
+import { compileDecoder, compileMatcher, type LogContent } from './log-decoder.ts';
+
+const checksum = (digits: string): string => getAddress(`0x${digits}`);
+const event = (inputs: AbiParameter[], anonymous = false): EventFragment => ({ name: 'Some', anonymous, inputs });
+const decode = (inputs: AbiParameter[], log: LogContent, anonymous = true) =>
+  compileDecoder(event(inputs, anonymous), checksum)(log);
+const word = (digits: string): string => digits.padStart(64, '0');
+const decodeData = (types: string[], ...words: string[]) =>
+  decode(
+    types.map((type) => ({ name: '', type })),
+    { topics: [], data: `0x${words.join('')}` },
+  );
+
+describe('a decoded log', () => {
+  it('has its arguments by name, as JSON', () => {
+    const inputs = [
+      { name: 'from', type: 'address', indexed: true },
+      { name: 'note', type: 'string', indexed: true },
+      { name: '', type: 'int8' },
+      {
+        name: 'order',
+        type: 'tuple',
+        components: [
+          { name: 'open', type: 'bool' },
+          { name: '', type: 'bytes2[]' },
+        ],
+      },
+    ];
+    const data = AbiCoder.defaultAbiCoder().encode(['int8', 'tuple(bool,bytes2[])'], [-5, [true, ['0xabcd']]]);
+    const topics = ['aa', 'd8da6bf26964af9d7eed9e03e53415d37aa96045', 'ff'].map((digits) => `0x${word(digits)}`);
+    expect(decode(inputs, { topics, data }, false)).toEqual({
+      from: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045',
+      note: { hash: `0x${word('ff')}` },
+      arg2: '-5',
+      order: { open: true, arg1: ['0xabcd'] },
+    });
+  });
+
+  it("equals ethers' decoding for every type and value", () => {
+    fc.assert(
+      fc.property(fc.array(typedValue, { minLength: 1, maxLength: 5 }), (arguments_) => {
+        const inputs = arguments_.map(({ parameter }, at) => ({ ...parameter, name: `p${String(at)}` }));
+        const abi = new Interface([{ type: 'event', ...event(inputs, true) }]);
+        const { topics, data } = encodeLog(arguments_);
+        const theirs = abi.decodeEventLog('Some', data, topics);
+        const expected = Object.fromEntries(inputs.map((input, at) => [input.name, asJson(input, theirs[at])]));
+        expect(decode(inputs, { topics, data })).toEqual(expected);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('gives every argument a key of its own that is safe', () => {
+    const names = ['a', '__proto__', 'a', '', 'arg3', 'constructor', 'hasOwnProperty'];
+    const inputs = names.map((name) => ({ name, type: 'uint8' }));
+    const decoded = decode(inputs, { topics: [], data: `0x${names.map((_, at) => word(String(at))).join('')}` });
+    expect(Object.entries(decoded)).toEqual([
+      ['a', '0'],
+      ['arg1', '1'],
+      ['arg2', '2'],
+      ['arg3_', '3'],
+      ['arg3', '4'],
+      ['constructor', '5'],
+      ['hasOwnProperty', '6'],
+    ]);
+    expect(Object.getPrototypeOf(decoded)).toBe(Object.prototype);
+  });
+
+  it.each<[string, string[], string[]]>([
+    ['data that ends early', ['uint256', 'uint256'], [word('1')]],
+    ['data of half a word', ['uint256'], ['00ff']],
+    ['no data', ['uint256'], []],
+    ['a number too large for its type', ['uint8'], [word('100')]],
+    ['a negative number without its sign', ['int8'], [word('ff')]],
+    ['an address with a 21st byte', ['address'], [word(`1${'0'.repeat(40)}`)]],
+    ['a third truth', ['bool'], [word('2')]],
+    ['short bytes with more behind', ['bytes2'], [word('1')]],
+    ['an offset out of the data', ['string'], [word('400')]],
+    ['an offset beyond all numbers', ['string'], ['f'.repeat(64)]],
+    ['a length longer than the data', ['bytes'], [word('20'), word('21'), word('0')]],
+    ['a length beyond all numbers', ['uint8[]'], [word('20'), 'f'.repeat(64)]],
+    ['an array of billions', ['uint8[]'], [word('20'), word('ffffffff')]],
+    ['a fixed array of billions', ['uint8[999999999][999999999]'], [word('1')]],
+    ['a string that is no UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')]],
+    ['hex that is none', ['uint256'], ['zz'.repeat(32)]],
+  ])('is raw with %s', (_, types, words) => {
+    const data = `0x${words.join('')}`;
+    expect(decodeData(types, ...words)).toEqual({ raw: { topics: [], data }, error: expect.any(String) });
+  });
+
+  it('is raw with other topics than its event has', () => {
+    const inputs = [{ name: 'a', type: 'uint8', indexed: true }];
+    for (const topics of [[], [`0x${word('1')}`], Array<string>(3).fill(`0x${word('1')}`), [`0x${word('1')}`, '0x']]) {
+      expect(decode(inputs, { topics, data: '0x' }, false)).toMatchObject({ raw: { topics, data: '0x' } });
+    }
+  });
+
+  it('is raw when few words would mean millions of values', () => {
+    // Every element of every array is the array itself.
+    const words = [word('20'), word('40'), ...Array<string>(64).fill(word('0'))];
+    const began = performance.now();
+    const decoded = decodeData([`uint8${'[]'.repeat(16)}`], ...words);
+    expect(decoded).toHaveProperty('error');
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+
+  it('never throws, whatever bytes come', () => {
+    const types = ['string', 'bytes', 'uint8[]', 'string[][2]', 'address'];
+    const small = fc.constantFrom(...['0', '1', '20', '40', '60', 'ff'].map(word));
+    const anyWord = fc.oneof(
+      small,
+      fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex')),
+    );
+    fc.assert(
+      fc.property(fc.subarray(types), fc.array(anyWord), fc.nat(63), (some, words, cut) => {
+        const text = words.join('');
+        decodeData(some, text.slice(0, Math.max(0, text.length - cut)));
+      }),
+    );
+  });
+});
+
+describe('matching logs', () => {
+  const inputs = [
+    { name: 'who', type: 'address', indexed: true },
+    { name: 'amount', type: 'uint128', indexed: false },
+  ];
+
+  it('knows a named event by its first topic, whatever else it holds', () => {
+    const topic0 = keccak256('0x01');
+    const matches = compileMatcher(event(inputs), topic0);
+    expect(matches({ topics: [topic0], data: '0x' })).toBe(true);
+    expect(matches({ topics: [keccak256('0x02'), topic0], data: '0x' })).toBe(false);
+    expect(matches({ topics: [], data: '0x' })).toBe(false);
+  });
+
+  it('knows an anonymous event by its layout', () => {
+    const matches = compileMatcher(event(inputs, true), null);
+    const who = `0x${word('a'.repeat(40))}`;
+    expect(matches({ topics: [who], data: `0x${word('1')}` })).toBe(true);
+    expect(matches({ topics: [keccak256('0x01')], data: `0x${word('1')}` })).toBe(false);
+    expect(matches({ topics: [who, who], data: `0x${word('1')}` })).toBe(false);
+    expect(matches({ topics: [], data: `0x${word('1')}` })).toBe(false);
+    expect(matches({ topics: [who], data: `0x${word('1')}${word('1')}` })).toBe(false);
+    expect(matches({ topics: [who], data: `0x${'f'.repeat(64)}` })).toBe(false);
+  });
+});
+
+interface TypedValue {
+  parameter: AbiParameter;
+  value: unknown;
+}
+const ofType = (type: string, values: fc.Arbitrary<unknown>): fc.Arbitrary<TypedValue> =>
+  values.map((value) => ({ parameter: { name: '', type }, value }));
+const hexBytes = (minLength: number, maxLength = minLength) =>
+  fc.uint8Array({ minLength, maxLength }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`);
+const bits = fc.integer({ min: 1, max: 32 }).map((bytes) => bytes * 8);
+const elementary: fc.Arbitrary<TypedValue> = fc.oneof(
+  bits.chain((size) => ofType(`uint${String(size)}`, fc.bigInt({ min: 0n, max: 2n ** BigInt(size) - 1n }))),
+  bits.chain((size) =>
+    ofType(`int${String(size)}`, fc.bigInt({ min: -(2n ** BigInt(size - 1)), max: 2n ** BigInt(size - 1) - 1n })),
+  ),
+  ofType('address', hexBytes(20)),
+  ofType('bool', fc.boolean()),
+  ofType('string', fc.string({ unit: 'grapheme' })),
+  ofType('string', fc.constant('\uFEFFbyte order mark\u0000')),
+  ofType('bytes', hexBytes(0, 70)),
+  fc.integer({ min: 1, max: 32 }).chain((size) => ofType(`bytes${String(size)}`, hexBytes(size))),
+);
+const { typed } = fc.letrec<{ typed: TypedValue }>((tie) => ({
+  typed: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    elementary,
+    fc.tuple(tie('typed'), fc.nat(3), fc.boolean()).map(([{ parameter, value }, length, isFixed]) => {
+      const count = isFixed ? length + 1 : length;
+      return {
+        parameter: { ...parameter, type: `${parameter.type}[${isFixed ? String(count) : ''}]` },
+        value: Array<unknown>(count).fill(value),
+      };
+    }),
+    fc.array(tie('typed'), { minLength: 1, maxLength: 3 }).map((parts) => ({
+      parameter: {
+        name: '',
+        type: 'tuple',
+        components: parts.map(({ parameter }, at) => ({ ...parameter, name: `c${String(at)}` })),
+      },
+      value: parts.map(({ value }) => value),
+    })),
+  ),
+}));
+const typedValue = fc
+  .tuple(typed, fc.boolean())
+  .map(([{ parameter, value }, indexed]) => ({ parameter: { ...parameter, indexed }, value }));
+
+const encodeLog = (arguments_: TypedValue[]): LogContent => {
+  const coder = AbiCoder.defaultAbiCoder();
+  const encode = (some: TypedValue[]): string =>
+    coder.encode(
+      some.map(({ parameter }) => ParamType.from(parameter, true)),
+      some.map(({ value }) => value),
+    );
+  const topicOf = (one: TypedValue): string => {
+    const isHashed = /^(tuple|string|bytes$)|\]$/.test(one.parameter.type);
+    return isHashed ? keccak256(encode([one])) : encode([one]);
+  };
+  return {
+    topics: arguments_.filter(({ parameter }) => parameter.indexed).map(topicOf),
+    data: encode(arguments_.filter(({ parameter }) => !parameter.indexed)),
+  };
+};
+
+/** What the interface makes of a value that ethers decoded. */
+const asJson = ({ type, components, indexed }: AbiParameter, value: unknown): JsonValue => {
+  if (typeof value === 'object' && value !== null && 'hash' in value && indexed) return { hash: value.hash as string };
+  const array = /^(.*)\[\d*\]$/.exec(type)?.[1];
+  if (array !== undefined) {
+    const element: AbiParameter = { name: '', type: array, ...(components && { components }) };
+    return Array.from(value as Result, (one) => asJson(element, one));
+  }
+  if (type === 'tuple') {
+    return Object.fromEntries(
+      (components ?? []).map((component, at) => [component.name, asJson(component, (value as Result)[at])]),
+    );
+  }
+  return typeof value === 'bigint' ? value.toString() : (value as JsonValue);
+};

@@ -1,0 +1,94 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { registerContract, watchFold, watchIdOf, type Registration, type Watch } from './watch.ts';
+
+const first: Registration = { ...eventExamples.ContractRegistered, startBlock: 100, appId: 'app_1' };
+const { watchId, chainId, contractAddress, fragment } = first;
+
+const given = (...events: WatchEvent[]): Watch | undefined =>
+  events.reduce<Watch | undefined>((watch, event) => watchFold.evolve(watch, event, 0), undefined);
+const registered: WatchEvent = { type: 'ContractRegistered', data: first };
+const extendedTo = (startBlock: number): WatchEvent => ({
+  type: 'WatchExtended',
+  data: { watchId, chainId, contractAddress, startBlock },
+});
+
+describe('registering a contract event', () => {
+  it('makes a watch of the first registration', () => {
+    expect(registerContract(given(), first)).toEqual([registered]);
+    expect(given(registered)).toMatchObject({ watchId, startBlock: 100, apps: ['app_1'] });
+  });
+
+  it('does nothing for the same app with the same or a later start', () => {
+    for (const startBlock of [100, 101]) {
+      expect(registerContract(given(registered), { ...first, startBlock })).toEqual([]);
+    }
+  });
+
+  it('extends the watch backwards for an earlier start', () => {
+    expect(registerContract(given(registered), { ...first, startBlock: 99 })).toEqual([extendedTo(99)]);
+    expect(given(registered, extendedTo(99))).toMatchObject({ startBlock: 99, fragment });
+  });
+
+  it("records another app's claim with what is stored, whatever its start", () => {
+    const claim: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
+    const later = { ...first, appId: 'app_2', startBlock: 200 };
+    expect(registerContract(given(registered), later)).toEqual([claim]);
+    const earlier = { ...first, appId: 'app_2', startBlock: 50 };
+    expect(registerContract(given(registered), earlier)).toEqual([claim, extendedTo(50)]);
+    expect(given(registered, claim)?.apps).toEqual(['app_1', 'app_2']);
+  });
+
+  it.each([
+    ['other names', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, name: `_${input.name}` })) }],
+    ['other types', { ...fragment, inputs: fragment.inputs.slice(1) }],
+    [
+      'other parameters indexed',
+      { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, indexed: true })) },
+    ],
+  ])('is refused with %s', (_, other) => {
+    for (const appId of ['app_1', 'app_2']) {
+      expect(() => registerContract(given(registered), { ...first, fragment: other, appId })).toThrow(
+        'contract_conflict',
+      );
+    }
+  });
+
+  it('again, does nothing', () => {
+    const registrations = fc.array(
+      fc.record({ appId: fc.constantFrom('app_1', 'app_2', 'app_3'), startBlock: fc.nat(9) }),
+      { minLength: 1 },
+    );
+    fc.assert(
+      fc.property(registrations, (asked) => {
+        let watch = given();
+        for (const one of asked) {
+          const registration = { ...first, ...one };
+          watch = registerContract(watch, registration).reduce(
+            (state, event) => watchFold.evolve(state, event, 0),
+            watch,
+          );
+          expect(registerContract(watch, registration)).toEqual([]);
+        }
+        expect(watch?.startBlock).toBe(Math.min(...asked.map(({ startBlock }) => startBlock)));
+        expect(watch?.apps).toEqual([...new Set(asked.map(({ appId }) => appId))]);
+      }),
+    );
+  });
+});
+
+describe('the id of a watch', () => {
+  const id = watchIdOf({ chainId, contractAddress, fragment });
+
+  it('follows from chain, contract, types and anonymity, not from letter case, names or what is indexed', () => {
+    expect(id).toMatch(/^wch_[0-9a-z]{26}$/);
+    expect(watchIdOf({ chainId, contractAddress: contractAddress.toLowerCase(), fragment })).toBe(id);
+    const inputs = fragment.inputs.map((input) => ({ ...input, name: '', indexed: false }));
+    expect(watchIdOf({ chainId, contractAddress, fragment: { ...fragment, inputs } })).toBe(id);
+    expect(watchIdOf({ chainId: chainId + 1, contractAddress, fragment })).not.toBe(id);
+    expect(watchIdOf({ chainId, contractAddress, fragment: { ...fragment, anonymous: true } })).not.toBe(id);
+    expect(watchIdOf({ chainId, contractAddress, fragment: { ...fragment, inputs: inputs.slice(1) } })).not.toBe(id);
+  });
+});

@@ -1,0 +1,81 @@
+import type { AbiParameter, EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import { encodeToken, sha256 } from '../../../shared/primitives/ids.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { fragmentText, signatureOf } from './event-abi.ts';
+import { bareSignature } from './event-signature.ts';
+
+export const watchStream = (watchId: string): string => `watch-${watchId}`;
+
+/** Follows from what is watched, so that two apps that register the same event meet in one stream. */
+export const watchIdOf = (watched: { chainId: number; contractAddress: string; fragment: EventFragment }): string => {
+  const { chainId, contractAddress, fragment } = watched;
+  const text = `${String(chainId)}:${contractAddress.toLowerCase()}:${bareSignature(signatureOf(fragment))}:${String(fragment.anonymous)}`;
+  return `wch_${encodeToken(Buffer.from(sha256(text), 'hex'), 26)}`;
+};
+
+/** A contract event that is watched, and for whom. */
+export interface Watch {
+  watchId: string;
+  chainId: number;
+  contractAddress: string;
+  eventName: string;
+  eventSignature: string;
+  topic0: string | null;
+  fragment: EventFragment;
+  startBlock: number;
+  /** In the order they came; never empty. */
+  apps: readonly string[];
+  createdAt: string;
+}
+
+export type Registration = Omit<Watch, 'apps' | 'createdAt'> & { appId: string };
+type State = Watch | undefined;
+
+export const watchFold = {
+  initial: undefined as State,
+  evolve: (watch: State, { type, data }: WatchEvent, time: number): State => {
+    switch (type) {
+      case 'ContractRegistered': {
+        const { appId, ...registered } = data;
+        if (!watch) return { ...registered, apps: [appId], createdAt: toIso(time) };
+        return { ...watch, apps: [...new Set([...watch.apps, appId])] };
+      }
+      case 'WatchExtended':
+        return watch && { ...watch, startBlock: data.startBlock };
+    }
+  },
+};
+
+/**
+ * The first registration makes the watch; another app's is a claim on it, and keeps what is stored. An earlier start
+ * extends it backwards, a later one changes nothing.
+ */
+export const registerContract = (watch: State, asked: Registration): WatchEvent[] => {
+  if (!watch) return [{ type: 'ContractRegistered', data: asked }];
+  if (!isSame(watch.fragment, asked.fragment)) {
+    throw new Refusal('contract_conflict', `the event is registered as ${fragmentText(watch.fragment)}`);
+  }
+  const { watchId, chainId, contractAddress, fragment, startBlock } = watch;
+  const claim: WatchEvent = { type: 'ContractRegistered', data: { ...asked, fragment, startBlock } };
+  const extension: WatchEvent = {
+    type: 'WatchExtended',
+    data: { watchId, chainId, contractAddress, startBlock: asked.startBlock },
+  };
+  return [...(watch.apps.includes(asked.appId) ? [] : [claim]), ...(asked.startBlock < startBlock ? [extension] : [])];
+};
+
+const isSame = (left: EventFragment, right: EventFragment): boolean =>
+  left.name === right.name && left.anonymous === right.anonymous && areSame(left.inputs, right.inputs);
+
+const areSame = (left: readonly AbiParameter[] = [], right: readonly AbiParameter[] = []): boolean =>
+  left.length === right.length &&
+  left.every((one, at) => {
+    const other = right[at];
+    return (
+      one.name === other?.name &&
+      one.type === other.type &&
+      (one.indexed ?? false) === (other.indexed ?? false) &&
+      areSame(one.components, other.components)
+    );
+  });
