@@ -1,0 +1,62 @@
+import { Wallet } from 'ethers';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { accountRoutes } from '../../schemas/http/account-routes.ts';
+import { AnnalsClient } from '../../shared/client/annals-client.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+
+describe('the client at the account service', () => {
+  let account: AccountUnderTest;
+  let client: AnnalsClient;
+  beforeAll(async () => {
+    account = await startAccountUnderTest(folder);
+    const { apiKey, signingKey } = account.app;
+    client = new AnnalsClient({
+      accountUrl: account.service.url,
+      eventUrl: account.service.url,
+      app: { apiKey, origin: ORIGIN, signer: new Wallet(signingKey) },
+      clock: account.clock,
+    });
+  });
+  afterAll(() => account.service.close());
+
+  const history = (userId: string) =>
+    client.call(accountRoutes.readHistory, { params: { id: userId }, query: { take: 5 } });
+
+  it('needs a session for what needs one', async () => {
+    await expect(history('usr_1')).rejects.toThrow('sign in first');
+  });
+
+  it('signs in, changes its profile, and does not see the past after that', async () => {
+    const { userId } = await client.signIn(account.newWallet());
+    const id = { id: userId };
+    const user = await client.call(accountRoutes.updateProfile, { params: id, body: { username: 'ada' } });
+    expect(user).toMatchObject({ id: userId, username: 'ada' });
+    await expect(history(userId)).rejects.toMatchObject({ code: 'not_caught_up', problem: { retryAfter: 1 } });
+    await account.foundation.readStore.apply('history-v1', [], await account.foundation.eventStore.head());
+    expect(await history(userId)).toMatchObject({ items: [], take: 5, next: null });
+  });
+
+  it('says what was refused', async () => {
+    const { userId } = await client.signIn(account.newWallet());
+    const tooLong = { params: { id: userId }, body: { username: 'x'.repeat(51) } };
+    const failure = client.call(accountRoutes.updateProfile, tooLong);
+    await expect(failure).rejects.toMatchObject({
+      code: 'validation_failed',
+      problem: { errors: [{ path: 'username' }] },
+    });
+  });
+
+  it('renews an access token that is about to end, once for all who ask', async () => {
+    await client.signIn(account.newWallet());
+    const token = await client.accessToken();
+    account.clock.time += 560_000;
+    expect(await client.accessToken()).toBe(token);
+    account.clock.time += 30_000;
+    const renewed = await Promise.all([client.accessToken(), client.accessToken(), client.accessToken()]);
+    expect(new Set(renewed).size).toBe(1);
+    expect(renewed[0]).not.toBe(token);
+  });
+});

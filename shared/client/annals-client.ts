@@ -1,0 +1,112 @@
+import type { z } from 'zod';
+import { accountRoutes, type Session } from '../../schemas/http/account-routes.ts';
+import type { RouteContract } from '../../schemas/http/route.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
+import { refuseProblem } from './problem-error.ts';
+
+/** Signs by EIP-191; an ethers or viem wallet is one. */
+export interface MessageSigner {
+  signMessage: (text: string) => Promise<string>;
+}
+
+export interface AnnalsClientOptions {
+  accountUrl: string;
+  eventUrl: string;
+  /** Who asks. The signing key is a secret of the app's own server. */
+  app: { apiKey: string; origin: string; signer: MessageSigner };
+  clock?: Clock;
+}
+
+type InputOf<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
+interface Input<Contract extends RouteContract> {
+  params?: InputOf<Contract['params']>;
+  query?: InputOf<Contract['query']>;
+  body?: InputOf<Contract['body']>;
+  /** A command sent again under the same key is carried out once. */
+  idempotencyKey?: string;
+}
+
+/** An access token with less time left than this is renewed before it is used. */
+const RENEW_BEFORE_MS = 30_000;
+
+/** Asks an account service and an event catcher, typed by their contracts; reads its own writes. */
+export class AnnalsClient {
+  private session: Session | undefined;
+  private renewal: Promise<Session> | undefined;
+  private position: string | undefined;
+
+  private readonly clock: Clock;
+
+  constructor(private readonly options: AnnalsClientOptions) {
+    this.clock = options.clock ?? systemClock;
+  }
+
+  /** Signs in with a wallet; what is asked from then on is asked as its user. @throws ProblemError */
+  async signIn(wallet: MessageSigner & { address: string }): Promise<Session> {
+    const signer = wallet.address;
+    const { message } = await this.call(accountRoutes.walletChallenge, { query: { signer } });
+    const signature = await wallet.signMessage(message);
+    this.session = await this.call(accountRoutes.logInWithWallet, { body: { signer, signature } });
+    return this.session;
+  }
+
+  /** Asks a route of the interface. @throws ProblemError */
+  async call<const Contract extends RouteContract>(
+    contract: Contract,
+    input: Input<Contract> = {},
+  ): Promise<z.output<Contract['answer']>> {
+    const { params, query, body, idempotencyKey } = input;
+    const base = contract.service === 'account' ? this.options.accountUrl : this.options.eventUrl;
+    const values = new Map(entriesOf(params));
+    const path = contract.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(values.get(name) ?? ''),
+    );
+    const url = new URL(base + path);
+    url.search = new URLSearchParams(entriesOf(query)).toString();
+    const answer = await fetch(url, {
+      method: contract.method,
+      headers: {
+        ...(await this.authentication(contract.auth)),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+        ...(contract.method === 'GET' && this.position !== undefined && { 'x-min-position': this.position }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    await refuseProblem(answer);
+    this.position = answer.headers.get('x-position') ?? this.position;
+    return contract.answer.parse(contract.status === 204 ? undefined : await answer.json()) as z.output<
+      Contract['answer']
+    >;
+  }
+
+  /** A token that is good for some time yet: what a stream is opened with. */
+  async accessToken(): Promise<string> {
+    if (!this.session) throw new Error('sign in first');
+    if (this.session.accessTokenExpire - this.clock.now() < RENEW_BEFORE_MS)
+      this.session = await this.renew(this.session);
+    return this.session.accessToken;
+  }
+
+  /** Once, however many ask. */
+  private renew({ refreshToken }: Session): Promise<Session> {
+    this.renewal ??= this.call(accountRoutes.refreshSession, { body: { refreshToken } }).finally(() => {
+      this.renewal = undefined;
+    });
+    return this.renewal;
+  }
+
+  private async authentication(auth: RouteContract['auth']): Promise<Record<string, string>> {
+    if (auth === 'none') return {};
+    if (auth === 'bearer') return { authorization: `Bearer ${await this.accessToken()}` };
+    const { apiKey, origin, signer } = this.options.app;
+    const timestamp = String(this.clock.now());
+    const text = `${new URL(origin).hostname}:${timestamp}:${apiKey}`.toLowerCase();
+    return { 'x-api-key': apiKey, origin, 'x-timestamp': timestamp, 'x-signature': await signer.signMessage(text) };
+  }
+}
+
+const entriesOf = (values: unknown): [string, string][] =>
+  Object.entries(values ?? {})
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, String(value)]);

@@ -1,0 +1,19 @@
+import { problem, type Problem, type ProblemCode } from '../../schemas/http/problem.ts';
+
+/** A request that was refused: `code` says why, `problem` is the whole document. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+  readonly code: ProblemCode;
+
+  constructor(readonly problem: Problem) {
+    super(`${problem.code}: ${problem.detail}`);
+    this.code = problem.code;
+  }
+}
+
+/** @throws ProblemError; an error with the status for what is no answer of ours */
+export const refuseProblem = async (answer: Response): Promise<void> => {
+  if (answer.ok) return;
+  const parsed = problem.safeParse(await answer.json().catch(() => undefined));
+  throw parsed.success ? new ProblemError(parsed.data) : new Error(`${answer.url} answered ${String(answer.status)}`);
+};
