@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../testing/eventually.ts';
+import { createService } from './create-service.ts';
 import { rawConnection } from '../testing/raw-http.ts';
-import { startThings } from '../testing/things-service.ts';
+import { startThings, ThingsModule } from '../testing/things-service.ts';
 
 /** A service that is in the middle of answering a command. */
 const startBusy = async (delayMs: number) => {
@@ -24,6 +25,14 @@ describe('a service that stops', () => {
     expect(await late.answer).toMatch(/^HTTP\/1\.1 503 .*"code":"shutting_down"/s);
     await closed;
     await expect(ask('/things/one')).rejects.toThrow('fetch failed');
+  });
+
+  it('was never there when its port is taken', async () => {
+    const { service, foundation, tokens } = await startThings();
+    const { port, hostname: host } = new URL(service.url);
+    const second = createService({ module: ThingsModule, foundation, issuer: tokens.issuer, host, port: Number(port) });
+    await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await Promise.all([service.close(), service.close()]);
   });
 
   it('does not wait for an answer that never comes', async () => {

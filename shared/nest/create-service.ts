@@ -55,11 +55,17 @@ export const createService = async (options: ServiceOptions): Promise<RunningSer
     { logger: nestLogger(foundation.logger), bodyParser: false, abortOnError: false },
   );
   app.useGlobalFilters(new ProblemFilter(foundation.logger));
-  await configure?.(app);
-  await app.init();
-  refuseRest();
-  await app.listen({ host, port });
-  return { url: listeningUrl(server), app, close: () => close(app, server, traffic) };
+  try {
+    await configure?.(app);
+    await app.init();
+    refuseRest();
+    await app.listen({ host, port });
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  let closed: Promise<void> | undefined;
+  return { url: listeningUrl(server), app, close: () => (closed ??= close(app, server, traffic)) };
 };
 
 @Module({})

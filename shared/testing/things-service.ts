@@ -56,7 +56,7 @@ class ThingsHttp {
 }
 
 @Module({ controllers: [ThingsHttp] })
-class ThingsModule {}
+export class ThingsModule {}
 
 /** A service with one query and one command, to try the conventions of every service on. */
 export const startThings = async (options: { environment?: Record<string, string>; clock?: Clock } = {}) => {

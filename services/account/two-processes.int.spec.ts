@@ -1,0 +1,86 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Wallet } from 'ethers';
+import { decodeJwt } from 'jose';
+import { accountRoutes } from '../../schemas/http/account-routes.ts';
+import { AnnalsClient } from '../../shared/client/annals-client.ts';
+import { closeEngines, openEngines, type Engines } from '../../shared/engines/engines.ts';
+import type { RunningService } from '../../shared/nest/create-service.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { testFoundation } from '../../shared/testing/test-foundation.ts';
+import { startAccount } from './account.module.ts';
+import { operateApps } from './apps.module.ts';
+
+const DATA_DIR = temporaryFolder();
+const ORIGIN = 'https://app.example';
+
+/** The account service as another process has it: engines of its own on the same files. */
+const startProcess = async () => {
+  const engines = await openEngines({ DATA_DIR });
+  const environment = { DATA_DIR, ACCOUNT_PORT: '0', ACCOUNT_URL: 'http://account.test', RATE_LIMITS: 'off' };
+  const foundation = { ...(await testFoundation({ environment })), ...engines };
+  const service = await startAccount(foundation);
+  const url = `http://127.0.0.1:${new URL(await service.app.getUrl()).port}`;
+  return { engines, service, url, foundation };
+};
+
+describe('two account processes on one folder', () => {
+  const running: { engines: Engines; service: RunningService; url: string }[] = [];
+  let wallet: ReturnType<typeof Wallet.createRandom>;
+  let clients: [AnnalsClient, AnnalsClient];
+
+  const clientAt = (at: number) => clients[at % 2 === 0 ? 0 : 1];
+
+  beforeAll(async () => {
+    const first = await startProcess();
+    const second = await startProcess();
+    running.push(first, second);
+    const { apiKey, signingKey } = await operateApps(first.foundation).register({
+      ...{ name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1' },
+    });
+    const app = { apiKey, origin: ORIGIN, signer: new Wallet(signingKey) };
+    const clientOf = ({ url }: { url: string }) => new AnnalsClient({ accountUrl: url, eventUrl: url, app });
+    clients = [clientOf(first), clientOf(second)];
+    wallet = Wallet.createRandom();
+  });
+  afterAll(async () => {
+    for (const { service, engines } of running) {
+      await service.close();
+      await closeEngines(engines);
+    }
+  });
+
+  it('redeem a challenge once', async () => {
+    const signer = wallet.address;
+    const challenge = await clients[0].call(accountRoutes.walletChallenge, { query: { signer } });
+    const body = { signer, signature: await wallet.signMessage(challenge.message) };
+    const asked = Array.from({ length: 20 }, (_, at) => clientAt(at).call(accountRoutes.logInWithWallet, { body }));
+    const outcomes = await Promise.allSettled(asked);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'challenge_unknown' });
+    }
+  });
+
+  it('have one successor for a refresh token, and carry a repeated request out once', async () => {
+    const session = await clients[0].signIn(wallet);
+    const body = { refreshToken: session.refreshToken };
+    const refresh = (at: number, idempotencyKey?: string) =>
+      clientAt(at).call(accountRoutes.refreshSession, { body, ...(idempotencyKey && { idempotencyKey }) });
+    const repeats = Array.from({ length: 10 }, (_, at) => refresh(at, 'the-same'));
+    const plain = Array.from({ length: 200 }, (_, at) => refresh(at));
+    const sessions = await Promise.all([...repeats, ...plain]);
+    expect(new Set(sessions.map(({ refreshToken }) => decodeJwt(refreshToken).jti)).size).toBe(1);
+    expect(new Set(sessions.slice(0, 10).map(({ refreshToken }) => refreshToken)).size).toBe(1);
+  });
+
+  it('believe the tokens of each other', async () => {
+    const session = await clients[0].signIn(wallet);
+    const id = { id: session.userId };
+    const answer = await fetch(`${running[1]?.url ?? ''}/user/${id.id}/profile`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${session.accessToken}`, 'content-type': 'application/json' },
+      body: '{"username":"ada"}',
+    });
+    expect(answer.status).toBe(200);
+  });
+});
