@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module';
+import { ContractFactory, getCreateAddress, HDNodeWallet, JsonRpcProvider, Mnemonic, parseEther } from 'ethers';
+
+export interface DevelopmentToken {
+  /** EIP-55. */
+  address: string;
+  /** Block of its deployment. */
+  startBlock: number;
+  /** Private key of the account that holds the supply, and gas. */
+  ownerKey: string;
+}
+
+/** The account that every anvil funds first; its key is public knowledge, and worth nothing elsewhere. */
+const OWNER = HDNodeWallet.fromMnemonic(
+  Mnemonic.fromPhrase('test test test test test test test test test test test junk'),
+  "m/44'/60'/0'/0/0",
+);
+const SUPPLY = parseEther('1000000000');
+
+/** An ERC-20, the owner's first contract: deployed where it is not there yet. */
+export const ensureDevelopmentToken = async (rpcUrl: string): Promise<DevelopmentToken> => {
+  const provider = new JsonRpcProvider(rpcUrl, undefined, { cacheTimeout: -1, pollingInterval: 50 });
+  try {
+    const address = getCreateAddress({ from: OWNER.address, nonce: 0 });
+    if ((await provider.getCode(address)) === '0x') {
+      const artifact = createRequire(import.meta.url)(
+        '@openzeppelin/contracts/build/contracts/ERC20PresetFixedSupply.json',
+      ) as { abi: string[]; bytecode: string };
+      const factory = new ContractFactory(artifact.abi, artifact.bytecode, OWNER.connect(provider));
+      const token = await factory.deploy('Annals Development Token', 'ADT', SUPPLY, OWNER.address);
+      await token.waitForDeployment();
+    }
+    return { address, startBlock: await deploymentBlock(provider, address), ownerKey: OWNER.privateKey };
+  } finally {
+    provider.destroy();
+  }
+};
+
+/** A token's supply is minted as it is deployed: its first log is of that block. */
+const deploymentBlock = async (provider: JsonRpcProvider, address: string): Promise<number> => {
+  const [minted] = await provider.getLogs({ address, fromBlock: 0, toBlock: 'latest' });
+  return minted?.blockNumber ?? 0;
+};

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { EthersChainReader } from './chain-reader.ethers.ts';
+import { ensureDevelopmentToken } from './development-token.ethers.ts';
+import { startLocalChain } from './local-chain-process.ts';
+
+const folder = temporaryFolder();
+
+const logsOf = async (rpcUrl: string, address: string) => {
+  const reader = new EthersChainReader(2484, [rpcUrl]);
+  try {
+    const { number, hash } = await reader.head();
+    return { number, hash, logs: await reader.logsOfRange(0, number, { addresses: [address.toLowerCase()], topics: [] }) };
+  } finally {
+    reader.close();
+  }
+};
+
+describe('local chain', () => {
+  it('keeps blocks and logs between starts, also when the program was killed, and finds its token again', async () => {
+    const options = { chainId: 2484, folder: join(folder, 'kept'), port: 0 };
+    const first = await startLocalChain(options);
+    const token = await ensureDevelopmentToken(first.rpcUrl);
+    const before = await logsOf(first.rpcUrl, token.address);
+    expect(before.logs).toHaveLength(1);
+    const pid = readFileSync(join(options.folder, 'anvil.pid'), 'utf8');
+    // A second start without a stop is what a crash leaves behind.
+    const second = await startLocalChain(options);
+    expect(readFileSync(join(options.folder, 'anvil.pid'), 'utf8')).not.toBe(pid);
+    expect(() => process.kill(Number(pid), 0)).toThrow();
+    expect(await logsOf(second.rpcUrl, token.address)).toEqual(before);
+    expect(await ensureDevelopmentToken(second.rpcUrl)).toEqual(token);
+    await second.stop();
+    const third = await startLocalChain(options);
+    expect(await logsOf(third.rpcUrl, token.address)).toEqual(before);
+    await third.stop();
+  });
+
+  it('leaves a process alone that only has the number of its own', async () => {
+    const options = { chainId: 2484, folder: join(folder, 'foreign'), port: 0 };
+    await (await startLocalChain(options)).stop();
+    const foreign = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)'], { stdio: 'ignore' });
+    writeFileSync(join(options.folder, 'anvil.pid'), String(foreign.pid));
+    const chain = await startLocalChain(options);
+    expect(foreign.exitCode).toBeNull();
+    foreign.kill();
+    await Promise.all([once(foreign, 'exit'), chain.stop()]);
+  });
+
+  it('says so when its port is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await expect(startLocalChain({ chainId: 2484, folder: join(folder, 'taken'), port })).rejects.toThrow(/anvil ended at once/);
+    server.close();
+  });
+});

@@ -1,0 +1,151 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { errorCode } from '../errors/error-code.ts';
+
+export interface LocalChain {
+  chainId: number;
+  rpcUrl: string;
+  /** Ends the process, after it has written its state. */
+  stop: () => Promise<void>;
+}
+
+export interface LocalChainOptions {
+  chainId: number;
+  /** Keeps the chain between starts. */
+  folder: string;
+  /** 0: any free port. */
+  port: number;
+}
+
+const HOST = '127.0.0.1';
+const STARTS_WITHIN_MS = 20_000;
+const STOPS_WITHIN_MS = 4_000;
+/** What a crash of the whole machine may cost; a crash of this program costs nothing. */
+const STATE_EVERY_SECONDS = 30;
+const POLL_MS = 20;
+const ANSWERS_WITHIN_MS = 500;
+
+/** Something other than a missing block keeps the chain from starting; the message is one line. */
+export class LocalChainFailed extends Error {
+  override readonly name = 'LocalChainFailed';
+}
+
+/**
+ * Starts the development chain: anvil at the London level, a block for each transaction, on loopback. It runs apart from
+ * this program's process group, so that Ctrl-C does not end it first; a start after a crash ends what was left over.
+ * @throws LocalChainFailed
+ */
+export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptions): Promise<LocalChain> => {
+  mkdirSync(folder, { recursive: true });
+  const pidFile = join(folder, 'anvil.pid');
+  await endLeftOver(pidFile);
+  const chosenPort = port === 0 ? await freePort() : port;
+  const child = spawn(anvilBinary(), argumentsFor(chainId, folder, chosenPort), {
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-500);
+  });
+  const failed = once(child, 'error').then(([error]) => {
+    throw new LocalChainFailed(`anvil does not start: ${String(error)}; delete node_modules and start again`);
+  });
+  if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid));
+  const rpcUrl = `http://${HOST}:${String(chosenPort)}`;
+  await Promise.race([answering(rpcUrl, chainId, child, () => said), failed]);
+  child.unref();
+  return { chainId, rpcUrl, stop: () => stop(child, pidFile) };
+};
+
+const argumentsFor = (chainId: number, folder: string, port: number): string[] => [
+  ...['--host', HOST, '--port', String(port), '--chain-id', String(chainId), '--hardfork', 'london', '--quiet'],
+  ...['--state', join(folder, 'state.json'), '--state-interval', String(STATE_EVERY_SECONDS)],
+];
+
+/** The binary is in the platform's package; the wrapper beside it would be one process more to end. */
+const anvilBinary = (): string => {
+  const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
+  const name = `@foundry-rs/anvil-${process.platform}-${architecture}`;
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'anvil');
+  } catch (cause) {
+    throw new LocalChainFailed(`there is no local chain for ${process.platform}-${process.arch}: set CHAINS to your own`, {
+      cause,
+    });
+  }
+};
+
+const endLeftOver = async (pidFile: string): Promise<void> => {
+  const pid = Number(readIfThere(pidFile) ?? 0);
+  if (pid > 0 && isAnvil(pid)) {
+    process.kill(pid, 'SIGTERM');
+    const deadline = performance.now() + STOPS_WITHIN_MS;
+    while (isAnvil(pid) && performance.now() < deadline) await pause(POLL_MS);
+    if (isAnvil(pid)) process.kill(pid, 'SIGKILL');
+  }
+  rmSync(pidFile, { force: true });
+};
+
+/** A process id may belong to another program by now. Where there is no /proc, a left-over is not ended. */
+const isAnvil = (pid: number): boolean => {
+  const [program = ''] = (readIfThere(`/proc/${String(pid)}/cmdline`) ?? '').split('\0');
+  return program.endsWith('/anvil');
+};
+
+const readIfThere = (file: string): string | undefined => {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ESRCH') return undefined;
+    throw error;
+  }
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, HOST);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
+
+const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, said: () => string): Promise<void> => {
+  const deadline = performance.now() + STARTS_WITHIN_MS;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null) throw new LocalChainFailed(`anvil ended at once: ${said().trim()}`);
+    if ((await chainAt(rpcUrl)) === chainId) return;
+    await pause(POLL_MS);
+  }
+  child.kill('SIGKILL');
+  throw new LocalChainFailed(`anvil did not answer at ${rpcUrl} within ${String(STARTS_WITHIN_MS / 1_000)} s`);
+};
+
+const chainAt = async (rpcUrl: string): Promise<number | undefined> => {
+  try {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] });
+    const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+    const response = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
+    return Number(((await response.json()) as { result?: string }).result);
+  } catch {
+    return undefined;
+  }
+};
+
+const stop = async (child: ChildProcess, pidFile: string): Promise<void> => {
+  if (child.exitCode === null && child.signalCode === null) {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOPS_WITHIN_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+  rmSync(pidFile, { force: true });
+};
