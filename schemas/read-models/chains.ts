@@ -8,6 +8,9 @@ export const chainDocument = z.object({
   head: blockNumber,
   headTime: isoTime,
   finalized: blockNumber,
+  /** What is not yet covered; a watch registered up to `watchesUpTo` and without a joining range is live. */
   backfills: z.array(backfillRange),
+  /** Position up to which registrations are taken into account. */
+  watchesUpTo: z.int().nonnegative(),
 });
 export type ChainDocument = z.infer<typeof chainDocument>;

@@ -15,5 +15,7 @@ export const watchDocument = z.object({
   /** Apps that hold a claim, in the order they came. */
   apps: z.array(z.string()),
   createdAt: isoTime,
+  /** Position of the first registration. */
+  createdPosition: z.int(),
 });
 export type WatchDocument = z.infer<typeof watchDocument>;

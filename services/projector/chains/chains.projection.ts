@@ -13,9 +13,10 @@ export const chainsProjection: Projection = {
   eventTypes: ['ChainAdvanced'],
   touches: (event) => [{ collection, id: String(event.data['chainId']) }],
   evolve: (stored) => {
-    const { chainId, head, finalized, window, backfills } = (stored as StoredEvent & ChainProgressEvent).data;
+    const { chainId, head, finalized, window, backfills, watchesUpTo } = (stored as StoredEvent & ChainProgressEvent)
+      .data;
     const headTime = toIso((window.at(-1)?.timestamp ?? 0) * 1_000);
-    const document: ChainDocument = { chainId, head, headTime, finalized, backfills };
+    const document: ChainDocument = { chainId, head, headTime, finalized, backfills, watchesUpTo };
     return [{ collection, id: String(chainId), document }];
   },
 };

@@ -22,13 +22,13 @@ export const watchesProjection: Projection = {
 
 const evolveWatch = (
   watch: WatchDocument | undefined,
-  { type, data, time }: WatchEvent & { time: number },
+  { type, data, time, position }: StoredEvent & WatchEvent,
 ): WatchDocument | undefined => {
   switch (type) {
     case 'ContractRegistered': {
       const { watchId: id, appId, ...registered } = data;
       if (watch) return { ...watch, apps: [...new Set([...watch.apps, appId])] };
-      return { id, ...registered, apps: [appId], createdAt: toIso(time) };
+      return { id, ...registered, apps: [appId], createdAt: toIso(time), createdPosition: position };
     }
     case 'WatchExtended':
       return watch && { ...watch, startBlock: data.startBlock };
