@@ -102,9 +102,8 @@ describe('tokens in production', () => {
     CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:1"]}]',
   };
   const statusOver = async (trusted: string, headers: Record<string, string>) => {
-    const things = await startThings({ environment: { ...environment, TRUSTED_PROXIES: trusted } });
+    await using things = await startThings({ environment: { ...environment, TRUSTED_PROXIES: trusted } });
     const answer = await things.post({ name: 'n' }, headers);
-    await things.service.close();
     return answer.ok ? answer.status : (await problemOfAnswer(answer)).code;
   };
 

@@ -15,7 +15,8 @@ const startBusy = async (delayMs: number) => {
 
 describe('a service that stops', () => {
   it('finishes what is in flight, refuses what comes late on an open connection, and listens no more', async () => {
-    const { service, ask, busy } = await startBusy(200);
+    await using things = await startBusy(200);
+    const { service, ask, busy } = things;
     const late = rawConnection(service.url);
     late.write('GET /things/late HTTP/1.1\r\nhost: x\r\n');
     await ask('/things/one');
@@ -28,7 +29,8 @@ describe('a service that stops', () => {
   });
 
   it('was never there when its port is taken', async () => {
-    const { service, foundation, tokens } = await startThings();
+    await using things = await startThings();
+    const { service, foundation, tokens } = things;
     const { port, hostname: host } = new URL(service.url);
     const second = createService({ module: ThingsModule, foundation, issuer: tokens.issuer, host, port: Number(port) });
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
@@ -36,7 +38,8 @@ describe('a service that stops', () => {
   });
 
   it('does not wait for an answer that never comes', async () => {
-    const { service, busy } = await startBusy(5_000);
+    await using things = await startBusy(5_000);
+    const { service, busy } = things;
     const began = performance.now();
     await service.close();
     expect(performance.now() - began).toBeLessThan(4_000);

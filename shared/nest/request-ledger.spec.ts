@@ -106,7 +106,7 @@ describe('a repeated request', () => {
 
 describe('Idempotency-Key', () => {
   it('repeats status, position and body of a command, and of a refusal', async () => {
-    const things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    await using things = await startThings({ environment: { RATE_LIMITS: 'off' } });
     const key = { 'idempotency-key': 'abc!' };
     const first = await things.post({ name: 'n' }, key);
     const again = await things.post({ name: 'n' }, key);
@@ -128,15 +128,13 @@ describe('Idempotency-Key', () => {
       expect((await things.post({ name: 'down' }, { 'idempotency-key': 'c' })).status).toBe(503);
       expect(things.made()).toBe(before + expected);
     }
-    await things.service.close();
   });
 
   it('is refused when it is too long or invisible', async () => {
-    const things = await startThings();
+    await using things = await startThings();
     for (const wrong of ['', 'x'.repeat(129), 'with space']) {
       const answer = await things.post({ name: 'n' }, { 'idempotency-key': wrong });
       expect((await problemOfAnswer(answer)).code).toBe('validation_failed');
     }
-    await things.service.close();
   });
 });

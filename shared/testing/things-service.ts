@@ -75,5 +75,5 @@ export const startThings = async (options: { environment?: Record<string, string
     const json = { authorization, 'content-type': 'application/json', ...headers };
     return ask('/things', { method: 'POST', headers: json, body: JSON.stringify(body) });
   };
-  return { foundation, service, tokens, ask, post, made: () => made };
+  return { foundation, service, tokens, ask, post, made: () => made, [Symbol.asyncDispose]: () => service.close() };
 };

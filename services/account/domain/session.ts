@@ -61,9 +61,6 @@ export interface Refresh {
   limited: Refusal | undefined;
 }
 
-/** Whether this token is exchanged for a new successor, or for the one that is there. */
-export const wouldRotate = (session: State, tokenId: string): boolean => session?.refreshTokenId === tokenId;
-
 /** The newest token rotates; the one before it is answered the same again for 30 s; any older one ends the session. */
 export const refreshSession = (
   session: State,
@@ -73,7 +70,7 @@ export const refreshSession = (
   if (!session) throw new Refusal('refresh_token_invalid', 'its session is not known');
   if (session.isRevoked) throw new Refusal('session_revoked', 'sign in again');
   const { sessionId, userId } = session;
-  if (wouldRotate(session, tokenId)) {
+  if (session.refreshTokenId === tokenId) {
     if (limited) throw limited;
     return [{ type: 'SessionRefreshed', data: { sessionId, counter: session.counter + 1, ...successor } }];
   }

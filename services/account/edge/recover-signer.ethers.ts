@@ -1,4 +1,4 @@
-import { computeAddress, Signature, verifyMessage } from 'ethers';
+import { computeAddress, verifyMessage } from 'ethers';
 
 /** 27 and 28, or 0 and 1 as hardware wallets have it. */
 const RECOVERY_BYTES = new Set(['00', '01', '1b', '1c']);
@@ -10,7 +10,7 @@ const RECOVERY_BYTES = new Set(['00', '01', '1b', '1c']);
 export const recoverSigner = (text: string, signature: string): string | undefined => {
   if (!RECOVERY_BYTES.has(signature.slice(-2))) return undefined;
   try {
-    return verifyMessage(text, Signature.from(signature));
+    return verifyMessage(text, signature);
   } catch {
     return undefined;
   }

@@ -116,7 +116,7 @@ describe('refreshing a session', () => {
 describe('the limit of refreshes', () => {
   it('counts rotations of one session, not repeats', async () => {
     const RATE_LIMITS = JSON.stringify({ refresh: { points: 2, seconds: 300 } });
-    const account = await startAccountUnderTest(folder, { RATE_LIMITS });
+    await using account = await startAccountUnderTest(folder, { RATE_LIMITS });
     const first = await account.logIn(account.newWallet());
     const answer = await account.refresh(first.refreshToken);
     expect(answer.headers.get('ratelimit')).toBe('"refresh";r=1;t=300');
@@ -130,6 +130,5 @@ describe('the limit of refreshes', () => {
     expect(problem.retryAfter).toBeGreaterThan(0);
     expect(refused.headers.get('ratelimit-policy')).toBe('"refresh";q=2;w=300');
     expect((await account.refresh((await account.logIn(account.newWallet())).refreshToken)).status).toBe(201);
-    await account.service.close();
   });
 });

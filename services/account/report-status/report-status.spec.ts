@@ -13,7 +13,14 @@ describe('what the account service says of itself', () => {
     const CHAINS =
       '[{"chainId":2484,"rpcUrls":["http://127.0.0.1:1"]},{"chainId":10,"rpcUrls":["http://127.0.0.1:1"]}]';
     account = await startAccountUnderTest(folder, { CHAINS });
-    const document = { chainId: 2484, head: 70, headTime: '2026-01-01T00:00:00.000Z', finalized: 6, backfills: [], watchesUpTo: 0 };
+    const document = {
+      chainId: 2484,
+      head: 70,
+      headTime: '2026-01-01T00:00:00.000Z',
+      finalized: 6,
+      backfills: [],
+      watchesUpTo: 0,
+    };
     await account.foundation.readStore.apply(
       'chains-v1',
       [{ collection: 'chains', id: '2484', position: 1, document }],

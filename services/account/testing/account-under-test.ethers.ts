@@ -74,6 +74,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     ...{ foundation, service, transactor, clock, app, register, ask, appHeaders, appHeadersV2 },
     ...{ challengePath, challengeFor, redeem, logIn, refresh },
     newWallet: () => Wallet.createRandom(),
+    [Symbol.asyncDispose]: () => service.close(),
   };
 };
 export type AccountUnderTest = Awaited<ReturnType<typeof startAccountUnderTest>>;
