@@ -1,9 +1,11 @@
 import { Command } from 'commander';
+import { appCommand } from './command-line/app.commands.ts';
 import { configCommand } from './command-line/config.commands.ts';
 import { runCommandLine } from './command-line/run-command-line.ts';
 
 const annals = new Command('annals')
   .description('accounts and chain events, event-sourced')
+  .addCommand(appCommand())
   .addCommand(configCommand())
   .addHelpText(
     'after',

@@ -15,12 +15,15 @@ export interface Engines {
   readStore: ReadStore;
 }
 
+export const openEventStore = ({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): EventStore =>
+  new SqliteEventStore(join(DATA_DIR, 'events.db'));
+
 /** The only place that names adapters: opens the three engines that the settings choose, ready for use. */
-export const openEngines = async ({ DATA_DIR }: Pick<Settings, 'DATA_DIR'>): Promise<Engines> => {
+export const openEngines = async (settings: Pick<Settings, 'DATA_DIR'>): Promise<Engines> => {
   const engines = {
-    eventStore: new SqliteEventStore(join(DATA_DIR, 'events.db')),
-    messageBus: new SqliteMessageBus(join(DATA_DIR, 'bus.db')),
-    readStore: new SqliteReadStore(join(DATA_DIR, 'read.db')),
+    eventStore: openEventStore(settings),
+    messageBus: new SqliteMessageBus(join(settings.DATA_DIR, 'bus.db')),
+    readStore: new SqliteReadStore(join(settings.DATA_DIR, 'read.db')),
   };
   await engines.readStore.define(collections);
   await engines.messageBus.createTopics(Object.values(topics));
