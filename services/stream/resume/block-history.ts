@@ -22,7 +22,7 @@ export async function* standingFrom(
   { readStore, cursors, clock }: BlockHistoryOptions,
   channel: Channel,
   fromBlock: number,
-): AsyncGenerator<Passage> {
+): AsyncGenerator<Passage, undefined> {
   const finality = await finalityOf(readStore, channel.chainId);
   const markedAtMs = clock.now();
   const asOf = await observedUntil(readStore);

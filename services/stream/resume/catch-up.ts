@@ -1,13 +1,15 @@
 import type { Feed } from '../domain/feed.ts';
 import type { Subscription } from '../domain/subscription.ts';
 
+type Past = Pick<Feed, 'recent' | 'older'>;
+
 /**
  * Brings a subscription from its place to now, and makes it live in the same turn in which nothing is left to send, so
  * that no change can come in between. Whatever happens meanwhile is read from the feed, nothing is put aside.
  * @param arrived called in that turn, before any live change
  * @throws when the subscription ends, or the feed fails
  */
-export const catchUp = async (feed: Feed, subscription: Subscription, arrived: () => void): Promise<void> => {
+export const catchUp = async (feed: Past, subscription: Subscription, arrived: () => void): Promise<void> => {
   const { channel } = subscription;
   for (;;) {
     const passage = feed.recent(channel, subscription.place.position);
@@ -25,7 +27,7 @@ export const catchUp = async (feed: Feed, subscription: Subscription, arrived: (
 };
 
 /** Until the rest is at hand. */
-const catchUpFromStore = async (feed: Feed, subscription: Subscription): Promise<void> => {
+const catchUpFromStore = async (feed: Past, subscription: Subscription): Promise<void> => {
   const { channel, place, signal } = subscription;
   for await (const { deliveries, end } of feed.older(channel, place.position, signal)) {
     await subscription.deliver(deliveries, end);

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { watchDocument } from '../../../schemas/read-models/watches.ts';
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
-import { readAddress } from '../../../shared/chain/address.ethers.ts';
+import { readAddress } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/nest/parse-request.ts';
 import { ReadModels } from '../../../shared/nest/read-models.ts';

@@ -121,7 +121,14 @@ export class CatcherStandIn {
   async finalize(block: number): Promise<void> {
     this.position += 1;
     const { collection, projection } = readModels.chains;
-    const document = { chainId: CHAIN_ID, head: block, headTime: toIso(0), finalized: block, backfills: [], watchesUpTo: 0 };
+    const document = {
+      chainId: CHAIN_ID,
+      head: block,
+      headTime: toIso(0),
+      finalized: block,
+      backfills: [],
+      watchesUpTo: 0,
+    };
     await this.readStore.apply(
       projection,
       [{ collection, id: String(CHAIN_ID), position: this.position, document }],

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readAddress } from '../../../shared/chain/address.ethers.ts';
+import { readAddress } from '../../../shared/chain/address.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';

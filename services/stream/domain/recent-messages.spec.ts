@@ -1,0 +1,66 @@
+import { describe, expect, it } from '@jest/globals';
+import { ChainMessage } from './chain-message.ts';
+import { RecentMessages } from './recent-messages.ts';
+
+const message = (position: number, value = '{}'): ChainMessage => {
+  const headers = { ce_type: 'annals.ChainEventObserved.v1', ce_position: String(position) };
+  const made = ChainMessage.of({ key: 'key', headers, value, timestamp: 0, partition: 0, offset: '0' });
+  if (!made) throw new Error('no message');
+  return made;
+};
+const positionsAfter = (recent: RecentMessages, position: number) =>
+  Array.from(recent.after(position), (one) => one.position);
+
+describe('recent messages', () => {
+  it('take each position once, however often the relay publishes it', () => {
+    const recent = new RecentMessages(true);
+    const taken = [5, 7, 5, 7, 8, 6].map((position) => recent.add(message(position)));
+    expect(taken).toEqual([true, true, false, false, true, false]);
+    expect(positionsAfter(recent, 0)).toEqual([5, 7, 8]);
+    expect(positionsAfter(recent, 5)).toEqual([7, 8]);
+    expect(positionsAfter(recent, 6)).toEqual([7, 8]);
+    expect(positionsAfter(recent, 8)).toEqual([]);
+  });
+
+  it('hold everything of a partition that was empty, and of another what follows the first they saw', () => {
+    const whole = new RecentMessages(true);
+    const part = new RecentMessages(false);
+    expect([whole.floor, part.floor]).toEqual([0, Infinity]);
+    whole.add(message(5));
+    part.add(message(5));
+    expect([whole.floor, part.floor]).toEqual([0, 4]);
+  });
+
+  it('forget the oldest beyond ten thousand, and say so', () => {
+    const recent = new RecentMessages(true);
+    for (let position = 1; position <= 10_003; position += 1) recent.add(message(position));
+    expect(recent.floor).toBe(3);
+    expect(recent.oldest).toBe(4);
+    expect(positionsAfter(recent, 3)).toHaveLength(10_000);
+  });
+
+  it('forget by size as well, but never the newest', () => {
+    const recent = new RecentMessages(true);
+    const large = 'x'.repeat(3_000_000);
+    recent.add(message(1, large));
+    recent.add(message(2, large));
+    expect([recent.floor, recent.oldest]).toEqual([1, 2]);
+    recent.add(message(3, large + large));
+    expect([recent.floor, recent.oldest, recent.newest]).toEqual([2, 3, 3]);
+  });
+});
+
+describe('a message of the topic', () => {
+  it('of another type is none of ours', () => {
+    const headers = { ce_type: 'annals.UserLoggedIn.v1', ce_position: '1' };
+    expect(ChainMessage.of({ key: '', headers, value: '{}', timestamp: 0, partition: 0, offset: '0' })).toBeUndefined();
+  });
+
+  it('must say its position', () => {
+    for (const ce_position of ['', 'x', '0', '-1', '1.5', '9'.repeat(20)]) {
+      const headers = { ce_type: 'annals.ChainEventReverted.v1', ce_position };
+      const read = () => ChainMessage.of({ key: '', headers, value: '{}', timestamp: 0, partition: 0, offset: '0' });
+      expect(read).toThrow('ce_position');
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Delivery } from '../domain/delivery.ts';
+import type { Passage } from '../domain/feed.ts';
+import { aRecord } from '../testing/catcher-stand-in.ts';
+import { feedUnderTest } from '../testing/feed-under-test.ts';
+import { newContract } from '../testing/stream-under-test.ts';
+import { standingFrom } from './block-history.ts';
+
+const nextOf = async (passages: AsyncGenerator<Passage, undefined>): Promise<Passage> => {
+  const { value } = await passages.next();
+  if (!value) throw new Error('the history has ended');
+  return value;
+};
+
+describe('the history of a channel', () => {
+  it('misses nothing and repeats nothing that a reorganisation moves while it is read', async () => {
+    const { catcher, historyOptions, channelOf, close } = await feedUnderTest();
+    const contractAddress = newContract();
+    await catcher.register(contractAddress);
+    const records = Array.from({ length: 600 }, (_, block) => aRecord({ contractAddress, block }));
+    const stored = records.map((record) => catcher.store('observed', record));
+    await catcher.project();
+    const asOf = stored.at(-1)?.position;
+
+    const passages = standingFrom(historyOptions, await channelOf(contractAddress), 0);
+    const deliveries: Delivery[] = [...(await nextOf(passages)).deliveries];
+    const firstPage = deliveries.length;
+    for (const record of [records[10], records[550]]) if (record) catcher.store('reverted', record);
+    for (const record of [records[10], records[550]]) if (record) catcher.store('observed', record);
+    catcher.store('observed', aRecord({ contractAddress, block: 600 }));
+    if (records[560]) catcher.store('reverted', records[560]);
+    await catcher.project();
+    let end: Passage['end'] | undefined;
+    for await (const passage of passages) {
+      deliveries.push(...passage.deliveries);
+      end = passage.end;
+    }
+    await close();
+
+    expect(firstPage).toBe(500);
+    expect(deliveries.map(({ position }) => position).sort((left, right) => left - right)).toEqual(
+      stored.map(({ position }) => position),
+    );
+    expect(end?.position).toBe(asOf);
+  });
+
+  it('leaves out what did not stand', async () => {
+    const { catcher, historyOptions, channelOf, close } = await feedUnderTest();
+    const contractAddress = newContract();
+    await catcher.register(contractAddress);
+    const [kept, gone, back] = [1, 2, 3].map((block) => aRecord({ contractAddress, block }));
+    if (!kept || !gone || !back) throw new Error('no records');
+    const first = catcher.store('observed', kept);
+    catcher.store('observed', gone);
+    catcher.store('observed', back);
+    catcher.store('reverted', gone);
+    catcher.store('reverted', back);
+    const again = catcher.store('observed', back);
+    await catcher.project();
+    const positions: number[] = [];
+    for await (const { deliveries } of standingFrom(historyOptions, await channelOf(contractAddress), 0)) {
+      positions.push(...deliveries.map(({ position }) => position));
+    }
+    await close();
+    expect(positions).toEqual([first.position, again.position]);
+  });
+});

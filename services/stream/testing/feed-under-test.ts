@@ -1,0 +1,148 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { collections } from '../../../schemas/read-models/catalogue.ts';
+import { topics } from '../../../schemas/topics.ts';
+import type { Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
+import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
+import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { ReadModels } from '../../../shared/nest/read-models.ts';
+import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
+import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
+import { channelName } from '../domain/channel.ts';
+import { Cursors, placeOf } from '../domain/cursor.ts';
+import type { Delivery } from '../domain/delivery.ts';
+import type { Outlet, Subscription } from '../domain/subscription.ts';
+import { streamLimits } from '../stream-limits.ts';
+import { FinalizedFeed } from '../subscriptions/finalized-feed.ts';
+import { FindChannel } from '../subscriptions/find-channel.ts';
+import { LatestFeed } from '../subscriptions/latest-feed.ts';
+import { Subscriptions, type Subscriber } from '../subscriptions/subscriptions.ts';
+import { CatcherStandIn, CHAIN_ID } from './catcher-stand-in.ts';
+
+const TURNS_MAX = 20_000;
+
+/** Waits turn by turn: for what takes no time, only its turn. */
+export const inAFewTurns = async (isSo: () => boolean, otherwise: string): Promise<void> => {
+  for (let turns = 0; !isSo(); turns += 1) {
+    if (turns === TURNS_MAX) throw new Error(otherwise);
+    await turn();
+  }
+};
+
+/** Lets everything else go on before every answer, as a database does. */
+class SlowReadStore extends MemoryReadStore {
+  override async find(collection: string, options: FindOptions): Promise<StoredDocument[]> {
+    await turn();
+    return super.find(collection, options);
+  }
+
+  override async position(projection: string): Promise<number> {
+    await turn();
+    return super.position(projection);
+  }
+}
+
+/** A client in memory that takes so many deliveries at a time, and then reads them in the next turn. */
+export class MemoryOutlet implements Outlet {
+  readonly sent: Delivery[] = [];
+  private waiting = 0;
+
+  constructor(private readonly room: number) {}
+
+  get hasRoom(): boolean {
+    return this.waiting < this.room;
+  }
+
+  send(delivery: Delivery): void {
+    this.waiting += 1;
+    this.sent.push(delivery);
+  }
+
+  async drained(signal: AbortSignal): Promise<void> {
+    await turn();
+    signal.throwIfAborted();
+    this.waiting = 0;
+  }
+
+  missed(): void {
+    // Nobody is cut off here.
+  }
+}
+
+export class MemorySubscriber implements Subscriber {
+  readonly subscriptions = new Map<string, Subscription>();
+  readonly isConnected = true;
+  readonly told: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
+  answer: Subscribed | undefined;
+
+  constructor(readonly outlet: MemoryOutlet) {}
+
+  tell<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
+    this.told.push({ name, message, after: this.outlet.sent.length });
+  }
+}
+
+const subscription = (contractAddress: string): Subscribe => ({
+  chainId: CHAIN_ID,
+  contractAddress,
+  eventSignature: 'Transfer',
+  finality: 'latest',
+});
+
+/** Feeds and subscriptions without sockets, on a clock that a test moves. */
+export const feedUnderTest = async () => {
+  const clock = new TestClock();
+  const foundation = await testFoundation({ clock });
+  const { eventStore, logger, ids } = foundation;
+  const readStore = new SlowReadStore();
+  await readStore.define(collections);
+  const messageBus = new MemoryMessageBus();
+  await messageBus.createTopics([topics.chainEvents]);
+  const cursors = new Cursors(foundation.masterKey);
+  const catcher = new CatcherStandIn(messageBus, readStore, () => clock.now());
+  const channels = new FindChannel(readStore, new ReadModels(readStore, eventStore));
+  const limits = streamLimits({ RATE_LIMITS: 'off' });
+  const startNode = async () => {
+    const latest = new LatestFeed({ messageBus, readStore, cursors, clock, logger });
+    const finalized = new FinalizedFeed({ readStore, cursors, logger });
+    latest.tail.loop.start();
+    finalized.loop.start();
+    await inAFewTurns(() => latest.tail.isCaughtUp, 'the node must catch up');
+    const subscriptions = new Subscriptions(latest, finalized, channels, cursors, limits, clock, ids, logger);
+    return { latest, finalized, subscriptions };
+  };
+  let node = await startNode();
+  return {
+    clock,
+    catcher,
+    logged: foundation.logged,
+    subscribe: async (
+      contractAddress: string,
+      options: Partial<Subscribe> = {},
+      room = 8,
+    ): Promise<MemorySubscriber> => {
+      const subscriber = new MemorySubscriber(new MemoryOutlet(room));
+      await node.subscriptions.open(subscriber, { ...subscription(contractAddress), ...options }, (answer) => {
+        subscriber.answer = answer;
+      });
+      return subscriber;
+    },
+    historyOptions: { readStore, cursors, clock },
+    channelOf: (contractAddress: string) => channels.find(subscription(contractAddress)),
+    /** Of the event at a position. */
+    cursorOf: async (contractAddress: string, position: number): Promise<string> => {
+      const channel = await channels.find(subscription(contractAddress));
+      return cursors.write(channelName(channel), placeOf(position));
+    },
+    /** Where a subscription stood when it was answered. */
+    positionOf: (answer: Subscribed | undefined): number =>
+      cursors.read(answer?.channel ?? '', answer?.cursor ?? '').position,
+    close: async () => {
+      await Promise.all([node.latest.tail.loop.stop(), node.finalized.loop.stop()]);
+    },
+    restart: async () => {
+      await Promise.all([node.latest.tail.loop.stop(), node.finalized.loop.stop()]);
+      node = await startNode();
+    },
+  };
+};
