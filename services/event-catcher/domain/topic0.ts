@@ -1,8 +1,8 @@
-import { id } from 'ethers';
+import { hash } from 'node:crypto';
 import type { EventFragment } from '../../../schemas/events/watch-events.ts';
-import { signatureOf } from '../domain/event-abi.ts';
-import { bareSignature } from '../domain/event-signature.ts';
+import { signatureOf } from './event-abi.ts';
+import { bareSignature } from './event-signature.ts';
 
 /** The first topic of an event's logs: keccak-256 of its signature; `null` for an anonymous event. */
 export const topic0Of = (fragment: EventFragment): string | null =>
-  fragment.anonymous ? null : id(bareSignature(signatureOf(fragment)));
+  fragment.anonymous ? null : `0x${hash('keccak-256', bareSignature(signatureOf(fragment)), 'hex')}`;

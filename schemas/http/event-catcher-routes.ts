@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { address, blockNumber, chainId, hash, isoTime } from '../values.ts';
+import { eventRecord, recordStatus } from './event-record.ts';
+import { route } from './route.ts';
+
+const eventCatcher = { service: 'event-catcher' } as const;
+
+const addressInput = z.string().describe('an EVM address in any letter case; mixed case must have its EIP-55 checksum');
+const chainIdInput = z.coerce.number().pipe(chainId);
+const blockInput = z.coerce.number().pipe(blockNumber);
+const page = {
+  take: z.coerce.number().pipe(z.int().min(1).max(1_000)).default(10),
+  skip: z.coerce.number().pipe(z.int().min(0).max(10_000)).default(0),
+};
+
+export const watchState = z.enum(['backfilling', 'live', 'paused', 'failed']);
+export type WatchState = z.infer<typeof watchState>;
+
+export const watchedContract = z.object({
+  id: z.string(),
+  chainId,
+  contractAddress: address,
+  eventName: z.string(),
+  eventSignature: z.string().describe('canonical: no names, no space after commas, indexed kept'),
+  topic0: hash.nullable().describe('null: an anonymous event, matched by layout'),
+  startBlock: blockNumber,
+  state: watchState,
+  createdAt: isoTime,
+});
+export type WatchedContract = z.infer<typeof watchedContract>;
+
+export const registeredContract = watchedContract.extend({ warnings: z.array(z.string()).optional() });
+export type RegisteredContract = z.infer<typeof registeredContract>;
+
+export const watchedContracts = z.object({
+  items: z.array(watchedContract),
+  take: z.int(),
+  skip: z.int(),
+  total: z.int(),
+});
+export type WatchedContracts = z.infer<typeof watchedContracts>;
+
+export const eventPage = z.object({
+  items: z.array(eventRecord),
+  take: z.int(),
+  skip: z.int(),
+  total: z.int().describe('of the whole query, whatever the page'),
+  next: z.string().nullable().describe('the cursor of the next page; null: there is none'),
+});
+export type EventPage = z.infer<typeof eventPage>;
+
+export const watchStatus = z.object({
+  id: z.string(),
+  chainId,
+  contractAddress: address,
+  eventName: z.string(),
+  state: watchState,
+  startBlock: blockNumber,
+  currentBlockNumber: blockNumber.describe('everything up to this block has been read, but for gaps'),
+  headBlock: blockNumber.nullable().describe('null: the chain has not been read yet, here and below'),
+  finalizedBlock: blockNumber.nullable(),
+  lagBlocks: z.int().nullable(),
+  lagSeconds: z.int().nullable().describe('age of the newest block that was read of the chain'),
+  eventsTotal: z.int().describe('records that stand'),
+  eventsPerSecond: z.number().describe('of the backfill'),
+  etaSeconds: z.int().nullable().describe('until live; null: not known'),
+  lastError: z.string().nullable(),
+  gaps: z.array(z.object({ from: blockNumber, to: blockNumber })).describe('blocks still to be read, inclusive'),
+});
+export type WatchStatus = z.infer<typeof watchStatus>;
+
+/** Every route of the event catcher. */
+export const eventCatcherRoutes = {
+  registerContract: route({
+    ...eventCatcher,
+    method: 'POST',
+    path: '/api/v1/contracts',
+    summary: 'Watch an event of a contract; 200 when it is watched already',
+    auth: 'bearer',
+    rateLimit: 'register',
+    command: true,
+    body: z.object({
+      chainId,
+      contractAddress: addressInput,
+      eventSignature: z.string().describe('with or without the word event, parameter names and ;'),
+      eventAbi: z.string().describe('a JSON array serialised into a string; one of its events is the signature’s'),
+      startBlock: z.union([blockNumber, z.literal('deploy')]).describe('deploy: where the contract first had code'),
+    }),
+    status: 201,
+    answer: registeredContract,
+    problems: [
+      'chain_not_supported',
+      'event_signature_invalid',
+      'event_abi_mismatch',
+      'start_block_in_future',
+      'contract_conflict',
+    ],
+  }),
+  listContracts: route({
+    ...eventCatcher,
+    method: 'GET',
+    path: '/api/v1/contracts',
+    summary: 'What is watched, for whichever app',
+    auth: 'bearer',
+    query: z.object({ chainId: chainIdInput.optional(), contractAddress: addressInput.optional(), ...page }),
+    status: 200,
+    answer: watchedContracts,
+    problems: ['not_caught_up'],
+  }),
+  getContract: route({
+    ...eventCatcher,
+    method: 'GET',
+    path: '/api/v1/contracts/{id}',
+    summary: 'One watched event of a contract',
+    auth: 'bearer',
+    params: z.object({ id: z.string().max(64) }),
+    status: 200,
+    answer: watchedContract,
+    problems: ['watch_not_found', 'not_caught_up'],
+  }),
+  queryEvents: route({
+    ...eventCatcher,
+    method: 'GET',
+    path: '/api/v1/events',
+    summary: 'Past events of a contract, in chain order; also arg.<name>=<value>',
+    auth: 'bearer',
+    rateLimit: 'query',
+    query: z
+      .object({
+        chainId: chainIdInput,
+        contractAddress: addressInput,
+        eventSignature: z
+          .string()
+          .optional()
+          .describe('the bare name, the signature without names, or the canonical form'),
+        txHash: z.string().toLowerCase().pipe(hash).optional(),
+        ...page,
+        cursor: z.string().optional().describe('next of the page before; skip then counts from there'),
+        fromBlock: blockInput.optional(),
+        toBlock: blockInput.optional().describe('inclusive'),
+        status: recordStatus.optional().describe('reverted records are left out unless asked for'),
+        order: z.enum(['asc', 'desc']).default('asc'),
+      })
+      .catchall(z.unknown()),
+    status: 200,
+    answer: eventPage,
+    problems: ['watch_not_found', 'cursor_invalid', 'not_caught_up'],
+  }),
+  readStatus: route({
+    ...eventCatcher,
+    method: 'GET',
+    path: '/api/v1/status/{chainId}/{contractAddress}/{eventName}',
+    summary: 'How far a watched event has been read',
+    auth: 'none',
+    params: z.object({
+      chainId: chainIdInput,
+      contractAddress: addressInput,
+      eventName: z.string().describe('the name, or the signature without names'),
+    }),
+    status: 200,
+    answer: watchStatus,
+    problems: ['watch_not_found', 'not_caught_up'],
+  }),
+};

@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { eventOrigin, observedRecord } from '../events/chain-events.ts';
+
+/** A record whose block comes back after a reorganisation is `observed` again. */
+export const recordStatus = z.enum(['observed', 'finalized', 'reverted']);
+export type RecordStatus = z.infer<typeof recordStatus>;
+
+/** What a query answers and the stream carries. */
+export const eventRecord = observedRecord.omit({ Origin: true }).extend({ Status: recordStatus, Origin: eventOrigin });
+export type EventRecord = z.infer<typeof eventRecord>;

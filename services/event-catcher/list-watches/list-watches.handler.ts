@@ -1,0 +1,55 @@
+import { Inject } from '@nestjs/common';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import {
+  watchedContract,
+  type WatchedContract,
+  type WatchedContracts,
+} from '../../../schemas/http/event-catcher-routes.ts';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import type { ChainDocument } from '../../../schemas/read-models/chains.ts';
+import { watchDocument, type WatchDocument } from '../../../schemas/read-models/watches.ts';
+import { READ_STORE } from '../../../shared/nest/tokens.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { progressOf } from '../domain/watch-progress.ts';
+import { readContractAddress } from '../edge/read-contract-address.ts';
+import { WatchModels } from '../edge/watch-models.ts';
+import { GetWatch, ListWatches } from './list-watches.query.ts';
+
+const { collection } = readModels.watches;
+
+@QueryHandler(ListWatches)
+export class ListWatchesHandler implements IQueryHandler<ListWatches> {
+  constructor(
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    private readonly models: WatchModels,
+  ) {}
+
+  async execute({ asked }: ListWatches): Promise<WatchedContracts> {
+    const { chainId, contractAddress, take, skip } = asked;
+    const filter = {
+      ...(chainId !== undefined && { chainId }),
+      ...(contractAddress !== undefined && { contractAddress: readContractAddress(contractAddress) }),
+    };
+    const [found, total] = await Promise.all([
+      this.readStore.find(collection, { filter, sort: [['id', 'asc']], skip, limit: take }),
+      this.readStore.count(collection, filter),
+    ]);
+    const watches = found.map(({ document }) => watchDocument.parse(document));
+    const chainIds = [...new Set(watches.map((watch) => watch.chainId))];
+    const chains = new Map(await Promise.all(chainIds.map(async (id) => [id, await this.models.chain(id)] as const)));
+    return { items: watches.map((watch) => answerOf(watch, chains.get(watch.chainId))), take, skip, total };
+  }
+}
+
+@QueryHandler(GetWatch)
+export class GetWatchHandler implements IQueryHandler<GetWatch> {
+  constructor(private readonly models: WatchModels) {}
+
+  async execute({ id }: GetWatch): Promise<WatchedContract> {
+    const watch = await this.models.byId(id);
+    return answerOf(watch, await this.models.chain(watch.chainId));
+  }
+}
+
+const answerOf = (watch: WatchDocument, chain: ChainDocument | undefined): WatchedContract =>
+  watchedContract.parse({ ...watch, state: progressOf(watch, chain).state });

@@ -1,0 +1,100 @@
+import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import { readAddress } from '../../../shared/chain/address.ts';
+import { invalid } from '../../../shared/nest/parse-request.ts';
+import type { AbiType } from '../domain/abi-type.ts';
+import { memberNames } from '../domain/abi-values.ts';
+import { typeOf } from '../domain/event-abi.ts';
+
+/** Members of the stored record and the value each must have. */
+export type ArgumentFilter = Record<string, string | boolean>;
+
+const PREFIX = 'arg.';
+
+/** `arg.<name>=<value>` of a query; more than one value for a name is refused. */
+export const argumentsOf = (query: Readonly<Record<string, unknown>>): Map<string, string> => {
+  const asked = new Map<string, string>();
+  for (const [key, value] of Object.entries(query)) {
+    if (!key.startsWith(PREFIX)) continue;
+    if (typeof value !== 'string') throw invalid([{ path: key, message: 'is given more than once' }]);
+    asked.set(key.slice(PREFIX.length), value);
+  }
+  return asked;
+};
+
+export interface Selected {
+  filter: ArgumentFilter;
+  watches: WatchDocument[];
+}
+
+/**
+ * Which watches have all the arguments, by what their records must then hold: an argument of one name may have another
+ * type in another event. Empty when no event has them.
+ * @throws Refusal validation_failed for a value that is none of its type, in whichever event
+ */
+export const selectByArguments = (
+  watches: readonly WatchDocument[],
+  asked: ReadonlyMap<string, string>,
+): Selected[] => {
+  const selected = new Map<string, Selected>();
+  let unreadable: string | undefined;
+  for (const watch of watches) {
+    const types = argumentTypes(watch);
+    const filter: ArgumentFilter = {};
+    let fits = true;
+    for (const [name, text] of asked) {
+      const type = types.get(name);
+      const read = type && readValue(type.type, type.indexed, text);
+      if (type && !read) unreadable = name;
+      if (read) filter[`Data.${name}${read.member}`] = read.value;
+      else fits = false;
+    }
+    if (!fits) continue;
+    const key = JSON.stringify(filter);
+    const same = selected.get(key) ?? { filter, watches: [] };
+    same.watches.push(watch);
+    selected.set(key, same);
+  }
+  if (selected.size === 0 && unreadable !== undefined) {
+    throw invalid([{ path: `${PREFIX}${unreadable}`, message: 'is no value of its type' }]);
+  }
+  return [...selected.values()];
+};
+
+const argumentTypes = ({ fragment: { inputs } }: WatchDocument) => {
+  const names = memberNames(inputs);
+  return new Map(
+    inputs.map((input, at) => [names[at] ?? '', { type: typeOf(input), indexed: input.indexed === true }]),
+  );
+};
+
+interface ReadValue {
+  /** What follows the argument's name in the record. */
+  member: '' | '.hash';
+  value: string | boolean;
+}
+
+/** As records have it; `undefined` for what is no value of the type. */
+const readValue = (type: AbiType, indexed: boolean, text: string): ReadValue | undefined => {
+  const exactly = (value: string | boolean | undefined): ReadValue | undefined =>
+    value === undefined ? undefined : { member: '', value };
+  switch (type.kind) {
+    case 'uint':
+    case 'int':
+      return exactly(/^-?\d{1,78}$/.test(text) ? BigInt(text).toString() : undefined);
+    case 'address':
+      return exactly(readAddress(text));
+    case 'bool':
+      return exactly(text === 'true' || text === 'false' ? text === 'true' : undefined);
+    case 'bytes':
+      if (indexed && type.size === null) return hashed(text);
+      return exactly(/^0x([0-9a-f]{2})*$/i.test(text) ? text.toLowerCase() : undefined);
+    case 'string':
+      return indexed ? hashed(text) : exactly(text);
+    case 'array':
+    case 'tuple':
+      return indexed ? hashed(text) : undefined;
+  }
+};
+
+const hashed = (text: string): ReadValue | undefined =>
+  /^0x[0-9a-f]{64}$/i.test(text) ? { member: '.hash', value: text.toLowerCase() } : undefined;

@@ -1,0 +1,58 @@
+import { chainEventIdFrom } from '../../../schemas/read-models/chain-events.ts';
+import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import type { Filter } from '../../../shared/read-store/read-store.ts';
+import { namedBy } from '../domain/watch-names.ts';
+import { selectByArguments } from './argument-filter.ts';
+import type { AskedEvents } from './query-events.query.ts';
+
+/** Beyond every block that a document's id can name. */
+const NO_BLOCK = 999_999_999_999;
+
+/** From an id on and up to before another. */
+interface Ids {
+  gte: string;
+  lt: string;
+}
+
+export interface Selection {
+  ids: Ids;
+  /** Beside the ids. One for each set of events that is filtered alike; what passes one passes no other. Empty: nothing can match. */
+  filters: Filter[];
+  /** When the query asks for all records of these events, their canonical signatures: totals are kept. */
+  counted: string[] | undefined;
+}
+
+/** What of the chain's events is asked for. @param finalized the newest final block; -1 when none is known */
+export const selectEvents = (asked: AskedEvents, watches: readonly WatchDocument[], finalized: number): Selection => {
+  const { eventSignature, txHash, status } = asked;
+  const named = eventSignature === undefined ? [...watches] : watches.filter(namedBy(eventSignature));
+  const selected = selectByArguments(named, asked.arguments);
+  const common: Filter = {
+    reverted: status === 'reverted',
+    ...(txHash !== undefined && { TxHash: txHash }),
+  };
+  const filters = selected.map(({ filter, watches: alike }): Filter => {
+    const isEveryEvent = alike.length === watches.length;
+    return { ...common, ...(isEveryEvent ? {} : { EventSignature: { in: signaturesOf(alike) } }), ...filter };
+  });
+  const isWhole =
+    txHash === undefined &&
+    asked.fromBlock === undefined &&
+    asked.toBlock === undefined &&
+    asked.arguments.size === 0 &&
+    (status === undefined || status === 'reverted');
+  return { ids: idsBetween(asked, finalized), filters, counted: isWhole ? signaturesOf(named) : undefined };
+};
+
+const signaturesOf = (watches: readonly WatchDocument[]): string[] => [
+  ...new Set(watches.map(({ eventSignature }) => eventSignature)),
+];
+
+/** Ids alone say contract and block, and final or not is a matter of the block. */
+const idsBetween = (asked: AskedEvents, finalized: number): Ids => {
+  const { chainId, contractAddress, status, fromBlock = 0, toBlock = NO_BLOCK } = asked;
+  const from = status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock;
+  const to = status === 'finalized' ? Math.min(toBlock, finalized) : toBlock;
+  const idFrom = (block: number) => chainEventIdFrom(chainId, contractAddress, Math.min(block, NO_BLOCK));
+  return { gte: idFrom(from), lt: idFrom(to + 1) };
+};

@@ -1,0 +1,90 @@
+import { Inject } from '@nestjs/common';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
+import { eventRecord, type EventRecord, type RecordStatus } from '../../../schemas/http/event-record.ts';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import { chainEventCountDocument, chainEventCountId } from '../../../schemas/read-models/chain-events.ts';
+import { READ_STORE } from '../../../shared/nest/tokens.ts';
+import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
+import { readContractAddress } from '../edge/read-contract-address.ts';
+import { WatchModels } from '../edge/watch-models.ts';
+import { decodeCursor, encodeCursor, type Order } from './event-cursor.ts';
+import { selectEvents, type Selection } from './event-selection.ts';
+import { QueryEvents, type AskedEvents } from './query-events.query.ts';
+
+const { collection } = readModels.chainEvents;
+
+@QueryHandler(QueryEvents)
+export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
+  constructor(
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    private readonly models: WatchModels,
+  ) {}
+
+  async execute({ asked: unread }: QueryEvents): Promise<EventPage> {
+    const asked = { ...unread, contractAddress: readContractAddress(unread.contractAddress) };
+    const { chainId, contractAddress, take, skip, order } = asked;
+    const after = asked.cursor === undefined ? undefined : decodeCursor(asked.cursor, asked);
+    const watches = await this.models.ofContract(chainId, contractAddress);
+    const finalized = (await this.models.chain(chainId))?.finalized ?? -1;
+    const selection = selectEvents(asked, watches, finalized);
+    const [found, total] = await Promise.all([this.page(asked, selection, after), this.total(asked, selection)]);
+    const shown = found.slice(0, take);
+    const last = shown.at(-1);
+    return {
+      items: shown.map((stored) => toRecord(stored, finalized)),
+      ...{ take, skip, total },
+      next: found.length > take && last ? encodeCursor(order, last.id) : null,
+    };
+  }
+
+  /** One document more than the page has, if there is one. */
+  private async page(
+    { take, skip, order }: AskedEvents,
+    { ids, filters }: Selection,
+    after: string | undefined,
+  ): Promise<StoredDocument[]> {
+    const id = after === undefined ? ids : beyond(after, ids, order);
+    const sort = [['id', order]] as const;
+    const end = skip + take + 1;
+    const [only, ...more] = filters;
+    if (!only) return [];
+    if (more.length === 0)
+      return this.readStore.find(collection, { filter: { ...only, id }, sort, skip, limit: take + 1 });
+    const found = await Promise.all(
+      filters.map((filter) => this.readStore.find(collection, { filter: { ...filter, id }, sort, limit: end })),
+    );
+    const direction = order === 'asc' ? 1 : -1;
+    return found
+      .flat()
+      .sort((left, right) => (left.id < right.id ? -direction : direction))
+      .slice(skip, end);
+  }
+
+  private async total(asked: AskedEvents, { ids: id, filters, counted }: Selection): Promise<number> {
+    if (!counted) {
+      return sum(await Promise.all(filters.map((filter) => this.readStore.count(collection, { ...filter, id }))));
+    }
+    const { chainId: ChainId, contractAddress: ContractAddress, status } = asked;
+    const ids = counted.map((EventSignature) => chainEventCountId({ ChainId, ContractAddress, EventSignature }));
+    const counts = await this.readStore.getMany(readModels.chainEventCounts.collection, ids);
+    return sum(
+      Array.from(counts.values(), ({ document }) => {
+        const { standing, reverted } = chainEventCountDocument.parse(document);
+        return status === 'reverted' ? reverted : standing;
+      }),
+    );
+  }
+}
+
+/** What of the ids is left after one of them. */
+const beyond = (after: string, { gte, lt }: Selection['ids'], order: Order) =>
+  order === 'asc' ? { gte, gt: after, lt } : { gte, lt: after < lt ? after : lt };
+
+const toRecord = ({ document }: StoredDocument, finalized: number): EventRecord => {
+  const isFinal = Number(document['BlockNumber']) <= finalized;
+  const status: RecordStatus = document['reverted'] === true ? 'reverted' : isFinal ? 'finalized' : 'observed';
+  return eventRecord.parse({ ...document, Status: status });
+};
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

@@ -1,0 +1,81 @@
+import { Inject } from '@nestjs/common';
+import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import { chainEventCountDocument, chainEventCountId } from '../../../schemas/read-models/chain-events.ts';
+import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { invalid } from '../../../shared/nest/parse-request.ts';
+import { CLOCK, READ_STORE } from '../../../shared/nest/tokens.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { namedBy } from '../domain/watch-names.ts';
+import { progressOf } from '../domain/watch-progress.ts';
+import { PROGRESS, type FollowerProgress } from '../edge/ports.ts';
+import { readContractAddress } from '../edge/read-contract-address.ts';
+import { WatchModels } from '../edge/watch-models.ts';
+import { ReadStatus } from './read-status.query.ts';
+
+@QueryHandler(ReadStatus)
+export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
+  constructor(
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    private readonly models: WatchModels,
+    @Inject(PROGRESS) private readonly progress: FollowerProgress,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  async execute({ asked }: ReadStatus): Promise<WatchStatus> {
+    const { chainId, eventName } = asked;
+    const contractAddress = readContractAddress(asked.contractAddress);
+    const watch = theOne(await this.models.ofContract(chainId, contractAddress), eventName);
+    const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
+    const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
+    const { eventsPerSecond, blocksPerSecond } = this.progress.of(watch.id);
+    return {
+      id: watch.id,
+      chainId,
+      contractAddress,
+      eventName: watch.eventName,
+      state,
+      startBlock: watch.startBlock,
+      currentBlockNumber,
+      headBlock: chain?.head ?? null,
+      finalizedBlock: chain?.finalized ?? null,
+      lagBlocks: chain ? Math.max(0, chain.head - currentBlockNumber) : null,
+      lagSeconds: chain ? secondsBetween(Date.parse(chain.headTime), this.clock.now()) : null,
+      eventsTotal,
+      eventsPerSecond,
+      etaSeconds: state === 'live' ? 0 : secondsFor(blocksLeft, blocksPerSecond),
+      lastError: this.progress.errorOf(watch.id),
+      gaps,
+    };
+  }
+
+  private async eventsTotal({ chainId, contractAddress, eventSignature }: WatchDocument): Promise<number> {
+    const { collection } = readModels.chainEventCounts;
+    const id = chainEventCountId({
+      ChainId: chainId,
+      ContractAddress: contractAddress,
+      EventSignature: eventSignature,
+    });
+    const count = (await this.readStore.getMany(collection, [id])).get(id);
+    return count ? chainEventCountDocument.parse(count.document).standing : 0;
+  }
+}
+
+/** @throws Refusal watch_not_found; validation_failed for a bare name that is the name of several */
+const theOne = (watches: readonly WatchDocument[], eventName: string): WatchDocument => {
+  const named = watches.filter(namedBy(eventName));
+  const [watch] = named;
+  if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
+  if (named.length === 1) return watch;
+  const signatures = named.map(({ eventSignature }) => eventSignature).join(' or ');
+  throw invalid([{ path: 'eventName', message: `is the name of several events: say ${signatures}` }]);
+};
+
+/** Clocks of chains may be ahead of ours. */
+const secondsBetween = (fromMs: number, toMs: number): number => Math.max(0, Math.round((toMs - fromMs) / 1_000));
+
+const secondsFor = (blocks: number, blocksPerSecond: number): number | null =>
+  blocksPerSecond > 0 ? Math.ceil(blocks / blocksPerSecond) : null;

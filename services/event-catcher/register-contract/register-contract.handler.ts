@@ -1,0 +1,64 @@
+import { Inject } from '@nestjs/common';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { findEvent, signatureOf } from '../domain/event-abi.ts';
+import { canonicalSignature, parseEventSignature } from '../domain/event-signature.ts';
+import { registerContract, watchFold, watchIdOf, watchStream } from '../domain/watch.ts';
+import { progressOf } from '../domain/watch-progress.ts';
+import { CHAINS, type WatchedChain } from '../edge/ports.ts';
+import { readContractAddress } from '../edge/read-contract-address.ts';
+import { topic0Of } from '../domain/topic0.ts';
+import { WatchModels } from '../edge/watch-models.ts';
+import { RegisterContract, type Registered } from './register-contract.command.ts';
+import { findStart } from './start-block.ts';
+
+@CommandHandler(RegisterContract)
+export class RegisterContractHandler implements ICommandHandler<RegisterContract> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly models: WatchModels,
+    @Inject(CHAINS) private readonly chains: ReadonlyMap<number, WatchedChain>,
+  ) {}
+
+  async execute({ asked, metadata }: RegisterContract): Promise<Registered> {
+    const { chainId, appId } = asked;
+    const contractAddress = readContractAddress(asked.contractAddress);
+    const chain = this.chains.get(chainId);
+    if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
+    const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));
+    const { startBlock, warnings } = await findStart(chain, contractAddress, asked.startBlock);
+    const watched = { chainId, contractAddress, fragment };
+    const registration = {
+      ...watched,
+      watchId: watchIdOf(watched),
+      eventName: fragment.name,
+      eventSignature: canonicalSignature(signatureOf(fragment)),
+      topic0: topic0Of(fragment),
+      ...{ startBlock, appId },
+    };
+    let isNew = false;
+    const { state: watch, position } = await this.transactor.transact({
+      stream: watchStream(registration.watchId),
+      fold: watchFold,
+      metadata,
+      decide: (known) => {
+        isNew = known === undefined;
+        return registerContract(known, registration);
+      },
+    });
+    if (!watch) throw new Error('a watch that was registered is there');
+    const { watchId: id, eventName, eventSignature, topic0, createdAt } = watch;
+    const contract = {
+      ...{ id, chainId, contractAddress, eventName, eventSignature, topic0 },
+      ...{ startBlock: watch.startBlock, state: await this.stateOf(id), createdAt },
+      ...(warnings.length > 0 && { warnings }),
+    };
+    return { contract, isNew, position };
+  }
+
+  private async stateOf(watchId: string) {
+    const known = await this.models.known(watchId);
+    return known ? progressOf(known, await this.models.chain(known.chainId)).state : 'backfilling';
+  }
+}

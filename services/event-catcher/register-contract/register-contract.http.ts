@@ -1,0 +1,23 @@
+import { Controller } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { eventCatcherRoutes, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { Implements, type Asked, type CommandAnswer } from '../../../shared/nest/implements.ts';
+import { RegisterContract } from './register-contract.command.ts';
+
+const { registerContract } = eventCatcherRoutes;
+
+@Controller()
+export class RegisterContractHttp {
+  constructor(private readonly commands: CommandBus) {}
+
+  @Implements(registerContract)
+  async register({
+    body,
+    caller,
+    context,
+  }: Asked<typeof registerContract>): Promise<CommandAnswer<RegisteredContract>> {
+    const command = new RegisterContract({ ...body, appId: caller.appId }, context.metadata);
+    const { contract, isNew, position } = await this.commands.execute(command);
+    return { body: contract, position, status: isNew ? 201 : 200 };
+  }
+}

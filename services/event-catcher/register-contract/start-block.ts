@@ -1,0 +1,45 @@
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { WatchedChain } from '../edge/ports.ts';
+
+export interface Start {
+  startBlock: number;
+  warnings: string[];
+}
+
+/**
+ * Where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed itself.
+ * @throws Refusal start_block_in_future, dependency_unavailable
+ */
+export const findStart = async (
+  chain: WatchedChain,
+  contractAddress: string,
+  asked: number | 'deploy',
+): Promise<Start> => {
+  const contract = contractAddress.toLowerCase();
+  try {
+    const { number: head } = await chain.head();
+    if (asked !== 'deploy' && asked > head) {
+      throw new Refusal('start_block_in_future', `the newest block is ${String(head)}`);
+    }
+    const hasCode = await chain.hasCode(contract);
+    const warnings = hasCode ? [] : [`the contract has no code at block ${String(head)}`];
+    if (asked !== 'deploy') return { startBlock: asked, warnings };
+    return { startBlock: hasCode ? await findDeployment(chain, contract, head) : head, warnings };
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    throw new Refusal('dependency_unavailable', 'the chain does not answer', { retryAfter: 1, cause: error });
+  }
+};
+
+/** The first block with code, which the block `head` has: halves what is left, so at most 53 times. */
+const findDeployment = async (chain: WatchedChain, contract: string, head: number): Promise<number> => {
+  let from = 0;
+  let to = head;
+  while (from < to) {
+    const middle = Math.floor((from + to) / 2);
+    if (await chain.hasCode(contract, middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
+};
