@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import { observedRecord } from '../events/chain-events.ts';
+import { eventRecord } from '../http/event-record.ts';
 import { problem } from '../http/problem.ts';
 import { isoTime } from '../values.ts';
 import { streamCursor } from './stream-commands.ts';
 
 /** Socket.IO namespace of the stream. */
 export const STREAM_NAMESPACE = '/events';
-
-export const eventRecord = observedRecord.extend({ Status: z.enum(['observed', 'finalized', 'reverted']) });
-export type EventRecord = z.infer<typeof eventRecord>;
 
 export const change = z.enum(['observed', 'reverted']);
 export type Change = z.infer<typeof change>;

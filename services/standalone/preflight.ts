@@ -1,7 +1,8 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
+import { accessSync, constants } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { errorCode } from '../../shared/errors/error-code.ts';
+import { makeFolder } from '../../shared/primitives/make-folder.ts';
 import type { Settings } from '../../shared/config/settings.ts';
 
 /** Something outside the program is in its way; the message says in one line what to do. */
@@ -9,9 +10,8 @@ export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }
 
-/** @throws CannotStart when the data folder cannot be written or a port is taken */
+/** @throws CannotStart when a port is taken */
 export const preflight = async (settings: Settings): Promise<void> => {
-  requireWritable(settings.DATA_DIR);
   const { HOST, ACCOUNT_PORT, EVENT_CATCHER_PORT, STREAM_PORT, METRICS_PORT } = settings;
   const ports = { ACCOUNT_PORT, EVENT_CATCHER_PORT, STREAM_PORT, METRICS_PORT };
   for (const [name, port] of Object.entries(ports)) {
@@ -22,9 +22,10 @@ export const preflight = async (settings: Settings): Promise<void> => {
   }
 };
 
-const requireWritable = (folder: string): void => {
+/** Makes the folder where it is not there. @throws CannotStart */
+export const requireWritable = (folder: string): void => {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {
     throw new CannotStart(`${folder} cannot be written: change its owner, or set DATA_DIR to another folder`, { cause });

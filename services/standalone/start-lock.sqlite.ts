@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -8,6 +7,7 @@ export class FolderInUse extends Error {
 }
 
 const SQLITE_BUSY = 5;
+export const LOCK_FILE = 'start.lock';
 
 /**
  * Lets one `npm start` at a time use a data folder. The operating system frees the lock when the process ends, however
@@ -16,14 +16,13 @@ const SQLITE_BUSY = 5;
  * @throws FolderInUse
  */
 export const lockFolder = (folder: string): (() => void) => {
-  mkdirSync(folder, { recursive: true });
-  const lock = new DatabaseSync(join(folder, 'start.lock'));
+  const lock = new DatabaseSync(join(folder, LOCK_FILE));
   try {
     lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
   } catch (error) {
     lock.close();
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) {
-      throw new FolderInUse(`${folder} is in use by another start`, { cause: error });
+      throw new FolderInUse(`${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`, { cause: error });
     }
     throw error;
   }

@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { errorCode } from '../errors/error-code.ts';
+import { makeFolder } from '../primitives/make-folder.ts';
 
 export interface LocalChain {
   chainId: number;
@@ -42,9 +43,9 @@ export class LocalChainFailed extends Error {
  * @throws LocalChainFailed
  */
 export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptions): Promise<LocalChain> => {
-  mkdirSync(folder, { recursive: true });
-  const pidFile = join(folder, 'anvil.pid');
-  await endLeftOver(pidFile);
+  makeFolder(folder);
+  await endLeftOverChain(folder);
+  const pidFile = pidFileOf(folder);
   const chosenPort = port === 0 ? await freePort() : port;
   const child = spawn(anvilBinary(), argumentsFor(chainId, folder, chosenPort), {
     detached: true,
@@ -82,7 +83,11 @@ const anvilBinary = (): string => {
   }
 };
 
-const endLeftOver = async (pidFile: string): Promise<void> => {
+const pidFileOf = (folder: string): string => join(folder, 'anvil.pid');
+
+/** Ends the chain process of a start that crashed, after it has written its state. */
+export const endLeftOverChain = async (folder: string): Promise<void> => {
+  const pidFile = pidFileOf(folder);
   const pid = Number(readIfThere(pidFile) ?? 0);
   if (pid > 0 && isAnvil(pid)) {
     process.kill(pid, 'SIGTERM');

@@ -1,7 +1,8 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../errors/error-code.ts';
+import { makeFolder } from '../primitives/make-folder.ts';
 import type { Settings } from './settings.ts';
 
 const KEY_BYTES = 32;
@@ -10,7 +11,7 @@ const KEY_BYTES = 32;
 export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): Buffer => {
   if (MASTER_KEY !== undefined) return Buffer.from(MASTER_KEY, 'base64');
   const file = join(DATA_DIR, 'master.key');
-  mkdirSync(DATA_DIR, { recursive: true });
+  makeFolder(DATA_DIR);
   return readKey(file) ?? makeKey(file);
 };
 

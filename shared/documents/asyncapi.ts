@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
+import { commandRefused, streamCommands } from '../../schemas/socket/stream-commands.ts';
+import { STREAM_NAMESPACE, streamMessages } from '../../schemas/socket/stream-messages.ts';
 import { topics, type PublishedType } from '../../schemas/topics.ts';
 
 const cloudEventHeaders = z.object({
@@ -38,15 +40,8 @@ const eventMessage = (type: PublishedType): object => {
   };
 };
 
-/** A channel that is no topic, with its messages by name and the side that sends each. */
-export interface SocketChannel {
-  address: string;
-  description: string;
-  messages: Record<string, { sentBy: 'client' | 'server'; payload: z.ZodType }>;
-}
-
 /** The AsyncAPI 3.0 document of the topics and of the stream's socket. */
-export const asyncApiDocument = (socket: SocketChannel): object => {
+export const asyncApiDocument = (): object => {
   const names = Object.keys(topics) as (keyof typeof topics)[];
   const topicChannels = names.map((name) => [
     name,
@@ -57,31 +52,40 @@ export const asyncApiDocument = (socket: SocketChannel): object => {
     },
   ]);
   const topicOperations = names.map((name) => [`publish-${name}`, { action: 'send', channel: reference(name) }]);
-  const socketMessages = Object.entries(socket.messages);
-  const sentBy = (side: 'client' | 'server') =>
-    socketMessages.flatMap(([name, message]) =>
-      message.sentBy === side ? [{ $ref: `#/channels/stream/messages/${name}` }] : [],
-    );
   return {
     asyncapi: '3.0.0',
     info: { title: 'Annals topics and stream', version: '1' },
-    channels: {
-      ...Object.fromEntries(topicChannels),
-      stream: {
-        address: socket.address,
-        description: socket.description,
-        messages: Object.fromEntries(
-          socketMessages.map(([name, { payload }]) => [name, { name, payload: jsonSchema(payload) }]),
-        ),
-      },
-    },
+    channels: { ...Object.fromEntries(topicChannels), stream: streamChannel() },
     operations: {
       ...Object.fromEntries(topicOperations),
-      'stream-commands': { action: 'receive', channel: reference('stream'), messages: sentBy('client') },
-      'stream-messages': { action: 'send', channel: reference('stream'), messages: sentBy('server') },
+      'stream-commands': {
+        action: 'receive',
+        channel: reference('stream'),
+        messages: Object.keys(streamCommands).map(streamMessage),
+      },
+      'stream-messages': {
+        action: 'send',
+        channel: reference('stream'),
+        messages: Object.keys(streamMessages).map(streamMessage),
+      },
     },
     components: { schemas: { CloudEventHeaders: jsonSchema(cloudEventHeaders) } },
   };
 };
 
+/** Commands with their answers beside them, and what the server sends by itself. */
+const streamChannel = (): object => {
+  const commands = Object.entries(streamCommands).map(([name, { payload, answer }]) => [
+    name,
+    { name, payload: jsonSchema(payload), 'x-acknowledgement': { oneOf: [jsonSchema(answer), jsonSchema(commandRefused)] } },
+  ]);
+  const messages = Object.entries(streamMessages).map(([name, payload]) => [name, { name, payload: jsonSchema(payload) }]);
+  return {
+    address: STREAM_NAMESPACE,
+    description: 'Socket.IO 4 namespace, WebSocket only; connect with auth {token}. A refused connection: connect_error.data.',
+    messages: Object.fromEntries([...commands, ...messages]) as Record<string, object>,
+  };
+};
+
 const reference = (channel: string): object => ({ $ref: `#/channels/${channel}` });
+const streamMessage = (name: string): object => ({ $ref: `#/channels/stream/messages/${name}` });

@@ -1,7 +1,14 @@
+import { readFileSync } from 'node:fs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 
-/** Serves a document at `/docs` for people and at `/docs-json` for machines. */
-export const serveDocument = (app: NestFastifyApplication, document: object): void => {
-  SwaggerModule.setup('docs', app, document as OpenAPIObject, { jsonDocumentUrl: 'docs-json' });
-};
+export type DocumentName = 'openapi.account' | 'openapi.event-catcher';
+
+/** Serves a generated document at `/docs` for people and at `/docs-json` for machines. */
+export const serveDocument =
+  (name: DocumentName) =>
+  (app: NestFastifyApplication): void => {
+    const file = new URL(`../../schemas/generated/${name}.json`, import.meta.url);
+    const document = JSON.parse(readFileSync(file, 'utf8')) as OpenAPIObject;
+    SwaggerModule.setup('docs', app, document, { jsonDocumentUrl: 'docs-json' });
+  };

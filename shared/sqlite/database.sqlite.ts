@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { makeFolder } from '../primitives/make-folder.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 
 export interface DatabaseOptions {
@@ -25,7 +25,7 @@ export class SqliteDatabase {
   private seenVersion = 0;
 
   constructor(file: string, options: DatabaseOptions) {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     this.connection = new DatabaseSync(file);
     this.connection.exec(`
       PRAGMA busy_timeout = ${String(BUSY_TIMEOUT_MS)};

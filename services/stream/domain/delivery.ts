@@ -1,5 +1,6 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import type { Change, EventRecord, StreamEvent } from '../../../schemas/socket/stream-messages.ts';
+import type { EventRecord } from '../../../schemas/http/event-record.ts';
+import type { Change, StreamEvent } from '../../../schemas/socket/stream-messages.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { channelName, type Channel } from './channel.ts';
 import { placeOf, type Cursors } from './cursor.ts';

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
+import { errorCode } from '../../shared/errors/error-code.ts';
+import { writeFileWhole } from '../../shared/primitives/write-file-whole.ts';
+import type { OperatedApps } from '../account/apps.module.ts';
+
+const fileOf = (dataFolder: string): string => join(dataFolder, 'dev.json');
+const ORIGIN = 'http://localhost:5173';
+
+/** The app of the last start where it is still registered, else a new one: its signing key is in no other place. */
+export const ensureDevelopmentApp = async (apps: OperatedApps, dataFolder: string): Promise<DevelopmentFile['app']> => {
+  const known = readApp(dataFolder);
+  if (known && (await apps.list()).some(({ id }) => id === known.id)) return known;
+  const redirectUris = [`${ORIGIN}/callback`];
+  const { id, apiKey, signingKey, origins } = await apps.register({
+    name: 'Development',
+    origins: [ORIGIN],
+    redirectUris,
+    scheme: 'v1',
+  });
+  return { id, apiKey, signingKey, origin: origins[0] ?? ORIGIN, redirectUris };
+};
+
+export const writeDevelopmentFile = (dataFolder: string, contents: DevelopmentFile): void => {
+  writeFileWhole(fileOf(dataFolder), `${JSON.stringify(contents, null, 2)}\n`, 0o600);
+};
+
+const readApp = (dataFolder: string): DevelopmentFile['app'] | undefined => {
+  let text: string;
+  try {
+    text = readFileSync(fileOf(dataFolder), 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  const parsed = developmentFile.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data.app : undefined;
+};

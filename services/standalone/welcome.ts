@@ -1,0 +1,27 @@
+import { resolve } from 'node:path';
+import type { Settings } from '../../shared/config/settings.ts';
+import type { Standalone } from './standalone.ts';
+
+/** What somebody who has just typed `npm start` wants to know. */
+export const welcome = ({ accountUrl, eventUrl, streamUrl, development }: Standalone, settings: Settings, tookMs: number): string => {
+  const lines = [
+    ['account', `${accountUrl}   (${accountUrl}/docs)`],
+    ['event catcher', `${eventUrl}   (${eventUrl}/docs)`],
+    ['stream', streamUrl],
+    ...(development
+      ? [
+          ['chain', `${development.rpcUrl}   (id ${String(development.chainId)})`],
+          ...(development.token ? [['token', development.token.address]] : []),
+          ['API key', development.app.apiKey],
+          ['signing key', development.app.signingKey],
+          ['origin', development.app.origin],
+        ]
+      : []),
+    ['data', resolve(settings.DATA_DIR)],
+  ];
+  const table = lines.map(([name = '', value = '']) => `  ${name.padEnd(14)} ${value}\n`).join('');
+  return `\nAnnals is running, ready in ${(tookMs / 1_000).toFixed(1)} s.\n\n${table}
+  next           npm run demo                              in a second terminal
+                 npx annals app create --help              an app of your own
+                 Ctrl-C to stop; npm start goes on where it was, npm start -- --fresh begins anew\n\n`;
+};

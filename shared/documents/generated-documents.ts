@@ -1,0 +1,19 @@
+import { accountRoutes } from '../../schemas/http/account-routes.ts';
+import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
+import type { RouteContract } from '../../schemas/http/route.ts';
+import { streamCommands } from '../../schemas/socket/stream-commands.ts';
+import { streamMessages } from '../../schemas/socket/stream-messages.ts';
+import { asyncApiDocument } from './asyncapi.ts';
+import { openApiDocument } from './openapi.ts';
+
+/** The files of `schemas/generated/`, by name. */
+export const generatedDocuments = (): Map<string, string> => {
+  const documents = {
+    'openapi.account.json': openApiDocument('Annals account service', routesOf(accountRoutes)),
+    'openapi.event-catcher.json': openApiDocument('Annals event catcher', routesOf(eventCatcherRoutes)),
+    'asyncapi.json': asyncApiDocument(),
+  };
+  return new Map(Object.entries(documents).map(([name, document]) => [name, `${JSON.stringify(document, null, 2)}\n`]));
+};
+
+const routesOf = (routes: Record<string, RouteContract>): RouteContract[] => Object.values(routes);

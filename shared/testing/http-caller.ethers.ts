@@ -1,0 +1,54 @@
+import { Wallet } from 'ethers';
+import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+
+export interface Answered {
+  status: number;
+  headers: Headers;
+  body: JsonObject;
+}
+
+/** A stranger's client: nothing but `fetch`, a signature, and the interface. */
+export const call = async (
+  url: string,
+  { method = 'GET', body, headers = {} }: { method?: string; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Answered> => {
+  const response = await fetch(url, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as JsonObject };
+};
+
+/** The four headers H, scheme `v1`. */
+export const appHeaders = ({ app }: DevelopmentFile): Record<string, string> => {
+  const timestamp = String(Date.now());
+  const signature = new Wallet(app.signingKey).signMessageSync(
+    `${new URL(app.origin).hostname}:${timestamp}:${app.apiKey}`.toLowerCase(),
+  );
+  return { 'x-signature': signature, 'x-timestamp': timestamp, origin: app.origin, 'x-api-key': app.apiKey };
+};
+
+export interface SignedIn {
+  userId: string;
+  accessToken: string;
+  refreshToken: string;
+  bearer: { authorization: string };
+}
+
+export const signIn = async (development: DevelopmentFile, wallet: { address: string; signMessageSync(text: string): string }): Promise<SignedIn> => {
+  const { accountUrl } = development;
+  const challenge = await call(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, { headers: appHeaders(development) });
+  const signature = wallet.signMessageSync(challenge.body['message'] as string);
+  const session = await call(`${accountUrl}/auth/web3`, {
+    method: 'POST',
+    headers: appHeaders(development),
+    body: { signature, signer: wallet.address },
+  });
+  if (session.status !== 201) throw new Error(`sign-in answered ${String(session.status)} ${JSON.stringify(session.body)}`);
+  const { userId, accessToken, refreshToken } = session.body as Record<string, string>;
+  if (!userId || !accessToken || !refreshToken) throw new Error('the session lacks a member');
+  return { userId, accessToken, refreshToken, bearer: { authorization: `Bearer ${accessToken}` } };
+};

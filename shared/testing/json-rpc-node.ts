@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { MemoryChain } from '../chain/chain-reader.memory.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../chain/chain-reader.ts';
+
+interface Request {
+  id: number;
+  method: string;
+  params: readonly unknown[];
+}
+
+/** How eth_getLogs is asked. */
+interface WireFilter {
+  address?: string[];
+  topics?: [string[]];
+  blockHash?: string;
+  fromBlock?: string;
+  toBlock?: string;
+}
+
+/** What a node refuses with. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+}
+
+const hex = (value: number): string => `0x${value.toString(16)}`;
+
+/** Serves a chain of memory over JSON-RPC, honestly until it is told otherwise. */
+export class JsonRpcNode {
+  /** Methods, in the order they were asked for. */
+  readonly asked: string[] = [];
+  /** HTTP requests. */
+  requests = 0;
+  /** Changes a result; throw an RpcError to refuse. */
+  lie: (method: string, truth: unknown, params: readonly unknown[]) => unknown = (_method, truth) => truth;
+  /** Answers the HTTP request itself; `honest` is what would have been said. */
+  respond: ((response: ServerResponse, honest: string) => void) | undefined;
+
+  private constructor(
+    private readonly chain: MemoryChain,
+    private readonly server: Server,
+  ) {}
+
+  static async start(chain: MemoryChain): Promise<JsonRpcNode> {
+    const server = createServer();
+    const node = new JsonRpcNode(chain, server);
+    server.on('request', (request, response) => {
+      void text(request).then((body) => node.serve(body, response));
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return node;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.server.address() as AddressInfo).port)}`;
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+
+  private async serve(body: string, response: ServerResponse): Promise<void> {
+    this.requests += 1;
+    const asked = JSON.parse(body) as Request | Request[];
+    const answers = Array.isArray(asked) ? await Promise.all(asked.map((one) => this.answer(one))) : await this.answer(asked);
+    const honest = JSON.stringify(answers);
+    if (this.respond) this.respond(response, honest);
+    else response.setHeader('content-type', 'application/json').end(honest);
+  }
+
+  private async answer({ id, method, params }: Request): Promise<object> {
+    this.asked.push(method);
+    try {
+      return { jsonrpc: '2.0', id, result: this.lie(method, (await this.truth(method, params)) ?? null, params) };
+    } catch (error) {
+      return { jsonrpc: '2.0', id, error: { code: -32_000, message: (error as Error).message } };
+    }
+  }
+
+  private async truth(method: string, params: readonly unknown[]): Promise<unknown> {
+    const [first] = params;
+    switch (method) {
+      case 'eth_chainId':
+        return hex(this.chain.chainId);
+      case 'eth_getCode':
+        return (await this.chain.hasCode()) ? '0xfe' : '0x';
+      case 'eth_getBlockByHash':
+        return toWireHeader(await this.chain.headerByHash(String(first)));
+      case 'eth_getBlockByNumber': {
+        if (first === 'latest') return toWireHeader(await this.chain.head());
+        return toWireHeader((await this.chain.headersByNumber([Number(first)]))[0]);
+      }
+      case 'eth_getLogs':
+        return (await this.logs(first as WireFilter)).map(toWireLog);
+      default:
+        throw new RpcError(`the method ${method} does not exist`);
+    }
+  }
+
+  private logs({ address, topics, blockHash, fromBlock, toBlock }: WireFilter): Promise<ChainLog[]> {
+    const filter: LogFilter = { addresses: address ?? [], topics: topics?.[0] ?? [] };
+    if (blockHash !== undefined) return this.chain.logsOfBlock({ hash: blockHash }, filter);
+    return this.chain.logsOfRange(Number(fromBlock), Math.min(Number(toBlock), this.chain.tip.number), filter);
+  }
+}
+
+const toWireHeader = (header: BlockHeader | undefined): object | undefined =>
+  header && {
+    ...header,
+    number: hex(header.number),
+    timestamp: hex(header.timestamp),
+    gasUsed: /^0x0*$/.test(header.logsBloom) ? '0x0' : '0x5208',
+  };
+
+const toWireLog = (log: ChainLog): object => ({
+  address: log.address,
+  topics: log.topics,
+  data: log.data,
+  blockNumber: hex(log.blockNumber),
+  blockHash: log.blockHash,
+  blockTimestamp: hex(log.blockTimestamp ?? 0),
+  transactionHash: log.txHash,
+  transactionIndex: hex(log.txIndex),
+  logIndex: hex(log.logIndex),
+  removed: false,
+});
