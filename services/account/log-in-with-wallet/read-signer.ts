@@ -1,4 +1,4 @@
-import { readAddress } from '../../../shared/chain/address.ethers.ts';
+import { readAddress } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
 /** @throws Refusal validation_failed */
