@@ -1,0 +1,169 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Contract, HDNodeWallet, JsonRpcProvider, Wallet } from 'ethers';
+import { developmentFile, type DevelopmentFile } from '../../../schemas/development-file.ts';
+import { accountRoutes } from '../../../schemas/http/account-routes.ts';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
+import type { StreamEvent } from '../../../schemas/socket/stream-messages.ts';
+import { AnnalsClient } from '../../../shared/client/annals-client.ts';
+import { EventStream } from '../../../shared/client/event-stream.socketio.ts';
+import { loadSettings } from '../../../shared/config/load-settings.ts';
+
+const TRANSFER = 'Transfer(address indexed from, address indexed to, uint256 value)';
+const TRANSFER_ABI = JSON.stringify([
+  {
+    type: 'event',
+    name: 'Transfer',
+    inputs: [
+      { name: 'from', type: 'address', indexed: true },
+      { name: 'to', type: 'address', indexed: true },
+      { name: 'value', type: 'uint256', indexed: false },
+    ],
+  },
+]);
+const AMOUNT = 42n * 10n ** 18n;
+const EVENT_WITHIN_MS = 10_000;
+
+type Say = (line: string) => void;
+type Token = NonNullable<DevelopmentFile['token']>;
+
+/** Signs in, changes the profile, registers, subscribes, transfers, sees it live, queries, reads the history. */
+export const runDemo = async (say: Say): Promise<boolean> => {
+  const steps = new Steps(say);
+  try {
+    await demonstrate(steps);
+    return true;
+  } catch (error) {
+    steps.failed(error);
+    return false;
+  }
+};
+
+const demonstrate = async (steps: Steps): Promise<void> => {
+  const development = await steps.run('find the running start', () => Promise.resolve(readDevelopmentFile()), (found) => found.accountUrl);
+  const { token } = development;
+  if (!token) throw new Error('this start has no token: the demo needs the local chain, so start without CHAINS');
+  const wallet = Wallet.createRandom();
+  const client = new AnnalsClient({
+    ...development,
+    app: { apiKey: development.app.apiKey, origin: development.app.origin, signer: new Wallet(development.app.signingKey) },
+  });
+  const { userId } = await steps.run('sign in with a new wallet', () => client.signIn(wallet), (session) => session.userId);
+  await steps.run(
+    'change the profile',
+    () => client.call(accountRoutes.updateProfile, { params: { id: userId }, body: { username: 'Ada', signature: 'first of her name' } }),
+    (user) => `username ${String(user.username)}, revision ${String(user.revision)}`,
+  );
+  await steps.run("register the token's Transfer", () => register(client, development, token), (watch) => `${watch.eventSignature}, ${watch.state}`);
+  const stream = new EventStream(development.streamUrl, () => client.accessToken());
+  try {
+    await watchOneTransfer(steps, stream, development, token, wallet);
+  } finally {
+    stream.close();
+  }
+  await steps.run('query it', () => query(client, development, token, wallet.address), (page) => `${String(page.total)} event, block ${String(page.items[0]?.BlockNumber)}`);
+  await steps.run(
+    'read the account history',
+    () => client.call(accountRoutes.readHistory, { params: { id: userId } }),
+    ({ items }) => items.map(({ type }) => type).join(' → '),
+  );
+};
+
+const readDevelopmentFile = (): DevelopmentFile => {
+  const file = join(loadSettings(process.env).settings.DATA_DIR, 'dev.json');
+  try {
+    return developmentFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (cause) {
+    throw new Error(`${file} is not there: run npm start in another terminal first`, { cause });
+  }
+};
+
+const register = (client: AnnalsClient, { chainId }: DevelopmentFile, token: Token) =>
+  client.call(eventCatcherRoutes.registerContract, {
+    body: {
+      chainId,
+      contractAddress: token.address,
+      eventSignature: TRANSFER,
+      eventAbi: TRANSFER_ABI,
+      startBlock: token.startBlock,
+    },
+  });
+
+const watchOneTransfer = async (
+  steps: Steps,
+  stream: EventStream,
+  { chainId, rpcUrl }: DevelopmentFile,
+  token: Token,
+  to: HDNodeWallet,
+): Promise<void> => {
+  const arrived = Promise.withResolvers<StreamEvent>();
+  await steps.run('connect to the stream', () => stream.open(), () => 'with the access token');
+  const asked = { chainId, contractAddress: token.address, eventSignature: 'Transfer' };
+  const listener = {
+    event: (event: StreamEvent) => {
+      if (event.event.Data['to'] === to.address) arrived.resolve(event);
+    },
+    stopped: (code: string) => {
+      arrived.reject(new Error(`the subscription ended: ${code}`));
+    },
+  };
+  await steps.run('subscribe', () => stream.subscribe(asked, listener), ({ channel }) => channel);
+  const sentAt = await steps.run('transfer 42 tokens', () => transfer(rpcUrl, token, to.address), ({ hash }) => hash);
+  const timer = setTimeout(() => {
+    arrived.reject(new Error(`no event within ${String(EVENT_WITHIN_MS / 1_000)} s`));
+  }, EVENT_WITHIN_MS);
+  await steps.run('see it arrive live', () => arrived.promise, ({ event, change }) => {
+    const sinceMs = Math.round(performance.now() - sentAt.minedAtMs);
+    return `${change} in block ${String(event.BlockNumber)}, value ${String(event.Data['value'])}, ${String(sinceMs)} ms after the receipt`;
+  });
+  clearTimeout(timer);
+};
+
+const transfer = async (rpcUrl: string, token: Token, to: string) => {
+  const provider = new JsonRpcProvider(rpcUrl, undefined, { cacheTimeout: -1, pollingInterval: 20 });
+  try {
+    const contract = new Contract(
+      token.address,
+      ['function transfer(address to, uint256 amount) returns (bool)'],
+      new Wallet(token.ownerKey, provider),
+    );
+    const sent = (await contract.getFunction('transfer')(to, AMOUNT)) as { hash: string; wait: () => Promise<unknown> };
+    await sent.wait();
+    return { hash: sent.hash, minedAtMs: performance.now() };
+  } finally {
+    provider.destroy();
+  }
+};
+
+const query = async (client: AnnalsClient, { chainId }: DevelopmentFile, token: Token, to: string) => {
+  const page = await client.call(eventCatcherRoutes.queryEvents, {
+    query: { chainId, contractAddress: token.address, eventSignature: 'Transfer', 'arg.to': to },
+  });
+  if (page.total !== 1) throw new Error(`the query answers ${String(page.total)} events`);
+  return page;
+};
+
+/** Shows each step with its time. */
+class Steps {
+  private readonly startedAt = performance.now();
+  private current = '';
+
+  constructor(private readonly say: Say) {}
+
+  async run<Result>(name: string, work: () => Promise<Result>, shown: (result: Result) => string): Promise<Result> {
+    this.current = name;
+    const from = performance.now();
+    const result = await work();
+    this.say(`ok    ${name.padEnd(30)} ${this.since(from)}   ${shown(result)}`);
+    return result;
+  }
+
+  failed(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.say(`FAIL  ${this.current.padEnd(30)} ${this.since(this.startedAt)}   ${reason}`);
+  }
+
+  private since(from: number): string {
+    return `${(performance.now() - from).toFixed(0).padStart(5)} ms`;
+  }
+}
