@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RegisteredContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { TOKEN } from '../testing/asked-and-caught.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+
+describe('what is watched', () => {
+  let catcher: CatcherRoutes;
+  const watches: RegisteredContract[] = [];
+  beforeAll(async () => {
+    catcher = await startCatcherRoutes();
+    for (const contractAddress of [TOKEN, ...'12345'.split('').map((digit) => `0x${digit.repeat(40)}`)]) {
+      catcher.chain.deployedAt.set(contractAddress, 0);
+      watches.push((await (await catcher.register({ contractAddress })).json()) as RegisteredContract);
+    }
+    await catcher.documents.project();
+    await catcher.documents.advance({ watchesUpTo: Number.MAX_SAFE_INTEGER, backfills: [] });
+    watches.sort((left, right) => (left.id < right.id ? -1 : 1));
+  });
+  afterAll(() => catcher.service.close());
+
+  const list = async (query = ''): Promise<WatchedContracts> => {
+    const answer = await catcher.ask(`/api/v1/contracts${query}`);
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as WatchedContracts;
+  };
+
+  it('is listed in pages, as registration answered it but for its state', async () => {
+    const all = watches.map((watch) => ({ ...watch, state: 'live' }));
+    expect(await list()).toEqual({ items: all, take: 10, skip: 0, total: 6 });
+    expect(await list('?take=2&skip=3')).toEqual({ items: all.slice(3, 5), take: 2, skip: 3, total: 6 });
+  });
+
+  it('is listed by chain and by contract', async () => {
+    expect((await list(`?contractAddress=${TOKEN.toLowerCase()}`)).items).toMatchObject([{ contractAddress: TOKEN }]);
+    expect((await list('?chainId=1')).items).toEqual([]);
+    expect((await list('?chainId=2484')).total).toBe(6);
+  });
+
+  it('is found by id', async () => {
+    const [watch] = watches;
+    const answer = await catcher.ask(`/api/v1/contracts/${watch?.id ?? ''}`);
+    expect(await answer.json()).toEqual({ ...watch, state: 'live' });
+  });
+
+  it.each(['wch_00000000000000000000000000', '__proto__', 'x', '%7B%22$gt%22:%22%22%7D'])(
+    'is not found by %s',
+    async (id) => {
+      expect((await problemOfAnswer(await catcher.ask(`/api/v1/contracts/${id}`))).code).toBe('watch_not_found');
+    },
+  );
+
+  it.each(['?take=0', '?take=1001', '?chainId=x', '?contractAddress=0x1', '?skip=-1'])('refuses %s', async (query) => {
+    expect((await problemOfAnswer(await catcher.ask(`/api/v1/contracts${query}`))).code).toBe('validation_failed');
+  });
+
+  it('needs a token', async () => {
+    for (const path of ['/api/v1/contracts', '/api/v1/contracts/x']) {
+      expect((await problemOfAnswer(await catcher.ask(path, { app: null }))).code).toBe('token_missing');
+    }
+  });
+});

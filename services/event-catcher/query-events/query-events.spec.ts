@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
+import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { eventAbi, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/asked-and-caught.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+
+const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const NOTE = 'Note(string indexed,uint256,bool)';
+const noteAbi = {
+  type: 'event',
+  name: 'Note',
+  inputs: [
+    { name: 'topic', type: 'string', indexed: true },
+    { name: 'value', type: 'uint256' },
+    { name: '', type: 'bool' },
+  ],
+};
+const OTHER = '0x1111111111111111111111111111111111111111';
+const FINALIZED = 15;
+const hash = (digit: string): string => `0x${digit.repeat(64)}`;
+
+/** Blocks 10…19, two logs in each, every third a note; block 12 was reverted. Listed in chain order. */
+const records: ObservedRecord[] = Array.from({ length: 20 }, (_, at) => {
+  const place = { BlockNumber: 10 + Math.floor(at / 2), LogIndex: at % 2 === 0 ? 2 : 11 };
+  if (at % 3 !== 0) return transferRecord({ ...place, Data: { from: ALICE, to: TOKEN, value: String(at) } });
+  const Data = { topic: { hash: hash('a') }, value: String(at), arg2: at % 2 === 0 };
+  return transferRecord({ ...place, EventName: 'Note', EventSignature: NOTE, Data });
+});
+const isReverted = ({ BlockNumber }: ObservedRecord): boolean => BlockNumber === 12;
+const standing = records.filter((record) => !isReverted(record));
+
+describe('querying events', () => {
+  let catcher: CatcherRoutes;
+  beforeAll(async () => {
+    catcher = await startCatcherRoutes();
+    await catcher.register();
+    await catcher.register({ eventSignature: NOTE, eventAbi: eventAbi(noteAbi) });
+    await catcher.register({ contractAddress: OTHER });
+    await catcher.documents.project();
+    await catcher.documents.observe([...records.toReversed(), transferRecord({ ContractAddress: OTHER })], isReverted);
+    await catcher.documents.advance({ finalized: FINALIZED });
+  });
+  afterAll(() => catcher.service.close());
+
+  const ask = (query: Record<string, string | number> = {}) => {
+    const members = Object.entries({ chainId: 2484, contractAddress: TOKEN, ...query });
+    const text = new URLSearchParams(members.map(([name, value]) => [name, String(value)])).toString();
+    return catcher.ask(`/api/v1/events?${text}`);
+  };
+  const page = async (query: Record<string, string | number> = {}): Promise<EventPage> => {
+    const answer = await ask(query);
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as EventPage;
+  };
+  const ids = ({ items }: EventPage): string[] => items.map(({ Id }) => Id);
+  const idsOf = (some: readonly ObservedRecord[]): string[] => some.map(({ Id }) => Id);
+
+  it('answers whole records in chain order, ten unless asked otherwise, and nothing of other contracts', async () => {
+    const { items, ...rest } = await page();
+    expect(rest).toEqual({ take: 10, skip: 0, total: 18, next: expect.any(String) });
+    expect(items).toEqual(
+      standing
+        .slice(0, 10)
+        .map((record) => ({ ...record, Status: record.BlockNumber <= FINALIZED ? 'finalized' : 'observed' })),
+    );
+    expect(Object.keys(items[0] ?? {}).sort()).toEqual([...Object.keys(records[0] ?? {}), 'Status'].sort());
+  });
+
+  it('gives the same sequence by skip and by cursor, in both orders, whatever the size of the page', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.constantFrom('asc', 'desc'), async (take, order) => {
+        const bySkip: string[] = [];
+        const byCursor: string[] = [];
+        for (let skip = 0; skip < standing.length; skip += take) bySkip.push(...ids(await page({ take, skip, order })));
+        let cursor: string | null | undefined;
+        while (cursor !== null) {
+          const found = await page({ take, order, ...(cursor && { cursor }) });
+          expect(found.total).toBe(standing.length);
+          byCursor.push(...ids(found));
+          cursor = found.next;
+        }
+        const expected = idsOf(order === 'asc' ? standing : standing.toReversed());
+        expect(bySkip).toEqual(expected);
+        expect(byCursor).toEqual(expected);
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  it('says that there is no next page when the last one is full', async () => {
+    expect((await page({ take: 18 })).next).toBeNull();
+    expect(await page({ skip: 18 })).toEqual({ items: [], take: 10, skip: 18, total: 18, next: null });
+  });
+
+  it.each([
+    'Transfer',
+    'Transfer(address,address,uint256)',
+    TRANSFER,
+    'event Transfer(address from, address to, uint value);',
+  ])('finds events by %s', async (eventSignature) => {
+    const transfers = standing.filter(({ EventName }) => EventName === 'Transfer');
+    const found = await page({ eventSignature, take: 100 });
+    expect(ids(found)).toEqual(idsOf(transfers));
+    expect(found.total).toBe(transfers.length);
+  });
+
+  it.each([
+    { eventSignature: 'transfer' },
+    { eventSignature: 'Transfer(address,address)' },
+    { eventSignature: 'Transfer(address,address indexed,uint256)' },
+    { eventSignature: '' },
+    { eventSignature: '{"$gt":""}' },
+    { eventSignature: '(((' },
+    { 'arg.unknown': '1' },
+    { 'arg.': '1' },
+    { 'arg.__proto__': '1' },
+    { 'arg.value.x': '1' },
+    { eventSignature: 'Note', 'arg.from': ALICE },
+    { fromBlock: 20 },
+    { fromBlock: Number.MAX_SAFE_INTEGER },
+    { toBlock: 9 },
+    { fromBlock: 15, toBlock: 14 },
+    { txHash: hash('f') },
+    { status: 'observed', toBlock: FINALIZED },
+  ])('finds nothing for %j', async (query) => {
+    expect(await page(query)).toEqual({ items: [], take: 10, skip: 0, total: 0, next: null });
+  });
+
+  const cases: [Record<string, string | number>, (record: ObservedRecord) => boolean][] = [
+    [{ fromBlock: 13 }, ({ BlockNumber }) => BlockNumber >= 13],
+    [{ toBlock: 13 }, ({ BlockNumber }) => BlockNumber <= 13],
+    [{ toBlock: Number.MAX_SAFE_INTEGER }, () => true],
+    [{ fromBlock: 13, toBlock: 14 }, ({ BlockNumber }) => BlockNumber === 13 || BlockNumber === 14],
+    [
+      { txHash: records[1]?.TxHash.toUpperCase().replace('0X', '0x') ?? '' },
+      ({ TxHash }) => TxHash === records[1]?.TxHash,
+    ],
+    [{ 'arg.from': ALICE.toLowerCase() }, ({ EventName }) => EventName === 'Transfer'],
+    [{ 'arg.value': '7' }, ({ Data }) => Data['value'] === '7'],
+    [{ 'arg.value': '0007' }, ({ Data }) => Data['value'] === '7'],
+    [{ 'arg.topic': hash('A') }, ({ EventName }) => EventName === 'Note'],
+    [{ 'arg.arg2': 'true' }, ({ Data }) => Data['arg2'] === true],
+    [{ 'arg.arg2': 'false', 'arg.value': '9' }, ({ Data }) => Data['arg2'] === false && Data['value'] === '9'],
+    [{ status: 'finalized' }, ({ BlockNumber }) => BlockNumber <= FINALIZED],
+    [{ status: 'observed', fromBlock: 3 }, ({ BlockNumber }) => BlockNumber > FINALIZED],
+  ];
+  it.each(cases)('finds all that match %j, and counts them', async (query, matches) => {
+    for (const order of ['asc', 'desc']) {
+      const expected = standing.filter(matches);
+      expect(expected.length).toBeGreaterThan(0);
+      const found = await page({ ...query, order, take: 100 });
+      expect(ids(found)).toEqual(idsOf(order === 'asc' ? expected : expected.toReversed()));
+      expect(found.total).toBe(expected.length);
+    }
+  });
+
+  it('gives reverted records only when asked for, final or not', async () => {
+    const found = await page({ status: 'reverted' });
+    expect(ids(found)).toEqual(idsOf(records.filter(isReverted)));
+    expect(found.items.every(({ Status }) => Status === 'reverted')).toBe(true);
+    expect(found.total).toBe(2);
+    expect((await page({ status: 'reverted', fromBlock: 12, toBlock: 12 })).total).toBe(2);
+  });
+
+  it('keeps to the query when a cursor of another filter is given', async () => {
+    const { next } = await page({ take: 1, order: 'desc' });
+    const found = await page({ cursor: next ?? '', order: 'desc', toBlock: 13, take: 100 });
+    expect(ids(found)).toEqual(idsOf(standing.filter(({ BlockNumber }) => BlockNumber <= 13).toReversed()));
+  });
+
+  it('refuses a cursor that is none, or is of another order or contract', async () => {
+    const { next } = await page({ take: 1 });
+    if (next === null) throw new Error('there are more');
+    const forged = (text: string): string => Buffer.from(text).toString('base64url');
+    const wrong = [
+      '',
+      'x',
+      next.slice(1),
+      `${next}=`,
+      `${next}AA`,
+      next.toUpperCase(),
+      forged('asc'),
+      forged('asc {"$gt":""}'),
+      forged(Buffer.from(next, 'base64url').toString().replace('asc', 'ASC')),
+      forged(Buffer.from(next, 'base64url').toString().replace('2484', '1')),
+    ];
+    for (const cursor of wrong) {
+      expect((await problemOfAnswer(await ask({ cursor }))).code).toBe('cursor_invalid');
+    }
+    expect((await problemOfAnswer(await ask({ cursor: next, order: 'desc' }))).code).toBe('cursor_invalid');
+    const elsewhere = { cursor: next, contractAddress: OTHER };
+    expect((await problemOfAnswer(await ask(elsewhere))).code).toBe('cursor_invalid');
+  });
+
+  it.each([
+    { take: 0 },
+    { take: 1_001 },
+    { take: 'ten' },
+    { take: 1.5 },
+    { skip: -1 },
+    { skip: 10_001 },
+    { fromBlock: -1 },
+    { toBlock: 'latest' },
+    { order: 'up' },
+    { status: 'final' },
+    { txHash: '0x1' },
+    { chainId: 'x' },
+    { contractAddress: '0x1' },
+    { contractAddress: TOKEN.replace('F', 'f') },
+    { 'arg.from': 'x' },
+    { 'arg.from': ALICE.replace('C', 'c') },
+    { 'arg.value': '0x7' },
+    { 'arg.arg2': '1' },
+    { 'arg.topic': 'text' },
+  ])('refuses %j', async (query) => {
+    expect((await problemOfAnswer(await ask(query))).code).toBe('validation_failed');
+  });
+
+  it('refuses a member that is given twice', async () => {
+    const twice = `/api/v1/events?chainId=2484&contractAddress=${TOKEN}`;
+    for (const query of ['&take=1&take=2', '&arg.value=1&arg.value=2', '&eventSignature=a&eventSignature=b']) {
+      expect((await problemOfAnswer(await catcher.ask(twice + query))).code).toBe('validation_failed');
+    }
+  });
+
+  it('is found only for a contract that is registered on that chain', async () => {
+    for (const wrong of [{ contractAddress: ALICE }, { chainId: 1 }]) {
+      expect((await problemOfAnswer(await ask(wrong))).code).toBe('watch_not_found');
+    }
+  });
+
+  it('needs a token', async () => {
+    const problem = await problemOfAnswer(
+      await catcher.ask(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}`, { app: null }),
+    );
+    expect(problem.code).toBe('token_missing');
+  });
+});
+
+describe('querying a contract that was registered a moment ago', () => {
+  it('waits until the read model knows it', async () => {
+    const catcher = await startCatcherRoutes();
+    try {
+      await catcher.register();
+      const answer = catcher.ask(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}`);
+      await catcher.documents.project();
+      expect((await answer).status).toBe(200);
+    } finally {
+      await catcher.service.close();
+    }
+  });
+});
+
+describe('an argument whose name two events give to different types', () => {
+  it('is read for each by its own type, and their records are merged in order', async () => {
+    const catcher = await startCatcherRoutes();
+    try {
+      const textAbi = { type: 'event', name: 'Text', inputs: [{ name: 'value', type: 'string' }] };
+      await catcher.register({ eventAbi: eventAbi(transferAbi) });
+      await catcher.register({ eventSignature: 'Text(string)', eventAbi: eventAbi(textAbi) });
+      await catcher.documents.project();
+      const text = (BlockNumber: number, value: string) =>
+        transferRecord({ BlockNumber, EventName: 'Text', EventSignature: 'Text(string)', Data: { value } });
+      const some = [
+        text(10, '07'),
+        transferRecord({ BlockNumber: 11, Data: { value: '7' } }),
+        text(12, '07'),
+        text(13, '7'),
+      ];
+      await catcher.documents.observe(some, () => false);
+      const found: string[] = [];
+      for (const skip of [0, 1, 2, 3]) {
+        const answer = await catcher.ask(
+          `/api/v1/events?chainId=2484&contractAddress=${TOKEN}&arg.value=07&take=1&skip=${String(skip)}`,
+        );
+        const { items, total } = (await answer.json()) as EventPage;
+        expect(total).toBe(3);
+        found.push(...items.map(({ Id }) => Id));
+      }
+      expect(found).toEqual(some.slice(0, 3).map(({ Id }) => Id));
+    } finally {
+      await catcher.service.close();
+    }
+  });
+});

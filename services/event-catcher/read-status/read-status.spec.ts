@@ -1,0 +1,125 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RegisteredContract, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/asked-and-caught.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+
+const KNOWN = Number.MAX_SAFE_INTEGER;
+
+describe('the status of a watch', () => {
+  let catcher: CatcherRoutes;
+  let watch: RegisteredContract;
+  beforeEach(async () => {
+    catcher = await startCatcherRoutes();
+    watch = (await (await catcher.register()).json()) as RegisteredContract;
+    await catcher.documents.project();
+  });
+  afterEach(() => catcher.service.close());
+
+  const ask = (eventName = 'Transfer', contractAddress = TOKEN, chainId = '2484') =>
+    catcher.ask(`/api/v1/status/${chainId}/${contractAddress}/${encodeURIComponent(eventName)}`, { app: null });
+  const status = async (eventName?: string): Promise<WatchStatus> => {
+    const answer = await ask(eventName);
+    expect(answer.status).toBe(200);
+    return (await answer.json()) as WatchStatus;
+  };
+  const range = (changes: object = {}) => ({ watchId: watch.id, from: 10, next: 21, to: 40, joins: true, ...changes });
+
+  it('is backfilling from its start before its chain was ever read', async () => {
+    expect(await status()).toEqual({
+      ...{ id: watch.id, chainId: 2484, contractAddress: TOKEN, eventName: 'Transfer', state: 'backfilling' },
+      ...{ startBlock: 10, currentBlockNumber: 9, headBlock: null, finalizedBlock: null, lagBlocks: null },
+      ...{ lagSeconds: null, eventsTotal: 0, eventsPerSecond: 0, etaSeconds: null, lastError: null, gaps: [] },
+    });
+  });
+
+  it('is not live because the follower has not heard of it yet', async () => {
+    await catcher.documents.advance({ watchesUpTo: 0 });
+    expect(await status()).toMatchObject({
+      state: 'backfilling',
+      currentBlockNumber: 9,
+      headBlock: HEAD,
+      lagBlocks: HEAD - 9,
+    });
+  });
+
+  it('says how far the backfill is, how fast, and what holds it up', async () => {
+    await catcher.documents.advance({
+      watchesUpTo: KNOWN,
+      finalized: 30,
+      backfills: [range(), { ...range(), watchId: 'wch_other', next: 3 }],
+    });
+    Object.assign(catcher.progress, { eventsPerSecond: 500, blocksPerSecond: 8, error: 'no provider' });
+    expect(await status()).toMatchObject({
+      ...{ state: 'backfilling', currentBlockNumber: 20, headBlock: HEAD, finalizedBlock: 30, lagBlocks: 20 },
+      ...{ lagSeconds: 3, eventsPerSecond: 500, etaSeconds: 3, lastError: 'no provider', gaps: [] },
+    });
+  });
+
+  it('is live at the head, and goes on through blocks without events', async () => {
+    await catcher.documents.advance({ watchesUpTo: KNOWN });
+    expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD, lagBlocks: 0, etaSeconds: 0 });
+    await catcher.documents.advance({ watchesUpTo: KNOWN, head: HEAD + 5 });
+    expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD + 5, eventsTotal: 0 });
+  });
+
+  it('stays live while an extension backwards is read, which is a gap', async () => {
+    await catcher.documents.advance({
+      watchesUpTo: KNOWN,
+      backfills: [range({ from: 2, next: 5, to: 9, joins: false })],
+    });
+    expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD, gaps: [{ from: 5, to: 9 }] });
+  });
+
+  it('counts the records that stand', async () => {
+    const records = [10, 11, 12].map((BlockNumber) => transferRecord({ BlockNumber }));
+    await catcher.documents.observe(records, ({ BlockNumber }) => BlockNumber === 12);
+    expect((await status()).eventsTotal).toBe(2);
+  });
+
+  it('is found by name, by signature and by address in any case', async () => {
+    for (const name of ['Transfer', 'Transfer(address,address,uint256)', TRANSFER]) {
+      expect((await status(name)).id).toBe(watch.id);
+    }
+    expect((await ask('Transfer', TOKEN.toLowerCase())).status).toBe(200);
+    const unescaped = `/api/v1/status/2484/${TOKEN}/Transfer(address,address,uint256)`;
+    expect((await catcher.ask(unescaped, { app: null })).status).toBe(200);
+  });
+
+  it('is refused for a name that two events share, naming both', async () => {
+    const other = { ...transferAbi, inputs: transferAbi.inputs.slice(0, 2) };
+    await catcher.register({ eventSignature: 'Transfer(address indexed,address indexed)', eventAbi: eventAbi(other) });
+    await catcher.documents.project();
+    const problem = await problemOfAnswer(await ask());
+    expect(problem.code).toBe('validation_failed');
+    expect(problem.detail).toContain(TRANSFER);
+    expect(problem.detail).toContain('Transfer(address indexed,address indexed)');
+    expect((await status('Transfer(address,address)')).startBlock).toBe(10);
+  });
+
+  it('is not found for what is not registered', async () => {
+    const wrong = [
+      ask('Approval'),
+      ask('Transfer(address)'),
+      ask('x'.repeat(2_000)),
+      ask('Transfer', `0x${'1'.repeat(40)}`),
+      ask('Transfer', TOKEN, '1'),
+    ];
+    for (const answer of await Promise.all(wrong)) {
+      expect((await problemOfAnswer(answer)).code).toBe('watch_not_found');
+    }
+  });
+
+  it('is refused for a path that cannot be read', async () => {
+    const wrong = [
+      ask('Transfer', TOKEN.replace('F', 'f')),
+      ask('Transfer', '0x1'),
+      ask('Transfer', TOKEN, 'x'),
+      ask('Transfer', TOKEN, '-1'),
+    ];
+    for (const answer of await Promise.all(wrong)) {
+      expect((await problemOfAnswer(answer)).code).toBe('validation_failed');
+    }
+    expect((await catcher.ask(`/api/v1/status/2484/${TOKEN}/%zz`, { app: null })).status).toBe(400);
+  });
+});

@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { ProblemCode } from '../../../schemas/http/problem.ts';
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { eventAbi, HEAD, registration, TOKEN, TRANSFER, transferAbi } from '../testing/asked-and-caught.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+
+describe('registering a contract event', () => {
+  let catcher: CatcherRoutes;
+  beforeEach(async () => {
+    catcher = await startCatcherRoutes();
+  });
+  afterEach(() => catcher.service.close());
+
+  const registered = async (answer: Response | Promise<Response>): Promise<RegisteredContract> => {
+    const answered = await answer;
+    expect([200, 201]).toContain(answered.status);
+    return (await answered.json()) as RegisteredContract;
+  };
+  const eventsOf = async ({ id }: { id: string }) => {
+    const events = await catcher.foundation.eventStore.read(`watch-${id}`);
+    return events.map(({ type, data }) => [type, data['appId'] ?? null, data['startBlock']]);
+  };
+
+  it('answers what is watched, canonical, and where to read it', async () => {
+    const answer = await catcher.register({ contractAddress: TOKEN.toLowerCase() });
+    expect(answer.status).toBe(201);
+    expect(answer.headers.get('x-position')).not.toBeNull();
+    expect(await answer.json()).toEqual({
+      id: expect.stringMatching(/^wch_[0-9a-z]{26}$/),
+      chainId: 2484,
+      contractAddress: TOKEN,
+      eventName: 'Transfer',
+      eventSignature: TRANSFER,
+      topic0: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
+      startBlock: 10,
+      state: 'backfilling',
+      createdAt: new Date(catcher.clock.now()).toISOString(),
+    });
+  });
+
+  it('answers the same registration again with the same id, and stores nothing', async () => {
+    const first = await registered(catcher.register());
+    for (const changes of [
+      {},
+      { startBlock: 11 },
+      { eventSignature: TRANSFER },
+      { eventAbi: eventAbi(transferAbi, { type: 'fallback' }) },
+    ]) {
+      const again = await catcher.register(changes);
+      expect(again.status).toBe(200);
+      expect(await again.json()).toEqual(first);
+    }
+    expect(await eventsOf(first)).toEqual([['ContractRegistered', 'app_1', 10]]);
+  });
+
+  it('extends the watch backwards for an earlier start', async () => {
+    const first = await registered(catcher.register());
+    const again = await catcher.register({ startBlock: 3 });
+    expect(again.status).toBe(200);
+    expect(await again.json()).toEqual({ ...first, startBlock: 3 });
+    expect(await eventsOf(first)).toEqual([
+      ['ContractRegistered', 'app_1', 10],
+      ['WatchExtended', null, 3],
+    ]);
+  });
+
+  it("records another app's claim on the same watch", async () => {
+    const first = await registered(catcher.register());
+    const second = await catcher.register({ startBlock: 20 }, 'app_2');
+    expect(second.status).toBe(200);
+    expect(await second.json()).toEqual(first);
+    expect(await eventsOf(first)).toEqual([
+      ['ContractRegistered', 'app_1', 10],
+      ['ContractRegistered', 'app_2', 10],
+    ]);
+  });
+
+  it('makes one watch of many registrations at the same time', async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => catcher.register()));
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(19).fill(200), 201]);
+    const [first] = await Promise.all(answers.map(registered));
+    if (!first) throw new Error('twenty were asked');
+    expect(await eventsOf(first)).toHaveLength(1);
+  });
+
+  it('refuses another fragment of the same event', async () => {
+    await catcher.register();
+    const inputs = transferAbi.inputs.map((input) => ({ ...input, indexed: false }));
+    const others = [
+      { eventAbi: eventAbi({ ...transferAbi, inputs: transferAbi.inputs.map((input) => ({ ...input, name: '' })) }) },
+      { eventAbi: eventAbi({ ...transferAbi, inputs }), eventSignature: 'Transfer(address,address,uint256)' },
+    ];
+    for (const other of others) {
+      const problem = await problemOfAnswer(await catcher.register(other, 'app_2'));
+      expect(problem).toMatchObject({ code: 'contract_conflict', status: 409 });
+    }
+  });
+
+  it('tells an anonymous event by nothing', async () => {
+    const anonymous = eventAbi({ ...transferAbi, anonymous: true });
+    expect(await registered(catcher.register({ eventAbi: anonymous }))).toMatchObject({
+      topic0: null,
+      eventSignature: TRANSFER,
+    });
+  });
+
+  it('finds where a contract was deployed', async () => {
+    for (const block of [0, 1, 7, HEAD - 1, HEAD]) {
+      const contractAddress = `0x${String(block).padStart(40, '1')}`;
+      catcher.chain.deployedAt.set(contractAddress, block);
+      const contract = await registered(catcher.register({ contractAddress, startBlock: 'deploy' }));
+      expect(contract.startBlock).toBe(block);
+      expect(contract).not.toHaveProperty('warnings');
+    }
+  });
+
+  it('accepts a contract without code, and says so', async () => {
+    const contractAddress = `0x${'1'.repeat(40)}`;
+    const warned = { warnings: [expect.stringContaining('no code')] };
+    expect(await registered(catcher.register({ contractAddress }))).toMatchObject({ startBlock: 10, ...warned });
+    const other = `0x${'2'.repeat(40)}`;
+    const deploy = await registered(catcher.register({ contractAddress: other, startBlock: 'deploy' }));
+    expect(deploy).toMatchObject({ startBlock: HEAD, ...warned });
+  });
+
+  it.each<[ProblemCode, string, object]>([
+    ['validation_failed', 'an address with a wrong checksum', { contractAddress: TOKEN.replace('F', 'f') }],
+    ['validation_failed', 'an address that is none', { contractAddress: '0x1' }],
+    ['validation_failed', 'an operator for an address', { contractAddress: { $gt: '' } }],
+    ['validation_failed', 'a chain id as text', { chainId: '2484' }],
+    ['validation_failed', 'a chain id that is no integer', { chainId: 1.5 }],
+    ['validation_failed', 'a negative start', { startBlock: -1 }],
+    ['validation_failed', 'a start that is a word', { startBlock: 'latest' }],
+    ['validation_failed', 'a start beyond all numbers', { startBlock: 1e300 }],
+    ['validation_failed', 'an ABI that is no text', { eventAbi: [transferAbi] }],
+    ['validation_failed', 'no signature', { eventSignature: null }],
+    ['chain_not_supported', 'another chain', { chainId: 1 }],
+    ['event_signature_invalid', 'a signature that cannot be read', { eventSignature: 'Transfer(' }],
+    ['event_abi_mismatch', 'an ABI that is no JSON', { eventAbi: '' }],
+    ['event_abi_mismatch', 'an ABI that is no array', { eventAbi: JSON.stringify(transferAbi) }],
+    ['event_abi_mismatch', 'an ABI without the event', { eventAbi: '[]' }],
+    ['event_abi_mismatch', 'a signature without indexed', { eventSignature: 'Transfer(address,address,uint256)' }],
+    ['event_abi_mismatch', 'a signature with other types', { eventSignature: 'Transfer(address indexed,uint256)' }],
+    ['start_block_in_future', 'a start after the head', { startBlock: HEAD + 1 }],
+  ])('is refused as %s with %s', async (code, _, changes) => {
+    expect((await problemOfAnswer(await catcher.register(changes))).code).toBe(code);
+    expect(await catcher.foundation.eventStore.head()).toBe(0);
+  });
+
+  it('begins at the head at the latest', async () => {
+    expect((await catcher.register({ startBlock: HEAD })).status).toBe(201);
+  });
+
+  it('needs a token', async () => {
+    expect((await problemOfAnswer(await catcher.register({}, null))).code).toBe('token_missing');
+  });
+
+  it('waits for nothing when the chain does not answer', async () => {
+    catcher.chain.failure = new ChainUnavailable('no provider');
+    const problem = await problemOfAnswer(await catcher.register());
+    expect(problem).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
+  });
+
+  it('never fails for a hostile body', async () => {
+    for (const member of Object.keys(registration())) {
+      for (const value of [null, '', 0, -1, [], {}, { $ne: 1 }, '\u0000', '__proto__', 'x'.repeat(10_000), true]) {
+        expect((await catcher.register({ [member]: value })).status).toBeLessThan(500);
+      }
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
+import type { WatchedChain } from '../edge/ports.ts';
+
+export const CHAIN_ID = 2484;
+export const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
+export const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
+export const HEAD = 40;
+
+const parameter = (name: string, type: string, indexed = false) => ({ name, type, indexed });
+export const eventAbi = (...events: object[]): string => JSON.stringify(events);
+export const transferAbi = {
+  type: 'event',
+  name: 'Transfer',
+  anonymous: false,
+  inputs: [parameter('from', 'address', true), parameter('to', 'address', true), parameter('value', 'uint256')],
+};
+/** As a client sends it; each member can be made wrong. */
+export const registration = (changes: object = {}) => ({
+  chainId: CHAIN_ID,
+  contractAddress: TOKEN,
+  eventSignature: 'event Transfer(address indexed from, address indexed to, uint256 value);',
+  eventAbi: eventAbi(transferAbi),
+  startBlock: 10,
+  ...changes,
+});
+
+/** A chain of blocks 0…HEAD; the code of contracts appears where they are deployed. */
+export class DeployingChain implements WatchedChain {
+  private readonly chain = new MemoryChain(CHAIN_ID);
+  readonly deployedAt = new Map([[TOKEN.toLowerCase(), 7]]);
+  failure: Error | undefined;
+
+  constructor() {
+    while (this.chain.tip.number < HEAD) this.chain.mine([]);
+  }
+
+  head() {
+    return this.failure ? Promise.reject(this.failure) : this.chain.head();
+  }
+
+  hasCode(address: string, block = HEAD): Promise<boolean> {
+    return Promise.resolve((this.deployedAt.get(address) ?? Infinity) <= block);
+  }
+}
+
+const hashOf = (text: string): string => `0x${sha256(text)}`;
+
+/** A caught transfer; only what is named differs from the next. */
+export const transferRecord = (changes: Partial<ObservedRecord> = {}): ObservedRecord => {
+  const { BlockNumber = 10, LogIndex = 0, ContractAddress = TOKEN } = changes;
+  const BlockHash = changes.BlockHash ?? hashOf(`block ${String(BlockNumber)}`);
+  const TxHash = changes.TxHash ?? hashOf(`transaction ${String(BlockNumber)}`);
+  return {
+    Id: `${String(CHAIN_ID)}:${BlockHash}:${TxHash}:${String(LogIndex)}`,
+    ...{ ChainId: CHAIN_ID, ContractAddress, EventName: 'Transfer', EventSignature: TRANSFER },
+    ...{ BlockNumber, BlockHash, BlockTime: '2026-01-01T00:00:00.000Z', TxHash, TxIndex: 0, LogIndex },
+    Data: { from: TOKEN, to: TOKEN, value: '1' },
+    Origin: 'backfill',
+    ...changes,
+  };
+};

@@ -1,0 +1,64 @@
+import { Module } from '@nestjs/common';
+import { createService } from '../../../shared/nest/create-service.ts';
+import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
+import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
+import { CHAINS, PROGRESS, type FollowerProgress } from '../edge/ports.ts';
+import { WatchModels } from '../edge/watch-models.ts';
+import { GetWatchHandler, ListWatchesHandler } from '../list-watches/list-watches.handler.ts';
+import { ListWatchesHttp } from '../list-watches/list-watches.http.ts';
+import { QueryEventsHandler } from '../query-events/query-events.handler.ts';
+import { QueryEventsHttp } from '../query-events/query-events.http.ts';
+import { ReadStatusHandler } from '../read-status/read-status.handler.ts';
+import { ReadStatusHttp } from '../read-status/read-status.http.ts';
+import { RegisterContractHandler } from '../register-contract/register-contract.handler.ts';
+import { RegisterContractHttp } from '../register-contract/register-contract.http.ts';
+import { CHAIN_ID, DeployingChain, registration } from './asked-and-caught.ts';
+import { CaughtDocuments } from './caught-documents.ts';
+
+const handlers = [RegisterContractHandler, ListWatchesHandler, GetWatchHandler, QueryEventsHandler, ReadStatusHandler];
+
+interface Asked {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Whose token is sent; `null`: none. */
+  app?: string | null;
+}
+
+/** The routes of the event catcher over real HTTP, without a follower: tests say what was caught. */
+export const startCatcherRoutes = async () => {
+  const clock = new TestClock(Date.now());
+  const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off' }, clock });
+  const tokens = await testIssuer();
+  const chain = new DeployingChain();
+  const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
+  const follower: FollowerProgress = { of: () => progress, errorOf: () => progress.error };
+
+  @Module({
+    controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp],
+    providers: [
+      { provide: CHAINS, useValue: new Map([[CHAIN_ID, chain]]) },
+      { provide: PROGRESS, useValue: follower },
+      WatchModels,
+      ...handlers,
+    ],
+  })
+  class CatcherRoutesModule {}
+
+  const { issuer } = tokens;
+  const service = await createService({ module: CatcherRoutesModule, foundation, issuer, host: '127.0.0.1', port: 0 });
+
+  const ask = async (path: string, { app = 'app_1', headers = {}, ...init }: Asked = {}): Promise<Response> => {
+    const bearer = app === null ? {} : { authorization: `Bearer ${await tokens.accessToken({ claims: { app } })}` };
+    return fetch(service.url + path, { ...init, headers: { ...bearer, ...headers } });
+  };
+  const register = (changes: object = {}, app: string | null = 'app_1'): Promise<Response> =>
+    ask('/api/v1/contracts', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(registration(changes)),
+      app,
+    });
+  return { foundation, service, chain, clock, progress, documents: new CaughtDocuments(foundation), ask, register };
+};
+export type CatcherRoutes = Awaited<ReturnType<typeof startCatcherRoutes>>;
