@@ -13,7 +13,7 @@ import { CHAINS, PROGRESS } from './edge/ports.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { FollowedChains, type ChainToFollow } from './follow-chain/followed-chains.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
-import { ListWatchesHandler } from './list-watches/list-watches.handler.ts';
+import { GetWatchHandler, ListWatchesHandler } from './list-watches/list-watches.handler.ts';
 import { ListWatchesHttp } from './list-watches/list-watches.http.ts';
 import { QueryEventsHandler } from './query-events/query-events.handler.ts';
 import { QueryEventsHttp } from './query-events/query-events.http.ts';
@@ -52,6 +52,7 @@ const CHAINS_TO_FOLLOW = Symbol('ChainsToFollow');
     WatchModels,
     RegisterContractHandler,
     ListWatchesHandler,
+    GetWatchHandler,
     QueryEventsHandler,
     ReadStatusHandler,
   ],
