@@ -21,7 +21,7 @@ const drivers = [
   },
 ];
 /** Implements a port, so another one can take its place. What only wraps a library's function implements none. */
-const ADAPTER = String.raw`\.(memory|sqlite|esdb|kafka|mongo)\.ts$|^shared/chain/chain-reader\.ethers\.ts$`;
+const ADAPTER = String.raw`\.(memory|sqlite|esdb|kafka|mongo|json-rpc)\.ts$`;
 
 const driverRules = drivers.map(({ name, packages, suffixes }) => ({
   name: `driver-${name}-by-suffix`,

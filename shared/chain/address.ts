@@ -1,11 +1,21 @@
-import { getAddress } from 'ethers';
+import { hash } from 'node:crypto';
 
 /** An address in EIP-55 form; `undefined` for what is none, and for a mixed-case one whose checksum is wrong. */
 export const readAddress = (text: string): string | undefined => {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined;
-  try {
-    return getAddress(text);
-  } catch {
-    return undefined;
+  const digits = text.slice(2);
+  const address = checksumAddress(digits.toLowerCase());
+  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
+  return isMixed && address !== text ? undefined : address;
+};
+
+/** EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case where the digit of the hash is 8 or more. */
+export const checksumAddress = (digits: string): string => {
+  const hashed = hash('keccak-256', digits, 'hex');
+  let address = '0x';
+  for (let at = 0; at < digits.length; at += 1) {
+    const digit = digits.charAt(at);
+    address += hashed.charAt(at) >= '8' ? digit.toUpperCase() : digit;
   }
+  return address;
 };

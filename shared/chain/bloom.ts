@@ -1,19 +1,45 @@
-import { keccak256 } from 'ethers';
+import { hash } from 'node:crypto';
+import type { ChainLog, LogFilter } from './chain-reader.ts';
 
 /** The three bits that an address or a topic sets in a block's bloom (Yellow Paper, section 4.3.1). */
 export type BloomBits = readonly [number, number, number];
 
 const BLOOM_BYTES = 256;
 
+/** Rules nothing out: for a block whose bloom is not known, or of a chain that does not keep them. */
+export const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(BLOOM_BYTES)}`;
+export const BLOOM_OF_NOTHING = `0x${'00'.repeat(BLOOM_BYTES)}`;
+
 export const bloomBits = (hex: string): BloomBits => {
-  const hashed = Buffer.from(keccak256(hex).slice(2), 'hex');
-  const bit = (at: number) => ((hashed.readUInt16BE(at) & 0x7ff) >>> 0);
+  const hashed = hash('keccak-256', Buffer.from(hex.slice(2), 'hex'), 'buffer');
+  const bit = (at: number) => hashed.readUInt16BE(at) & 0x7ff;
   return [bit(0), bit(2), bit(4)];
 };
 
 /** Whether a block can hold a log that set these bits; `false` is certain. */
 export const bloomMayContain = (logsBloom: string, bits: BloomBits): boolean =>
   bits.every((bit) => {
-    const byte = BLOOM_BYTES - 1 - (bit >> 3);
-    return (Number.parseInt(logsBloom.slice(2 + byte * 2, 4 + byte * 2), 16) & (1 << (bit & 7))) !== 0;
+    const at = 2 + byteOf(bit) * 2;
+    return (Number.parseInt(logsBloom.slice(at, at + 2), 16) & (1 << (bit & 7))) !== 0;
   });
+
+/** Whether a block can hold a log that passes; `false` is certain. */
+export const bloomMayPass = (logsBloom: string, { addresses, topics }: LogFilter): boolean =>
+  [addresses, topics].every(
+    (choices) => choices.length === 0 || choices.some((choice) => bloomMayContain(logsBloom, bloomBits(choice))),
+  );
+
+/** The bloom of a block with these logs. */
+export const bloomOf = (logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): string => {
+  const bloom = Buffer.alloc(BLOOM_BYTES);
+  for (const item of new Set(logs.flatMap(({ address, topics }) => [address, ...topics]))) {
+    for (const bit of bloomBits(item)) bloom.writeUInt8(bloom.readUInt8(byteOf(bit)) | (1 << (bit & 7)), byteOf(bit));
+  }
+  return `0x${bloom.toString('hex')}`;
+};
+
+/** Whether every bit of the one is set in the other. */
+export const isPartOfBloom = (part: string, whole: string): boolean => BigInt(part) === (BigInt(part) & BigInt(whole));
+
+/** The lowest bit is in the last byte. */
+const byteOf = (bit: number): number => BLOOM_BYTES - 1 - (bit >> 3);

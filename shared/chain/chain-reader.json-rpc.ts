@@ -1,4 +1,4 @@
-import { FetchRequest, JsonRpcProvider, Network } from 'ethers';
+import { BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, isPartOfBloom } from './bloom.ts';
 import {
   ChainUnavailable,
   RangeTooLarge,
@@ -8,139 +8,175 @@ import {
   type LogFilter,
 } from './chain-reader.ts';
 import { checkHeader, checkLogs, UnbelievableAnswer } from './checked-answers.ts';
-import { troubleOf } from './rpc-errors.ts';
+import { JsonRpcEndpoint, NoAnswer, type AnswerLimits, type RpcCall } from './json-rpc-endpoint.ts';
+import { passes } from './log-filter.ts';
 
-const ANSWER_WITHIN_MS = 15_000;
-/** How long an endpoint that failed or lied is left alone while there is another. */
+/** Some 50,000 logs: more in one piece would stall whatever else runs. */
+const ANSWER: AnswerLimits = { withinMs: 15_000, bytesMax: 32 * 1024 * 1024 };
+/** How long an endpoint that failed or lied is asked last. */
 const QUARANTINE_MS = 30_000;
-const BATCH_CALLS_MAX = 50;
 
-interface Endpoint {
-  url: string;
-  provider: JsonRpcProvider;
-  /** Unix milliseconds. */
-  quarantinedUntil: number;
+interface Source {
+  endpoint: JsonRpcEndpoint;
+  /** It has said so. */
+  isOfChain: boolean;
+  quarantinedUntilMs: number;
 }
 
-interface RpcFailure {
-  message?: string;
-  error?: { code?: number; message?: string };
-  info?: { error?: { message?: string }; responseStatus?: string };
-  response?: { statusCode?: number } | null;
-}
+type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
 const quantity = (value: number): string => `0x${value.toString(16)}`;
+const blockByNumber = (number: number): RpcCall => ({
+  method: 'eth_getBlockByNumber',
+  params: [quantity(number), false],
+});
+const getLogs = (blocks: object, { addresses, topics }: LogFilter): RpcCall => ({
+  method: 'eth_getLogs',
+  params: [
+    {
+      ...blocks,
+      ...(addresses.length > 0 ? { address: addresses } : {}),
+      ...(topics.length > 0 ? { topics: [topics] } : {}),
+    },
+  ],
+});
 
-/** Reads a chain through its JSON-RPC endpoints, the first that answers well; one that does not is left alone for a while. */
-export class EthersChainReader implements ChainReader {
-  private readonly endpoints: Endpoint[];
+/** Reads a chain through its JSON-RPC endpoints: asks the first, and the others when it fails, or lies and can be caught. */
+export class JsonRpcChainReader implements ChainReader {
+  private readonly sources: Source[];
+  private readonly closing = new AbortController();
+  private readonly quarantineMs: number;
 
   constructor(
     readonly chainId: number,
     urls: readonly string[],
+    { quarantineMs = QUARANTINE_MS, ...limits }: Partial<AnswerLimits & { quarantineMs: number }> = {},
   ) {
-    this.endpoints = urls.map((url) => {
-      const request = new FetchRequest(url);
-      request.timeout = ANSWER_WITHIN_MS;
-      // The reader's caller decides when to ask again.
-      request.setThrottleParams({ maxAttempts: 1 });
-      const network = Network.from(chainId);
-      const options = { staticNetwork: network, batchMaxCount: BATCH_CALLS_MAX, batchStallTime: 0, cacheTimeout: -1 };
-      return { url, provider: new JsonRpcProvider(request, network, options), quarantinedUntil: 0 };
+    this.quarantineMs = quarantineMs;
+    this.sources = urls.map((url) => {
+      const endpoint = new JsonRpcEndpoint(url, { ...ANSWER, ...limits }, this.closing.signal);
+      return { endpoint, isOfChain: false, quarantinedUntilMs: 0 };
     });
   }
 
-  async head(): Promise<BlockHeader> {
-    return this.ask('eth_getBlockByNumber', ['latest', false], (answer) => {
+  head(): Promise<BlockHeader> {
+    return this.ask('the head', async (endpoint) => {
+      const [answer] = await endpoint.call([{ method: 'eth_getBlockByNumber', params: ['latest', false] }]);
       const header = checkHeader(answer);
       if (!header) throw new UnbelievableAnswer('there is no latest block');
       return header;
     });
   }
 
-  headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
-    return Promise.all(
-      numbers.map((number) =>
-        this.ask('eth_getBlockByNumber', [quantity(number), false], (answer) => {
-          const header = checkHeader(answer);
-          if (header && header.number !== number) throw new UnbelievableAnswer('a header of another block');
-          return header;
-        }),
-      ),
-    );
-  }
-
-  headerByHash(hash: string): Promise<BlockHeader | undefined> {
-    return this.ask('eth_getBlockByHash', [hash, false], (answer) => {
-      const header = checkHeader(answer);
-      if (header && header.hash !== hash) throw new UnbelievableAnswer('a header of another block');
-      return header;
+  async headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
+    if (numbers.length === 0) return [];
+    return this.ask('headers', async (endpoint) => {
+      const answers = await endpoint.call(numbers.map(blockByNumber));
+      return answers.map((answer, at) => headerOf(answer, ({ number }) => number === numbers[at]));
     });
   }
 
-  logsOfBlock({ hash, number }: Pick<BlockHeader, 'hash' | 'number'>, filter: LogFilter): Promise<ChainLog[]> {
-    return this.ask('eth_getLogs', [{ blockHash: hash, ...wireFilter(filter) }], (answer) =>
-      checkLogs(answer, { ...filter, from: number, to: number, blockHash: hash }),
-    );
+  headerByHash(hash: string): Promise<BlockHeader | undefined> {
+    return this.ask('a header', async (endpoint) => {
+      const [answer] = await endpoint.call([{ method: 'eth_getBlockByHash', params: [hash, false] }]);
+      return headerOf(answer, (header) => header.hash === hash);
+    });
+  }
+
+  logsOfBlock(block: Block, filter: LogFilter): Promise<ChainLog[]> {
+    return this.ask(`logs of block ${String(block.number)}`, async (endpoint) => {
+      const logs = await logsOf(endpoint, block, filter);
+      const isClaimed = block.logsBloom !== BLOOM_OF_EVERYTHING && bloomMayPass(block.logsBloom, filter);
+      if (logs.length > 0 || !isClaimed) return logs;
+      const all = await logsOf(endpoint, block, { addresses: [], topics: [] });
+      // Some chains have logs that their blooms leave out (Polygon's state syncs); none has it the other way round.
+      if (!isPartOfBloom(block.logsBloom, bloomOf(all)))
+        throw new UnbelievableAnswer('logs are missing that the bloom has');
+      return all.filter((log) => passes(log, filter));
+    });
   }
 
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
-    const asked = { fromBlock: quantity(from), toBlock: quantity(to), ...wireFilter(filter) };
-    return this.ask('eth_getLogs', [asked], (answer) => checkLogs(answer, { ...filter, from, to }));
+    const blocks = { fromBlock: quantity(from), toBlock: quantity(to) };
+    return this.ask(`logs of blocks ${String(from)} to ${String(to)}`, async (endpoint) => {
+      const [logs, last] = await endpoint
+        .call([getLogs(blocks, filter), blockByNumber(to)])
+        .catch(async (error: unknown) => {
+          throw (await isTooMuch(endpoint, error)) ? new RangeTooLarge((error as NoAnswer).message) : error;
+        });
+      if (!headerOf(last, ({ number }) => number === to))
+        throw new UnbelievableAnswer('the last block is not there yet');
+      return checkLogs(logs, { ...filter, from, to });
+    });
   }
 
   hasCode(address: string, block?: number): Promise<boolean> {
-    return this.ask('eth_getCode', [address, block === undefined ? 'latest' : quantity(block)], (answer) => {
+    return this.ask('code', async (endpoint) => {
+      const at = block === undefined ? 'latest' : quantity(block);
+      const [answer] = await endpoint.call([{ method: 'eth_getCode', params: [address, at] }]);
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new UnbelievableAnswer('code is no hex');
       return answer.length > '0x'.length;
     });
   }
 
-  /** Fails unless some endpoint serves this chain. @throws ChainUnavailable */
-  async requireChain(): Promise<void> {
-    await this.ask('eth_chainId', [], (answer) => {
-      if (answer !== quantity(this.chainId)) throw new UnbelievableAnswer(`serves chain ${String(answer)}`);
-    });
-  }
-
   close(): void {
-    for (const { provider } of this.endpoints) provider.destroy();
+    this.closing.abort();
   }
 
-  private async ask<Checked>(method: string, params: unknown[], check: (answer: unknown) => Checked): Promise<Checked> {
-    const now = Date.now();
-    const byTrust = this.endpoints.toSorted((left, right) => trust(left, now) - trust(right, now));
+  private async ask<Believed>(what: string, read: (endpoint: JsonRpcEndpoint) => Promise<Believed>): Promise<Believed> {
+    const subject = `${what} of chain ${String(this.chainId)}`;
     const failures: string[] = [];
-    let rangeTooLarge: unknown;
-    for (const endpoint of byTrust) {
+    let isTooLarge = false;
+    const now = performance.now();
+    for (const source of this.sources.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
       try {
-        const checked = check(await endpoint.provider.send(method, params));
-        endpoint.quarantinedUntil = 0;
-        return checked;
+        await this.requireChain(source);
+        const believed = await read(source.endpoint);
+        source.quarantinedUntilMs = 0;
+        return believed;
       } catch (error) {
-        const { text, status } = failureOf(error);
-        if (method === 'eth_getLogs' && troubleOf(text, status) === 'range-too-large') rangeTooLarge = error;
-        else endpoint.quarantinedUntil = Date.now() + QUARANTINE_MS;
-        failures.push(`${new URL(endpoint.url).host}: ${text}`);
+        if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
+        if (error instanceof RangeTooLarge) isTooLarge = true;
+        else if (isFault(error)) source.quarantinedUntilMs = performance.now() + this.quarantineMs;
+        else throw error;
+        failures.push(`${source.endpoint.address.host}: ${source.endpoint.address.shown(error.message)}`);
       }
     }
-    const said = `${method} of chain ${String(this.chainId)}: ${failures.join('; ')}`;
-    if (rangeTooLarge !== undefined) throw new RangeTooLarge(said, { cause: rangeTooLarge });
-    throw new ChainUnavailable(said);
+    const said = `${subject}: ${failures.join('; ')}`;
+    throw isTooLarge ? new RangeTooLarge(said) : new ChainUnavailable(said);
+  }
+
+  private async requireChain(source: Source): Promise<void> {
+    if (source.isOfChain) return;
+    const [answer] = await source.endpoint.call([{ method: 'eth_chainId', params: [] }]);
+    if (Number(answer) !== this.chainId) throw new UnbelievableAnswer(`it serves chain ${String(answer)}`);
+    source.isOfChain = true;
   }
 }
 
-const trust = ({ quarantinedUntil }: Endpoint, now: number): number => (quarantinedUntil > now ? quarantinedUntil : 0);
+const distrust = ({ quarantinedUntilMs }: Source, now: number): number =>
+  quarantinedUntilMs > now ? quarantinedUntilMs : 0;
 
-const wireFilter = ({ addresses, topics }: LogFilter): object => ({
-  ...(addresses.length > 0 ? { address: addresses } : {}),
-  ...(topics.length > 0 ? { topics: [topics] } : {}),
-});
+const isFault = (error: unknown): error is UnbelievableAnswer | NoAnswer =>
+  error instanceof UnbelievableAnswer || error instanceof NoAnswer;
 
-/** The provider's own words; ethers wraps them in several ways. Never the address asked, which may hold a key. */
-const failureOf = (error: unknown): { text: string; status: number | undefined } => {
-  if (error instanceof UnbelievableAnswer) return { text: error.message, status: undefined };
-  const { message, error: rpc, info, response } = error as RpcFailure;
-  const text = rpc?.message ?? info?.error?.message ?? message ?? String(error);
-  return { text: text.slice(0, 300).replaceAll(/https?:\/\/\S+/g, '<url>'), status: response?.statusCode };
+const headerOf = (answer: unknown, isAsked: (header: BlockHeader) => boolean): BlockHeader | undefined => {
+  const header = checkHeader(answer);
+  if (header && !isAsked(header)) throw new UnbelievableAnswer('a header of another block');
+  return header;
+};
+
+const logsOf = async (endpoint: JsonRpcEndpoint, { hash, number }: Block, filter: LogFilter): Promise<ChainLog[]> => {
+  const [answer] = await endpoint.call([getLogs({ blockHash: hash }, filter)]);
+  return checkLogs(answer, { ...filter, from: number, to: number, blockHash: hash });
+};
+
+/** An endpoint that was too slow for a range, and answers at once when asked for little, was asked for too much. */
+const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boolean> => {
+  if (!(error instanceof NoAnswer)) return false;
+  if (error.reason !== 'too-slow') return error.reason === 'too-much';
+  return endpoint.call([{ method: 'eth_chainId', params: [] }]).then(
+    () => true,
+    () => false,
+  );
 };

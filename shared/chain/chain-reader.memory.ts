@@ -1,14 +1,14 @@
 import { sha256 } from '../primitives/ids.ts';
-import type { BlockHeader, ChainLog, ChainReader, LogFilter } from './chain-reader.ts';
+import { bloomOf } from './bloom.ts';
+import { ChainUnavailable, type BlockHeader, type ChainLog, type ChainReader, type LogFilter } from './chain-reader.ts';
+import { passes } from './log-filter.ts';
 
-type LogToMine = Pick<ChainLog, 'address' | 'topics' | 'data'>;
+export type LogToMine = Pick<ChainLog, 'address' | 'topics' | 'data'>;
 
 interface Block {
   header: BlockHeader;
   logs: ChainLog[];
 }
-
-const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(256)}`;
 
 /** A chain for tests: blocks are mined and taken back at will. */
 export class MemoryChain implements ChainReader {
@@ -28,6 +28,11 @@ export class MemoryChain implements ChainReader {
     return block.header;
   }
 
+  /** The canonical chain's. */
+  get headers(): BlockHeader[] {
+    return this.canonical.map(({ header }) => header);
+  }
+
   /** All logs of the canonical chain. */
   get logs(): ChainLog[] {
     return this.canonical.flatMap(({ logs }) => logs);
@@ -38,7 +43,7 @@ export class MemoryChain implements ChainReader {
     const parentHash = this.canonical.at(-1)?.header.hash ?? `0x${'0'.repeat(64)}`;
     const hash = `0x${sha256(JSON.stringify([parentHash, number, this.forks, logs]))}`;
     const timestamp = 1_700_000_000 + number;
-    const header = { number, hash, parentHash, timestamp, logsBloom: logs.length > 0 ? BLOOM_OF_EVERYTHING : '0x' + '0'.repeat(512) };
+    const header = { number, hash, parentHash, timestamp, logsBloom: bloomOf(logs) };
     const mined = logs.map((log, logIndex) => ({
       ...log,
       blockNumber: number,
@@ -59,7 +64,7 @@ export class MemoryChain implements ChainReader {
     const taken = this.canonical.splice(this.canonical.length - depth, depth);
     this.forks += 1;
     return () => {
-      this.canonical.splice((taken[0]?.header.number ?? 0), Infinity, ...taken);
+      this.canonical.splice(taken[0]?.header.number ?? 0, Infinity, ...taken);
     };
   }
 
@@ -80,11 +85,14 @@ export class MemoryChain implements ChainReader {
 
   logsOfBlock({ hash }: Pick<BlockHeader, 'hash'>, filter: LogFilter): Promise<ChainLog[]> {
     this.calls.push('logsOfBlock');
-    return Promise.resolve((this.byHash.get(hash)?.logs ?? []).filter((log) => passes(log, filter)));
+    const block = this.byHash.get(hash);
+    if (!block) return Promise.reject(new ChainUnavailable('unknown block'));
+    return Promise.resolve(block.logs.filter((log) => passes(log, filter)));
   }
 
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
     this.calls.push('logsOfRange');
+    if (to > this.tip.number) return Promise.reject(new ChainUnavailable('the last block is not there yet'));
     const blocks = this.canonical.slice(from, to + 1);
     return Promise.resolve(blocks.flatMap(({ logs }) => logs).filter((log) => passes(log, filter)));
   }
@@ -97,7 +105,3 @@ export class MemoryChain implements ChainReader {
     this.byHash.clear();
   }
 }
-
-const passes = ({ address, topics }: ChainLog, filter: LogFilter): boolean =>
-  (filter.addresses.length === 0 || filter.addresses.includes(address)) &&
-  (filter.topics.length === 0 || filter.topics.includes(topics[0] ?? ''));

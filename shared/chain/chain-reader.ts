@@ -5,7 +5,7 @@ export interface BlockHeader {
   parentHash: string;
   /** Unix seconds. */
   timestamp: number;
-  /** 256 bytes, `0x` hex. */
+  /** 256 bytes, `0x` hex; all bits set where the provider's says nothing. */
   logsBloom: string;
 }
 
@@ -35,12 +35,15 @@ export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable';
 }
 
-/** The provider will not answer for so many blocks at once: ask for fewer. */
+/** Too many blocks at once, for the provider or for this program's memory: ask for fewer. */
 export class RangeTooLarge extends Error {
   override readonly name = 'RangeTooLarge';
 }
 
-/** One EVM chain, read only. What it gives has been checked against what was asked. Every method throws ChainUnavailable. */
+/**
+ * One EVM chain, read only. What it gives has been checked against what was asked. Every method throws ChainUnavailable,
+ * at once when the reader is closed meanwhile. A head can be lower than the last one: the caller decides what that means.
+ */
 export interface ChainReader {
   readonly chainId: number;
   /** `eth_getBlockByNumber latest` */
@@ -49,11 +52,18 @@ export interface ChainReader {
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]>;
   /** `eth_getBlockByHash` */
   headerByHash(hash: string): Promise<BlockHeader | undefined>;
-  /** `eth_getLogs` by block hash, so that a log of another fork cannot slip in; in log order. */
-  logsOfBlock(header: Pick<BlockHeader, 'hash' | 'number'>, filter: LogFilter): Promise<ChainLog[]>;
-  /** `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order. @throws RangeTooLarge */
+  /**
+   * `eth_getLogs` by block hash, so that a log of another fork cannot slip in; in log order. Where there are none although
+   * the bloom allows some, `eth_getLogs` once more for all of the block, to hold against the bloom.
+   */
+  logsOfBlock(header: Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>, filter: LogFilter): Promise<ChainLog[]>;
+  /**
+   * `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order, in one batch with `eth_getBlockByNumber` of `to`: a
+   * provider that is not that far yet would leave logs out without a word. @throws RangeTooLarge
+   */
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]>;
   /** `eth_getCode`, at the head or at a block: whether there is any. */
   hasCode(address: string, block?: number): Promise<boolean>;
+  /** Ends what is under way, too. */
   close(): void;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
 
 /** A provider's answer that cannot be true; another provider may do better. */
@@ -20,7 +21,11 @@ const header = z.object({
   hash,
   parentHash: hash,
   timestamp: quantity,
-  logsBloom: z.string().regex(/^0x[0-9a-fA-F]{512}$/),
+  logsBloom: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{512}$/)
+    .transform((text) => text.toLowerCase()),
+  gasUsed: z.string().optional(),
 });
 
 /** `null` where the provider has no such block. */
@@ -28,21 +33,26 @@ export const checkHeader = (answer: unknown): BlockHeader | undefined => {
   if (answer === null || answer === undefined) return undefined;
   const parsed = header.safeParse(answer);
   if (!parsed.success) throw new UnbelievableAnswer(`a header does not fit: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  const { gasUsed, ...fields } = parsed.data;
+  // Some chains leave every bloom empty. An empty one is believed only of a block in which nothing ran.
+  const isSilent = fields.logsBloom === BLOOM_OF_NOTHING && !/^0x0*$/.test(gasUsed ?? '');
+  return isSilent ? { ...fields, logsBloom: BLOOM_OF_EVERYTHING } : fields;
 };
 
 interface RawLog {
-  address: unknown;
-  topics: unknown;
-  data: unknown;
-  blockNumber: unknown;
-  blockHash: unknown;
+  address?: unknown;
+  topics?: unknown;
+  data?: unknown;
+  blockNumber?: unknown;
+  blockHash?: unknown;
   blockTimestamp?: unknown;
-  transactionHash: unknown;
-  transactionIndex: unknown;
-  logIndex: unknown;
+  transactionHash?: unknown;
+  transactionIndex?: unknown;
+  logIndex?: unknown;
   removed?: unknown;
 }
+
+const isRawLog = (value: unknown): value is RawLog => typeof value === 'object' && value !== null;
 
 const TOPICS_MAX = 4;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
@@ -59,7 +69,8 @@ const readHex = (value: unknown, pattern: RegExp, what: string): string => {
   return value.toLowerCase();
 };
 
-const readLog = (raw: RawLog): ChainLog => {
+const readLog = (raw: unknown): ChainLog => {
+  if (!isRawLog(raw)) throw new UnbelievableAnswer('a log is no object');
   if (raw.removed === true) throw new UnbelievableAnswer('a removed log is among the logs');
   if (!Array.isArray(raw.topics) || raw.topics.length > TOPICS_MAX) throw new UnbelievableAnswer('a log has no topics');
   return {
@@ -90,11 +101,12 @@ interface Asked extends LogFilter {
  */
 export const checkLogs = (answer: unknown, asked: Asked): ChainLog[] => {
   if (!Array.isArray(answer)) throw new UnbelievableAnswer('logs are no list');
-  const logs = answer.map((raw) => readLog(raw as RawLog));
+  const logs = answer.map(readLog);
   const addresses = new Set(asked.addresses);
   const topics = new Set(asked.topics);
   for (const log of logs) {
-    if (log.blockNumber < asked.from || log.blockNumber > asked.to) throw new UnbelievableAnswer('a log of another block');
+    if (log.blockNumber < asked.from || log.blockNumber > asked.to)
+      throw new UnbelievableAnswer('a log of another block');
     if (asked.blockHash !== undefined && log.blockHash !== asked.blockHash) {
       throw new UnbelievableAnswer('a log of another block of that number');
     }
@@ -102,11 +114,15 @@ export const checkLogs = (answer: unknown, asked: Asked): ChainLog[] => {
     if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new UnbelievableAnswer('a log of another topic');
   }
   logs.sort((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex);
-  for (let at = 1; at < logs.length; at += 1) {
-    const [before, log] = [logs[at - 1], logs[at]];
-    if (!before || !log || before.blockNumber !== log.blockNumber) continue;
-    if (before.logIndex === log.logIndex) throw new UnbelievableAnswer('two logs have one index');
-    if (before.blockHash !== log.blockHash) throw new UnbelievableAnswer('two logs of one block have two block hashes');
+  let before: ChainLog | undefined;
+  for (const log of logs) {
+    if (before?.blockNumber === log.blockNumber) {
+      if (before.logIndex === log.logIndex) throw new UnbelievableAnswer('two logs have one index');
+      if (before.blockHash !== log.blockHash) {
+        throw new UnbelievableAnswer('two logs of one block have two block hashes');
+      }
+    }
+    before = log;
   }
   return logs;
 };

@@ -5,17 +5,21 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { EthersChainReader } from './chain-reader.ethers.ts';
+import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { ensureDevelopmentToken } from './development-token.ethers.ts';
 import { startLocalChain } from './local-chain-process.ts';
 
 const folder = temporaryFolder();
 
 const logsOf = async (rpcUrl: string, address: string) => {
-  const reader = new EthersChainReader(2484, [rpcUrl]);
+  const reader = new JsonRpcChainReader(2484, [rpcUrl]);
   try {
     const { number, hash } = await reader.head();
-    return { number, hash, logs: await reader.logsOfRange(0, number, { addresses: [address.toLowerCase()], topics: [] }) };
+    return {
+      number,
+      hash,
+      logs: await reader.logsOfRange(0, number, { addresses: [address.toLowerCase()], topics: [] }),
+    };
   } finally {
     reader.close();
   }
@@ -56,7 +60,9 @@ describe('local chain', () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    await expect(startLocalChain({ chainId: 2484, folder: join(folder, 'taken'), port })).rejects.toThrow(/anvil ended at once/);
+    await expect(startLocalChain({ chainId: 2484, folder: join(folder, 'taken'), port })).rejects.toThrow(
+      /anvil ended at once/,
+    );
     server.close();
   });
 });

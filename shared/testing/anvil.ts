@@ -37,7 +37,11 @@ export class Anvil {
 
   async call(method: string, ...params: readonly unknown[]): Promise<unknown> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: (this.calls += 1), method, params });
-    const response = await fetch(this.rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    const response = await fetch(this.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
     const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } };
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
@@ -70,7 +74,7 @@ const EMITTER = ((): string => {
     const start = byte(WORD * (topics + 1));
     const pushTopics = Array.from({ length: topics }, (_, at) => `60${byte(WORD * (topics - at))}35`).join('');
     // JUMPDEST, topics, size = CALLDATASIZE - start, CALLDATACOPY(0, start, size), LOGn(0, size, ...), STOP
-    return `5b${pushTopics}60${start}3603${'80'}60${start}600037${'6000'}${byte(0xa0 + topics)}00`;
+    return `5b${pushTopics}60${start}36038060${start}6000376000${byte(0xa0 + topics)}00`;
   });
   // The number of topics stays on the stack; for each branch: DUP1, PUSH1 n, EQ, PUSH1 where, JUMPI.
   let at = 3 + branches.length * 7 + 1;

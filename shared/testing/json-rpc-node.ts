@@ -33,6 +33,8 @@ export class JsonRpcNode {
   readonly asked: string[] = [];
   /** HTTP requests. */
   requests = 0;
+  /** The header of the newest. */
+  authorization: string | undefined;
   /** Changes a result; throw an RpcError to refuse. */
   lie: (method: string, truth: unknown, params: readonly unknown[]) => unknown = (_method, truth) => truth;
   /** Answers the HTTP request itself; `honest` is what would have been said. */
@@ -47,6 +49,7 @@ export class JsonRpcNode {
     const server = createServer();
     const node = new JsonRpcNode(chain, server);
     server.on('request', (request, response) => {
+      node.authorization = request.headers.authorization;
       void text(request).then((body) => node.serve(body, response));
     });
     server.listen(0, '127.0.0.1');
@@ -67,7 +70,9 @@ export class JsonRpcNode {
   private async serve(body: string, response: ServerResponse): Promise<void> {
     this.requests += 1;
     const asked = JSON.parse(body) as Request | Request[];
-    const answers = Array.isArray(asked) ? await Promise.all(asked.map((one) => this.answer(one))) : await this.answer(asked);
+    const answers = Array.isArray(asked)
+      ? await Promise.all(asked.map((one) => this.answer(one)))
+      : await this.answer(asked);
     const honest = JSON.stringify(answers);
     if (this.respond) this.respond(response, honest);
     else response.setHeader('content-type', 'application/json').end(honest);

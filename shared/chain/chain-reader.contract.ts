@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { bloomMayPass, bloomOf } from './bloom.ts';
+import type { LogToMine } from './chain-reader.memory.ts';
+import { ChainUnavailable, type BlockHeader, type ChainReader, type LogFilter } from './chain-reader.ts';
+
+/** A chain under the test's hand. */
+export interface MineableChain {
+  mine(logs: readonly LogToMine[]): Promise<void>;
+  takeBack(depth: number): Promise<void>;
+}
+
+const ADDRESSES = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`] as const;
+const TOPICS = [`0x${'01'.repeat(32)}`, `0x${'02'.repeat(32)}`] as const;
+const ANY: LogFilter = { addresses: [], topics: [] };
+const UNKNOWN_HASH = `0x${'77'.repeat(32)}`;
+
+const aLog = (address: 0 | 1, topic: 0 | 1, data: number): LogToMine => ({
+  address: ADDRESSES[address],
+  topics: [TOPICS[topic], `0x${'03'.repeat(32)}`],
+  data: `0x${data.toString(16).padStart(64, '0')}`,
+});
+
+/** What every adapter of the port must pass. */
+export const chainReaderContract = (
+  name: string,
+  open: () => Promise<{ reader: ChainReader; chain: MineableChain; close: () => Promise<void> }>,
+): void => {
+  describe(`chain reader on ${name}`, () => {
+    let opened: Awaited<ReturnType<typeof open>>;
+    let reader: ChainReader;
+    beforeAll(async () => {
+      opened = await open();
+      reader = opened.reader;
+    });
+    afterAll(async () => {
+      await opened.close();
+    });
+
+    const mine = async (...blocks: LogToMine[][]): Promise<BlockHeader[]> => {
+      const { number: before } = await reader.head();
+      for (const logs of blocks) await opened.chain.mine(logs);
+      const headers = await reader.headersByNumber(blocks.map((_, index) => before + 1 + index));
+      return headers.map((header) => {
+        if (!header) throw new Error('a block was mined that is not there');
+        return header;
+      });
+    };
+    const dataOf = (logs: readonly LogToMine[]) => logs.map(({ data }) => Number(data));
+
+    it('tells the head, each block linked to its parent', async () => {
+      const before = await reader.head();
+      const [first, second] = await mine([], [aLog(0, 0, 1)]);
+      expect(first).toMatchObject({ number: before.number + 1, parentHash: before.hash });
+      expect(second).toMatchObject({ number: before.number + 2, parentHash: first?.hash });
+      expect(await reader.head()).toEqual(second);
+      expect(second?.timestamp).toBeGreaterThanOrEqual(before.timestamp);
+    });
+
+    it('gives headers in the order asked, and none for blocks that are not there', async () => {
+      const { number, hash } = await reader.head();
+      const headers = await reader.headersByNumber([number + 1, number, 0]);
+      expect(headers.map((header) => header?.number)).toEqual([undefined, number, 0]);
+      expect(await reader.headersByNumber([])).toEqual([]);
+      expect((await reader.headerByHash(hash))?.number).toBe(number);
+      expect(await reader.headerByHash(UNKNOWN_HASH)).toBeUndefined();
+    });
+
+    it('gives the logs of a block that pass, whole and in order', async () => {
+      const [header] = await mine([aLog(0, 0, 1), aLog(1, 0, 2), aLog(0, 1, 3), { ...aLog(0, 0, 4), topics: [] }]);
+      if (!header) throw new Error('no block');
+      const { hash, number, timestamp } = header;
+      const all = await reader.logsOfBlock(header, ANY);
+      expect(all.map(({ logIndex, txIndex }) => [logIndex, txIndex])).toEqual([
+        [0, 0],
+        [1, 1],
+        [2, 2],
+        [3, 3],
+      ]);
+      expect(all[2]).toMatchObject({
+        ...aLog(0, 1, 3),
+        blockHash: hash,
+        blockNumber: number,
+        blockTimestamp: timestamp,
+      });
+      expect(new Set(all.map(({ txHash }) => txHash)).size).toBe(4);
+      const passing = async (filter: Partial<LogFilter>) =>
+        dataOf(await reader.logsOfBlock(header, { ...ANY, ...filter }));
+      expect(await passing({ addresses: [ADDRESSES[0]] })).toEqual([1, 3, 4]);
+      expect(await passing({ topics: [TOPICS[0]] })).toEqual([1, 2]);
+      expect(await passing({ addresses: [...ADDRESSES], topics: [TOPICS[1]] })).toEqual([3]);
+      expect(await passing({ addresses: [ADDRESSES[1]], topics: [TOPICS[1]] })).toEqual([]);
+    });
+
+    it('has the bloom of the logs in the header, and one that rules out all in an empty block', async () => {
+      const [header, empty] = await mine([aLog(0, 0, 1), aLog(1, 1, 2)], []);
+      if (!header || !empty) throw new Error('no block');
+      expect(header.logsBloom).toBe(bloomOf(await reader.logsOfBlock(header, ANY)));
+      expect(bloomMayPass(empty.logsBloom, { addresses: [...ADDRESSES], topics: [] })).toBe(false);
+    });
+
+    it('gives the logs of a range, both ends included, in chain order', async () => {
+      const [first] = await mine(
+        [aLog(0, 0, 1)],
+        [aLog(0, 0, 2), aLog(1, 0, 3), aLog(0, 1, 4)],
+        [],
+        [aLog(0, 0, 5)],
+        [aLog(0, 0, 6)],
+      );
+      const from = first?.number ?? 0;
+      const filter = { addresses: [ADDRESSES[0]], topics: [] };
+      expect(dataOf(await reader.logsOfRange(from, from + 3, filter))).toEqual([1, 2, 4, 5]);
+      expect(dataOf(await reader.logsOfRange(from + 1, from + 1, ANY))).toEqual([2, 3, 4]);
+      expect(dataOf(await reader.logsOfRange(from + 2, from + 2, ANY))).toEqual([]);
+    });
+
+    it('gives nothing of a range that ends after the head, rather than a part', async () => {
+      const [header] = await mine([aLog(0, 0, 1)]);
+      const from = header?.number ?? 0;
+      await expect(reader.logsOfRange(from, from + 1, ANY)).rejects.toThrow(ChainUnavailable);
+    });
+
+    it('gives no logs of a block that nobody knows', async () => {
+      const header = { ...(await reader.head()), hash: UNKNOWN_HASH };
+      await expect(reader.logsOfBlock(header, ANY)).rejects.toThrow(ChainUnavailable);
+    });
+
+    it('knows where there is code', async () => {
+      await mine([aLog(0, 0, 1)]);
+      expect(await reader.hasCode(ADDRESSES[0])).toBe(true);
+    });
+
+    it('follows a reorganisation, and never gives the new logs for the old block', async () => {
+      const [kept, old] = await mine([], [aLog(0, 0, 1)]);
+      if (!kept || !old) throw new Error('no block');
+      await opened.chain.takeBack(1);
+      expect(await reader.head()).toEqual(kept);
+      await opened.chain.mine([aLog(0, 0, 2)]);
+      const head = await reader.head();
+      expect(head).toMatchObject({ number: old.number, parentHash: kept.hash });
+      expect(head.hash).not.toBe(old.hash);
+      const logsOfOld = await reader.logsOfBlock(old, ANY).catch((error: unknown) => {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        return [aLog(0, 0, 1)];
+      });
+      expect(dataOf(logsOfOld)).toEqual([1]);
+    });
+  });
+};

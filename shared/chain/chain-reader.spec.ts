@@ -1,0 +1,21 @@
+import { chainReaderContract } from './chain-reader.contract.ts';
+import { MemoryChain } from './chain-reader.memory.ts';
+
+chainReaderContract('memory', () => {
+  const reader = new MemoryChain(2484);
+  const chain = {
+    mine: (logs: Parameters<MemoryChain['mine']>[0]) => {
+      reader.mine(logs);
+      return Promise.resolve();
+    },
+    takeBack: (depth: number) => {
+      reader.takeBack(depth);
+      return Promise.resolve();
+    },
+  };
+  const close = () => {
+    reader.close();
+    return Promise.resolve();
+  };
+  return Promise.resolve({ reader, chain, close });
+});

@@ -1,0 +1,40 @@
+import { unescape } from 'node:querystring';
+
+const TEXT_MAX = 300;
+/** Shorter parts of a URL are versions and names of networks. */
+const SECRET_LENGTH_MIN = 6;
+
+/** Where an endpoint is. Most of that is secret: providers put keys into paths, queries and credentials. */
+export class EndpointAddress {
+  /** What may be said of it. */
+  readonly host: string;
+  /** Without credentials: fetch refuses a URL that has some, and names it in full. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  private readonly secrets: readonly string[];
+
+  constructor(address: string) {
+    const url = new URL(address);
+    const { host, username, password } = url;
+    this.host = host;
+    this.secrets = secretParts(url);
+    const credentials = Buffer.from([username, password].map(unescape).join(':')).toString('base64');
+    this.headers = username + password === '' ? {} : { authorization: `Basic ${credentials}` };
+    url.username = '';
+    url.password = '';
+    this.url = url.href;
+  }
+
+  /** Others' words as they may be shown: one short line without what is secret here. */
+  shown(text: string): string {
+    let shown = text.replaceAll(/\b\w+:\/\/[^\s"'<>]+/g, '<url>').replaceAll(/\s+/g, ' ');
+    for (const secret of this.secrets) shown = shown.replaceAll(secret, '<secret>');
+    return shown.slice(0, TEXT_MAX);
+  }
+}
+
+const secretParts = ({ username, password, pathname, search }: URL): string[] => {
+  const parts = [username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
+  const decoded = parts.flatMap((part) => [part, unescape(part)]);
+  return [...new Set(decoded)].filter(({ length }) => length >= SECRET_LENGTH_MIN);
+};

@@ -1,0 +1,152 @@
+import { EndpointAddress } from './endpoint-address.ts';
+import { saysNoBatch, saysRangeTooLarge } from './rpc-refusals.ts';
+
+export interface RpcCall {
+  method: string;
+  params: readonly unknown[];
+}
+
+export interface AnswerLimits {
+  withinMs: number;
+  bytesMax: number;
+}
+
+/** Why there is no answer: `too-much` and `too-slow` may go away when less is asked for. */
+type Reason = 'too-much' | 'too-slow' | 'no-batch' | 'failed';
+
+/** An endpoint refused, failed or made no sense. The message is one line, and has nothing secret of the endpoint's URL. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+
+  constructor(
+    readonly reason: Reason,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+interface Envelope {
+  id?: unknown;
+  result?: unknown;
+  error?: unknown;
+}
+
+const BATCH_CALLS_MAX = 100;
+
+/** One JSON-RPC endpoint, over HTTP. */
+export class JsonRpcEndpoint {
+  readonly address: EndpointAddress;
+  private callsMax = BATCH_CALLS_MAX;
+  private calls = 0;
+
+  constructor(
+    url: string,
+    private readonly limits: AnswerLimits,
+    /** Ends everything under way. */
+    private readonly closing: AbortSignal,
+  ) {
+    this.address = new EndpointAddress(url);
+  }
+
+  /** The results in the order of the calls, as few requests as the endpoint takes. @throws NoAnswer if one call has none */
+  async call(calls: readonly RpcCall[]): Promise<unknown[]> {
+    const results: unknown[] = [];
+    while (results.length < calls.length) {
+      const batch = calls.slice(results.length, results.length + this.callsMax);
+      try {
+        results.push(...(await this.request(batch)));
+      } catch (error) {
+        if (batch.length === 1 || !(error instanceof NoAnswer && error.reason === 'no-batch')) throw error;
+        this.callsMax = Math.floor(batch.length / 2);
+      }
+    }
+    return results;
+  }
+
+  private async request(calls: readonly RpcCall[]): Promise<unknown[]> {
+    const requests = calls.map((call) => ({ jsonrpc: '2.0', id: (this.calls += 1), ...call }));
+    const answer = await this.post(JSON.stringify(requests.length === 1 ? requests[0] : requests));
+    const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope);
+    for (const { error } of envelopes) if (error != null) throw this.refusal(textOfError(error));
+    const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope.result]));
+    return requests.map(({ id, method }) => {
+      const result = byId.get(id);
+      if (result === undefined) throw new NoAnswer('failed', `no answer to ${method}`);
+      return result;
+    });
+  }
+
+  private async post(body: string): Promise<unknown> {
+    const late = AbortSignal.timeout(this.limits.withinMs);
+    try {
+      const signal = AbortSignal.any([late, this.closing]);
+      const headers = { 'content-type': 'application/json', ...this.address.headers };
+      const response = await fetch(this.address.url, { method: 'POST', headers, body, redirect: 'error', signal });
+      const text = await this.text(response);
+      if (!response.ok) throw this.refusal(textOfFailure(text), response.status);
+      return parseJson(text) ?? this.fail('the answer is no JSON');
+    } catch (error) {
+      if (error instanceof NoAnswer) throw error;
+      if (late.aborted) throw new NoAnswer('too-slow', `no answer within ${String(this.limits.withinMs)} ms`);
+      throw new NoAnswer('failed', this.address.shown(textOfCause(error)));
+    }
+  }
+
+  private async text(response: Response): Promise<string> {
+    if (!response.body) return '';
+    const body: AsyncIterable<Uint8Array> = response.body;
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > this.limits.bytesMax) throw new NoAnswer('too-much', `an answer of ${String(bytes)} bytes or more`);
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks).toString();
+  }
+
+  private refusal(text: string, httpStatus = 200): NoAnswer {
+    const message = this.address.shown(httpStatus === 200 ? text : `HTTP ${String(httpStatus)} ${text}`);
+    if (saysNoBatch(text)) return new NoAnswer('no-batch', message);
+    if (saysRangeTooLarge(text, httpStatus)) return new NoAnswer('too-much', message);
+    return new NoAnswer(TIMEOUT_STATUS.has(httpStatus) ? 'too-slow' : 'failed', message);
+  }
+
+  private fail(message: string): never {
+    throw new NoAnswer('failed', message);
+  }
+}
+
+/** Of the endpoint, of a gateway before it, of Cloudflare. */
+const TIMEOUT_STATUS = new Set([408, 504, 524]);
+
+const isEnvelope = (value: unknown): value is Envelope => typeof value === 'object' && value !== null;
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Some providers put what matters into `data`. */
+const textOfError = (error: unknown): string => {
+  const { message, data } = Object(error) as { message?: unknown; data?: unknown };
+  const texts = [error, message, data].filter((text) => typeof text === 'string');
+  return texts.length > 0 ? texts.join(' ') : JSON.stringify(error);
+};
+
+/** What comes with another status than 200: an envelope, a bare error, or a page. */
+const textOfFailure = (text: string): string => {
+  const answer = parseJson(text);
+  const [body] = Array.isArray(answer) ? (answer as unknown[]) : [answer];
+  return isEnvelope(body) ? textOfError(body.error ?? body) : text;
+};
+
+/** undici says "fetch failed"; why is in the cause. */
+const textOfCause = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? error.cause.message : error.message;
+};

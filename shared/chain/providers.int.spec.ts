@@ -1,0 +1,324 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../testing/eventually.ts';
+import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
+import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
+import { MemoryChain } from './chain-reader.memory.ts';
+import { ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
+
+const CHAIN_ID = 2484;
+const ADDRESS = `0x${'a1'.repeat(20)}`;
+const OTHER_ADDRESS = `0x${'b2'.repeat(20)}`;
+const TOPIC = `0x${'01'.repeat(32)}`;
+const OTHER_HASH = `0x${'77'.repeat(32)}`;
+const FILTER = { addresses: [ADDRESS], topics: [TOPIC] };
+const LIMITS = { withinMs: 250, bytesMax: 200_000, quarantineMs: 200 };
+
+const aLog = (data: number) => ({
+  address: ADDRESS,
+  topics: [TOPIC],
+  data: `0x${data.toString(16).padStart(64, '0')}`,
+});
+
+type Json = Record<string, unknown>;
+/** Changes the answers to one method. */
+const changing =
+  (changed: string, change: (truth: Json[], params: readonly unknown[]) => unknown): JsonRpcNode['lie'] =>
+  (method, truth, params) =>
+    method === changed ? change(truth as Json[], params) : truth;
+/** Changes the headers that there are. */
+const eachHeader =
+  (change: (header: Json) => unknown): JsonRpcNode['lie'] =>
+  (method, truth) =>
+    method === 'eth_getBlockByNumber' && truth !== null ? change(truth as Json) : truth;
+const eachLog = (change: (log: Json) => unknown) => changing('eth_getLogs', (logs) => logs.map(change));
+const refusing = (message: string) => () => {
+  throw new RpcError(message);
+};
+
+const there = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw new Error('there is none');
+  return value;
+};
+
+describe('a chain reader with several providers', () => {
+  const chain = new MemoryChain(CHAIN_ID);
+  const mined = [aLog(0), aLog(1), aLog(2)].map((log) => chain.mine([log, { ...log, address: OTHER_ADDRESS }]));
+  const header = there(mined[1]);
+  let wrong: JsonRpcNode;
+  let right: JsonRpcNode;
+  let reader: JsonRpcChainReader;
+  beforeEach(async () => {
+    wrong = await JsonRpcNode.start(chain);
+    right = await JsonRpcNode.start(chain);
+    reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], LIMITS);
+  });
+  afterEach(async () => {
+    reader.close();
+    await Promise.all([wrong.stop(), right.stop()]);
+  });
+
+  const questions = {
+    head: () => reader.head(),
+    headers: () => reader.headersByNumber([1, 2, 3]),
+    'a header': () => reader.headerByHash(header.hash),
+    'a block': () => reader.logsOfBlock(header, FILTER),
+    'a range': () => reader.logsOfRange(1, 3, FILTER),
+    code: () => reader.hasCode(ADDRESS),
+  };
+  type Question = keyof typeof questions;
+  const truths: Record<Question, unknown> = {
+    head: chain.tip,
+    headers: chain.headers.slice(1),
+    'a header': header,
+    'a block': [expect.objectContaining(aLog(1))],
+    'a range': [aLog(0), aLog(1), aLog(2)].map((log) => expect.objectContaining(log) as unknown),
+    code: true,
+  };
+
+  /** The truth comes all the same, and the next time the provider that lied is not asked. */
+  const expectTruth = async (question: Question) => {
+    expect(await questions[question]()).toEqual(truths[question]);
+    const { requests } = wrong;
+    expect(requests).toBeGreaterThan(0);
+    expect(await questions[question]()).toEqual(truths[question]);
+    expect(wrong.requests).toBe(requests);
+  };
+
+  it('asks the first alone as long as it answers well, with one eth_getLogs per block', async () => {
+    for (const question of Object.keys(questions) as Question[])
+      expect(await questions[question]()).toEqual(truths[question]);
+    expect(right.requests).toBe(0);
+    expect(wrong.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(2);
+    // The chain id, the head, three headers at once, a header, a block, a range with its last header, code.
+    expect(wrong.requests).toBe(7);
+  });
+
+  const logLies: Record<string, JsonRpcNode['lie']> = {
+    'no logs although the bloom has some': changing('eth_getLogs', () => []),
+    'a removed log': eachLog((log) => ({ ...log, removed: true })),
+    'logs of another block': eachLog((log) => ({ ...log, blockNumber: '0x63' })),
+    'logs of another address': eachLog((log) => ({ ...log, address: OTHER_ADDRESS })),
+    'logs of another topic': eachLog((log) => ({ ...log, topics: [OTHER_HASH] })),
+    'two logs of one index': changing('eth_getLogs', (logs) => logs.flatMap((log) => [log, log])),
+    'a log without a transaction': eachLog(({ transactionHash: _, ...log }) => log),
+    'data that is no hex': eachLog((log) => ({ ...log, data: '0x0' })),
+    'a log that is nothing': eachLog(() => null),
+    'logs that are no list': changing('eth_getLogs', () => ({})),
+    'nothing instead of logs': changing('eth_getLogs', () => null),
+  };
+  it.each(Object.entries(logLies))('does not believe %s of a block', async (_, lie) => {
+    wrong.lie = lie;
+    await expectTruth('a block');
+  });
+  it.each(Object.entries(logLies).slice(1))('does not believe %s of a range', async (_, lie) => {
+    wrong.lie = lie;
+    await expectTruth('a range');
+  });
+
+  it('does not believe logs of another block of that number', async () => {
+    wrong.lie = eachLog((log) => ({ ...log, blockHash: OTHER_HASH }));
+    await expectTruth('a block');
+  });
+  it('does not believe two blocks of one number in a range', async () => {
+    let turn = 0;
+    wrong.lie = changing('eth_getLogs', (logs) =>
+      logs.flatMap((log) => [log, { ...log, logIndex: '0x9', blockHash: `0x${'7'.repeat(63)}${String((turn += 1))}` }]),
+    );
+    await expectTruth('a range');
+  });
+  it('does not believe a range from a provider that is not that far', async () => {
+    wrong.lie = (method, truth) => {
+      if (method === 'eth_getBlockByNumber') return null;
+      return method === 'eth_getLogs' ? (truth as unknown[]).slice(0, 1) : truth;
+    };
+    await expectTruth('a range');
+  });
+  it('does not believe headers of other blocks, or that do not fit', async () => {
+    wrong.lie = eachHeader((truth) => ({ ...truth, number: '0x9' }));
+    await expectTruth('headers');
+    wrong.lie = (method, truth) => (method === 'eth_getBlockByHash' ? { ...(truth as Json), hash: OTHER_HASH } : truth);
+    await eventually(
+      () => questions['a header']().then((found) => found && wrong.asked.includes('eth_getBlockByHash')),
+      2_000,
+      'a quarantine ends',
+    );
+    await expectTruth('a header');
+  });
+  it.each(['hash', 'parentHash', 'logsBloom', 'timestamp'])('does not believe a head without %s', async (field) => {
+    wrong.lie = eachHeader((truth) => ({ ...truth, [field]: undefined }));
+    await expectTruth('head');
+  });
+  it('does not believe that there is no head, or code that is no hex', async () => {
+    wrong.lie = changing('eth_getBlockByNumber', () => null);
+    await expectTruth('head');
+    wrong.lie = changing('eth_getCode', () => 1);
+    await eventually(
+      () => questions.code().then(() => wrong.asked.includes('eth_getCode')),
+      2_000,
+      'a quarantine ends',
+    );
+    await expectTruth('code');
+  });
+  it('does not ask a provider of another chain', async () => {
+    wrong.lie = changing('eth_chainId', () => '0x1');
+    await expectTruth('head');
+    expect(wrong.asked).toEqual(['eth_chainId']);
+  });
+  it('passes a head on that is lower than the last: only who follows the chain can tell why', async () => {
+    const { number } = await reader.head();
+    wrong.lie = eachHeader(() => ({ ...header, number: '0x2', timestamp: '0x0' }));
+    expect(await reader.head()).toMatchObject({ number: number - 1 });
+  });
+
+  const noAnswers: Record<string, (response: ServerResponse, honest: string) => unknown> = {
+    'too many requests': (response) => response.writeHead(429).end('slow down'),
+    'a server error': (response) => response.writeHead(503).end('<html>down</html>'),
+    'a page': (response) => response.end('<html>hello</html>'),
+    'half an answer': (response, honest) => response.end(honest.slice(0, -5)),
+    nothing: (response) => response.end(),
+    null: (response) => response.end('null'),
+    'a redirect': (response) => response.writeHead(307, { location: 'http://127.0.0.1:1/' }).end(),
+    'an answer to another question': (response, honest) => response.end(honest.replaceAll(/"id":\d+/g, '"id":9999')),
+    'neither a result nor an error': (response, honest) => response.end(honest.replaceAll('"result"', '"resultat"')),
+    'a closed connection': (response) => response.destroy(),
+    silence: () => undefined,
+    'half an answer and silence': (response, honest) => response.write(honest.slice(0, 5)),
+    'an answer without an end': (response) => response.write('['.repeat(LIMITS.bytesMax + 1)),
+    'a refusal of its own form': (response) => response.end('{"error":{"code":-32005},"id":null}'),
+  };
+  it.each(Object.entries(noAnswers))('asks another provider after %s', async (_, respond) => {
+    for (const question of ['head', 'headers', 'a range'] as const) {
+      wrong.respond = undefined;
+      await eventually(() => questions[question]().then(() => wrong.requests > 0), 2_000, 'the provider answers');
+      wrong.respond = respond;
+      reader.close();
+      reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], LIMITS);
+      await expectTruth(question);
+    }
+  });
+});
+
+describe('a chain reader with one provider', () => {
+  const chain = new MemoryChain(CHAIN_ID);
+  for (let data = 1; data <= 5; data += 1) chain.mine([aLog(data)]);
+  let node: JsonRpcNode;
+  let reader: JsonRpcChainReader;
+  beforeEach(async () => {
+    node = await JsonRpcNode.start(chain);
+    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], LIMITS);
+  });
+  afterEach(async () => {
+    reader.close();
+    await node.stop();
+  });
+
+  it('asks it again although it failed: there is no other', async () => {
+    node.lie = refusing('Internal error');
+    await expect(reader.head()).rejects.toThrow(/the head of chain 2484: 127\.0\.0\.1:\d+: Internal error/);
+    node.lie = (_, truth) => truth;
+    expect(await reader.head()).toEqual(chain.tip);
+  });
+
+  it('believes that a block has no such logs when all its logs account for its bloom', async () => {
+    const filter = { addresses: [ADDRESS], topics: [] };
+    const header = chain.mine([{ ...aLog(1), topics: [OTHER_HASH] }]);
+    // Another address and topic with these bits: what every bloom has now and then.
+    node.lie = changing('eth_getLogs', (logs, [asked]) => ((asked as { address?: unknown }).address ? [] : logs));
+    expect(await reader.logsOfBlock(header, { addresses: [OTHER_ADDRESS, ADDRESS], topics: [TOPIC] })).toEqual([]);
+    expect(node.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(1);
+    // The filter is broken, the block's logs are not.
+    expect(await reader.logsOfBlock(header, filter)).toMatchObject([{ data: aLog(1).data }]);
+    expect(node.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(3);
+  });
+
+  it('asks for the logs of blocks whose bloom is empty although something ran, and believes that there are none', async () => {
+    node.lie = eachHeader((header) => ({ ...header, logsBloom: BLOOM_OF_NOTHING, gasUsed: '0x5208' }));
+    const header = there((await reader.headersByNumber([1]))[0]);
+    expect(header.logsBloom).toBe(BLOOM_OF_EVERYTHING);
+    expect(await reader.logsOfBlock(header, FILTER)).toHaveLength(1);
+    expect(await reader.logsOfBlock(header, { addresses: [OTHER_ADDRESS], topics: [] })).toEqual([]);
+    expect(node.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(2);
+    node.lie = eachHeader((truth) => ({ ...truth, logsBloom: BLOOM_OF_NOTHING, gasUsed: '0x0' }));
+    expect((await reader.head()).logsBloom).toBe(BLOOM_OF_NOTHING);
+  });
+
+  it('says that a range is too large when the provider says so, or answers too much', async () => {
+    node.lie = changing('eth_getLogs', refusing('eth_getLogs is limited to a 5 range'));
+    await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
+    node.lie = changing('eth_getLogs', (logs) =>
+      logs.map((log) => ({ ...log, data: `0x${'00'.repeat(LIMITS.bytesMax)}` })),
+    );
+    await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
+    node.lie = changing('eth_getLogs', refusing('project ID request rate exceeded'));
+    await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(ChainUnavailable);
+    node.lie = changing('eth_getBlockByNumber', refusing('limit exceeded'));
+    await expect(reader.head()).rejects.toThrow(ChainUnavailable);
+  });
+
+  it('says that a range is too large when the provider hangs on it and answers else', async () => {
+    await reader.head();
+    node.respond = (response, honest) => {
+      if (!honest.includes('logIndex')) response.end(honest);
+    };
+    await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
+    node.respond = () => undefined;
+    await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(ChainUnavailable);
+  });
+
+  it('asks for many headers in few requests, in as few as the provider takes', async () => {
+    const numbers = Array.from({ length: 250 }, (_, index) => index % 6);
+    await reader.head();
+    node.requests = 0;
+    expect((await reader.headersByNumber(numbers)).map((header) => header?.number)).toEqual(numbers);
+    expect(node.requests).toBe(3);
+    node.respond = (response, honest) => {
+      const isLarge = honest.split('"id"').length > 3;
+      response.end(
+        isLarge ? '{"id":null,"error":{"message":"Batch of more than 3 requests are not allowed"}}' : honest,
+      );
+    };
+    expect((await reader.headersByNumber(numbers)).map((header) => header?.number)).toEqual(numbers);
+  });
+
+  it('takes the answers of a batch in any order', async () => {
+    node.respond = (response, honest) =>
+      response.end(
+        JSON.stringify([JSON.parse(honest)].flat().toReversed()).replace(
+          /^\[(.*)\]$/,
+          honest.startsWith('[') ? '[$1]' : '$1',
+        ),
+      );
+    expect((await reader.headersByNumber([1, 2, 3])).map((header) => header?.number)).toEqual([1, 2, 3]);
+  });
+
+  it('ends what is under way when it is closed', async () => {
+    node.respond = () => undefined;
+    const patient = new JsonRpcChainReader(CHAIN_ID, [node.url]);
+    const asked = [patient.head(), patient.logsOfRange(1, 5, FILTER)].map((question) => question.catch(String));
+    await eventually(() => node.requests === 2, 1_000, 'the node is asked');
+    const closedAt = performance.now();
+    patient.close();
+    expect(await Promise.all(asked)).toEqual([expect.stringContaining('closed'), expect.stringContaining('closed')]);
+    expect(performance.now() - closedAt).toBeLessThan(200);
+  });
+
+  it('signs in with the credentials of its URL, and shows nothing secret of it', async () => {
+    const url = node.url.replace('http://', 'http://operator:pass%2Fword@') + '/v3/s3cretkey99?apikey=t0ken%20token';
+    const secretive = new JsonRpcChainReader(CHAIN_ID, [url], LIMITS);
+    node.lie = refusing(
+      `s3cretkey99 (t0ken token, operator, pass/word) may not use https://rpc.example/v3/s3cretkey99`,
+    );
+    const message = await secretive.head().then(String, String);
+    expect(message).toContain('<secret> (<secret>, <secret>, <secret>) may not use <url>');
+    node.lie = (_, truth) => truth;
+    expect(await secretive.head()).toEqual(chain.tip);
+    expect(node.authorization).toBe(`Basic ${Buffer.from('operator:pass/word').toString('base64')}`);
+    await node.stop();
+    expect(await secretive.head().then(String, String)).toMatch(
+      /^ChainUnavailable: the head of chain 2484: 127\.0\.0\.1:\d+: [^/]*$/,
+    );
+    node = await JsonRpcNode.start(chain);
+  });
+});
