@@ -7,9 +7,10 @@ import type { Outlet } from '../domain/subscription.ts';
 /** Given to the transport before its turn to be read is awaited. */
 const FRAMES_WAITING_MAX = 256;
 const BYTES_WAITING_MAX = 512 * 1_024;
-/** What a client may miss without having read anything meanwhile. */
+/** What a client may miss without reading anything; then it has a last moment to read, as a burst takes less than that. */
 const FRAMES_MISSED_MAX = 512;
 const BYTES_MISSED_MAX = 1_024 * 1_024;
+const LAST_MOMENT_MS = 3_000;
 
 /** The way to one Socket.IO client, with a bound on what waits for it: Socket.IO's own buffer has none. */
 export class Outbox implements Outlet {
@@ -17,6 +18,7 @@ export class Outbox implements Outlet {
   private bytes = 0;
   private framesMissed = 0;
   private bytesMissed = 0;
+  private lastMoment: NodeJS.Timeout | undefined;
   private readonly left = new WakeUp();
 
   constructor(
@@ -40,8 +42,7 @@ export class Outbox implements Outlet {
     this.connection.write(packet, options, () => {
       this.frames -= 1;
       this.bytes -= bytes;
-      this.framesMissed = 0;
-      this.bytesMissed = 0;
+      this.hasRead();
       if (this.frames === 0) this.left.ring();
     });
   }
@@ -57,7 +58,15 @@ export class Outbox implements Outlet {
     if (this.frames === 0) return;
     this.framesMissed += 1;
     this.bytesMissed += delivery.json.length;
-    if (this.framesMissed > FRAMES_MISSED_MAX || this.bytesMissed > BYTES_MISSED_MAX) this.stalled();
+    if (this.framesMissed <= FRAMES_MISSED_MAX && this.bytesMissed <= BYTES_MISSED_MAX) return;
+    this.lastMoment ??= setTimeout(this.stalled, LAST_MOMENT_MS).unref();
+  }
+
+  private hasRead(): void {
+    this.framesMissed = 0;
+    this.bytesMissed = 0;
+    clearTimeout(this.lastMoment);
+    this.lastMoment = undefined;
   }
 }
 

@@ -14,6 +14,8 @@ const WARNING_MS = 60_000;
 const GRACE_MS = 25_000;
 const SESSIONS_PER_LOOK = 1_000;
 
+const session = sessionDocument.pick({ revokedAt: true });
+
 interface TokenEndsOptions {
   connections: Connections;
   readStore: ReadStore;
@@ -50,7 +52,7 @@ const endRevoked = async (connections: Connections, readStore: ReadStore): Promi
   for (let from = 0; from < ids.length; from += SESSIONS_PER_LOOK) {
     const some = ids.slice(from, from + SESSIONS_PER_LOOK);
     for (const [id, { document }] of await readStore.getMany(readModels.sessions.collection, some)) {
-      if (sessionDocument.parse(document).revokedAt === null) continue;
+      if (session.parse(document).revokedAt === null) continue;
       // A client may have changed over to another session while this was read.
       for (const connection of bySession.get(id) ?? []) {
         if (connection.caller.sessionId === id) connection.stop('session_revoked');

@@ -55,10 +55,12 @@ export interface Finality {
   position: Position;
 }
 
+const progress = chainDocument.pick({ finalized: true });
+
 export const finalityOf = async (readStore: ReadStore, chainId: number): Promise<Finality> => {
   const id = String(chainId);
   const chain = (await readStore.getMany(readModels.chains.collection, [id])).get(id);
   return chain
-    ? { block: chainDocument.parse(chain.document).finalized, position: chain.position }
+    ? { block: progress.parse(chain.document).finalized, position: chain.position }
     : { block: -1, position: 0 };
 };

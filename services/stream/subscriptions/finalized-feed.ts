@@ -98,6 +98,16 @@ export class FinalizedFeed implements Feed {
     return Promise.resolve(undefined);
   }
 
+  /** Looks once, and offers what has become final; the loop does so every half second. */
+  async advance(): Promise<void> {
+    const byChain = Map.groupBy(this.followed.values(), ({ channel }) => channel.chainId);
+    for (const [chainId, channels] of byChain) {
+      const settled = await this.settled(chainId);
+      if (!settled) continue;
+      for (const followed of channels) await this.tell(followed, settled);
+    }
+  }
+
   private reached(channel: Channel): Position {
     return this.followed.get(channelName(channel))?.reached ?? 0;
   }
@@ -118,15 +128,6 @@ export class FinalizedFeed implements Feed {
 
   private delivery(channel: Channel, { record, observedPosition: position }: Observation): Delivery {
     return toDelivery(this.options.cursors, channel, { position, change: 'observed', record });
-  }
-
-  private async advance(): Promise<void> {
-    const byChain = Map.groupBy(this.followed.values(), ({ channel }) => channel.chainId);
-    for (const [chainId, channels] of byChain) {
-      const settled = await this.settled(chainId);
-      if (!settled) continue;
-      for (const followed of channels) await this.tell(followed, settled);
-    }
   }
 
   private async tell(followed: Followed, { block, until }: Settled): Promise<void> {

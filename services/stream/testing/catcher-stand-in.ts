@@ -74,10 +74,10 @@ export class CatcherStandIn {
     private readonly now: () => number,
   ) {}
 
-  store(change: Change, record: ObservedRecord): StoredChange {
+  store(change: Change, record: ObservedRecord, time = this.now()): StoredChange {
     // Positions are not gapless: other streams have theirs between.
     this.position += 1 + (this.position % 3);
-    const stored = { position: this.position, change, record, time: this.now() };
+    const stored = { position: this.position, change, record, time };
     this.stored.push(stored);
     return stored;
   }
@@ -108,6 +108,7 @@ export class CatcherStandIn {
       };
       await this.readStore.apply(projection, [{ collection, id, position, document }], position);
     }
+    if (this.projected === this.stored.length) await this.readStore.apply(projection, [], this.position);
   }
 
   /** Stores, publishes and projects. */
@@ -118,23 +119,13 @@ export class CatcherStandIn {
     return stored;
   }
 
+  /** Says that blocks up to this one are final; the read model of events hears of it when it is projected. */
   async finalize(block: number): Promise<void> {
     this.position += 1;
     const { collection, projection } = readModels.chains;
-    const document = {
-      chainId: CHAIN_ID,
-      head: block,
-      headTime: toIso(0),
-      finalized: block,
-      backfills: [],
-      watchesUpTo: 0,
-    };
-    await this.readStore.apply(
-      projection,
-      [{ collection, id: String(CHAIN_ID), position: this.position, document }],
-      this.position,
-    );
-    await this.readStore.apply(readModels.chainEvents.projection, [], this.position);
+    const document = { chainId: CHAIN_ID, head: block, headTime: toIso(0), finalized: block, backfills: [] };
+    const change = { collection, id: String(CHAIN_ID), position: this.position, document };
+    await this.readStore.apply(projection, [change], this.position);
   }
 
   async register(contractAddress: string, signature = TRANSFER): Promise<void> {

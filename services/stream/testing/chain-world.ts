@@ -4,7 +4,8 @@ import { aRecord, type StoredChange } from './catcher-stand-in.ts';
 import { feedUnderTest, inAFewTurns, type MemorySubscriber } from './feed-under-test.ts';
 import { newContract } from './stream-under-test.ts';
 
-type Deed = 'observe' | 'observe elsewhere' | 'revert' | 'bring back' | 'publish' | 'project' | 'let an hour pass';
+type Deed =
+  'observe' | 'observe elsewhere' | 'revert' | 'bring back' | 'publish' | 'project' | 'finalize' | 'let an hour pass';
 export interface Step {
   deed: Deed;
   count: number;
@@ -21,6 +22,7 @@ const weights: Record<Deed, number> = {
   'bring back': 2,
   publish: 4,
   project: 4,
+  finalize: 2,
   'let an hour pass': 2,
 };
 
@@ -47,6 +49,7 @@ export class ChainWorld {
   private readonly standing: StoredChange[] = [];
   private readonly removed: StoredChange[] = [];
   private block = 0;
+  private finalized = 0;
 
   private constructor(readonly feed: Awaited<ReturnType<typeof feedUnderTest>>) {}
 
@@ -61,6 +64,30 @@ export class ChainWorld {
   /** Of the one contract, in position order. */
   get changes(): StoredChange[] {
     return this.feed.catcher.stored.filter(({ record }) => record.ContractAddress === this.contractAddress);
+  }
+
+  /** By which the records stand, in position order. */
+  get standingPositions(): number[] {
+    return this.standingFrom(0);
+  }
+
+  standingFrom(block: number): number[] {
+    const wanted = this.standing.filter(({ record }) => record.BlockNumber >= block);
+    return wanted.map(({ position }) => position).sort((left, right) => left - right);
+  }
+
+  /** The read model and the topic have everything. */
+  async catchUp(): Promise<void> {
+    await this.feed.catcher.project();
+    await this.feed.catcher.publish();
+  }
+
+  async finalizeAll(): Promise<void> {
+    this.block = FAR_BLOCK;
+    this.observe(this.contractAddress);
+    this.finalized = FAR_BLOCK + 1;
+    await this.feed.catcher.finalize(this.finalized);
+    await this.catchUp();
   }
 
   async take(steps: readonly Step[]): Promise<void> {
@@ -95,12 +122,12 @@ export class ChainWorld {
         for (let more = 0; more < count; more += 1) this.observe(this.other);
         break;
       case 'revert':
-        for (const { record } of this.standing.splice(-count).reverse()) {
+        for (const { record } of this.takeLast(this.standing, count)) {
           this.removed.push(catcher.store('reverted', record));
         }
         break;
       case 'bring back':
-        for (const { record } of this.removed.splice(-count).reverse()) {
+        for (const { record } of this.takeLast(this.removed, count)) {
           this.standing.push(catcher.store('observed', record));
         }
         break;
@@ -110,9 +137,19 @@ export class ChainWorld {
       case 'project':
         await catcher.project(count);
         break;
+      case 'finalize':
+        this.finalized = Math.min(this.finalized + count, this.block);
+        await catcher.finalize(this.finalized);
+        break;
       case 'let an hour pass':
         clock.time += 3_600_000;
     }
+  }
+
+  /** A reorganisation: the newest first, and nothing that is final. */
+  private takeLast(changes: StoredChange[], count: number): StoredChange[] {
+    const final = changes.findLastIndex(({ record }) => record.BlockNumber <= this.finalized);
+    return changes.splice(Math.max(final + 1, changes.length - count)).reverse();
   }
 
   private observe(contractAddress: string): void {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { topics } from '../../../schemas/topics.ts';
-import type { Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
+import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import { ReadModels } from '../../../shared/nest/read-models.ts';
@@ -106,7 +106,6 @@ export const feedUnderTest = async () => {
     const latest = new LatestFeed({ messageBus, readStore, cursors, clock, logger });
     const finalized = new FinalizedFeed({ readStore, cursors, logger });
     latest.tail.loop.start();
-    finalized.loop.start();
     await inAFewTurns(() => latest.tail.isCaughtUp, 'the node must catch up');
     const subscriptions = new Subscriptions(latest, finalized, channels, cursors, limits, clock, ids, logger);
     return { latest, finalized, subscriptions };
@@ -127,21 +126,23 @@ export const feedUnderTest = async () => {
       });
       return subscriber;
     },
+    /** Instead of the feed's own loop. */
+    lookForFinalized: () => node.finalized.advance(),
     historyOptions: { readStore, cursors, clock },
     channelOf: (contractAddress: string) => channels.find(subscription(contractAddress)),
     /** Of the event at a position. */
-    cursorOf: async (contractAddress: string, position: number): Promise<string> => {
-      const channel = await channels.find(subscription(contractAddress));
+    cursorOf: async (contractAddress: string, position: number, finality: Finality = 'latest'): Promise<string> => {
+      const channel = await channels.find({ ...subscription(contractAddress), finality });
       return cursors.write(channelName(channel), placeOf(position));
     },
     /** Where a subscription stood when it was answered. */
     positionOf: (answer: Subscribed | undefined): number =>
       cursors.read(answer?.channel ?? '', answer?.cursor ?? '').position,
     close: async () => {
-      await Promise.all([node.latest.tail.loop.stop(), node.finalized.loop.stop()]);
+      await node.latest.tail.loop.stop();
     },
     restart: async () => {
-      await Promise.all([node.latest.tail.loop.stop(), node.finalized.loop.stop()]);
+      await node.latest.tail.loop.stop();
       node = await startNode();
     },
   };

@@ -21,7 +21,7 @@ type Message = { [Name in keyof StreamMessages]: { name: Name; message: StreamMe
 /** A client as the interface describes it, on the official library. Remembers all it was sent, checked by its schema. */
 export class StreamClient {
   readonly messages: Message[] = [];
-  disconnected: string | undefined;
+  private disconnected: string | undefined;
 
   private constructor(readonly socket: Socket) {
     for (const name of Object.keys(streamMessages) as (keyof StreamMessages)[]) {
@@ -68,6 +68,11 @@ export class StreamClient {
     return this.socket.timeout(5_000).emitWithAck(command, ...payload);
   }
 
+  /** Sends a Socket.IO packet as it is: what the library would not make. */
+  sendText(packet: string): void {
+    this.socket.io.engine.write(packet);
+  }
+
   /** The error of a command that must be refused. */
   async refused(command: string, ...payload: unknown[]): Promise<CommandRefused['error']> {
     return commandRefused.parse(await this.ask(command, ...payload)).error;
@@ -96,6 +101,27 @@ export class StreamClient {
       `the client must be sent "${name}"`,
     );
     return found.message as StreamMessages[Name];
+  }
+
+  /** Waits for the server to end the connection. @returns the reason that the library gives */
+  disconnection(withinMs = 5_000): Promise<string> {
+    return eventually(() => this.disconnected, withinMs, 'the client must be disconnected');
+  }
+
+  stopReading(): void {
+    this.transport.pause();
+  }
+
+  readOn(): void {
+    this.transport.resume();
+  }
+
+  /** The WebSocket of the `ws` package, which the library shows to nobody. */
+  private get transport(): { pause: () => void; resume: () => void } {
+    const { transport } = this.socket.io.engine as unknown as {
+      transport: { ws: { pause: () => void; resume: () => void } };
+    };
+    return transport.ws;
   }
 
   close(): void {

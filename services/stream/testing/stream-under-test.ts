@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { topics } from '../../../schemas/topics.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
+import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
+import { systemClock, toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
-import { topics } from '../../../schemas/topics.ts';
+import { Connections } from '../connections/connections.ts';
 import { startStream } from '../start-stream.ts';
 import { CatcherStandIn } from './catcher-stand-in.ts';
 import { StreamClient } from './stream-client.ts';
@@ -18,13 +19,14 @@ export const newContract = (): string => readAddress(`0x${randomBytes(20).toStri
 export const streamUnderTest = async ({
   environment = {},
   clock = systemClock,
-}: { environment?: Record<string, string>; clock?: Clock } = {}) => {
-  const messageBus = new MemoryMessageBus();
+  messageBus = new MemoryMessageBus(),
+}: { environment?: Record<string, string>; clock?: Clock; messageBus?: MessageBus } = {}) => {
   await messageBus.createTopics([topics.chainEvents]);
   const settings = { STREAM_PORT: '0', RATE_LIMITS: 'off', ...environment };
   const foundation = { ...(await testFoundation({ environment: settings, clock })), messageBus };
+  const { readStore } = foundation;
   const tokens = await testIssuer();
-  const catcher = new CatcherStandIn(messageBus, foundation.readStore, () => clock.now());
+  const catcher = new CatcherStandIn(messageBus, readStore, () => clock.now());
   const clients: StreamClient[] = [];
   const start = async () => {
     const node = await startStream(foundation, tokens.issuer);
@@ -33,9 +35,12 @@ export const streamUnderTest = async ({
     return node;
   };
   let node = await start();
+  const close = async () => {
+    for (const client of clients) client.close();
+    await node.close();
+  };
   return {
-    foundation,
-    messageBus,
+    logged: foundation.logged,
     catcher,
     tokens,
     url: () => node.url,
@@ -44,13 +49,28 @@ export const streamUnderTest = async ({
       clients.push(client);
       return client;
     },
+    registered: async (): Promise<string> => {
+      const contractAddress = newContract();
+      await catcher.register(contractAddress);
+      return contractAddress;
+    },
+    allowOrigin: async (origin: string) => {
+      const document = { id: 'app_1', name: 'app', origins: [origin] };
+      await readStore.apply('apps-v1', [{ collection: 'apps', id: 'app_1', position: 1, document }], 1);
+    },
+    revokeSession: async (id: string) => {
+      const at = toIso(clock.now());
+      const session = { id, userId: 'usr_1', appId: 'app_1', method: 'wallet', device: null };
+      const document = { ...session, createdAt: at, lastUsedAt: at, revokedAt: at };
+      await readStore.apply('sessions-v1', [{ collection: 'sessions', id, position: 1, document }], 1);
+    },
+    connections: () => [...node.app.get(Connections)].length,
+    stopNode: () => node.close(),
     restart: async () => {
       await node.close();
       node = await start();
     },
-    close: async () => {
-      for (const client of clients) client.close();
-      await node.close();
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 };

@@ -1,0 +1,144 @@
+import { generateKeyPair } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { io } from 'socket.io-client';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { StreamClient } from '../testing/stream-client.ts';
+import { streamUnderTest } from '../testing/stream-under-test.ts';
+
+type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
+
+describe('connecting', () => {
+  let stream: Stream;
+  beforeAll(async () => {
+    stream = await streamUnderTest();
+    await stream.allowOrigin('https://shop.example');
+  });
+  afterAll(() => stream.close());
+  const codeFor = async (auth: object, origin?: string) =>
+    (await StreamClient.refusal(stream.url(), auth, origin)).code;
+
+  it('needs a token, and says before any event what is wrong with it', async () => {
+    const { accessToken } = stream.tokens;
+    const past = Math.floor(Date.now() / 1_000) - 60;
+    const { privateKey } = await generateKeyPair('ES256');
+    await stream.revokeSession('ses_ended');
+    expect(await StreamClient.refusal(stream.url(), {})).toEqual({
+      code: 'token_missing',
+      title: 'A bearer token is required',
+    });
+    expect(await codeFor({ token: '' })).toBe('token_missing');
+    expect(await codeFor({ token: { $gt: '' } })).toBe('token_invalid');
+    expect(await codeFor({ token: ['x'] })).toBe('token_invalid');
+    expect(await codeFor({ token: 'x'.repeat(20_000) })).toBe('token_invalid');
+    expect(await codeFor({ token: 'a.b.c' })).toBe('token_invalid');
+    expect(await codeFor({ token: await accessToken({ key: privateKey }) })).toBe('token_invalid');
+    expect(await codeFor({ token: await accessToken({ header: { typ: 'rt+jwt' } }) })).toBe('token_invalid');
+    expect(await codeFor({ token: await accessToken({ claims: { exp: past } }) })).toBe('token_expired');
+    expect(await codeFor({ token: await accessToken({ claims: { sid: 'ses_ended' } }) })).toBe('session_revoked');
+    const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.e30.`;
+    expect(await codeFor({ token: unsigned })).toBe('token_invalid');
+  });
+
+  it('from a foreign origin is refused, whatever the token', async () => {
+    const token = await stream.tokens.accessToken();
+    expect(await codeFor({ token }, 'https://evil.example')).toBe('origin_not_allowed');
+    expect(await codeFor({}, 'https://evil.example')).toBe('origin_not_allowed');
+    expect(await codeFor({ token }, 'null')).toBe('origin_not_allowed');
+    expect(await codeFor({}, 'https://shop.example')).toBe('token_missing');
+  });
+
+  it('works without an origin and from an allowed one', async () => {
+    const token = await stream.tokens.accessToken();
+    for (const extraHeaders of [{}, { origin: 'https://shop.example' }]) {
+      const options = { transports: ['websocket'], auth: { token }, forceNew: true, reconnection: false, extraHeaders };
+      const socket = io(`${stream.url()}/events`, options);
+      await new Promise((resolve, reject) =>
+        socket
+          .once('connect', () => {
+            resolve(undefined);
+          })
+          .once('connect_error', reject),
+      );
+      socket.disconnect();
+    }
+  });
+
+  it('is to the namespace of events, over WebSocket only', async () => {
+    const token = await stream.tokens.accessToken();
+    const socket = io(stream.url(), {
+      transports: ['websocket'],
+      auth: { token },
+      forceNew: true,
+      reconnection: false,
+    });
+    const error = await new Promise<Error & { data?: unknown }>((resolve) => socket.once('connect_error', resolve));
+    socket.disconnect();
+    expect(error.data).toMatchObject({ code: 'forbidden' });
+    expect((await fetch(`${stream.url()}/socket.io/?EIO=4&transport=polling`)).status).toBe(400);
+  });
+});
+
+describe('the connections of a user', () => {
+  it('are limited, and a closed one makes room', async () => {
+    await using stream = await streamUnderTest({
+      environment: { RATE_LIMITS: '{"connections":{"points":2,"seconds":1}}' },
+    });
+    const first = await stream.connect();
+    await stream.connect();
+    const refused = async () =>
+      (await StreamClient.refusal(stream.url(), { token: await stream.tokens.accessToken() })).code;
+    expect(await refused()).toBe('rate_limited');
+    await stream.connect({ sub: 'usr_2' });
+    first.close();
+    await eventually(() => stream.connect(), 5_000, 'there must be room again');
+    expect(await refused()).toBe('rate_limited');
+  });
+
+  it('are counted before they are open', async () => {
+    await using stream = await streamUnderTest({
+      environment: { RATE_LIMITS: '{"connections":{"points":3,"seconds":1}}' },
+    });
+    const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => stream.connect()));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  });
+});
+
+describe('tokens in production', () => {
+  const production = {
+    NODE_ENV: 'production',
+    RATE_LIMITS: '{}',
+    MASTER_KEY: 'S1pGN3K3U3bQvWl2hVJgQy3rGtq0WfOnlbF5pBbWm0A=',
+    CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:1"]}]',
+  };
+  const outcomeOver = async (TRUSTED_PROXIES: string, extraHeaders: Record<string, string>) => {
+    await using stream = await streamUnderTest({ environment: { ...production, TRUSTED_PROXIES } });
+    const auth = { token: await stream.tokens.accessToken() };
+    const socket = io(`${stream.url()}/events`, {
+      transports: ['websocket'],
+      auth,
+      reconnection: false,
+      forceNew: true,
+      extraHeaders,
+    });
+    const outcome = await new Promise((resolve) => {
+      socket.once('connect', () => {
+        resolve('connected');
+      });
+      socket.once('connect_error', (error) => {
+        resolve((error as Error & { data: { code: string } }).data.code);
+      });
+    });
+    socket.disconnect();
+    return outcome;
+  };
+
+  it("travel over TLS, ours or a trusted proxy's", async () => {
+    const https = { 'x-forwarded-proto': 'https' };
+    expect(await outcomeOver('', {})).toBe('https_required');
+    expect(await outcomeOver('', https)).toBe('https_required');
+    expect(await outcomeOver('10.0.0.0/8,::2', https)).toBe('https_required');
+    expect(await outcomeOver('127.0.0.0/8', { 'x-forwarded-proto': 'http' })).toBe('https_required');
+    expect(await outcomeOver('127.0.0.0/8', https)).toBe('connected');
+    expect(await outcomeOver('127.0.0.1', https)).toBe('connected');
+  });
+});

@@ -1,0 +1,238 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { aRecord, CHAIN_ID } from '../testing/catcher-stand-in.ts';
+import { newContract, streamUnderTest } from '../testing/stream-under-test.ts';
+
+type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
+
+describe('a command', () => {
+  let stream: Stream;
+  let contractAddress: string;
+  beforeAll(async () => {
+    stream = await streamUnderTest();
+    contractAddress = await stream.registered();
+  });
+  afterAll(() => stream.close());
+  afterEach(() => {
+    expect(stream.logged.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+  const subscription = (members: object = {}) => ({
+    chainId: CHAIN_ID,
+    contractAddress,
+    eventSignature: 'Transfer',
+    ...members,
+  });
+
+  it('that does not fit is answered with what is wrong', async () => {
+    const client = await stream.connect();
+    const wrong: unknown[] = [
+      undefined,
+      null,
+      'text',
+      7,
+      [],
+      [subscription()],
+      Buffer.from('binary'),
+      {},
+      subscription({ chainId: '2484' }),
+      subscription({ chainId: { $gt: 0 } }),
+      subscription({ chainId: 1.5 }),
+      subscription({ contractAddress: { $ne: null } }),
+      subscription({ contractAddress: '0x12' }),
+      subscription({ contractAddress: '0xABCDEFabcdefabcdefabcdefabcdefabcdefabcd' }),
+      subscription({ eventSignature: { $regex: '.*' } }),
+      subscription({ eventSignature: '' }),
+      subscription({ eventSignature: 'x'.repeat(50_000) }),
+      subscription({ fromBlock: -1 }),
+      subscription({ fromBlock: Number.MAX_VALUE }),
+      subscription({ cursor: 7 }),
+      subscription({ finality: 'soon' }),
+    ];
+    for (const payload of wrong) {
+      expect(await client.refused('subscribe', payload)).toMatchObject({ code: 'validation_failed' });
+    }
+    expect(await client.refused('subscribe', subscription(), subscription())).toMatchObject({
+      code: 'validation_failed',
+    });
+    expect(await client.refused('subscribe')).toMatchObject({ code: 'validation_failed' });
+    expect(await client.refused('unsubscribe', { subscriptionId: { $gt: '' } })).toMatchObject({
+      code: 'validation_failed',
+    });
+    expect(await client.refused('refresh', { token: {} })).toMatchObject({ code: 'validation_failed' });
+    const { detail } = await client.refused('subscribe', subscription({ chainId: 'x', fromBlock: 'y' }));
+    expect(detail).toMatch(/chainId: .*; fromBlock: /);
+    client.close();
+  });
+
+  it('may carry anything that is not asked for', async () => {
+    const client = await stream.connect();
+    const payload = JSON.parse('{"__proto__": {"chainId": 1}, "constructor": {"prototype": {"ok": false}}}') as object;
+    const answer = await client.subscribe(contractAddress, payload);
+    expect(answer.ok).toBe(true);
+    client.close();
+  });
+
+  it('without an acknowledgement, of an unknown name, or nested without end does no harm', async () => {
+    const client = await stream.connect();
+    for (const name of [
+      'subscribe',
+      'unsubscribe',
+      'refresh',
+      'error',
+      'event',
+      '__proto__',
+      'constructor',
+      'toString',
+    ]) {
+      client.socket.emit(name, {}, () => undefined);
+      client.socket.emit(name);
+      client.socket.emit(name, 1, 2, 3);
+    }
+    client.sendText(`2/events,["subscribe",${'['.repeat(20_000)}${']'.repeat(20_000)}]`);
+    client.sendText(`2/events,7["subscribe",${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}]`);
+    expect((await client.subscribe(contractAddress)).ok).toBe(true);
+    client.close();
+  });
+
+  it('that is too long or no packet ends the connection, and no other', async () => {
+    const other = await stream.connect();
+    for (const packet of [
+      '2/events,{',
+      '9',
+      '2/events,["connect"]',
+      '51-/events,["x",{"_placeholder":true}]',
+      'x'.repeat(70_000),
+    ]) {
+      const client = await stream.connect();
+      client.sendText(packet);
+      await client.disconnection();
+    }
+    expect((await other.subscribe(contractAddress)).ok).toBe(true);
+    other.close();
+  });
+
+  it('is limited to fifty per second', async () => {
+    await using limited = await streamUnderTest({ environment: { RATE_LIMITS: '{}' } });
+    const client = await limited.connect();
+    const asked = Array.from({ length: 60 }, () => client.refused('unsubscribe', { subscriptionId: 'none' }));
+    const codes = (await Promise.all(asked)).map(({ code }) => code);
+    expect(codes.filter((code) => code === 'subscription_not_found')).toHaveLength(50);
+    expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(10);
+    expect((await client.refused('refresh', { token: 'x' })).retryAfter).toBe(1);
+  });
+});
+
+describe('subscribing', () => {
+  let stream: Stream;
+  beforeAll(async () => {
+    stream = await streamUnderTest();
+  });
+  afterAll(() => stream.close());
+  const refusedFor = async (contractAddress: string, eventSignature: string) => {
+    const client = await stream.connect();
+    const { code, detail } = await client.refused('subscribe', { chainId: CHAIN_ID, contractAddress, eventSignature });
+    client.close();
+    return { code, detail };
+  };
+
+  it('takes the name, the signature without names or the canonical one, and an address in any letter case', async () => {
+    const contractAddress = await stream.registered();
+    const channels = new Set<string>();
+    for (const eventSignature of [
+      'Transfer',
+      'Transfer( address, address ,uint256)',
+      'Transfer(address indexed,address indexed,uint256)',
+    ]) {
+      for (const address of [contractAddress, contractAddress.toLowerCase()]) {
+        const client = await stream.connect();
+        channels.add((await client.subscribe(address, { eventSignature })).channel);
+        client.close();
+      }
+    }
+    expect([...channels]).toEqual([
+      `eip155:2484/${contractAddress.toLowerCase()}/Transfer(address indexed,address indexed,uint256)/latest`,
+    ]);
+  });
+
+  it('names both events where a name means two', async () => {
+    const contractAddress = await stream.registered();
+    await stream.catcher.register(contractAddress, 'Transfer(address indexed,bytes)');
+    const { code, detail } = await refusedFor(contractAddress, 'Transfer');
+    expect(code).toBe('validation_failed');
+    expect(detail).toContain('Transfer(address,address,uint256)');
+    expect(detail).toContain('Transfer(address,bytes)');
+    const client = await stream.connect();
+    await client.subscribe(contractAddress, { eventSignature: 'Transfer(address,bytes)' });
+    await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
+    await stream.catcher.observe(aRecord({ contractAddress, block: 2, signature: 'Transfer(address indexed,bytes)' }));
+    await stream.catcher.observe(aRecord({ contractAddress, block: 3 }));
+    expect((await client.eventsUntil(1)).map(({ event }) => event.BlockNumber)).toEqual([2]);
+  });
+
+  it('needs a registered event', async () => {
+    const contractAddress = await stream.registered();
+    for (const [address, name] of [
+      [newContract(), 'Transfer'],
+      [contractAddress, 'Approval'],
+      [contractAddress, 'Transfer(address)'],
+      [contractAddress, '__proto__'],
+    ] as const) {
+      expect((await refusedFor(address, name)).code).toBe('watch_not_found');
+    }
+  });
+
+  it('is once per channel, and a hundred and twenty-eight times per connection', async () => {
+    await using limited = await streamUnderTest({
+      environment: { RATE_LIMITS: '{"subscriptions":{"points":3,"seconds":1}}' },
+    });
+    const client = await limited.connect();
+    const contracts = [await limited.registered(), await limited.registered(), await limited.registered()];
+    for (const contractAddress of contracts.slice(0, 2)) await client.subscribe(contractAddress);
+    const again = { chainId: CHAIN_ID, contractAddress: contracts[0], eventSignature: 'Transfer' };
+    expect((await client.refused('subscribe', again)).code).toBe('already_subscribed');
+    expect(await client.ask('subscribe', { ...again, finality: 'finalized' })).toMatchObject({ ok: true });
+    expect((await client.refused('subscribe', { ...again, contractAddress: contracts[2] })).code).toBe('rate_limited');
+  });
+
+  it('is once per channel for those who ask twice at a time as well', async () => {
+    const contractAddress = await stream.registered();
+    const client = await stream.connect();
+    const command = { chainId: CHAIN_ID, contractAddress, eventSignature: 'Transfer' };
+    const answers = await Promise.all([1, 2, 3].map(() => client.ask('subscribe', command)));
+    expect(answers.filter((answer) => (answer as { ok: boolean }).ok)).toHaveLength(1);
+  });
+
+  it('ends with unsubscribe, once, and can begin anew', async () => {
+    const contractAddress = await stream.registered();
+    const client = await stream.connect();
+    const { subscriptionId } = await client.subscribe(contractAddress);
+    const other = await stream.connect();
+    expect((await other.refused('unsubscribe', { subscriptionId })).code).toBe('subscription_not_found');
+    expect(await client.ask('unsubscribe', { subscriptionId })).toEqual({ ok: true });
+    expect((await client.refused('unsubscribe', { subscriptionId })).code).toBe('subscription_not_found');
+    await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
+    await client.subscribe(contractAddress);
+    await stream.catcher.observe(aRecord({ contractAddress, block: 2 }));
+    expect((await client.eventsUntil(1)).map(({ event }) => event.BlockNumber)).toEqual([2]);
+  });
+
+  it('that is ended while it catches up stops there', async () => {
+    const contractAddress = await stream.registered();
+    const data = { text: 'x'.repeat(50_000) };
+    for (let block = 1; block <= 400; block += 1) {
+      stream.catcher.store('observed', aRecord({ contractAddress, block, data }));
+    }
+    await stream.catcher.project();
+    await stream.catcher.publish();
+    const client = await stream.connect();
+    const { subscriptionId } = await client.subscribe(contractAddress, { fromBlock: 1 });
+    expect(await client.ask('unsubscribe', { subscriptionId })).toEqual({ ok: true });
+    const given = client.events.length;
+    expect(given).toBeLessThan(400);
+    const { subscriptionId: next } = await client.subscribe(contractAddress);
+    await stream.catcher.observe(aRecord({ contractAddress, block: 3_000 }));
+    const events = await client.eventsUntil(given + 1);
+    expect(events.at(-1)?.event.BlockNumber).toBe(3_000);
+    expect(client.messages.filter(({ name }) => name === 'live')).toEqual([]);
+    expect(next).not.toBe(subscriptionId);
+  });
+});

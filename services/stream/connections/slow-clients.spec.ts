@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { aRecord } from '../testing/catcher-stand-in.ts';
+import { streamUnderTest } from '../testing/stream-under-test.ts';
+
+const MIB = 1_024 * 1_024;
+/** More than the kernel keeps for a socket on the loopback. */
+const EVENTS = 1_500;
+const data = { text: 'x'.repeat(20_000) };
+
+describe('a client that does not read', () => {
+  let stream: Awaited<ReturnType<typeof streamUnderTest>>;
+  beforeAll(async () => {
+    stream = await streamUnderTest();
+  });
+  afterAll(() => stream.close());
+  const publish = async (contractAddress: string, from: number, count: number) => {
+    for (let block = from; block < from + count; block += 1) {
+      stream.catcher.store('observed', aRecord({ contractAddress, block, data }));
+    }
+    await stream.catcher.publish();
+  };
+
+  it('costs the others nothing, and the node little', async () => {
+    const contractAddress = await stream.registered();
+    const reading = await stream.connect();
+    await reading.subscribe(contractAddress);
+    const stalled = await Promise.all(Array.from({ length: 20 }, () => stream.connect()));
+    for (const client of stalled) await client.subscribe(contractAddress);
+    for (const client of stalled) client.stopReading();
+    const before = process.memoryUsage().rss;
+    for (let block = 0; block < EVENTS; block += 100) {
+      await publish(contractAddress, block, 100);
+      await reading.eventsUntil(block + 100);
+    }
+    const grown = process.memoryUsage().rss - before;
+    await eventually(() => stream.connections() === 1, 10_000, 'the stalled clients must be disconnected');
+    expect(reading.events.map(({ event }) => event.BlockNumber)).toEqual(
+      Array.from({ length: EVENTS }, (_, block) => block),
+    );
+    // Their unread events alone are 20 times 30 MB.
+    expect(grown / MIB).toBeLessThan(250);
+  });
+
+  it('finds the rest with its last cursor', async () => {
+    const contractAddress = await stream.registered();
+    const client = await stream.connect();
+    await client.subscribe(contractAddress);
+    client.stopReading();
+    await publish(contractAddress, 0, EVENTS);
+    await eventually(() => stream.connections() < 2, 10_000, 'the stalled client must be disconnected');
+    client.readOn();
+    await client.disconnection();
+    const given = client.events.length;
+    expect(given).toBeLessThan(EVENTS);
+    const again = await stream.connect();
+    await again.subscribe(contractAddress, { cursor: client.events.at(-1)?.cursor });
+    await again.message('live', 20_000);
+    const blocks = [...client.events, ...again.events].map(({ event }) => event.BlockNumber);
+    expect(blocks).toEqual(Array.from({ length: EVENTS }, (_, block) => block));
+  });
+
+  it('but comes back in time is given everything, at its own pace', async () => {
+    const contractAddress = await stream.registered();
+    const client = await stream.connect();
+    await client.subscribe(contractAddress);
+    client.stopReading();
+    await publish(contractAddress, 0, 200);
+    client.readOn();
+    expect((await client.eventsUntil(200)).map(({ event }) => event.BlockNumber)).toEqual(
+      Array.from({ length: 200 }, (_, block) => block),
+    );
+  });
+});
+
+describe('a burst', () => {
+  it('larger than what may wait reaches every client that reads, in order', async () => {
+    await using stream = await streamUnderTest();
+    const contractAddress = await stream.registered();
+    const clients = await Promise.all(Array.from({ length: 10 }, () => stream.connect()));
+    for (const client of clients) await client.subscribe(contractAddress);
+    for (let block = 0; block < 5_000; block += 1)
+      stream.catcher.store('observed', aRecord({ contractAddress, block }));
+    await stream.catcher.publish();
+    for (const client of clients) {
+      const events = await client.eventsUntil(5_000, 20_000);
+      expect(events.map(({ event }) => event.BlockNumber)).toEqual(Array.from({ length: 5_000 }, (_, block) => block));
+    }
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, it } from '@jest/globals';
+import { TestClock } from '../../../shared/testing/test-foundation.ts';
+import { aRecord } from '../testing/catcher-stand-in.ts';
+import { streamUnderTest } from '../testing/stream-under-test.ts';
+
+const TOKEN_SECONDS = 600;
+
+const withClock = async () => {
+  const clock = new TestClock(Date.now());
+  const stream = await streamUnderTest({ clock });
+  const exp = () => Math.floor(clock.time / 1_000) + TOKEN_SECONDS;
+  return { clock, stream, exp };
+};
+
+describe('the end of a token', () => {
+  it('is announced a minute before, and disconnects after a grace of 25 s', async () => {
+    const { clock, stream, exp } = await withClock();
+    await using _ = stream;
+    const contractAddress = await stream.registered();
+    const end = exp();
+    const client = await stream.connect({ exp: end });
+    const { subscriptionId } = await client.subscribe(contractAddress);
+    clock.time = end * 1_000 - 60_000;
+    expect(await client.message('expiring')).toEqual({ expiresAt: new Date(end * 1_000).toISOString() });
+    clock.time = end * 1_000 + 24_900;
+    await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
+    await client.eventsUntil(1);
+    clock.time = end * 1_000 + 25_000;
+    expect(await client.message('stopped')).toEqual({ subscriptionId, code: 'token_expired' });
+    expect(await client.disconnection()).toBe('io server disconnect');
+    expect(client.messages.map(({ name }) => name)).toEqual(['expiring', 'event', 'stopped']);
+  });
+
+  it('is put off by a new token of the same user, again and again', async () => {
+    const { clock, stream, exp } = await withClock();
+    await using _ = stream;
+    const client = await stream.connect({ exp: exp() });
+    for (let times = 1; times <= 3; times += 1) {
+      clock.time += (TOKEN_SECONDS - 30) * 1_000;
+      const next = exp();
+      const token = await stream.tokens.accessToken({ claims: { exp: next } });
+      expect(await client.ask('refresh', { token })).toEqual({
+        ok: true,
+        expiresAt: new Date(next * 1_000).toISOString(),
+      });
+    }
+    clock.time += (TOKEN_SECONDS - 60) * 1_000;
+    await client.message('expiring');
+  });
+
+  it("is not put off by a bad token, or another user's", async () => {
+    await using stream = await streamUnderTest();
+    const client = await stream.connect();
+    const refresh = async (claims: Record<string, string | number>) =>
+      (await client.refused('refresh', { token: await stream.tokens.accessToken({ claims }) })).code;
+    await stream.revokeSession('ses_ended');
+    expect(await refresh({ sub: 'usr_2' })).toBe('forbidden');
+    expect(await refresh({ sid: 'ses_ended' })).toBe('session_revoked');
+    expect(await refresh({ exp: 1_000 })).toBe('token_expired');
+    expect((await client.refused('refresh', { token: 'x' })).code).toBe('token_invalid');
+  });
+});
+
+describe('the end of a session', () => {
+  it('closes its sockets within two seconds, and no others', async () => {
+    await using stream = await streamUnderTest();
+    const contractAddress = await stream.registered();
+    const [first, second, other] = [
+      await stream.connect(),
+      await stream.connect(),
+      await stream.connect({ sid: 'ses_2' }),
+    ];
+    const { subscriptionId } = await first.subscribe(contractAddress);
+    await other.subscribe(contractAddress);
+    await stream.revokeSession('ses_1');
+    expect(await first.message('stopped', 2_000)).toEqual({ subscriptionId, code: 'session_revoked' });
+    await Promise.all([first.disconnection(2_000), second.disconnection(2_000)]);
+    await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
+    await other.eventsUntil(1);
+    expect(first.events).toEqual([]);
+  });
+});
+
+describe('a node that stops', () => {
+  it('tells every client when to come back, each at another time, and is gone within three seconds', async () => {
+    const stream = await streamUnderTest();
+    const clients = [await stream.connect(), await stream.connect(), await stream.connect()];
+    const began = performance.now();
+    await stream.stopNode();
+    expect(performance.now() - began).toBeLessThan(3_000);
+    const told = await Promise.all(clients.map((client) => client.message('draining')));
+    expect(new Set(told.map(({ reconnectAfterMs }) => reconnectAfterMs)).size).toBe(3);
+    await Promise.all(clients.map((client) => client.disconnection()));
+  });
+});

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { aRecord } from '../testing/catcher-stand-in.ts';
+import { streamUnderTest } from '../testing/stream-under-test.ts';
+
+const DAY_MS = 86_400_000;
+const folder = temporaryFolder();
+
+describe('a cursor of an event that the topic no longer keeps', () => {
+  const messageBus = new SqliteMessageBus(join(folder, 'bus.db'));
+  let stream: Awaited<ReturnType<typeof streamUnderTest>>;
+  let contractAddress: string;
+  let cursors: string[];
+  beforeAll(async () => {
+    stream = await streamUnderTest({ messageBus });
+    contractAddress = await stream.registered();
+    const record = (block: number) => aRecord({ contractAddress, block });
+    for (const block of [1, 2, 3, 4]) stream.catcher.store('observed', record(block), Date.now() - 8 * DAY_MS);
+    for (const block of [5, 6]) stream.catcher.store('observed', record(block));
+    await stream.catcher.project();
+    await stream.catcher.publish();
+    await stream.restart();
+    const client = await stream.connect();
+    await client.subscribe(contractAddress, { fromBlock: 0 });
+    cursors = (await client.eventsUntil(6)).map(({ cursor }) => cursor);
+  });
+  afterAll(async () => {
+    await stream.close();
+    await messageBus.close();
+  });
+  const resume = async (cursor: string | undefined) => {
+    const client = await stream.connect();
+    const { subscriptionId } = await client.subscribe(contractAddress, { cursor });
+    await client.message('live');
+    const gap = client.messages.find((sent) => sent.name === 'gap')?.message;
+    return { subscriptionId, gap, blocks: client.events.map(({ event }) => event.BlockNumber) };
+  };
+
+  it('is answered with the gap, and goes on with what is kept', async () => {
+    for (const requested of cursors.slice(0, 3)) {
+      const { subscriptionId, gap, blocks } = await resume(requested);
+      expect(gap).toMatchObject({ subscriptionId, requested, resumeWith: gap?.earliest });
+      expect(blocks).toEqual([5, 6]);
+      expect(await resume(gap?.resumeWith)).toMatchObject({ gap: undefined, blocks: [5, 6] });
+    }
+  });
+
+  it('is none of an event that is still there', async () => {
+    expect(await resume(cursors[4])).toMatchObject({ gap: undefined, blocks: [6] });
+    expect(await resume(cursors[5])).toMatchObject({ gap: undefined, blocks: [] });
+  });
+
+  it('is none of a place that was "now" lately, though nothing before it is kept', async () => {
+    const quiet = await stream.registered();
+    const client = await stream.connect();
+    const { cursor } = await client.subscribe(quiet);
+    for (const block of [1, 2]) await stream.catcher.observe(aRecord({ contractAddress: quiet, block }));
+    await client.eventsUntil(2);
+    await stream.restart();
+    const late = await stream.connect();
+    await late.subscribe(quiet, { cursor });
+    await late.message('live');
+    expect(late.messages.map(({ name }) => name)).toEqual(['event', 'event', 'live']);
+  });
+});

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { aRecord, CHAIN_ID } from '../testing/catcher-stand-in.ts';
+import { streamUnderTest } from '../testing/stream-under-test.ts';
+
+describe('resuming', () => {
+  let stream: Awaited<ReturnType<typeof streamUnderTest>>;
+  beforeAll(async () => {
+    stream = await streamUnderTest();
+  });
+  afterAll(() => stream.close());
+
+  it('from any event gives the rest of the continuous stream, word for word, on another node too', async () => {
+    const contractAddress = await stream.registered();
+    const continuous = await stream.connect();
+    const { cursor: beginning } = await continuous.subscribe(contractAddress);
+    for (let block = 1; block <= 20; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
+    stream.catcher.store('reverted', aRecord({ contractAddress, block: 20 }));
+    stream.catcher.store('reverted', aRecord({ contractAddress, block: 19 }));
+    stream.catcher.store('observed', aRecord({ contractAddress, block: 19, fork: 'b' }));
+    stream.catcher.store('observed', aRecord({ contractAddress, block: 20 }));
+    await stream.catcher.project();
+    await stream.catcher.publish();
+    const all = await continuous.eventsUntil(24);
+    expect(all.slice(20).map(({ change, event }) => [change, event.BlockNumber, event.Status])).toEqual([
+      ['reverted', 20, 'reverted'],
+      ['reverted', 19, 'reverted'],
+      ['observed', 19, 'observed'],
+      ['observed', 20, 'observed'],
+    ]);
+    const cursors = [beginning, ...all.map(({ cursor }) => cursor)];
+    for (const restart of [false, true]) {
+      if (restart) await stream.restart();
+      const clients = await Promise.all(cursors.map(() => stream.connect()));
+      for (const [index, cursor] of cursors.entries()) {
+        const client = clients[index];
+        const answer = await client?.subscribe(contractAddress, { cursor });
+        expect(answer).toMatchObject({ cursor, state: 'catching_up' });
+        await client?.message('live');
+        expect(client?.events).toEqual(all.slice(index));
+        client?.close();
+      }
+    }
+  });
+
+  it('from what "live" said gives what came after it', async () => {
+    const contractAddress = await stream.registered();
+    for (let block = 1; block <= 3; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
+    const first = await stream.connect();
+    const { cursor: none } = await first.subscribe(contractAddress, { fromBlock: 2 });
+    expect(none).toBeNull();
+    const { cursor } = await first.message('live');
+    expect(first.events.map(({ event }) => event.BlockNumber)).toEqual([2, 3]);
+    expect(first.messages.at(-1)?.name).toBe('live');
+    first.close();
+    await stream.catcher.observe(aRecord({ contractAddress, block: 4 }));
+    const second = await stream.connect();
+    await second.subscribe(contractAddress, { cursor });
+    await second.message('live');
+    expect(second.events.map(({ event }) => event.BlockNumber)).toEqual([4]);
+  });
+
+  it('takes a cursor and a block as a place and a limit', async () => {
+    const contractAddress = await stream.registered();
+    const client = await stream.connect();
+    const { cursor } = await client.subscribe(contractAddress);
+    for (const block of [3, 4, 1, 5]) await stream.catcher.observe(aRecord({ contractAddress, block }));
+    const other = await stream.connect();
+    await other.subscribe(contractAddress, { cursor, fromBlock: 4 });
+    await other.message('live');
+    await stream.catcher.observe(aRecord({ contractAddress, block: 2 }));
+    await stream.catcher.observe(aRecord({ contractAddress, block: 6 }));
+    expect((await other.eventsUntil(3)).map(({ event }) => event.BlockNumber)).toEqual([4, 5, 6]);
+  });
+
+  it('refuses the cursor of another channel, and what is none', async () => {
+    const [one, other] = [await stream.registered(), await stream.registered()];
+    const client = await stream.connect();
+    const { cursor } = await client.subscribe(one);
+    for (const wrong of [cursor, 'x', 'A'.repeat(40)]) {
+      const command = { chainId: CHAIN_ID, contractAddress: other, eventSignature: 'Transfer', cursor: wrong };
+      expect((await client.refused('subscribe', command)).code).toBe('cursor_invalid');
+    }
+    const finalized = {
+      chainId: CHAIN_ID,
+      contractAddress: one,
+      eventSignature: 'Transfer',
+      finality: 'finalized',
+      cursor,
+    };
+    expect((await client.refused('subscribe', finalized)).code).toBe('cursor_invalid');
+  });
+
+  it('gives nothing twice when the relay publishes again', async () => {
+    const contractAddress = await stream.registered();
+    const client = await stream.connect();
+    const { cursor } = await client.subscribe(contractAddress);
+    for (let block = 1; block <= 5; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
+    await stream.catcher.publish({ again: 4 });
+    await stream.catcher.observe(aRecord({ contractAddress, block: 6 }));
+    await stream.catcher.publish({ again: 6 });
+    await stream.restart();
+    const late = await stream.connect();
+    await late.subscribe(contractAddress, { cursor });
+    await late.message('live');
+    for (const { events } of [client, late]) {
+      expect(events.map(({ event }) => event.BlockNumber)).toEqual([1, 2, 3, 4, 5, 6]);
+    }
+  });
+});
