@@ -32,17 +32,25 @@ export const arrivalOf = <Block extends LinkedBlock>(window: Window<Block>, head
   const [first, ...rest] = window;
   const tip = rest.at(-1) ?? first;
   if (window.some(({ hash }) => hash === header.hash) || header.number < first.number) return { kind: 'duplicate' };
-  const parentAt = window.findIndex(({ hash }) => hash === header.parentHash);
-  const parent = window[parentAt];
+  const parent = window.find(({ hash }) => hash === header.parentHash);
   if (parent) {
     if (header.number !== parent.number + 1) return { kind: 'impossible' };
     if (parent === tip) return { kind: 'extension' };
-    const kept = [first, ...rest.slice(0, parentAt)] as const;
-    return { kind: 'reorganisation', kept, removed: window.slice(parentAt + 1).toReversed() };
+    return { kind: 'reorganisation', ...cutAfter(window, parent.hash) };
   }
   if (header.number > tip.number + 1) return { kind: 'gap', from: tip.number + 1, to: header.number - 1 };
   if (header.number <= first.number + 1) return { kind: 'deeper-than-finality' };
   return { kind: 'fork', parentHash: header.parentHash };
+};
+
+/** The window up to one of its blocks, and what followed it, newest first. */
+export const cutAfter = <Block extends LinkedBlock>(
+  window: Window<Block>,
+  hash: string,
+): { kept: Window<Block>; removed: readonly Block[] } => {
+  const at = window.findIndex((block) => block.hash === hash);
+  const [first, ...rest] = window;
+  return { kept: [first, ...rest.slice(0, Math.max(at, 0))], removed: window.slice(at + 1).toReversed() };
 };
 
 /** The window after a block that follows its tip; blocks more than `confirmations` behind the tip are let go. */

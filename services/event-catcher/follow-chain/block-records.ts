@@ -1,5 +1,6 @@
 import type { EventOrigin, ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, RangeTooLarge, type BlockHeader, type ChainLog, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
 import { filterFor, matcherFor, possibleIn, recordOf, type Watch } from './watch-list.ts';
 
 /** What the watches have in one block: no call when its bloom rules them all out, else one. */
@@ -53,9 +54,14 @@ const toRecords = (
 ): ObservedRecord[] => {
   const match = matcherFor(watches);
   const records: ObservedRecord[] = [];
+  let block = -1;
+  let blockTime = '';
   for (const log of logs) {
     const watch = match(log);
-    if (watch) records.push(recordOf(watch, log, timeOf(log), origin));
+    if (!watch) continue;
+    if (log.blockNumber !== block) blockTime = toIso(timeOf(log) * 1_000);
+    block = log.blockNumber;
+    records.push(recordOf(watch, log, blockTime, origin));
   }
   return records;
 };

@@ -65,16 +65,23 @@ export class ChainLedger {
     return recovered;
   }
 
-  get knownJournals(): ReadonlyMap<string, ContractJournal> {
-    return this.journals;
+  /** Blocks up to this one cannot be reorganised any more. */
+  get finalized(): number {
+    return this.window?.[0].number ?? 0;
+  }
+
+  /** What was appended behind the newest checkpoint, and has not been met on the chain since. */
+  get unconfirmed(): ObservedRecord[] {
+    return Array.from(this.journals.values()).flatMap((journal) => journal.unconfirmedRecords);
   }
 
   /** Stores records, all contracts at once. @returns where those of each contract are */
   async observe(records: readonly ObservedRecord[]): Promise<Map<string, Span>> {
     const spans = new Map<string, Span>();
-    const byContract = Map.groupBy(records, ({ ContractAddress }) => ContractAddress.toLowerCase());
+    const byContract = Map.groupBy(records, ({ ContractAddress }) => ContractAddress);
     await Promise.all(
-      Array.from(byContract, async ([contract, ofContract]) => {
+      Array.from(byContract, async ([address, ofContract]) => {
+        const contract = address.toLowerCase();
         const span = await (await this.journal(contract)).observe(ofContract);
         if (span) spans.set(contract, span);
       }),
@@ -82,7 +89,7 @@ export class ChainLedger {
     return spans;
   }
 
-  /** Stores the reversals of all that was observed in these blocks, in their order. */
+  /** Stores the reversals of all that was observed in these blocks, newest first as they are. */
   async revertBlocks(removed: readonly WindowBlock[]): Promise<void> {
     const contracts = new Set(removed.flatMap(({ observed }) => Object.keys(observed)));
     await Promise.all(
@@ -96,6 +103,31 @@ export class ChainLedger {
         await journal.revert(records);
       }),
     );
+    const hashes = new Set(removed.map(({ hash }) => hash));
+    await this.revertUnconfirmed(({ BlockHash }) => hashes.has(BlockHash));
+  }
+
+  /** Stores the reversals of what was appended behind the newest checkpoint and is an orphan, newest first. */
+  async revertUnconfirmed(isOrphan: (record: ObservedRecord) => boolean): Promise<void> {
+    for (const journal of this.journals.values()) {
+      const orphans = journal.unconfirmedRecords.filter(isOrphan);
+      await journal.revert(
+        orphans.sort((left, right) => right.BlockNumber - left.BlockNumber || right.LogIndex - left.LogIndex),
+      );
+    }
+  }
+
+  /** Stores the reversals of everything. */
+  async revertAll(): Promise<void> {
+    for (const journal of this.journals.values()) await journal.revert(await journal.allStanding());
+    this.settle(() => true);
+  }
+
+  /** Believes what was appended behind the newest checkpoint: no block will be read that could confirm it. */
+  settle(isSettled: (record: ObservedRecord) => boolean): void {
+    for (const journal of this.journals.values()) {
+      for (const record of journal.unconfirmedRecords) if (isSettled(record)) journal.settle(record.Id);
+    }
   }
 
   /**

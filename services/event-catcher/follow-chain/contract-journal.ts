@@ -58,8 +58,8 @@ export class ContractJournal {
     }
   }
 
-  get unconfirmedRecords(): readonly Unconfirmed[] {
-    return [...this.unconfirmed.values()];
+  get unconfirmedRecords(): ObservedRecord[] {
+    return Array.from(this.unconfirmed.values(), ({ record }) => record);
   }
 
   get hasUnconfirmed(): boolean {

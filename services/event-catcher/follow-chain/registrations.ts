@@ -2,9 +2,10 @@ import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { watchOf, type Watch } from './watch-list.ts';
 
-export type Registration =
+export type Registration = { position: Position } & (
   | { kind: 'registered'; watch: Watch }
-  | { kind: 'extended'; watchId: string; startBlock: number };
+  | { kind: 'extended'; watchId: string; startBlock: number }
+);
 
 const types = ['ContractRegistered', 'WatchExtended'] as const;
 const READ_EVENTS_MAX = 2_000;
@@ -45,10 +46,11 @@ export class Registrations {
     for (const stored of events) {
       const event = stored as StoredEvent & WatchEvent;
       if (event.data.chainId !== this.chainId) continue;
+      const { position, data } = event;
       registrations.push(
         event.type === 'ContractRegistered'
-          ? { kind: 'registered', watch: watchOf(event) }
-          : { kind: 'extended', watchId: event.data.watchId, startBlock: event.data.startBlock },
+          ? { kind: 'registered', position, watch: watchOf(event) }
+          : { kind: 'extended', position, watchId: data.watchId, startBlock: data.startBlock },
       );
     }
     return registrations;

@@ -1,20 +1,27 @@
-import { WakeUp } from '../../../shared/primitives/wake-up.ts';
+import { untilAborted } from './until-aborted.ts';
 
-/** Lets so many work at a time; the others wait, or give up when they are aborted. */
+/** So many places at a time, given in the order they were asked for. */
 export class Semaphore {
-  private readonly freed = new WakeUp();
+  private readonly waiting: (() => void)[] = [];
 
   constructor(private free: number) {}
 
-  async use(signal: AbortSignal, work: () => Promise<void>): Promise<void> {
-    while (this.free === 0 && !signal.aborted) await this.freed.wait(this.freed.rung, signal);
-    if (signal.aborted) return;
-    this.free -= 1;
-    try {
-      await work();
-    } finally {
-      this.free += 1;
-      this.freed.ring();
+  /** Returns when there is a place; it is the caller's until `release`. All who wait share one signal and give up together. */
+  async acquire(signal: AbortSignal): Promise<void> {
+    if (this.free > 0) {
+      this.free -= 1;
+      return;
     }
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.waiting.push(() => {
+      resolve(undefined);
+    });
+    await untilAborted(promise, signal);
+  }
+
+  release(): void {
+    const next = this.waiting.shift();
+    if (next) next();
+    else this.free += 1;
   }
 }

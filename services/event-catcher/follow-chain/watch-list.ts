@@ -1,10 +1,9 @@
 import type { ObservedRecord, EventOrigin } from '../../../schemas/events/chain-events.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ethers.ts';
+import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
-import { checksumAddress } from '../edge/checksum-address.ethers.ts';
+import { checksumAddress } from '../edge/checksum-address.ts';
 
 /** A registered event as the catcher uses it. */
 export interface Watch {
@@ -70,8 +69,14 @@ export const matcherFor = (watches: readonly Watch[]): ((log: ChainLog) => Watch
     named.get(log.address + (log.topics[0] ?? '')) ?? anonymous.get(log.address)?.find(({ matches }) => matches(log));
 };
 
-/** @param blockTime Unix seconds */
-export const recordOf = (watch: Watch, log: ChainLog, blockTime: number, origin: EventOrigin): ObservedRecord => ({
+/** Whether a record is one that the watch asks for. */
+export const isOf = (watch: Watch, { ContractAddress, EventSignature, BlockNumber }: ObservedRecord): boolean =>
+  ContractAddress === watch.contractAddress &&
+  EventSignature === watch.eventSignature &&
+  BlockNumber >= watch.startBlock;
+
+/** @param blockTime ISO 8601 */
+export const recordOf = (watch: Watch, log: ChainLog, blockTime: string, origin: EventOrigin): ObservedRecord => ({
   Id: `${String(watch.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
   ChainId: watch.chainId,
   ContractAddress: watch.contractAddress,
@@ -79,7 +84,7 @@ export const recordOf = (watch: Watch, log: ChainLog, blockTime: number, origin:
   EventSignature: watch.eventSignature,
   BlockNumber: log.blockNumber,
   BlockHash: log.blockHash,
-  BlockTime: toIso(blockTime * 1_000),
+  BlockTime: blockTime,
   TxHash: log.txHash,
   TxIndex: log.txIndex,
   LogIndex: log.logIndex,

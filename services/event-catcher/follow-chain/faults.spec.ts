@@ -1,0 +1,189 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { forgetful } from '../testing/awkward-readers.ts';
+import { approvalWatch, Catching, mineSome, otherContract, overriding, transfer } from '../testing/catching.ts';
+
+/** A process that dies before it can store how far it has come. */
+const withoutCheckpoints = (store: EventStore): EventStore =>
+  overriding(store, {
+    append: (stream, revision, events) =>
+      events[0]?.type === 'ChainAdvanced'
+        ? Promise.reject(new Error('the process is dead'))
+        : store.append(stream, revision, events),
+  });
+
+/** Twenty blocks caught; then `blocks` more, killed between storing their records and the checkpoint. */
+const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Promise<Catching> => {
+  const catching = new Catching();
+  for (let block = 1; block <= 20; block += 1) catching.chain.mine([transfer(block)]);
+  await catching.register();
+  catching.start();
+  await catching.expectChain();
+  await catching.stop();
+  mine(catching);
+  catching.start({ store: withoutCheckpoints(catching.store) });
+  const expected = catching.idsOnChain().length;
+  await eventually(async () => (await catching.standing()).length === expected, 2_000, 'the new records must be stored');
+  await catching.stop();
+  return catching;
+};
+
+describe('after it was killed before a checkpoint', () => {
+  it('reverts what was reorganised away, though it was away for long', async () => {
+    const catching = await killedBeforeTheCheckpoint(({ chain }) => chain.mine([transfer(101)]));
+    catching.chain.takeBack(1);
+    for (let block = 0; block < 600; block += 1) catching.chain.mine(block % 100 === 0 ? [transfer(1_000 + block)] : []);
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+  });
+
+  it('reverts what was reorganised away by a branch that is shorter, and stores how far it has come', async () => {
+    const catching = await killedBeforeTheCheckpoint(({ chain }) => {
+      chain.mine([]);
+      chain.mine([]);
+      chain.mine([transfer(101)]);
+    });
+    catching.chain.takeBack(3);
+    catching.chain.mine([transfer(55)]);
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+  });
+
+  it('stores how far it has come, when a block that was reverted and observed again is of the chain', async () => {
+    const catching = await killedBeforeTheCheckpoint(({ chain }) => chain.mine([transfer(101)]));
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+    const store = withoutCheckpoints(catching.store);
+    const reached = async (changes: number) => {
+      catching.start({ store });
+      await eventually(async () => (await catching.changes()).length === changes, 2_000, 'it must come so far');
+      await catching.stop();
+    };
+    const giveBack = catching.chain.takeBack(1);
+    catching.chain.mine([transfer(102)]);
+    await reached(23);
+    giveBack();
+    await reached(25);
+    catching.chain.mine([]);
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+  });
+});
+
+describe('a watch that is extended before it is live', () => {
+  it.each([
+    ['nothing of it is read', 30, 20, 5],
+    ['and whose first start was not final', 30, 28, 5],
+    ['by blocks that are not final', 30, 29, 27],
+  ])('when %s', async (_when, blocks, startBlock, extendedTo) => {
+    const catching = new Catching();
+    for (let block = 1; block <= blocks; block += 1) catching.chain.mine([transfer(block)]);
+    await catching.register({ startBlock });
+    await catching.extend(extendedTo);
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+  });
+
+  it('reads no block as a range that may be reorganised', async () => {
+    const catching = new Catching({ confirmations: 64 });
+    for (let block = 1; block <= 30; block += 1) catching.chain.mine([transfer(block)]);
+    await catching.register({ startBlock: 20 });
+    await catching.extend(5);
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+    expect(catching.chain.calls).not.toContain('logsOfRange');
+  });
+});
+
+describe('a provider', () => {
+  it('that forgets orphans does not hold up a watch whose blocks were reorganised before it joined', async () => {
+    const catching = new Catching({ confirmations: 64 });
+    for (let block = 1; block <= 20; block += 1) catching.chain.mine([transfer(block)]);
+    await catching.register({ startBlock: 1 });
+    const slow = overriding(forgetful(catching.chain), {
+      head: async () => {
+        await pause(5);
+        return catching.chain.head();
+      },
+    });
+    const down = () => Promise.reject(new ChainUnavailable('down'));
+    const loop = catching.start({ reader: overriding(slow, { logsOfBlock: down }) });
+    await eventually(() => loop.lastError === 'down', 2_000, 'the first start must fail');
+    await catching.stop();
+    catching.chain.takeBack(3);
+    for (let block = 0; block < 5; block += 1) catching.chain.mine([transfer(500 + block)]);
+    catching.start({ reader: slow });
+    await catching.expectChain();
+    await catching.stop();
+  });
+
+  it('that lacks the history of some watches does not hold up another', async () => {
+    const catching = new Catching();
+    mineSome(catching.chain, 40);
+    for (let index = 0; index < 4; index += 1) {
+      await catching.register({ watchId: `wch_${String(index)}`, contractAddress: otherContract });
+    }
+    await catching.register();
+    const pruned = overriding<ChainReader>(catching.chain, {
+      logsOfRange: (from, to, filter) =>
+        filter.addresses.includes(otherContract)
+          ? Promise.reject(new ChainUnavailable('history pruned'))
+          : catching.chain.logsOfRange(from, to, filter),
+    });
+    catching.start({ reader: pruned });
+    const expected = catching.idsOnChain().length;
+    await eventually(async () => (await catching.standing()).length === expected, 2_000, 'the fifth watch must be read');
+    await catching.stop();
+  });
+
+  it.each(['head', 'headersByNumber', 'logsOfRange', 'logsOfBlock'] as const)(
+    'whose %s never answers does not hold up the stop',
+    async (method) => {
+      const catching = new Catching();
+      mineSome(catching.chain, 40);
+      await catching.register();
+      await catching.register(approvalWatch);
+      const { promise: asked, resolve } = Promise.withResolvers<string>();
+      const hanging = overriding<ChainReader>(catching.chain, {
+        [method]: () => {
+          resolve(method);
+          return Promise.withResolvers<never>().promise;
+        },
+      });
+      catching.start({ reader: hanging });
+      await asked;
+      const stoppedAt = performance.now();
+      await catching.stop();
+      expect(performance.now() - stoppedAt).toBeLessThan(1_000);
+    },
+  );
+});
+
+describe('the first range', () => {
+  it('is small, and those after it grow where there is little', async () => {
+    const catching = new Catching();
+    for (let block = 0; block < 3_000; block += 1) catching.chain.mine([]);
+    await catching.register();
+    const sizes: number[] = [];
+    const reader = overriding<ChainReader>(catching.chain, {
+      logsOfRange: (from, to, filter) => {
+        sizes.push(to - from + 1);
+        return catching.chain.logsOfRange(from, to, filter);
+      },
+    });
+    catching.start({ reader });
+    await catching.expectChain();
+    await catching.stop();
+    expect(sizes[0]).toBe(50);
+    expect(sizes.length).toBeLessThan(6);
+  });
+});

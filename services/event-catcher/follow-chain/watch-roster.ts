@@ -1,0 +1,88 @@
+import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
+import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { ChainLedger } from './chain-ledger.ts';
+import { observeWindow } from './observe-window.ts';
+import type { Registration } from './registrations.ts';
+import type { Watch } from './watch-list.ts';
+
+/** The watches of a chain, and what has to be read for them. A watch is live when no range of its own is to join the head. */
+export class WatchRoster {
+  private readonly watches = new Map<string, Watch>();
+
+  constructor(
+    private readonly reader: ChainReader,
+    private readonly ledger: ChainLedger,
+  ) {}
+
+  get all(): Watch[] {
+    return [...this.watches.values()];
+  }
+
+  live(): Watch[] {
+    const joining = new Set(this.ledger.backfills.filter(({ joins }) => joins).map(({ watchId }) => watchId));
+    return this.all.filter(({ id }) => !joining.has(id));
+  }
+
+  watchOf({ watchId }: BackfillRange): Watch {
+    const watch = this.watches.get(watchId);
+    if (!watch) throw new Error(`a backfill of ${watchId}, which is not registered`);
+    return watch;
+  }
+
+  /** A registration that the newest checkpoint knows. */
+  restore(registration: Registration): void {
+    if (registration.kind === 'extended') {
+      const watch = this.watches.get(registration.watchId);
+      if (watch) watch.startBlock = registration.startBlock;
+    } else if (!this.watches.has(registration.watch.id)) {
+      this.watches.set(registration.watch.id, registration.watch);
+    }
+  }
+
+  /** New registrations. @returns the ranges to read for them; only inside `exclusively` */
+  async take(registrations: readonly Registration[], position: Position): Promise<BackfillRange[]> {
+    const ranges: BackfillRange[] = [];
+    for (const registration of registrations) {
+      const range =
+        registration.kind === 'registered'
+          ? await this.begin(registration.watch)
+          : await this.extend(registration.watchId, registration.startBlock);
+      if (!range) continue;
+      this.ledger.backfills.push(range);
+      ranges.push(range);
+    }
+    this.ledger.watchesUpTo = position;
+    await this.ledger.checkpoint();
+    return ranges;
+  }
+
+  joiningRange(watch: Watch, from: number): BackfillRange {
+    return { watchId: watch.id, from, next: from, to: this.ledger.finalized, joins: true };
+  }
+
+  private async begin(watch: Watch): Promise<BackfillRange | undefined> {
+    if (this.watches.has(watch.id)) return undefined;
+    this.watches.set(watch.id, watch);
+    await this.ledger.journal(watch.contract);
+    return this.joiningRange(watch, watch.startBlock);
+  }
+
+  /** Blocks that may be reorganised are never read as a range: they are observed here, or when the watch joins. */
+  private async extend(watchId: string, startBlock: number): Promise<BackfillRange | undefined> {
+    const watch = this.watches.get(watchId);
+    if (!watch || startBlock >= watch.startBlock) return undefined;
+    const before = watch.startBlock;
+    watch.startBlock = startBlock;
+    const joining = this.ledger.backfills.find((range) => range.joins && range.watchId === watchId);
+    if (joining?.from === before && joining.next === before) {
+      joining.from = startBlock;
+      joining.next = startBlock;
+      return undefined;
+    }
+    // A joining range that has begun elsewhere has everything before it in final blocks.
+    if (!joining) await observeWindow(this.reader, this.ledger, watch, (block) => block >= startBlock && block < before);
+    const to = Math.min(before - 1, this.ledger.finalized);
+    return { watchId, from: startBlock, next: startBlock, to, joins: false };
+  }
+}

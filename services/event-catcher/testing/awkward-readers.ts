@@ -1,0 +1,37 @@
+import type { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { overriding } from './catching.ts';
+
+/** A node that knows nothing of blocks that are no longer of the chain. */
+export const forgetful = (chain: MemoryChain): ChainReader =>
+  overriding<ChainReader>(chain, {
+    headerByHash: async (hash) => {
+      const header = await chain.headerByHash(hash);
+      return header && (await isCanonical(chain, header)) ? header : undefined;
+    },
+    logsOfBlock: async (header, filter) => {
+      if (!(await isCanonical(chain, header))) throw new ChainUnavailable('unknown block');
+      return chain.logsOfBlock(header, filter);
+    },
+  });
+
+const isCanonical = async (chain: MemoryChain, { number, hash }: { number: number; hash: string }): Promise<boolean> => {
+  const [header] = await chain.headersByNumber([number]);
+  return header?.hash === hash;
+};
+
+/** Does something once, just before the call after so many others is answered. */
+export const interrupted = (reader: ChainReader, calls: number, interrupt: () => Promise<void>): ChainReader => {
+  let left = calls;
+  return new Proxy(reader, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return async (...given: unknown[]): Promise<unknown> => {
+        left -= 1;
+        if (left === 0) await interrupt();
+        return Reflect.apply(value, target, given) as unknown;
+      };
+    },
+  });
+};

@@ -1,0 +1,180 @@
+import { pino } from 'pino';
+import type { ChainEvent, ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import type { ChainLog, ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../shared/primitives/ids.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { ChainFollower } from '../follow-chain/chain-follower.ts';
+import { ProgressMeter } from '../follow-chain/progress-meter.ts';
+
+const CHAIN_ID = 2484;
+
+/** `Transfer` of the example contract; `Approval` of the same. */
+export const transferWatch = { ...eventExamples.ContractRegistered, startBlock: 0 };
+export const approvalWatch = {
+  ...transferWatch,
+  watchId: 'wch_approval',
+  eventName: 'Approval',
+  eventSignature: transferWatch.eventSignature.replace('Transfer', 'Approval'),
+  topic0: '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925',
+  fragment: { ...transferWatch.fragment, name: 'Approval' },
+};
+type Registered = typeof transferWatch;
+
+const contract = transferWatch.contractAddress.toLowerCase();
+export const otherContract = `0x${'0'.repeat(39)}1`;
+const word = (value: number) => value.toString(16).padStart(64, '0');
+
+const log = (topic0: string | null, value: number) => ({
+  address: contract,
+  topics: [topic0 ?? '', `0x${word(1)}`, `0x${word(2)}`],
+  data: `0x${word(value)}`,
+});
+/** A transfer of `value` from 1 to 2. */
+export const transfer = (value: number) => log(transferWatch.topic0, value);
+export const approval = (value: number) => log(approvalWatch.topic0, value);
+
+/** Blocks with none, one or two transfers, in turns; each with an approval when it has any. */
+export const mineSome = (chain: MemoryChain, blocks: number, from = 0): void => {
+  for (let index = 0; index < blocks; index += 1) {
+    const transfers = Array.from({ length: index % 3 }, (_, at) => transfer(from + index * 10 + at));
+    chain.mine(transfers.length > 0 ? [...transfers, approval(from + index)] : []);
+  }
+};
+
+/** A follower on a chain and a store in memory, which can be stopped, killed and started again. */
+export class Catching {
+  readonly chain = new MemoryChain(CHAIN_ID);
+  readonly store = new MemoryEventStore();
+  readonly registered = new Map<string, Registered & { extensions: number }>();
+  loop: SupervisedLoop | undefined;
+  private readonly confirmations: number;
+  private readonly isDevelopment: boolean;
+
+  constructor({ confirmations = 5, isDevelopment = false } = {}) {
+    this.confirmations = confirmations;
+    this.isDevelopment = isDevelopment;
+  }
+
+  start({ store = this.store, reader = this.chain }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
+    const logger = pino({ level: 'silent' });
+    const meter = new ProgressMeter(systemClock);
+    const dependencies = { eventStore: store, reader, clock: systemClock, ids: systemIds, meter, logger };
+    const { confirmations, isDevelopment } = this;
+    const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment };
+    this.loop = new SupervisedLoop('follower', logger, (signal, working) =>
+      ChainFollower.run(followed, dependencies, signal, working),
+    );
+    this.loop.start();
+    return this.loop;
+  }
+
+  async stop(): Promise<void> {
+    await this.loop?.stop();
+  }
+
+  async register(data: Partial<Registered> = {}): Promise<void> {
+    const watch = { ...transferWatch, ...data };
+    this.registered.set(watch.watchId, { ...watch, extensions: 0 });
+    await this.store.append(`watch-${watch.watchId}`, -1, [anEvent({ type: 'ContractRegistered', data: watch })]);
+  }
+
+  /** Makes a watch begin earlier. */
+  async extend(startBlock: number, watchId = transferWatch.watchId): Promise<void> {
+    const watch = this.registered.get(watchId);
+    if (!watch) throw new Error(`${watchId} is not registered`);
+    const data = { watchId, chainId: CHAIN_ID, contractAddress: watch.contractAddress, startBlock };
+    await this.store.append(`watch-${watchId}`, watch.extensions, [anEvent({ type: 'WatchExtended', data })]);
+    watch.extensions += 1;
+    watch.startBlock = startBlock;
+  }
+
+  changes(): Promise<StoredEvent[]> {
+    return this.store.read(`chain-${String(CHAIN_ID)}-${contract}`);
+  }
+
+  /** What stands, as the changes in their order tell it; fails if anything is told twice. */
+  async standing(): Promise<string[]> {
+    const standing = new Set<string>();
+    for (const stored of await this.changes()) {
+      const { type, data } = stored as StoredEvent & ChainEvent;
+      const isNews = type === 'ChainEventObserved' ? !standing.has(data.Id) : standing.has(data.Id);
+      if (!isNews) throw new Error(`${type} of ${data.Id} tells nothing new`);
+      if (type === 'ChainEventObserved') standing.add(data.Id);
+      else standing.delete(data.Id);
+    }
+    return [...standing];
+  }
+
+  /** What the registered watches have on the canonical chain. */
+  idsOnChain(): string[] {
+    const isWanted = ({ topics, blockNumber }: ChainLog) =>
+      Array.from(this.registered.values()).some(
+        ({ contractAddress, topic0, startBlock }) =>
+          contractAddress.toLowerCase() === contract && topic0 === topics[0] && startBlock <= blockNumber,
+      );
+    return this.chain.logs
+      .filter(isWanted)
+      .map(({ blockHash, txHash, logIndex }) => `${String(CHAIN_ID)}:${blockHash}:${txHash}:${String(logIndex)}`);
+  }
+
+  async progress(): Promise<ChainProgressEvent['data'] | undefined> {
+    const [stored] = await this.store.read(`chain-${String(CHAIN_ID)}`);
+    return (stored as (StoredEvent & ChainProgressEvent) | undefined)?.data;
+  }
+
+  /** Whether the head is reached and nothing is left to read. */
+  async isCaughtUp(): Promise<boolean> {
+    const progress = await this.progress();
+    return progress?.window.at(-1)?.hash === this.chain.tip.hash && progress.backfills.length === 0;
+  }
+
+  async caughtUp(): Promise<void> {
+    await eventually(() => this.isCaughtUp(), 3_000, 'the follower must catch up with the head');
+  }
+
+  async expectChain(): Promise<void> {
+    await this.caughtUp();
+    const expected = this.idsOnChain().sort().join();
+    await eventually(
+      async () => (await this.standing()).sort().join() === expected,
+      3_000,
+      'what stands must be what the chain has',
+    );
+  }
+
+  /** Runs on a store that dies after so many appends, until it has; or until there is no more to append. */
+  async runUntilKilled(appends: number, isLost = false, reader: ChainReader = this.chain): Promise<void> {
+    const { store, killed } = dyingAfter(this.store, appends, isLost);
+    this.start({ store, reader });
+    await eventually(async () => killed() || (await this.isCaughtUp()), 3_000, 'the follower must get to its end');
+    await this.stop();
+  }
+}
+
+/** A store that dies after so many appends: the last one is stored or not, and nobody hears of it. */
+const dyingAfter = (store: EventStore, appends: number, isLost: boolean): { store: EventStore; killed: () => boolean } => {
+  let left = appends;
+  const append: EventStore['append'] = async (stream, revision, events) => {
+    if (left === 0 && !isLost) await store.append(stream, revision, events);
+    left -= 1;
+    if (left < 0) throw new Error('the process is dead');
+    return store.append(stream, revision, events);
+  };
+  return { store: overriding(store, { append }), killed: () => left < 0 };
+};
+
+/** The same, but for the methods given. */
+export const overriding = <Port extends object>(port: Port, methods: Partial<Port>): Port =>
+  new Proxy(port, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(Object.hasOwn(methods, name) ? methods : target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
