@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
 import { eventually } from './eventually.ts';
 
 const START_MS = 60_000;
+const READY = 'Annals is running';
 
 /** The real program as a child process, started from what `npm test` built. */
 export class RunningProgram {
@@ -18,8 +19,6 @@ export class RunningProgram {
 
   /** Starts everything on one data folder, all on free ports, and returns when it is ready. */
   static async start(dataFolder: string, settings: Record<string, string>, args: string[] = []): Promise<RunningProgram> {
-    const file = join(dataFolder, 'dev.json');
-    rmSync(file, { force: true });
     const child = spawn(process.execPath, ['--enable-source-maps', 'dist/services/standalone/main.js', ...args], {
       env: {
         PATH: process.env['PATH'],
@@ -41,15 +40,26 @@ export class RunningProgram {
         output += chunk.toString();
       });
     }
-    const development = await eventually(
+    await eventually(
       () => {
         if (child.exitCode !== null) throw new Error(output);
-        return readDevelopmentFile(file);
+        return output.includes(READY);
       },
       START_MS,
       `the program must start; it said:\n${output}`,
     );
+    const development = developmentFile.parse(JSON.parse(readFileSync(join(dataFolder, 'dev.json'), 'utf8')));
     return new RunningProgram(child, development, () => output);
+  }
+
+  /** Settings for a start in this one's place: where clients, and the issuer of their tokens, expect it. */
+  get samePorts(): Record<string, string> {
+    const { accountUrl, eventUrl, streamUrl } = this.development;
+    return {
+      ACCOUNT_PORT: new URL(accountUrl).port,
+      EVENT_CATCHER_PORT: new URL(eventUrl).port,
+      STREAM_PORT: new URL(streamUrl).port,
+    };
   }
 
   /** As a crash: no handler runs. */
@@ -68,11 +78,3 @@ export class RunningProgram {
     return { code: this.child.exitCode, tookMs: performance.now() - from };
   }
 }
-
-const readDevelopmentFile = (file: string): DevelopmentFile | undefined => {
-  try {
-    return developmentFile.parse(JSON.parse(readFileSync(file, 'utf8')));
-  } catch {
-    return undefined;
-  }
-};

@@ -1,0 +1,95 @@
+import { Interface } from 'ethers';
+import { ensureDevelopmentToken, type DevelopmentToken } from '../../../shared/chain/development-token.ethers.ts';
+import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
+
+const token = new Interface(['function transfer(address to, uint256 amount)']);
+const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const CALLS_AT_ONCE = 250;
+const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
+
+interface RawLog {
+  blockHash: string;
+  blockNumber: string;
+  transactionHash: string;
+  logIndex: string;
+}
+
+/** A real anvil with a token, whose blocks are mined and taken back at will. */
+export class ChainUnderTest {
+  private constructor(
+    private readonly chain: LocalChain,
+    readonly token: DevelopmentToken,
+  ) {}
+
+  static async start(folder: string): Promise<ChainUnderTest> {
+    const chain = await startLocalChain({ chainId: 2484, folder, port: 0 });
+    const under = new ChainUnderTest(chain, await ensureDevelopmentToken(chain.rpcUrl));
+    await under.call('evm_setAutomine', [false]);
+    return under;
+  }
+
+  /** `CHAINS` for a program that follows this chain. */
+  get setting(): string {
+    return JSON.stringify([{ chainId: this.chain.chainId, rpcUrls: [this.chain.rpcUrl], confirmations: 12 }]);
+  }
+
+  /** Blocks of so many transfers each. */
+  async mine(blocks: number, transfersPerBlock: number): Promise<void> {
+    for (let block = 0; block < blocks; block += 1) {
+      await this.callMany('eth_sendTransaction', Array.from({ length: transfersPerBlock }, () => [this.transfer()]));
+      await this.call('evm_mine', []);
+    }
+  }
+
+  /** @returns takes back everything mined since, as if it had never been */
+  async snapshot(): Promise<() => Promise<void>> {
+    const id = await this.call('evm_snapshot', []);
+    return async () => {
+      await this.call('evm_revert', [id]);
+    };
+  }
+
+  /** `Id` of every transfer that the chain has, in chain order. */
+  async transferIds(): Promise<string[]> {
+    const filter = { fromBlock: '0x0', toBlock: 'latest', address: this.token.address, topics: [TRANSFER_TOPIC] };
+    const logs = (await this.call('eth_getLogs', [filter])) as RawLog[];
+    return logs.map(({ blockHash, transactionHash, logIndex }) =>
+      [String(this.chain.chainId), blockHash, transactionHash, String(Number(logIndex))].join(':'),
+    );
+  }
+
+  stop(): Promise<void> {
+    return this.chain.stop();
+  }
+
+  private amount = 0;
+
+  private transfer(): object {
+    this.amount += 1;
+    const to = `0x${(0xabc000 + (this.amount % 7)).toString(16).padStart(40, '0')}`;
+    return { from: OWNER, to: this.token.address, data: token.encodeFunctionData('transfer', [to, this.amount]), gas: '0x186a0' };
+  }
+
+  private async call(method: string, params: unknown[]): Promise<unknown> {
+    const [result] = await this.callMany(method, [params]);
+    return result;
+  }
+
+  private async callMany(method: string, calls: readonly unknown[][]): Promise<unknown[]> {
+    const results: unknown[] = [];
+    for (let at = 0; at < calls.length; at += CALLS_AT_ONCE) {
+      const batch = calls.slice(at, at + CALLS_AT_ONCE).map((params, id) => ({ jsonrpc: '2.0', id, method, params }));
+      const response = await fetch(this.chain.rpcUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(batch),
+      });
+      const answers = (await response.json()) as { result?: unknown; error?: { message: string } }[];
+      for (const { result, error } of answers) {
+        if (error) throw new Error(`${method}: ${error.message}`);
+        results.push(result);
+      }
+    }
+    return results;
+  }
+}

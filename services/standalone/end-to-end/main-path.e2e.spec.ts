@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { Wallet } from 'ethers';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { ChainUnderTest } from './chain-under-test.ethers.ts';
+import { standingAfter, Subscriber } from './subscriber.socketio.ts';
+
+const PAST_EVENTS = 2_000;
+const TRANSFER = 'event Transfer(address indexed from, address indexed to, uint256 value);';
+const ABI = JSON.stringify([
+  {
+    type: 'event',
+    name: 'Transfer',
+    anonymous: false,
+    inputs: [
+      { name: 'from', type: 'address', indexed: true },
+      { name: 'to', type: 'address', indexed: true },
+      { name: 'value', type: 'uint256', indexed: false },
+    ],
+  },
+]);
+
+const folder = temporaryFolder();
+let chain: ChainUnderTest;
+let program: RunningProgram;
+let user: SignedIn;
+
+const start = async (data: string, settings: Record<string, string> = {}): Promise<void> => {
+  program = await RunningProgram.start(join(folder, data), { CHAINS: chain.setting, ...settings });
+};
+
+const post = (url: string, body: object) => call(url, { method: 'POST', body, headers: user.bearer });
+
+const register = (eventUrl: string) =>
+  post(`${eventUrl}/api/v1/contracts`, {
+    chainId: 2484,
+    contractAddress: chain.token.address,
+    eventSignature: TRANSFER,
+    eventAbi: ABI,
+    startBlock: 0,
+  });
+
+/** Every event that the query has, page by page. */
+const queriedIds = async (): Promise<string[]> => {
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const query = new URLSearchParams({ chainId: '2484', contractAddress: chain.token.address, take: '1000', ...(cursor && { cursor }) });
+    const { status, body } = await call(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, { headers: user.bearer });
+    if (status !== 200) throw new Error(`the query answered ${String(status)} ${JSON.stringify(body)}`);
+    ids.push(...(body['items'] as JsonObject[]).map(({ Id }) => Id as string));
+    cursor = (body['next'] as string | null) ?? '';
+  } while (cursor !== '');
+  return ids;
+};
+
+const expectQueryToEqualTheChain = async (): Promise<void> => {
+  await eventually(
+    async () => JSON.stringify(await queriedIds()) === JSON.stringify(await chain.transferIds()),
+    60_000,
+    'the query must equal the chain, in chain order',
+  );
+};
+
+const subscribe = async (asked: object = {}): Promise<Subscriber> => {
+  const { subscriber, refused } = await Subscriber.connect(program.development.streamUrl, user.accessToken);
+  expect(refused).toBeUndefined();
+  const answer = await subscriber.subscribe({
+    chainId: 2484,
+    contractAddress: chain.token.address,
+    eventSignature: 'Transfer',
+    ...asked,
+  });
+  expect(answer).toMatchObject({ ok: true });
+  return subscriber;
+};
+
+const sorted = (ids: readonly string[]): string => JSON.stringify(ids.toSorted());
+
+describe('the whole program, over HTTP and Socket.IO', () => {
+  beforeAll(async () => {
+    chain = await ChainUnderTest.start(join(folder, 'chain'));
+    await chain.mine(PAST_EVENTS / 50, 50);
+    await start('data');
+  });
+  afterAll(async () => {
+    await program.stop();
+    await chain.stop();
+  });
+
+  it('signs in, keeps a profile and tells its history', async () => {
+    const wallet = Wallet.createRandom();
+    user = await signIn(program.development, wallet);
+    const { accountUrl } = program.development;
+    expect(user.userId).toBe(wallet.address.toLowerCase());
+    const changed = await post(`${accountUrl}/user/${user.userId}/profile`, { username: ' Ada ', lastname: 'Lovelace' });
+    expect(changed).toMatchObject({ status: 200, body: { username: 'Ada', lastname: 'Lovelace', firstname: null } });
+    const headers = { ...user.bearer, 'x-min-position': changed.headers.get('x-position') ?? '' };
+    expect(await call(`${accountUrl}/user/${user.userId}`, { headers })).toMatchObject({ status: 200, body: changed.body });
+    const history = await call(`${accountUrl}/user/${user.userId}/history`, { headers });
+    expect((history.body['items'] as JsonObject[]).map(({ type }) => type)).toEqual([
+      'UserRegistered',
+      'IdentityLinked',
+      'UserLoggedIn',
+      'ProfileUpdated',
+    ]);
+  });
+
+  it('backfills what happened before the registration', async () => {
+    expect(await register(program.development.eventUrl)).toMatchObject({
+      status: 201,
+      body: { eventSignature: 'Transfer(address indexed,address indexed,uint256)', startBlock: 0 },
+    });
+    await expectQueryToEqualTheChain();
+    expect((await queriedIds()).length).toBeGreaterThanOrEqual(PAST_EVENTS);
+    const status = `${program.development.eventUrl}/api/v1/status/2484/${chain.token.address}/Transfer`;
+    await eventually(
+      async () => (await call(status)).body['state'] === 'live',
+      5_000,
+      'a watch that is filled must be live',
+    );
+  });
+
+  it('streams what happens, and takes back what a reorganisation of depth 3 removes', async () => {
+    const live = await subscribe();
+    const whole = await subscribe({ fromBlock: 0 });
+    await chain.mine(2, 3);
+    await eventually(() => live.delivered.length === 6, 10_000, 'six live events must arrive');
+    const revert = await chain.snapshot();
+    await chain.mine(3, 4);
+    await eventually(() => live.delivered.length === 18, 10_000, 'twelve more must arrive');
+    await revert();
+    await chain.mine(4, 2);
+    await eventually(() => live.delivered.length === 38, 10_000, 'twelve reversals and eight new events must arrive');
+    const changes = live.delivered.map(({ change }) => change);
+    expect(changes.slice(18)).toEqual([...Array<string>(12).fill('reverted'), ...Array<string>(8).fill('observed')]);
+    await eventually(
+      async () => sorted(standingAfter(whole.delivered)) === sorted(await chain.transferIds()),
+      10_000,
+      'history and live together must be the chain',
+    );
+    expect(whole.lives).toBe(1);
+    await expectQueryToEqualTheChain();
+    live.close();
+    whole.close();
+  });
+
+  it('refuses a stream without a token, and from a foreign origin, before any event', async () => {
+    const { streamUrl } = program.development;
+    expect((await Subscriber.connect(streamUrl, '')).refused).toMatchObject({ code: 'token_missing' });
+    expect((await Subscriber.connect(streamUrl, 'nonsense')).refused).toMatchObject({ code: 'token_invalid' });
+    const foreign = await Subscriber.connect(streamUrl, user.accessToken, 'https://evil.example');
+    expect(foreign.refused).toMatchObject({ code: 'origin_not_allowed' });
+  });
+
+  it('loses and doubles nothing when it is killed in the middle, a reorganisation included', async () => {
+    const earlier = new Set(await chain.transferIds());
+    const before = await subscribe();
+    await chain.mine(1, 5);
+    await eventually(() => before.delivered.length === 5, 10_000, 'five events must arrive');
+    const revert = await chain.snapshot();
+    const mining = chain.mine(3, 40);
+    await eventually(() => before.delivered.length > 5, 10_000, 'it must be in the middle of catching');
+    await program.kill();
+    await mining;
+    await revert();
+    await chain.mine(5, 30);
+    await start('data', program.samePorts);
+    const after = await subscribe({ cursor: before.delivered.at(-1)?.cursor });
+    await chain.mine(2, 10);
+    await expectQueryToEqualTheChain();
+    await eventually(
+      async () => {
+        const told = standingAfter([...before.delivered, ...after.delivered]);
+        return sorted(told) === sorted((await chain.transferIds()).filter((id) => !earlier.has(id)));
+      },
+      20_000,
+      'what was told before the kill and after it must be what happened, once',
+    );
+    before.close();
+    after.close();
+  });
+
+  it('goes on where it was after a kill during the backfill', async () => {
+    await program.stop();
+    await start('other-data');
+    user = await signIn(program.development, Wallet.createRandom());
+    await register(program.development.eventUrl);
+    await program.kill();
+    await start('other-data', program.samePorts);
+    await expectQueryToEqualTheChain();
+  });
+});

@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Wallet } from 'ethers';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
+import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+
+const STOPS_WITHIN_MS = 5_000;
+const folder = temporaryFolder();
+const run = promisify(execFile);
+
+/** A built program beside the running one, on the same data folder. */
+const beside = (program: string, dataFolder: string, ...args: string[]) =>
+  run(process.execPath, [join('dist/services/standalone', program), ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataFolder },
+  });
+
+describe('npm start', () => {
+  let program: RunningProgram | undefined;
+  afterEach(async () => {
+    await program?.stop();
+  });
+
+  it('runs the demo, and goes on with chain, accounts and app after Ctrl-C and after a kill', async () => {
+    const dataFolder = join(folder, 'demo');
+    program = await RunningProgram.start(dataFolder, {});
+    const { development } = program;
+    expect(statSync(join(dataFolder, 'dev.json')).mode & 0o777).toBe(0o600);
+    const { stdout } = await beside('demo/main.js', dataFolder);
+    expect(stdout).toMatch(/ok {4}see it arrive live/);
+    const { code, tookMs } = await program.stop();
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(STOPS_WITHIN_MS);
+
+    program = await RunningProgram.start(dataFolder, {});
+    expect(program.development.app).toEqual(development.app);
+    expect(program.development.token).toEqual(development.token);
+    await beside('demo/main.js', dataFolder);
+    await program.kill();
+
+    program = await RunningProgram.start(dataFolder, {});
+    const { stdout: again } = await beside('demo/main.js', dataFolder);
+    expect(again).toMatch(/ok {4}query it/);
+  });
+
+  it('lets an app log in at once that was made beside it', async () => {
+    const dataFolder = join(folder, 'app');
+    program = await RunningProgram.start(dataFolder, {});
+    const made = await beside('annals.js', dataFolder, 'app', 'create', '--name', 'Shop', '--origin', 'https://shop.example', '--json');
+    const app = JSON.parse(made.stdout) as DevelopmentFile['app'] & { origins: string[] };
+    const development = { ...program.development, app: { ...app, origin: 'https://shop.example' } };
+    const { userId, bearer } = await signIn(development, Wallet.createRandom());
+    expect(await call(`${development.accountUrl}/user/${userId}`, { headers: bearer })).toMatchObject({ status: 200 });
+  });
+
+  it('refuses a second start on its folder in one line', async () => {
+    const dataFolder = join(folder, 'twice');
+    program = await RunningProgram.start(dataFolder, {});
+    await expect(beside('main.js', dataFolder)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^annals cannot start: .*in use by another start.*\n$/),
+    });
+  });
+});
