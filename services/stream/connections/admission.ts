@@ -1,12 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { AccessTokens } from '../../../shared/nest/access-tokens.jose.ts';
-import { AppOrigins } from '../../../shared/nest/app-origins.ts';
+import type { AccessTokens } from '../../../shared/nest/access-tokens.jose.ts';
+import type { AppOrigins } from '../../../shared/nest/app-origins.ts';
 import type { UserCaller } from '../../../shared/nest/caller.ts';
-import { SETTINGS } from '../../../shared/nest/tokens.ts';
 import { SecureTransport } from './secure-transport.ts';
 
 /** The longest token of ours is far below. */
@@ -14,14 +12,13 @@ const TOKEN_CHARACTERS_MAX = 10_000;
 const credentials = z.object({ token: z.string().max(TOKEN_CHARACTERS_MAX).default('') });
 
 /** Decides who may connect: the origin first, so that a foreign page learns nothing about tokens. */
-@Injectable()
 export class Admission {
   private readonly secureTransport: SecureTransport;
 
   constructor(
     private readonly origins: AppOrigins,
     private readonly tokens: AccessTokens,
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV' | 'TRUSTED_PROXIES'>,
+    private readonly settings: Pick<Settings, 'NODE_ENV' | 'TRUSTED_PROXIES'>,
   ) {
     this.secureTransport = new SecureTransport(settings.TRUSTED_PROXIES);
   }

@@ -95,13 +95,7 @@ describe('a command', () => {
 
   it('that is too long or no packet ends the connection, and no other', async () => {
     const other = await stream.connect();
-    for (const packet of [
-      '2/events,{',
-      '9',
-      '2/events,["connect"]',
-      '51-/events,["x",{"_placeholder":true}]',
-      'x'.repeat(70_000),
-    ]) {
+    for (const packet of ['2/events,{', '9', '2/events,["connect"]', 'x'.repeat(70_000)]) {
       const client = await stream.connect();
       client.sendText(packet);
       await client.disconnection();

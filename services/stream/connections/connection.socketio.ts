@@ -4,8 +4,8 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { UserCaller } from '../../../shared/nest/caller.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Subscription } from '../domain/subscription.ts';
-import type { StreamLimits } from '../stream-limits.ts';
-import type { Subscriber } from '../subscriptions/subscriptions.ts';
+import type { Subscriber } from '../domain/subscriber.ts';
+import type { StreamLimits } from '../edge/stream-limits.ts';
 import { Outbox } from './outbox.socketio.ts';
 import type { StreamSocket } from './stream-socket.socketio.ts';
 

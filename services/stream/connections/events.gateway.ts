@@ -16,8 +16,9 @@ import { AccessTokens } from '../../../shared/nest/access-tokens.jose.ts';
 import { CLOCK, LOGGER } from '../../../shared/nest/tokens.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
-import { STREAM_LIMITS, type StreamLimits } from '../stream-limits.ts';
-import { Subscriptions } from '../subscriptions/subscriptions.ts';
+import type { SubscriptionCommands } from '../domain/subscriber.ts';
+import type { StreamLimits } from '../edge/stream-limits.ts';
+import { STREAM_LIMITS, SUBSCRIPTIONS } from '../edge/tokens.ts';
 import { Admission } from './admission.ts';
 import { commandRefusal, connectionRefusal, loggedRefusal, parseCommand } from './command-answer.ts';
 import { Connection } from './connection.socketio.ts';
@@ -51,7 +52,7 @@ export class EventsGateway
   constructor(
     private readonly admission: Admission,
     private readonly connections: Connections,
-    private readonly subscriptions: Subscriptions,
+    @Inject(SUBSCRIPTIONS) private readonly subscriptions: SubscriptionCommands,
     private readonly tokens: AccessTokens,
     @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
     @Inject(CLOCK) private readonly clock: Clock,

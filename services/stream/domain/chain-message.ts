@@ -1,7 +1,6 @@
 import { observedRecord } from '../../../schemas/events/chain-events.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
 import type { Cursors } from './cursor.ts';
 import { toDelivery, type Delivery } from './delivery.ts';
 
@@ -9,6 +8,13 @@ const changes: Partial<Record<string, Change>> = {
   'annals.ChainEventObserved.v1': 'observed',
   'annals.ChainEventReverted.v1': 'reverted',
 };
+
+/** A message as the topic has it. */
+interface Published {
+  key: string;
+  headers: Readonly<Record<string, string>>;
+  value: string | null;
+}
 
 /** A message of the chain events' topic. What is inside is looked at when somebody wants to know, and then only once. */
 export class ChainMessage {
@@ -26,7 +32,7 @@ export class ChainMessage {
   }
 
   /** `undefined`: of another type. @throws when it does not say its position */
-  static of({ key, value, headers }: BusMessage): ChainMessage | undefined {
+  static of({ key, value, headers }: Published): ChainMessage | undefined {
     const change = changes[headers['ce_type'] ?? ''];
     if (!change || value === null) return undefined;
     const position = Number(headers['ce_position']);
@@ -56,7 +62,7 @@ export class MessageReader {
     private readonly report: (error: unknown, key: string) => void,
   ) {}
 
-  message(message: BusMessage): ChainMessage | undefined {
+  message(message: Published): ChainMessage | undefined {
     return this.unlessUnreadable(message.key, () => ChainMessage.of(message));
   }
 

@@ -1,18 +1,24 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Channel } from './channel.ts';
 import type { Place } from './cursor.ts';
-import type { Delivery } from './delivery.ts';
+import type { Passage } from './passage.ts';
 import type { Subscription } from './subscription.ts';
 
-/** A stretch of a channel. */
-export interface Passage {
-  deliveries: Delivery[];
-  /** Where it ends: what was before is in it or in an earlier one. */
-  end: Place;
+/** What is kept of a channel. */
+export interface Past {
+  /** The changes after a position, in position order, to where what is at hand goes on. */
+  older: (channel: Channel, after: Position, signal: AbortSignal) => AsyncIterable<Passage>;
+  /** What stands now of a block and later ones, in the order it was observed; the last passage says where to go on. */
+  history: (channel: Channel, fromBlock: number) => AsyncIterable<Passage>;
+  /**
+   * The first place from which everything is kept, if something after `place` may be lost.
+   * @param newest that place, when nothing is kept
+   */
+  lostAfter: (channel: Channel, place: Place, newest: Position) => Promise<Position | undefined>;
 }
 
 /** Where a channel's changes come from: now, lately, and long ago. */
-export interface Feed {
+export interface Feed extends Pick<Past, 'older' | 'history'> {
   /** Where "from now" begins. @throws Refusal dependency_unavailable, not_caught_up while that is not known */
   now: (channel: Channel) => Promise<Position>;
   /** From here on offers every new change to the subscription; `now` is what was said when it began. */
@@ -20,10 +26,6 @@ export interface Feed {
   leave: (subscription: Subscription) => void;
   /** The next changes after a position, as far as they are at hand; empty: none. `undefined`: not at hand, read `older`. */
   recent: (channel: Channel, after: Position) => Passage | undefined;
-  /** The same from the store behind, to where `recent` goes on, in position order. */
-  older: (channel: Channel, after: Position, signal: AbortSignal) => AsyncIterable<Passage>;
-  /** What stands now of a block and later ones, in the order it was observed; the last passage says where to go on. */
-  history: (channel: Channel, fromBlock: number) => AsyncIterable<Passage>;
-  /** The first place from which everything is kept, if something after `place` may be lost. */
+  /** As the past says, which need not be asked about what is at hand. */
   lostAfter: (channel: Channel, place: Place) => Promise<Position | undefined>;
 }

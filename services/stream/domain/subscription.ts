@@ -1,6 +1,7 @@
 import type { Channel } from './channel.ts';
 import { placeOf, type Place } from './cursor.ts';
 import type { Delivery } from './delivery.ts';
+import type { Passage } from './passage.ts';
 
 /** The way to one client, shared by its subscriptions. */
 export interface Outlet {
@@ -88,7 +89,7 @@ export class Subscription {
   }
 
   /** Changes that catching up has read, at the pace of the client. @throws when the subscription ends */
-  async deliver(deliveries: readonly Delivery[], end: Place): Promise<void> {
+  async deliver({ deliveries, end }: Passage): Promise<void> {
     for (const delivery of deliveries) {
       if (this.isUnwanted(delivery)) continue;
       if (!this.outlet.hasRoom) await this.outlet.drained(this.signal);

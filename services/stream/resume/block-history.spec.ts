@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Passage } from '../domain/feed.ts';
+import type { Passage } from '../domain/passage.ts';
 import { aRecord } from '../testing/catcher-stand-in.ts';
 import { feedUnderTest } from '../testing/feed-under-test.ts';
 import { newContract } from '../testing/stream-under-test.ts';

@@ -4,8 +4,8 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 import { placeOf, type Cursors } from '../domain/cursor.ts';
 import { toDelivery, type Delivery } from '../domain/delivery.ts';
-import type { Passage } from '../domain/feed.ts';
-import { finalityOf, observations, observedUntil, type Observation } from './observations.ts';
+import type { Passage } from '../domain/passage.ts';
+import { finalityOf, observations, observedUntil, type Observation } from '../edge/observations.ts';
 
 interface BlockHistoryOptions {
   readStore: ReadStore;

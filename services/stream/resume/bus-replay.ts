@@ -7,7 +7,7 @@ import { channelKey, channelName, type Channel } from '../domain/channel.ts';
 import type { MessageReader } from '../domain/chain-message.ts';
 import { placeOf, type Place } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Passage } from '../domain/feed.ts';
+import type { Passage } from '../domain/passage.ts';
 
 const topic = topics.chainEvents;
 

@@ -7,9 +7,10 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { channelName, type Channel } from '../domain/channel.ts';
 import { placeOf, type Cursors } from '../domain/cursor.ts';
 import { toDelivery, type Delivery } from '../domain/delivery.ts';
-import type { Feed, Passage } from '../domain/feed.ts';
+import type { Feed } from '../domain/feed.ts';
+import type { Passage } from '../domain/passage.ts';
 import type { Subscription } from '../domain/subscription.ts';
-import { finalityOf, observations, observedUntil, type Observation, type Stretch } from '../resume/observations.ts';
+import { finalityOf, observations, observedUntil, type Observation, type Stretch } from '../edge/observations.ts';
 import { Members } from './members.ts';
 
 const LOOK_EVERY_MS = 500;

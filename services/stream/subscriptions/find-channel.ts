@@ -1,12 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { watchDocument } from '../../../schemas/read-models/watches.ts';
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/nest/parse-request.ts';
-import { ReadModels } from '../../../shared/nest/read-models.ts';
-import { READ_STORE } from '../../../shared/nest/tokens.ts';
+import type { ReadModels } from '../../../shared/nest/read-models.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
@@ -14,10 +12,9 @@ const { projection, collection } = readModels.watches;
 const registered = watchDocument.pick({ eventName: true, eventSignature: true });
 
 /** Finds the registered event that a subscriber means. */
-@Injectable()
 export class FindChannel {
   constructor(
-    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    private readonly readStore: ReadStore,
     private readonly readModels: ReadModels,
   ) {}
 

@@ -4,45 +4,37 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { channelKey, channelName, type Channel } from '../domain/channel.ts';
-import { MessageReader, type ChainMessage } from '../domain/chain-message.ts';
-import { placeOf, type Cursors, type Place } from '../domain/cursor.ts';
+import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
+import { placeOf, type Place } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Feed, Passage } from '../domain/feed.ts';
+import type { Feed, Past } from '../domain/feed.ts';
+import type { Passage } from '../domain/passage.ts';
 import type { RecentMessages } from '../domain/recent-messages.ts';
 import type { Subscription } from '../domain/subscription.ts';
-import { standingFrom } from '../resume/block-history.ts';
-import { BusReplay } from '../resume/bus-replay.ts';
 import { LiveTail } from './live-tail.ts';
 import { Members } from './members.ts';
 
 /** Sent before anybody looks again whether it was read. */
 const PASSAGE_MAX = 128;
 
-export interface LatestFeedOptions {
+interface LatestFeedOptions {
   messageBus: MessageBus;
-  readStore: ReadStore;
-  cursors: Cursors;
+  reader: MessageReader;
+  past: Past;
   clock: Clock;
   logger: Logger;
 }
 
-/** Every change as the relay publishes it: from memory, before that from the topic, before that from the read model. */
+/** Every change as the relay publishes it, and those before it as far as they are remembered here. */
 export class LatestFeed implements Feed {
   readonly tail: LiveTail;
   private readonly members = new Members();
-  private readonly reader: MessageReader;
-  private readonly replay: BusReplay;
 
   constructor(private readonly options: LatestFeedOptions) {
-    const { messageBus, cursors, clock, logger } = options;
-    this.reader = new MessageReader(cursors, (err, key) => {
-      logger.error({ err, key }, 'a message of the topic cannot be read and is passed over');
-    });
-    this.replay = new BusReplay({ messageBus, reader: this.reader, clock });
+    const { messageBus, reader, clock, logger } = options;
     const onMessage = (message: ChainMessage) => this.fanOut(message);
-    this.tail = new LiveTail({ messageBus, reader: this.reader, clock, logger, onMessage });
+    this.tail = new LiveTail({ messageBus, reader, clock, logger, onMessage });
   }
 
   now(channel: Channel): Promise<Position> {
@@ -67,24 +59,24 @@ export class LatestFeed implements Feed {
     for (const message of messages.after(after)) {
       position = message.position;
       if (message.key !== key) continue;
-      const delivery = this.reader.delivery(message);
+      const delivery = this.options.reader.delivery(message);
       if (delivery?.channel === name && deliveries.push(delivery) === PASSAGE_MAX) break;
     }
     return { deliveries, end: placeOf(position) };
   }
 
   older(channel: Channel, after: Position, signal: AbortSignal): AsyncIterable<Passage> {
-    return this.replay.changesAfter(channel, after, signal);
+    return this.options.past.older(channel, after, signal);
   }
 
   history(channel: Channel, fromBlock: number): AsyncIterable<Passage> {
-    return standingFrom(this.options, channel, fromBlock);
+    return this.options.past.history(channel, fromBlock);
   }
 
   async lostAfter(channel: Channel, place: Place): Promise<Position | undefined> {
     const { oldest, newest } = this.messages(channel);
     if (oldest !== undefined && oldest <= place.position + 1) return undefined;
-    return this.replay.lostAfter(channel, place, newest);
+    return this.options.past.lostAfter(channel, place, newest);
   }
 
   private messages(channel: Channel): RecentMessages {
@@ -98,7 +90,7 @@ export class LatestFeed implements Feed {
 
   private fanOut(message: ChainMessage): boolean {
     if (!this.members.listenTo(message.key)) return false;
-    const delivery = this.reader.delivery(message);
+    const delivery = this.options.reader.delivery(message);
     if (delivery) this.members.offer(delivery);
     return true;
   }

@@ -1,104 +1,75 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
-import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { refusalOf } from '../../../shared/nest/problem-document.ts';
-import { CLOCK, IDS, LOGGER } from '../../../shared/nest/tokens.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
+import { catchUp } from '../domain/catch-up.ts';
 import { channelName, type Channel } from '../domain/channel.ts';
-import { Cursors, placeOf, type Place } from '../domain/cursor.ts';
+import { placeOf, type Cursors, type Place } from '../domain/cursor.ts';
 import type { Feed } from '../domain/feed.ts';
-import { Subscription, type Outlet } from '../domain/subscription.ts';
-import { catchUp } from '../resume/catch-up.ts';
-import { STREAM_LIMITS, type StreamLimits } from '../stream-limits.ts';
-import { FinalizedFeed } from './finalized-feed.ts';
-import { FindChannel } from './find-channel.ts';
-import { LatestFeed } from './latest-feed.ts';
+import type { Subscriber, SubscriptionCommands } from '../domain/subscriber.ts';
+import { Subscription } from '../domain/subscription.ts';
+import type { FindChannel } from './find-channel.ts';
 
 const ID_CHARACTERS = 20;
 
-/** Who subscribes: one connection. */
-export interface Subscriber {
-  readonly outlet: Outlet;
-  /** By id. */
-  readonly subscriptions: Map<string, Subscription>;
-  readonly isConnected: boolean;
-  tell: <Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]) => void;
+interface SubscriptionsOptions {
+  feeds: Record<Finality, Feed>;
+  channels: FindChannel;
+  cursors: Cursors;
+  perConnectionMax: number;
+  clock: Clock;
+  ids: Ids;
+  logger: Logger;
 }
 
 /** Where a subscription begins. */
 interface Start {
+  /** As the feed said it. */
   now: Position;
   place: Place;
+  /** Of the place; `null` before history. */
   cursor: string | null;
-  /** Set when something between the cursor and the place is lost. */
+  /** Set when something between the cursor that was given and the place is lost. */
   lost: { requested: string; earliest: string } | undefined;
   isHistory: boolean;
-  /** The subscriber waits to be told that it is live. */
-  announced: boolean;
+  /** The subscriber is told when it is live. */
+  isAnnounced: boolean;
 }
 
 /** Opens and ends subscriptions. */
-@Injectable()
-export class Subscriptions {
-  private readonly feeds: Record<Finality, Feed>;
+export class Subscriptions implements SubscriptionCommands {
+  constructor(private readonly options: SubscriptionsOptions) {}
 
-  constructor(
-    latest: LatestFeed,
-    finalized: FinalizedFeed,
-    private readonly channels: FindChannel,
-    private readonly cursors: Cursors,
-    @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
-    @Inject(CLOCK) private readonly clock: Clock,
-    @Inject(IDS) private readonly ids: Ids,
-    @Inject(LOGGER) private readonly logger: Logger,
-  ) {
-    this.feeds = { latest, finalized };
-  }
-
-  /**
-   * @param acknowledge called once, before anything else is sent for the subscription
-   * @throws Refusal already_subscribed, cursor_invalid, rate_limited and what finding the channel throws
-   */
   async open(subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void): Promise<void> {
-    const channel = await this.channels.find(command);
-    const feed = this.feeds[channel.finality];
+    const channel = await this.options.channels.find(command);
+    const feed = this.options.feeds[channel.finality];
     const start = await this.findStart(feed, channel, command);
-    // From here on nothing is awaited: what was checked stays true until the subscription stands.
+    // From here on nothing is awaited: what is checked stays true until the subscription stands.
     if (!subscriber.isConnected) return;
-    const others = [...subscriber.subscriptions.values()];
-    const name = channelName(channel);
-    if (others.some((other) => channelName(other.channel) === name)) {
-      throw new Refusal('already_subscribed', 'a connection has one subscription per channel');
-    }
-    const { subscriptionsPerConnection: allowed } = this.limits;
-    if (others.length >= allowed) {
-      throw new Refusal('rate_limited', `${String(allowed)} subscriptions per connection are allowed`);
-    }
+    this.refuseUnlessRoom(subscriber, channel);
+    const { place, cursor, lost, isAnnounced } = start;
     const subscription = new Subscription({
-      id: `sub_${this.ids.token(ID_CHARACTERS)}`,
+      id: `sub_${this.options.ids.token(ID_CHARACTERS)}`,
       channel,
       outlet: subscriber.outlet,
-      place: start.place,
+      place,
       fromBlock: command.fromBlock ?? 0,
       fellBehind: () => {
-        this.logger.info({ subscription: subscription.id }, 'a subscription reads on at its own pace');
-        void this.bring(subscriber, subscription, { isHistory: false, announced: false });
+        void this.bring(subscriber, subscription, { isHistory: false, isAnnounced: false });
       },
     });
     const { id: subscriptionId } = subscription;
     subscriber.subscriptions.set(subscriptionId, subscription);
-    const state = start.announced ? 'catching_up' : 'live';
-    acknowledge({ ok: true, subscriptionId, channel: name, cursor: start.cursor, state });
-    if (start.lost) subscriber.tell('gap', { subscriptionId, ...start.lost, resumeWith: start.lost.earliest });
+    const state = isAnnounced ? 'catching_up' : 'live';
+    acknowledge({ ok: true, subscriptionId, channel: channelName(channel), cursor, state });
+    if (lost) subscriber.tell('gap', { subscriptionId, ...lost, resumeWith: lost.earliest });
     feed.join(subscription, start.now);
     void this.bring(subscriber, subscription, start);
   }
 
-  /** @throws Refusal subscription_not_found */
   close(subscriber: Subscriber, subscriptionId: string): void {
     const subscription = subscriber.subscriptions.get(subscriptionId);
     if (!subscription) throw new Refusal('subscription_not_found', 'this connection has no such subscription');
@@ -111,52 +82,62 @@ export class Subscriptions {
 
   private end(subscriber: Subscriber, subscription: Subscription): void {
     subscription.end();
-    this.feeds[subscription.channel.finality].leave(subscription);
+    this.options.feeds[subscription.channel.finality].leave(subscription);
     subscriber.subscriptions.delete(subscription.id);
   }
 
+  private refuseUnlessRoom({ subscriptions }: Subscriber, channel: Channel): void {
+    const name = channelName(channel);
+    const { perConnectionMax } = this.options;
+    for (const other of subscriptions.values()) {
+      if (channelName(other.channel) !== name) continue;
+      throw new Refusal('already_subscribed', 'a connection has one subscription per channel');
+    }
+    if (subscriptions.size >= perConnectionMax) {
+      throw new Refusal('rate_limited', `${String(perConnectionMax)} subscriptions per connection are allowed`);
+    }
+  }
+
   private async findStart(feed: Feed, channel: Channel, { cursor, fromBlock }: Subscribe): Promise<Start> {
+    const { cursors, clock } = this.options;
     const name = channelName(channel);
     const now = await feed.now(channel);
-    const mark: Place = { position: now, markedAtMs: this.clock.now() };
-    const start = { now, place: mark, cursor: null, lost: undefined, isHistory: false, announced: true };
+    const mark: Place = { position: now, markedAtMs: clock.now() };
+    const start = { now, place: mark, cursor: null, lost: undefined, isHistory: false, isAnnounced: true };
     if (cursor !== undefined) {
-      const place = this.cursors.read(name, cursor);
+      const place = cursors.read(name, cursor);
       const kept = await feed.lostAfter(channel, place);
       if (kept === undefined) return { ...start, place, cursor };
-      const earliest = this.cursors.write(name, placeOf(kept));
+      const earliest = cursors.write(name, placeOf(kept));
       return { ...start, place: placeOf(kept), cursor, lost: { requested: cursor, earliest } };
     }
     if (fromBlock !== undefined) return { ...start, isHistory: true };
-    return { ...start, cursor: this.cursors.write(name, mark), announced: false };
+    return { ...start, cursor: cursors.write(name, mark), isAnnounced: false };
   }
 
   /** Sends what came before now, then makes the subscription live; a failure of ours stops this subscription only. */
   private async bring(
     subscriber: Subscriber,
     subscription: Subscription,
-    { isHistory, announced }: Pick<Start, 'isHistory' | 'announced'>,
+    { isHistory, isAnnounced }: Pick<Start, 'isHistory' | 'isAnnounced'>,
   ): Promise<void> {
     const { id: subscriptionId, channel, fromBlock, signal } = subscription;
-    const feed = this.feeds[channel.finality];
+    const { feeds, cursors, clock, logger } = this.options;
+    const feed = feeds[channel.finality];
     try {
       if (isHistory) {
-        for await (const { deliveries, end } of feed.history(channel, fromBlock)) {
-          await subscription.deliver(deliveries, end);
-        }
+        for await (const passage of feed.history(channel, fromBlock)) await subscription.deliver(passage);
       }
       await catchUp(feed, subscription, () => {
-        if (announced) subscriber.tell('live', { subscriptionId, cursor: this.cursorAt(subscription) });
+        if (!isAnnounced) return;
+        const place = { ...subscription.place, markedAtMs: clock.now() };
+        subscriber.tell('live', { subscriptionId, cursor: cursors.write(channelName(channel), place) });
       });
     } catch (error) {
       if (signal.aborted) return;
-      this.logger.error({ err: error, subscriptionId }, 'a subscription could not be brought up to now');
+      logger.error({ err: error, subscriptionId }, 'a subscription could not be brought up to now');
       this.end(subscriber, subscription);
       subscriber.tell('stopped', { subscriptionId, code: refusalOf(error).code });
     }
-  }
-
-  private cursorAt({ channel, place }: Subscription): string {
-    return this.cursors.write(channelName(channel), { ...place, markedAtMs: this.clock.now() });
   }
 }

@@ -8,15 +8,12 @@ import { ReadModels } from '../../../shared/nest/read-models.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
+import { composeStream } from '../compose-stream.ts';
 import { channelName } from '../domain/channel.ts';
-import { Cursors, placeOf } from '../domain/cursor.ts';
+import { placeOf } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { Outlet, Subscription } from '../domain/subscription.ts';
-import { streamLimits } from '../stream-limits.ts';
-import { FinalizedFeed } from '../subscriptions/finalized-feed.ts';
-import { FindChannel } from '../subscriptions/find-channel.ts';
-import { LatestFeed } from '../subscriptions/latest-feed.ts';
-import { Subscriptions, type Subscriber } from '../subscriptions/subscriptions.ts';
+import type { Subscriber } from '../domain/subscriber.ts';
 import { CatcherStandIn, CHAIN_ID } from './catcher-stand-in.ts';
 
 const TURNS_MAX = 20_000;
@@ -93,24 +90,23 @@ const subscription = (contractAddress: string): Subscribe => ({
 export const feedUnderTest = async () => {
   const clock = new TestClock();
   const foundation = await testFoundation({ clock });
-  const { eventStore, logger, ids } = foundation;
+  const { eventStore, masterKey, logger, ids } = foundation;
   const readStore = new SlowReadStore();
   await readStore.define(collections);
   const messageBus = new MemoryMessageBus();
   await messageBus.createTopics([topics.chainEvents]);
-  const cursors = new Cursors(foundation.masterKey);
   const catcher = new CatcherStandIn(messageBus, readStore, () => clock.now());
-  const channels = new FindChannel(readStore, new ReadModels(readStore, eventStore));
-  const limits = streamLimits({ RATE_LIMITS: 'off' });
+  const readModels = new ReadModels(readStore, eventStore);
   const startNode = async () => {
-    const latest = new LatestFeed({ messageBus, readStore, cursors, clock, logger });
-    const finalized = new FinalizedFeed({ readStore, cursors, logger });
-    latest.tail.loop.start();
-    await inAFewTurns(() => latest.tail.isCaughtUp, 'the node must catch up');
-    const subscriptions = new Subscriptions(latest, finalized, channels, cursors, limits, clock, ids, logger);
-    return { latest, finalized, subscriptions };
+    const subscriptionsPerConnection = Infinity;
+    const options = { messageBus, readStore, readModels, masterKey, subscriptionsPerConnection, clock, ids, logger };
+    const stream = composeStream(options);
+    stream.latest.tail.loop.start();
+    await inAFewTurns(() => stream.latest.tail.isCaughtUp, 'the node must catch up');
+    return stream;
   };
   let node = await startNode();
+  const { cursors, channels } = node;
   return {
     clock,
     catcher,

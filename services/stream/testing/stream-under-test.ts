@@ -10,7 +10,7 @@ import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { Connections } from '../connections/connections.ts';
 import { startStream } from '../start-stream.ts';
 import { CatcherStandIn } from './catcher-stand-in.ts';
-import { StreamClient } from './stream-client.ts';
+import { StreamClient } from './stream-client.socketio.ts';
 
 /** An address of its own for every test. */
 export const newContract = (): string => readAddress(`0x${randomBytes(20).toString('hex')}`) ?? '';

@@ -1,7 +1,4 @@
-import type { Settings } from '../../shared/config/settings.ts';
-
-/** Injection token of `StreamLimits`. */
-export const STREAM_LIMITS = Symbol('StreamLimits');
+import type { Settings } from '../../../shared/config/settings.ts';
 
 /** Section 9 of the interface. */
 export interface StreamLimits {

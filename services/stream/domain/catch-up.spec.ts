@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { channelName } from '../domain/channel.ts';
-import { placeOf } from '../domain/cursor.ts';
-import type { Delivery } from '../domain/delivery.ts';
-import { Subscription } from '../domain/subscription.ts';
+import { channelName } from './channel.ts';
+import { placeOf } from './cursor.ts';
+import type { Delivery } from './delivery.ts';
+import { Subscription } from './subscription.ts';
 import type { StoredChange } from '../testing/catcher-stand-in.ts';
 import { ChainWorld, steps } from '../testing/chain-world.ts';
 import { MemoryOutlet } from '../testing/feed-under-test.ts';

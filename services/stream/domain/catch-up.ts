@@ -1,7 +1,7 @@
-import type { Feed } from '../domain/feed.ts';
-import type { Subscription } from '../domain/subscription.ts';
+import type { Feed } from './feed.ts';
+import type { Subscription } from './subscription.ts';
 
-type Past = Pick<Feed, 'recent' | 'older'>;
+type Source = Pick<Feed, 'recent' | 'older'>;
 
 /**
  * Brings a subscription from its place to now, and makes it live in the same turn in which nothing is left to send, so
@@ -9,7 +9,7 @@ type Past = Pick<Feed, 'recent' | 'older'>;
  * @param arrived called in that turn, before any live change
  * @throws when the subscription ends, or the feed fails
  */
-export const catchUp = async (feed: Past, subscription: Subscription, arrived: () => void): Promise<void> => {
+export const catchUp = async (feed: Source, subscription: Subscription, arrived: () => void): Promise<void> => {
   const { channel } = subscription;
   for (;;) {
     const passage = feed.recent(channel, subscription.place.position);
@@ -21,17 +21,17 @@ export const catchUp = async (feed: Past, subscription: Subscription, arrived: (
       subscription.goLive();
       return;
     } else {
-      await subscription.deliver(passage.deliveries, passage.end);
+      await subscription.deliver(passage);
     }
   }
 };
 
 /** Until the rest is at hand. */
-const catchUpFromStore = async (feed: Past, subscription: Subscription): Promise<void> => {
+const catchUpFromStore = async (feed: Source, subscription: Subscription): Promise<void> => {
   const { channel, place, signal } = subscription;
-  for await (const { deliveries, end } of feed.older(channel, place.position, signal)) {
-    await subscription.deliver(deliveries, end);
-    if (feed.recent(channel, end.position)) return;
+  for await (const passage of feed.older(channel, place.position, signal)) {
+    await subscription.deliver(passage);
+    if (feed.recent(channel, passage.end.position)) return;
   }
   signal.throwIfAborted();
   throw new Error('what is kept ends before what is at hand begins');

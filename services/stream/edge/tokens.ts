@@ -1,0 +1,6 @@
+/** Injection token of `StreamLimits`. */
+export const STREAM_LIMITS = Symbol('StreamLimits');
+/** Injection token of `SubscriptionCommands`. */
+export const SUBSCRIPTIONS = Symbol('SubscriptionCommands');
+/** Injection token of `Stream`. */
+export const STREAM = Symbol('Stream');
