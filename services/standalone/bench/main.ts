@@ -2,11 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { benchCatcher } from './catcher.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import type { Report } from './measure.ts';
 
 const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
   'embedded-store': benchEmbeddedStore,
+  catcher: benchCatcher,
 };
 
 const run = async (names: readonly string[], json: boolean): Promise<void> => {
