@@ -12,10 +12,13 @@ export const readAddress = (text: string): string | undefined => {
 /** EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case where the digit of the hash is 8 or more. */
 export const checksumAddress = (digits: string): string => {
   const hashed = hash('keccak-256', digits, 'hex');
+  const letters = digits.toUpperCase();
   let address = '0x';
   for (let at = 0; at < digits.length; at += 1) {
-    const digit = digits.charAt(at);
-    address += hashed.charAt(at) >= '8' ? digit.toUpperCase() : digit;
+    address += hashed.charCodeAt(at) >= EIGHT ? letters.charAt(at) : digits.charAt(at);
   }
   return address;
 };
+
+/** The character; `a` to `f` come after it. */
+const EIGHT = 0x38;

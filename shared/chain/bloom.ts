@@ -11,9 +11,9 @@ export const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(BLOOM_BYTES)}`;
 export const BLOOM_OF_NOTHING = `0x${'00'.repeat(BLOOM_BYTES)}`;
 
 export const bloomBits = (hex: string): BloomBits => {
-  const hashed = hash('keccak-256', Buffer.from(hex.slice(2), 'hex'), 'buffer');
-  const bit = (at: number) => hashed.readUInt16BE(at) & 0x7ff;
-  return [bit(0), bit(2), bit(4)];
+  const hashed = hash('keccak-256', Buffer.from(hex.slice(2), 'hex'), 'hex');
+  const bit = (at: number) => Number.parseInt(hashed.slice(at, at + 4), 16) & 0x7ff;
+  return [bit(0), bit(4), bit(8)];
 };
 
 /** Whether a block can hold a log that set these bits; `false` is certain. */

@@ -1,9 +1,9 @@
 import type { ObservedRecord, EventOrigin } from '../../../schemas/events/chain-events.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { checksumAddress } from '../../../shared/chain/address.ts';
 import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
-import { checksumAddress } from '../edge/checksum-address.ts';
 
 /** A registered event as the catcher uses it. */
 export interface Watch {
@@ -60,13 +60,18 @@ export const possibleIn = ({ logsBloom, number }: BlockHeader, watches: readonly
 
 /** Finds the watch a log belongs to: by contract and first topic, else an anonymous event whose layout it has. */
 export const matcherFor = (watches: readonly Watch[]): ((log: ChainLog) => Watch | undefined) => {
-  const named = new Map(watches.flatMap((watch) => (watch.topic0 === null ? [] : [[watch.contract + watch.topic0, watch]])));
+  const named = new Map<string, Map<string, Watch>>();
+  for (const watch of watches) {
+    if (watch.topic0 === null) continue;
+    const ofContract = named.get(watch.contract) ?? new Map<string, Watch>();
+    named.set(watch.contract, ofContract.set(watch.topic0, watch));
+  }
   const anonymous = Map.groupBy(
     watches.filter(({ topic0 }) => topic0 === null),
     ({ contract }) => contract,
   );
   return (log) =>
-    named.get(log.address + (log.topics[0] ?? '')) ?? anonymous.get(log.address)?.find(({ matches }) => matches(log));
+    named.get(log.address)?.get(log.topics[0] ?? '') ?? anonymous.get(log.address)?.find(({ matches }) => matches(log));
 };
 
 /** Whether a record is one that the watch asks for. */

@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { getAddress } from 'ethers';
+import fc from 'fast-check';
+import { checksumAddress, readAddress } from './address.ts';
+
+/** From EIP-55. */
+const examples = [
+  '0x52908400098527886E0F7030069857D2E4169EE7',
+  '0xde709f2102306220921060314715629080e2fb77',
+  '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+];
+const digits = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('hex'));
+
+describe('an address', () => {
+  it.each(examples)('is read in any case, and answered in EIP-55 form: %s', (address) => {
+    expect(readAddress(address)).toBe(address);
+    expect(readAddress(address.toLowerCase())).toBe(address);
+    expect(readAddress(`0x${address.slice(2).toUpperCase()}`)).toBe(address);
+  });
+
+  it('has the checksum that ethers gives it', () => {
+    fc.assert(fc.property(digits, (some) => checksumAddress(some) === getAddress(`0x${some}`)));
+  });
+
+  it('is refused in mixed case with a wrong checksum', () => {
+    expect(readAddress('0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')).toBeUndefined();
+  });
+
+  it.each([
+    '',
+    '0x',
+    '5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+    '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAe',
+    `${String(examples[0])}0`,
+    `0x${'g'.repeat(40)}`,
+    `${String(examples[0])}\n`,
+  ])('is none: %j', (text) => {
+    expect(readAddress(text)).toBeUndefined();
+  });
+});
