@@ -14,9 +14,3 @@ export const unixMs = z.int().nonnegative();
 /** How somebody signed in; `amr` of the access token. */
 export const loginMethod = z.enum(['wallet', 'messenger', 'email', 'oauth-a', 'oauth-b', 'oauth-c']);
 export type LoginMethod = z.infer<typeof loginMethod>;
-
-/** A non-negative integer of any size: `bigint` here, a decimal string on every wire. */
-export const decimalBigint = z.codec(z.string().regex(/^(0|[1-9][0-9]*)$/, 'is no decimal integer'), z.bigint(), {
-  decode: (text) => BigInt(text),
-  encode: (value) => value.toString(),
-});

@@ -2,7 +2,6 @@ import { z } from 'zod';
 
 /** Who caused an event. `system` is the service itself, `admin` the operator's command line. */
 export const actor = z.object({ type: z.enum(['user', 'app', 'system', 'admin']), id: z.string() });
-export type Actor = z.infer<typeof actor>;
 
 /** Stored with every event; changes only by addition. */
 export const eventMetadata = z.object({

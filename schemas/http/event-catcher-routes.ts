@@ -14,7 +14,6 @@ const page = {
 };
 
 export const watchState = z.enum(['backfilling', 'live', 'paused', 'failed']);
-export type WatchState = z.infer<typeof watchState>;
 
 export const watchedContract = z.object({
   id: z.string(),

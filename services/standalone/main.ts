@@ -75,7 +75,10 @@ const refuse = (error: unknown): void => {
 await new Command('npm start --')
   .description('starts every service in this process, and a local chain unless CHAINS is set')
   .option('--fresh', 'begin anew: empties the data folder first')
-  .addHelpText('after', '\nExamples:\n  npm start\n  npm start -- --fresh\n  DATA_DIR=/tmp/other ACCOUNT_PORT=0 npm start')
+  .addHelpText(
+    'after',
+    '\nExamples:\n  npm start\n  npm start -- --fresh\n  DATA_DIR=/tmp/other ACCOUNT_PORT=0 npm start',
+  )
   .action(start)
   .parseAsync()
   .catch(refuse);

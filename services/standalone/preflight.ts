@@ -28,7 +28,9 @@ export const requireWritable = (folder: string): void => {
     makeFolder(folder);
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new CannotStart(`${folder} cannot be written: change its owner, or set DATA_DIR to another folder`, { cause });
+    throw new CannotStart(`${folder} cannot be written: change its owner, or set DATA_DIR to another folder`, {
+      cause,
+    });
   }
 };
 
@@ -38,8 +40,11 @@ const requireFree = async (host: string, port: number, setting: string): Promise
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (cause) {
-    const why = errorCode(cause) === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${errorCode(cause) ?? 'unknown'})`;
-    throw new CannotStart(`port ${String(port)} of ${host} ${why}: stop what uses it, or set ${setting} to another`, { cause });
+    const why =
+      errorCode(cause) === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${errorCode(cause) ?? 'unknown'})`;
+    throw new CannotStart(`port ${String(port)} of ${host} ${why}: stop what uses it, or set ${setting} to another`, {
+      cause,
+    });
   } finally {
     server.close();
   }

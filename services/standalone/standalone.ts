@@ -22,7 +22,7 @@ import { ProjectorModule } from '../projector/projector.module.ts';
 import { RelayModule } from '../relay/relay.module.ts';
 import { startStream } from '../stream/start-stream.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
-import { Shutdown } from './shutdown.ts';
+import type { Shutdown } from './shutdown.ts';
 
 const LOCAL_CHAIN_ID = 2484;
 /** Deep enough for any reorganisation somebody tries by hand, shallow enough to see finality. */

@@ -22,7 +22,9 @@ export const lockFolder = (folder: string): (() => void) => {
   } catch (error) {
     lock.close();
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) {
-      throw new FolderInUse(`${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`, { cause: error });
+      throw new FolderInUse(`${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`, {
+        cause: error,
+      });
     }
     throw error;
   }

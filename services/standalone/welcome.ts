@@ -3,7 +3,11 @@ import type { Settings } from '../../shared/config/settings.ts';
 import type { Standalone } from './standalone.ts';
 
 /** What somebody who has just typed `npm start` wants to know. */
-export const welcome = ({ accountUrl, eventUrl, streamUrl, development }: Standalone, settings: Settings, tookMs: number): string => {
+export const welcome = (
+  { accountUrl, eventUrl, streamUrl, development }: Standalone,
+  settings: Settings,
+  tookMs: number,
+): string => {
   const lines = [
     ['account', `${accountUrl}   (${accountUrl}/docs)`],
     ['event catcher', `${eventUrl}   (${eventUrl}/docs)`],

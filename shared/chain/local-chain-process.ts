@@ -77,9 +77,12 @@ const anvilBinary = (): string => {
   try {
     return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'anvil');
   } catch (cause) {
-    throw new LocalChainFailed(`there is no local chain for ${process.platform}-${process.arch}: set CHAINS to your own`, {
-      cause,
-    });
+    throw new LocalChainFailed(
+      `there is no local chain for ${process.platform}-${process.arch}: set CHAINS to your own`,
+      {
+        cause,
+      },
+    );
   }
 };
 
@@ -137,7 +140,12 @@ const chainAt = async (rpcUrl: string): Promise<number | undefined> => {
   try {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] });
     const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
-    const response = await fetch(rpcUrl, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
+    const response = await fetch(rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      signal,
+    });
     return Number(((await response.json()) as { result?: string }).result);
   } catch {
     return undefined;

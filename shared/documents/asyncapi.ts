@@ -29,7 +29,7 @@ const keys: Record<keyof typeof topics, string> = {
 
 const jsonSchema = (schema: z.ZodType): object => z.toJSONSchema(schema, { io: 'input' });
 
-const eventMessage = (type: PublishedType): object => {
+const eventMessage = (type: PublishedType): Record<string, unknown> => {
   const { version, data } = eventCatalogue[type];
   return {
     name: `annals.${type}.v${String(version)}`,
@@ -43,7 +43,7 @@ const eventMessage = (type: PublishedType): object => {
 /** The AsyncAPI 3.0 document of the topics and of the stream's socket. */
 export const asyncApiDocument = (): object => {
   const names = Object.keys(topics) as (keyof typeof topics)[];
-  const topicChannels = names.map((name) => [
+  const topicChannels = names.map((name): [string, object] => [
     name,
     {
       address: topics[name].name,
@@ -51,7 +51,10 @@ export const asyncApiDocument = (): object => {
       messages: Object.fromEntries(topics[name].events.map((type) => [type, eventMessage(type)])),
     },
   ]);
-  const topicOperations = names.map((name) => [`publish-${name}`, { action: 'send', channel: reference(name) }]);
+  const topicOperations = names.map((name): [string, object] => [
+    `publish-${name}`,
+    { action: 'send', channel: reference(name) },
+  ]);
   return {
     asyncapi: '3.0.0',
     info: { title: 'Annals topics and stream', version: '1' },
@@ -75,15 +78,23 @@ export const asyncApiDocument = (): object => {
 
 /** Commands with their answers beside them, and what the server sends by itself. */
 const streamChannel = (): object => {
-  const commands = Object.entries(streamCommands).map(([name, { payload, answer }]) => [
+  const commands = Object.entries(streamCommands).map(([name, { payload, answer }]): [string, object] => [
     name,
-    { name, payload: jsonSchema(payload), 'x-acknowledgement': { oneOf: [jsonSchema(answer), jsonSchema(commandRefused)] } },
+    {
+      name,
+      payload: jsonSchema(payload),
+      'x-acknowledgement': { oneOf: [jsonSchema(answer), jsonSchema(commandRefused)] },
+    },
   ]);
-  const messages = Object.entries(streamMessages).map(([name, payload]) => [name, { name, payload: jsonSchema(payload) }]);
+  const messages = Object.entries(streamMessages).map(([name, payload]): [string, object] => [
+    name,
+    { name, payload: jsonSchema(payload) },
+  ]);
   return {
     address: STREAM_NAMESPACE,
-    description: 'Socket.IO 4 namespace, WebSocket only; connect with auth {token}. A refused connection: connect_error.data.',
-    messages: Object.fromEntries([...commands, ...messages]) as Record<string, object>,
+    description:
+      'Socket.IO 4 namespace, WebSocket only; connect with auth {token}. A refused connection: connect_error.data.',
+    messages: Object.fromEntries([...commands, ...messages]),
   };
 };
 

@@ -1,8 +1,6 @@
 import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
-import { streamCommands } from '../../schemas/socket/stream-commands.ts';
-import { streamMessages } from '../../schemas/socket/stream-messages.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import { openApiDocument } from './openapi.ts';
 

@@ -85,7 +85,11 @@ export const openApiDocument = (title: string, routes: readonly RouteContract[])
   }
   return createDocument({
     openapi: '3.1.0',
-    info: { title, version: '1', description: 'Every error is a problem document (RFC 9457) with one of the codes named.' },
+    info: {
+      title,
+      version: '1',
+      description: 'Every error is a problem document (RFC 9457) with one of the codes named.',
+    },
     paths,
     components: {
       schemas: { Problem: problem },

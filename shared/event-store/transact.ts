@@ -1,6 +1,5 @@
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata } from '../../schemas/events/event.ts';
-import type { JsonObject } from '../../schemas/json.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { Ids } from '../primitives/ids.ts';
 import {
@@ -56,7 +55,7 @@ export const toAppend = (
     type: event.type,
     schemaVersion: definition.version,
     time: clock.now(),
-    data: definition.data.parse(event.data) as JsonObject,
+    data: definition.data.parse(event.data),
     metadata,
   };
 };

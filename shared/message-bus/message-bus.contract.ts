@@ -36,7 +36,10 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
     it('gives every message whole, in order per key, each key in its partition', async () => {
       const keys = ['a', 'b', 'c', 'd'];
       for (let turn = 0; turn < 5; turn += 1) {
-        await bus.publish(topic, keys.map((key) => message(key, `${key}${String(turn)}`)));
+        await bus.publish(
+          topic,
+          keys.map((key) => message(key, `${key}${String(turn)}`)),
+        );
       }
       const taken = await take(await bus.offsets(topic, 'earliest'), 20);
       for (const key of keys) {
@@ -56,7 +59,10 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
     });
 
     it('resumes after an offset, in one partition alone', async () => {
-      await bus.publish(topic, ['1', '2', '3'].map((text) => message('a', text)));
+      await bus.publish(
+        topic,
+        ['1', '2', '3'].map((text) => message('a', text)),
+      );
       const all = await take(await bus.offsets(topic, 'earliest'), 3);
       const second = all[1];
       const rest = await take(new Map([[second?.partition ?? -1, second?.offset ?? '']]), 2);
@@ -65,7 +71,10 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
 
     it('finds offsets by time', async () => {
       const times = [0, 1_000, 2_000].map((later) => now + later);
-      await bus.publish(topic, times.map((time) => message('a', String(time - now), time)));
+      await bus.publish(
+        topic,
+        times.map((time) => message('a', String(time - now), time)),
+      );
       const taken = await take(await bus.offsets(topic, now + 500), 2);
       expect(taken.map(({ value }) => value)).toEqual(['1000', '2000']);
       expect(await bus.offsets(topic, now + 5_000)).toEqual(await bus.offsets(topic, 'latest'));
@@ -74,10 +83,16 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
     it('says where the newest message of each partition is, and which partition is empty', async () => {
       const isEmpty = ({ earliest, latest }: Record<'earliest' | 'latest', Offsets>, partition: number) =>
         earliest.get(partition) === latest.get(partition);
-      const ends = async () => ({ earliest: await bus.offsets(topic, 'earliest'), latest: await bus.offsets(topic, 'latest') });
+      const ends = async () => ({
+        earliest: await bus.offsets(topic, 'earliest'),
+        latest: await bus.offsets(topic, 'latest'),
+      });
       const before = await ends();
       expect([0, 1, 2].every((partition) => isEmpty(before, partition))).toBe(true);
-      await bus.publish(topic, ['1', '2', '3'].map((text) => message('a', text)));
+      await bus.publish(
+        topic,
+        ['1', '2', '3'].map((text) => message('a', text)),
+      );
       await bus.publish(topic, [message('b', '4'), message('c', '5'), message('d', '6')]);
       const after = await ends();
       const taken = await take(after.earliest, 6);

@@ -61,7 +61,7 @@ export class MemoryMessageBus implements MessageBus {
         isIdle = false;
         next.set(partition, offset + messages.length);
         yield { partition, messages };
-        if (signal.aborted) return;
+        if (isAborted(signal)) return;
       }
       if (isIdle) await this.published.wait(seen, signal);
     }
@@ -77,3 +77,6 @@ export class MemoryMessageBus implements MessageBus {
     return log;
   }
 }
+
+/** Between two yields the consumer may have aborted, which control flow analysis does not see. */
+const isAborted = (signal: AbortSignal): boolean => signal.aborted;

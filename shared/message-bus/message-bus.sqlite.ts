@@ -148,7 +148,7 @@ export class SqliteMessageBus implements MessageBus {
 const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 const toMessage = (row: Record<string, unknown>): BusMessage => ({
-  offset: String(row['offset'] as number),
+  offset: String(row['offset']),
   partition: row['partition'] as number,
   key: row['key'] as string,
   headers: JSON.parse(row['headers'] as string) as Record<string, string>,

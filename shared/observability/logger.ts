@@ -12,6 +12,12 @@ export const createLogger = ({ LOG_LEVEL, NODE_ENV }: Pick<Settings, 'LOG_LEVEL'
     ? pino(options, pino.destination(standardError))
     : pino(
         options,
-        pretty({ destination: standardError, sync: true, singleLine: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss.l' }),
+        pretty({
+          destination: standardError,
+          sync: true,
+          singleLine: true,
+          ignore: 'pid,hostname',
+          translateTime: 'HH:MM:ss.l',
+        }),
       );
 };

@@ -19,7 +19,11 @@ export const call = async (
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as JsonObject };
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as JsonObject,
+  };
 };
 
 /** The four headers H, scheme `v1`. */
@@ -38,16 +42,22 @@ export interface SignedIn {
   bearer: { authorization: string };
 }
 
-export const signIn = async (development: DevelopmentFile, wallet: { address: string; signMessageSync(text: string): string }): Promise<SignedIn> => {
+export const signIn = async (
+  development: DevelopmentFile,
+  wallet: { address: string; signMessageSync(text: string): string },
+): Promise<SignedIn> => {
   const { accountUrl } = development;
-  const challenge = await call(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, { headers: appHeaders(development) });
+  const challenge = await call(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, {
+    headers: appHeaders(development),
+  });
   const signature = wallet.signMessageSync(challenge.body['message'] as string);
   const session = await call(`${accountUrl}/auth/web3`, {
     method: 'POST',
     headers: appHeaders(development),
     body: { signature, signer: wallet.address },
   });
-  if (session.status !== 201) throw new Error(`sign-in answered ${String(session.status)} ${JSON.stringify(session.body)}`);
+  if (session.status !== 201)
+    throw new Error(`sign-in answered ${String(session.status)} ${JSON.stringify(session.body)}`);
   const { userId, accessToken, refreshToken } = session.body as Record<string, string>;
   if (!userId || !accessToken || !refreshToken) throw new Error('the session lacks a member');
   return { userId, accessToken, refreshToken, bearer: { authorization: `Bearer ${accessToken}` } };

@@ -18,7 +18,11 @@ export class RunningProgram {
   ) {}
 
   /** Starts everything on one data folder, all on free ports, and returns when it is ready. */
-  static async start(dataFolder: string, settings: Record<string, string>, args: string[] = []): Promise<RunningProgram> {
+  static async start(
+    dataFolder: string,
+    settings: Record<string, string>,
+    args: string[] = [],
+  ): Promise<RunningProgram> {
     const child = spawn(process.execPath, ['--enable-source-maps', 'dist/services/standalone/main.js', ...args], {
       env: {
         PATH: process.env['PATH'],

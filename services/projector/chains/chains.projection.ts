@@ -11,7 +11,7 @@ const { projection: name, collection } = readModels.chains;
 export const chainsProjection: Projection = {
   name,
   eventTypes: ['ChainAdvanced'],
-  touches: (event) => [{ collection, id: String(event.data['chainId']) }],
+  touches: (event) => [{ collection, id: String((event as StoredEvent & ChainProgressEvent).data.chainId) }],
   evolve: (stored) => {
     const { chainId, head, finalized, window, backfills, watchesUpTo } = (stored as StoredEvent & ChainProgressEvent)
       .data;

@@ -22,7 +22,11 @@ const happening = (type: keyof typeof eventExamples, stream: string, changed: Js
 
 /** Some event that some read model follows, of few enough users, sessions, watches and logs that they meet often. */
 const someHappening: fc.Arbitrary<Happening> = fc
-  .record({ who: fc.integer({ min: 0, max: 2 }), what: fc.integer({ min: 0, max: 10 }), name: fc.string({ maxLength: 4 }) })
+  .record({
+    who: fc.integer({ min: 0, max: 2 }),
+    what: fc.integer({ min: 0, max: 10 }),
+    name: fc.string({ maxLength: 4 }),
+  })
   .map(({ who, what, name }) => {
     const userId = `user${String(who)}`;
     const sessionId = `session${String(who)}`;
@@ -64,7 +68,11 @@ const freshReadStore = async (): Promise<MemoryReadStore> => {
   return readStore;
 };
 
-const deliver = (projection: Projection, readStore: Pick<MemoryReadStore, 'getMany' | 'apply'>, events: StoredEvent[]) => {
+const deliver = (
+  projection: Projection,
+  readStore: Pick<MemoryReadStore, 'getMany' | 'apply'>,
+  events: StoredEvent[],
+) => {
   const types: readonly string[] = projection.eventTypes;
   const followed = events.filter(({ type }) => types.includes(type));
   return projectBatch(projection, readStore, { events: followed, position: events.at(-1)?.position ?? 0 });

@@ -18,7 +18,10 @@ export const projectBatch = async (
   store: Pick<ReadStore, 'getMany' | 'apply'>,
   { events, position }: Pick<EventBatch, 'events' | 'position'>,
 ): Promise<void> => {
-  const documents = await load(store, events.flatMap((event) => projection.touches(event)));
+  const documents = await load(
+    store,
+    events.flatMap((event) => projection.touches(event)),
+  );
   const find = ({ collection, id }: DocumentKey): Loaded => {
     const found = documents.get(collection)?.get(id);
     if (!found) throw new Error(`${projection.name} changes ${collection}/${id} without touching it`);
@@ -37,11 +40,17 @@ export const projectBatch = async (
   await store.apply(projection.name, changesOf(documents), position);
 };
 
-const load = async (store: Pick<ReadStore, 'getMany'>, keys: readonly DocumentKey[]): Promise<Map<string, Map<string, Loaded>>> => {
+const load = async (
+  store: Pick<ReadStore, 'getMany'>,
+  keys: readonly DocumentKey[],
+): Promise<Map<string, Map<string, Loaded>>> => {
   const documents = new Map<string, Map<string, Loaded>>();
   for (const { collection, id } of keys) {
     let ofCollection = documents.get(collection);
-    if (!ofCollection) documents.set(collection, (ofCollection = new Map()));
+    if (!ofCollection) {
+      ofCollection = new Map<string, Loaded>();
+      documents.set(collection, ofCollection);
+    }
     if (!ofCollection.has(id)) ofCollection.set(id, { position: 0, document: undefined, changed: false });
   }
   for (const [collection, ofCollection] of documents) {

@@ -41,7 +41,10 @@ const appendExamples = async ({ eventStore }: System): Promise<void> => {
   }
 };
 
-const published = async ({ messageBus }: System, topic: (typeof topics)[keyof typeof topics]): Promise<BusMessage[]> => {
+const published = async (
+  { messageBus }: System,
+  topic: (typeof topics)[keyof typeof topics],
+): Promise<BusMessage[]> => {
   const stop = new AbortController();
   const messages: BusMessage[] = [];
   setImmediate(() => {
@@ -71,9 +74,14 @@ describe('relay', () => {
     await appendExamples(system);
     await relayAll(system);
     const users = await published(system, topics.users);
-    expect(users.map(({ key, headers }) => [headers['ce_type'], key])).toContainEqual(['annals.UserLoggedIn.v1', wallet]);
+    expect(users.map(({ key, headers }) => [headers['ce_type'], key])).toContainEqual([
+      'annals.UserLoggedIn.v1',
+      wallet,
+    ]);
     expect(new Set(users.map(({ headers }) => headers['ce_type']))).toEqual(
-      new Set(['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'].map((type) => `annals.${type}.v1`)),
+      new Set(
+        ['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'].map((type) => `annals.${type}.v1`),
+      ),
     );
     for (const topic of [topics.contracts, topics.chainEvents]) {
       const messages = await published(system, topic);
@@ -110,7 +118,7 @@ describe('relay', () => {
     await relayAll(system);
     const before = await published(system, topics.chainEvents);
     await system.eventStore.append(`chain-2484-${contract}`, 1, [
-      anEvent({ type: 'ChainEventObserved', data: eventExamples.ChainEventObserved as JsonObject }),
+      anEvent({ type: 'ChainEventObserved', data: eventExamples.ChainEventObserved }),
     ]);
     await relayAll(system);
     const after = await published(system, topics.chainEvents);

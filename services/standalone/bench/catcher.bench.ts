@@ -54,7 +54,13 @@ interface Range {
 
 const catchAll = async ({ rpcUrl, events, withRelay }: Range, engines: Engines): Promise<void> => {
   const logger = pino({ level: 'silent' });
-  const dependencies = { ...engines, logger, clock: systemClock, ids: systemIds, meter: new ProgressMeter(systemClock) };
+  const dependencies = {
+    ...engines,
+    logger,
+    clock: systemClock,
+    ids: systemIds,
+    meter: new ProgressMeter(systemClock),
+  };
   const reader = new JsonRpcChainReader(2484, [rpcUrl]);
   const settings = chainSettings.parse({ chainId: 2484, rpcUrls: [rpcUrl], confirmations: 12 });
   const followed = new FollowedChains([{ settings, reader, isDevelopment: true }], dependencies);

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { UserEvent } from '../../../schemas/events/user-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
 import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
 import type { EventStore, EventToAppend } from '../../../shared/event-store/event-store.ts';
@@ -38,7 +37,9 @@ export const benchEmbeddedStore = async (folder: string, report: Report): Promis
   );
   report(await measure('replay, data parsed', COMMANDS + BULK_EVENTS, () => replay(store)));
   report(await measure('projection of users', COMMANDS, () => project(usersProjection, store, readStore)));
-  report(await measure('projection of chain events', BULK_EVENTS, () => project(chainEventsProjection, store, readStore)));
+  report(
+    await measure('projection of chain events', BULK_EVENTS, () => project(chainEventsProjection, store, readStore)),
+  );
   await Promise.all([store.close(), readStore.close()]);
 };
 
@@ -68,7 +69,7 @@ const someChainEvents = (): EventToAppend[][] =>
       schemaVersion: 1,
       time: systemClock.now(),
       metadata,
-      data: { ...eventExamples.ChainEventObserved, BlockNumber: block, LogIndex: log } as JsonObject,
+      data: { ...eventExamples.ChainEventObserved, BlockNumber: block, LogIndex: log },
     })),
   );
 

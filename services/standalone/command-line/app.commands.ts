@@ -53,7 +53,10 @@ const list = async ({ json }: { json?: boolean }): Promise<void> => {
   const apps = await withApps((operated) => operated.list());
   if (json) process.stdout.write(`${JSON.stringify(apps)}\n`);
   else if (apps.length === 0) process.stdout.write('no apps; make one with: annals app create\n');
-  else process.stdout.write(apps.map(({ id, name, apiKey, origins }) => `${id}  ${apiKey}  ${name}  ${origins.join(', ')}\n`).join(''));
+  else
+    process.stdout.write(
+      apps.map(({ id, name, apiKey, origins }) => `${id}  ${apiKey}  ${name}  ${origins.join(', ')}\n`).join(''),
+    );
 };
 
 const withApps = async <Result>(work: (apps: OperatedApps) => Promise<Result>): Promise<Result> => {

@@ -29,7 +29,10 @@ export const configCommand = (): Command =>
           const wrong = wrongSettings();
           if (wrong.length > 0) process.exitCode = 1;
           if (json) process.stdout.write(`${JSON.stringify({ ok: wrong.length === 0, wrong })}\n`);
-          else process.stdout.write(wrong.map(({ name, message }) => `${name} ${message}\n`).join('') || 'every setting fits\n');
+          else
+            process.stdout.write(
+              wrong.map(({ name, message }) => `${name} ${message}\n`).join('') || 'every setting fits\n',
+            );
         }),
     );
 
@@ -46,7 +49,12 @@ const wrongSettings = () => {
 const printable = ({ settings, sources }: LoadedSettings): PrintedSetting[] =>
   Object.entries(settingDefinitions).map(([name, { meaning, secret }]) => {
     const value = settings[name as SettingName] ?? null;
-    return { name, value: secret && value !== null ? '********' : value, source: sources[name as SettingName], meaning };
+    return {
+      name,
+      value: secret && value !== null ? '********' : value,
+      source: sources[name as SettingName],
+      meaning,
+    };
   });
 
 const toLine = ({ name, value, source, meaning }: PrintedSetting): string => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Contract, HDNodeWallet, JsonRpcProvider, Wallet } from 'ethers';
+import { Contract, type HDNodeWallet, JsonRpcProvider, Wallet } from 'ethers';
 import { developmentFile, type DevelopmentFile } from '../../../schemas/development-file.ts';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
@@ -40,28 +40,52 @@ export const runDemo = async (say: Say): Promise<boolean> => {
 };
 
 const demonstrate = async (steps: Steps): Promise<void> => {
-  const development = await steps.run('find the running start', () => Promise.resolve(readDevelopmentFile()), (found) => found.accountUrl);
+  const development = await steps.run(
+    'find the running start',
+    () => Promise.resolve(readDevelopmentFile()),
+    (found) => found.accountUrl,
+  );
   const { token } = development;
   if (!token) throw new Error('this start has no token: the demo needs the local chain, so start without CHAINS');
   const wallet = Wallet.createRandom();
   const client = new AnnalsClient({
     ...development,
-    app: { apiKey: development.app.apiKey, origin: development.app.origin, signer: new Wallet(development.app.signingKey) },
+    app: {
+      apiKey: development.app.apiKey,
+      origin: development.app.origin,
+      signer: new Wallet(development.app.signingKey),
+    },
   });
-  const { userId } = await steps.run('sign in with a new wallet', () => client.signIn(wallet), (session) => session.userId);
+  const { userId } = await steps.run(
+    'sign in with a new wallet',
+    () => client.signIn(wallet),
+    (session) => session.userId,
+  );
   await steps.run(
     'change the profile',
-    () => client.call(accountRoutes.updateProfile, { params: { id: userId }, body: { username: 'Ada', signature: 'first of her name' } }),
+    () =>
+      client.call(accountRoutes.updateProfile, {
+        params: { id: userId },
+        body: { username: 'Ada', signature: 'first of her name' },
+      }),
     (user) => `username ${String(user.username)}, revision ${String(user.revision)}`,
   );
-  await steps.run("register the token's Transfer", () => register(client, development, token), (watch) => `${watch.eventSignature}, ${watch.state}`);
+  await steps.run(
+    "register the token's Transfer",
+    () => register(client, development, token),
+    (watch) => `${watch.eventSignature}, ${watch.state}`,
+  );
   const stream = new EventStream(development.streamUrl, () => client.accessToken());
   try {
     await watchOneTransfer(steps, stream, development, token, wallet);
   } finally {
     stream.close();
   }
-  await steps.run('query it', () => query(client, development, token, wallet.address), (page) => `${String(page.total)} event, block ${String(page.items[0]?.BlockNumber)}`);
+  await steps.run(
+    'query it',
+    () => query(client, development, token, wallet.address),
+    (page) => `${String(page.total)} event, block ${String(page.items[0]?.BlockNumber)}`,
+  );
   await steps.run(
     'read the account history',
     () => client.call(accountRoutes.readHistory, { params: { id: userId } }),
@@ -97,7 +121,11 @@ const watchOneTransfer = async (
   to: HDNodeWallet,
 ): Promise<void> => {
   const arrived = Promise.withResolvers<StreamEvent>();
-  await steps.run('connect to the stream', () => stream.open(), () => 'with the access token');
+  await steps.run(
+    'connect to the stream',
+    () => stream.open(),
+    () => 'with the access token',
+  );
   const asked = { chainId, contractAddress: token.address, eventSignature: 'Transfer' };
   const listener = {
     event: (event: StreamEvent) => {
@@ -107,15 +135,27 @@ const watchOneTransfer = async (
       arrived.reject(new Error(`the subscription ended: ${code}`));
     },
   };
-  await steps.run('subscribe', () => stream.subscribe(asked, listener), ({ channel }) => channel);
-  const sentAt = await steps.run('transfer 42 tokens', () => transfer(rpcUrl, token, to.address), ({ hash }) => hash);
+  await steps.run(
+    'subscribe',
+    () => stream.subscribe(asked, listener),
+    ({ channel }) => channel,
+  );
+  const sentAt = await steps.run(
+    'transfer 42 tokens',
+    () => transfer(rpcUrl, token, to.address),
+    ({ hash }) => hash,
+  );
   const timer = setTimeout(() => {
     arrived.reject(new Error(`no event within ${String(EVENT_WITHIN_MS / 1_000)} s`));
   }, EVENT_WITHIN_MS);
-  await steps.run('see it arrive live', () => arrived.promise, ({ event, change }) => {
-    const sinceMs = Math.round(performance.now() - sentAt.minedAtMs);
-    return `${change} in block ${String(event.BlockNumber)}, value ${String(event.Data['value'])}, ${String(sinceMs)} ms after the receipt`;
-  });
+  await steps.run(
+    'see it arrive live',
+    () => arrived.promise,
+    ({ event, change }) => {
+      const sinceMs = Math.round(performance.now() - sentAt.minedAtMs);
+      return `${change} in block ${String(event.BlockNumber)}, value ${JSON.stringify(event.Data['value'])}, ${String(sinceMs)} ms after the receipt`;
+    },
+  );
   clearTimeout(timer);
 };
 

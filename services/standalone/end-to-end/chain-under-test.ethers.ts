@@ -36,7 +36,10 @@ export class ChainUnderTest {
   /** Blocks of so many transfers each. */
   async mine(blocks: number, transfersPerBlock: number): Promise<void> {
     for (let block = 0; block < blocks; block += 1) {
-      await this.callMany('eth_sendTransaction', Array.from({ length: transfersPerBlock }, () => [this.transfer()]));
+      await this.callMany(
+        'eth_sendTransaction',
+        Array.from({ length: transfersPerBlock }, () => [this.transfer()]),
+      );
       await this.call('evm_mine', []);
     }
   }
@@ -67,7 +70,12 @@ export class ChainUnderTest {
   private transfer(): object {
     this.amount += 1;
     const to = `0x${(0xabc000 + (this.amount % 7)).toString(16).padStart(40, '0')}`;
-    return { from: OWNER, to: this.token.address, data: token.encodeFunctionData('transfer', [to, this.amount]), gas: '0x186a0' };
+    return {
+      from: OWNER,
+      to: this.token.address,
+      data: token.encodeFunctionData('transfer', [to, this.amount]),
+      gas: '0x186a0',
+    };
   }
 
   private async call(method: string, params: unknown[]): Promise<unknown> {

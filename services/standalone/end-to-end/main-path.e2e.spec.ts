@@ -49,8 +49,15 @@ const queriedIds = async (): Promise<string[]> => {
   const ids: string[] = [];
   let cursor = '';
   do {
-    const query = new URLSearchParams({ chainId: '2484', contractAddress: chain.token.address, take: '1000', ...(cursor && { cursor }) });
-    const { status, body } = await call(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, { headers: user.bearer });
+    const query = new URLSearchParams({
+      chainId: '2484',
+      contractAddress: chain.token.address,
+      take: '1000',
+      ...(cursor && { cursor }),
+    });
+    const { status, body } = await call(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, {
+      headers: user.bearer,
+    });
     if (status !== 200) throw new Error(`the query answered ${String(status)} ${JSON.stringify(body)}`);
     ids.push(...(body['items'] as JsonObject[]).map(({ Id }) => Id as string));
     cursor = (body['next'] as string | null) ?? '';
@@ -97,10 +104,16 @@ describe('the whole program, over HTTP and Socket.IO', () => {
     user = await signIn(program.development, wallet);
     const { accountUrl } = program.development;
     expect(user.userId).toBe(wallet.address.toLowerCase());
-    const changed = await post(`${accountUrl}/user/${user.userId}/profile`, { username: ' Ada ', lastname: 'Lovelace' });
+    const changed = await post(`${accountUrl}/user/${user.userId}/profile`, {
+      username: ' Ada ',
+      lastname: 'Lovelace',
+    });
     expect(changed).toMatchObject({ status: 200, body: { username: 'Ada', lastname: 'Lovelace', firstname: null } });
     const headers = { ...user.bearer, 'x-min-position': changed.headers.get('x-position') ?? '' };
-    expect(await call(`${accountUrl}/user/${user.userId}`, { headers })).toMatchObject({ status: 200, body: changed.body });
+    expect(await call(`${accountUrl}/user/${user.userId}`, { headers })).toMatchObject({
+      status: 200,
+      body: changed.body,
+    });
     const history = await call(`${accountUrl}/user/${user.userId}/history`, { headers });
     expect((history.body['items'] as JsonObject[]).map(({ type }) => type)).toEqual([
       'UserRegistered',

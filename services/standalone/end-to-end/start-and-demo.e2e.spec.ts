@@ -50,7 +50,17 @@ describe('npm start', () => {
   it('lets an app log in at once that was made beside it', async () => {
     const dataFolder = join(folder, 'app');
     program = await RunningProgram.start(dataFolder, {});
-    const made = await beside('annals.js', dataFolder, 'app', 'create', '--name', 'Shop', '--origin', 'https://shop.example', '--json');
+    const made = await beside(
+      'annals.js',
+      dataFolder,
+      'app',
+      'create',
+      '--name',
+      'Shop',
+      '--origin',
+      'https://shop.example',
+      '--json',
+    );
     const app = JSON.parse(made.stdout) as DevelopmentFile['app'] & { origins: string[] };
     const development = { ...program.development, app: { ...app, origin: 'https://shop.example' } };
     const { userId, bearer } = await signIn(development, Wallet.createRandom());

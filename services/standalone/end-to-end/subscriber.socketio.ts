@@ -17,7 +17,11 @@ export class Subscriber {
   }
 
   /** Connects; `refused` is `connect_error.data` when the node says no. */
-  static connect(streamUrl: string, token: string, origin?: string): Promise<{ subscriber: Subscriber; refused: unknown }> {
+  static connect(
+    streamUrl: string,
+    token: string,
+    origin?: string,
+  ): Promise<{ subscriber: Subscriber; refused: unknown }> {
     const socket = io(`${streamUrl}/events`, {
       transports: ['websocket'],
       forceNew: true,
