@@ -45,6 +45,23 @@ describe('local chain', () => {
     await third.stop();
   });
 
+  it('has the same first block in every start, and blocks of today', async () => {
+    const options = { chainId: 2484, folder: join(folder, 'genesis'), port: 0 };
+    const firsts = new Set<string | undefined>();
+    for (let start = 0; start < 5; start += 1) {
+      const chain = await startLocalChain(options);
+      await ensureDevelopmentToken(chain.rpcUrl);
+      const reader = new JsonRpcChainReader(2484, [chain.rpcUrl]);
+      const [first, second] = await reader.headersByNumber([0, 1]);
+      firsts.add(first?.hash);
+      expect(second?.parentHash).toBe(first?.hash);
+      expect(Math.abs((second?.timestamp ?? 0) - Date.now() / 1_000)).toBeLessThan(60);
+      reader.close();
+      await chain.stop();
+    }
+    expect(firsts.size).toBe(1);
+  });
+
   it('leaves a process alone that only has the number of its own', async () => {
     const options = { chainId: 2484, folder: join(folder, 'foreign'), port: 0 };
     await (await startLocalChain(options)).stop();

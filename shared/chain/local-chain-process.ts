@@ -25,6 +25,11 @@ export interface LocalChainOptions {
 }
 
 const HOST = '127.0.0.1';
+/**
+ * Unix seconds of the first block. Always the same: anvil makes a first block at each start, keeps it beside the one of
+ * its state, and without this gives now one, now the other, so that a chain that was kept seems to be another.
+ */
+const GENESIS_TIME = 1_700_000_000;
 const STARTS_WITHIN_MS = 20_000;
 const STOPS_WITHIN_MS = 4_000;
 /** What a crash of the whole machine may cost; a crash of this program costs nothing. */
@@ -62,11 +67,14 @@ export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptio
   const rpcUrl = `http://${HOST}:${String(chosenPort)}`;
   await Promise.race([answering(rpcUrl, chainId, child, () => said), failed]);
   child.unref();
+  // Blocks from now on have the time of day again.
+  await ask(rpcUrl, 'evm_increaseTime', Math.floor(Date.now() / 1_000) - GENESIS_TIME);
   return { chainId, rpcUrl, stop: () => stop(child, pidFile) };
 };
 
 const argumentsFor = (chainId: number, folder: string, port: number): string[] => [
   ...['--host', HOST, '--port', String(port), '--chain-id', String(chainId), '--hardfork', 'london', '--quiet'],
+  ...['--timestamp', String(GENESIS_TIME)],
   ...['--state', join(folder, 'state.json'), '--state-interval', String(STATE_EVERY_SECONDS)],
 ];
 
@@ -138,18 +146,20 @@ const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, s
 
 const chainAt = async (rpcUrl: string): Promise<number | undefined> => {
   try {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] });
-    const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
-    const response = await fetch(rpcUrl, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-      signal,
-    });
-    return Number(((await response.json()) as { result?: string }).result);
+    return Number(await ask(rpcUrl, 'eth_chainId'));
   } catch {
     return undefined;
   }
+};
+
+const ask = async (rpcUrl: string, method: string, ...params: unknown[]): Promise<unknown> => {
+  const response = await fetch(rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+  });
+  return ((await response.json()) as { result?: unknown }).result;
 };
 
 const stop = async (child: ChildProcess, pidFile: string): Promise<void> => {

@@ -19,6 +19,15 @@ const beside = (program: string, dataFolder: string, ...args: string[]) =>
     env: { PATH: process.env['PATH'], DATA_DIR: dataFolder },
   });
 
+/** Runs the demo; what it said is the failure, should it fail. */
+const demonstrate = async (dataFolder: string): Promise<string> => {
+  try {
+    return (await beside('demo/main.js', dataFolder)).stdout;
+  } catch (error) {
+    throw new Error(`the demo failed:\n${(error as { stdout: string }).stdout}`, { cause: error });
+  }
+};
+
 describe('npm start', () => {
   let program: RunningProgram | undefined;
   afterEach(async () => {
@@ -30,8 +39,7 @@ describe('npm start', () => {
     program = await RunningProgram.start(dataFolder, {});
     const { development } = program;
     expect(statSync(join(dataFolder, 'dev.json')).mode & 0o777).toBe(0o600);
-    const { stdout } = await beside('demo/main.js', dataFolder);
-    expect(stdout).toMatch(/ok {4}see it arrive live/);
+    expect(await demonstrate(dataFolder)).toMatch(/ok {4}see it arrive live/);
     const { code, tookMs } = await program.stop();
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(STOPS_WITHIN_MS);
@@ -39,12 +47,11 @@ describe('npm start', () => {
     program = await RunningProgram.start(dataFolder, {});
     expect(program.development.app).toEqual(development.app);
     expect(program.development.token).toEqual(development.token);
-    await beside('demo/main.js', dataFolder);
+    await demonstrate(dataFolder);
     await program.kill();
 
     program = await RunningProgram.start(dataFolder, {});
-    const { stdout: again } = await beside('demo/main.js', dataFolder);
-    expect(again).toMatch(/ok {4}query it/);
+    expect(await demonstrate(dataFolder)).toMatch(/ok {4}query it/);
   });
 
   it('lets an app log in at once that was made beside it', async () => {
