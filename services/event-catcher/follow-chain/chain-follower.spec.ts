@@ -70,6 +70,18 @@ describe('following a chain', () => {
     expect(catching.chain.calls.filter((call) => call !== 'head')).toEqual(['logsOfBlock']);
   });
 
+  it('stores nothing while nothing happens', async () => {
+    const catching = new Catching();
+    await catching.register();
+    catching.start();
+    await catching.caughtUp();
+    const head = await catching.store.head();
+    const callsBefore = catching.chain.calls.length;
+    await eventually(() => catching.chain.calls.length > callsBefore + 1_200, 10_000, 'the head must be asked for often');
+    await catching.stop();
+    expect(await catching.store.head()).toBe(head);
+  });
+
   it('extends a watch backwards without touching what is there', async () => {
     const catching = new Catching();
     mineSome(catching.chain, 30);

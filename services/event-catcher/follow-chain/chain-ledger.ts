@@ -21,6 +21,8 @@ export class ChainLedger {
   private readonly journals = new Map<string, ContractJournal>();
   private last: Promise<unknown> = Promise.resolve();
   private checkpointedAtMs = 0;
+  /** The newest checkpoint that this process stored: the same is not stored again. */
+  private checkpointed = '';
 
   private constructor(
     private readonly dependencies: JournalDependencies,
@@ -146,13 +148,15 @@ export class ChainLedger {
       backfills: this.backfills.map((range) => ({ ...range })),
       watchesUpTo: this.watchesUpTo,
     };
+    this.checkpointedAtMs = this.dependencies.clock.now();
+    const text = JSON.stringify(data);
+    if (text === this.checkpointed) return;
     const metadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } } as const;
     const event = toAppend({ type: 'ChainAdvanced', data }, metadata, this.dependencies);
-    const { eventStore, clock } = this.dependencies;
-    const appended = await appendSettled(eventStore, progressStream(this.chainId), this.revision, [event]);
+    const appended = await appendSettled(this.dependencies.eventStore, progressStream(this.chainId), this.revision, [event]);
     this.revision = appended.revision;
     this.position = appended.position;
-    this.checkpointedAtMs = clock.now();
+    this.checkpointed = text;
   }
 
   /** A checkpoint, if the newest is a second old. */
