@@ -9,6 +9,8 @@ import type { StreamLimits } from '../edge/stream-limits.ts';
 import { Outbox } from './outbox.socketio.ts';
 import type { StreamSocket } from './stream-socket.socketio.ts';
 
+/** Answers that wait for a client that asks and does not read. */
+const ANSWERS_WAITING_MAX = 512;
 /** A client that cannot take the last messages is let go without them. */
 const LAST_MESSAGES_MS = 1_000;
 
@@ -20,6 +22,7 @@ export class Connection implements Subscriber {
   isWarned = false;
   private holder: UserCaller;
   private commands = { since: 0, count: 0 };
+  private answersWaiting = 0;
 
   constructor(
     private readonly socket: StreamSocket,
@@ -29,6 +32,9 @@ export class Connection implements Subscriber {
     this.holder = socket.data.caller;
     this.outlet = new Outbox(socket.conn, () => {
       this.cut();
+    });
+    socket.conn.on('drain', () => {
+      this.answersWaiting = 0;
     });
   }
 
@@ -54,6 +60,8 @@ export class Connection implements Subscriber {
 
   /** @throws Refusal rate_limited */
   countCommand(): void {
+    this.answersWaiting += 1;
+    if (this.answersWaiting > ANSWERS_WAITING_MAX) this.cut();
     const now = this.clock.now();
     const { points, seconds } = this.limits;
     if (now - this.commands.since >= seconds * 1_000) this.commands = { since: now, count: 0 };

@@ -140,11 +140,9 @@ export class EventsGateway
   private async admit(socket: StreamSocket): Promise<void> {
     const caller = await this.admission.admit(socket.request, socket.handshake.auth);
     this.connections.takeSeat(caller.userId, socket.id);
-    const leave = () => {
+    socket.conn.once('close', () => {
       this.connections.leaveSeat(caller.userId, socket.id);
-    };
-    socket.once('disconnect', leave);
-    socket.conn.once('close', leave);
+    });
     socket.data.caller = caller;
   }
 

@@ -60,6 +60,31 @@ describe('a client that does not read', () => {
     expect(blocks).toEqual(Array.from({ length: EVENTS }, (_, block) => block));
   });
 
+  it('is let go when it asks on and on', async () => {
+    const client = await stream.connect();
+    client.stopReading();
+    const before = stream.connections();
+    for (let sent = 0; sent < 100_000; sent += 1)
+      client.sendText('2/events,1["unsubscribe",{"subscriptionId":"none"}]');
+    await eventually(() => stream.connections() < before, 20_000, 'the client must be disconnected');
+  });
+
+  it('does not hold up a node that stops', async () => {
+    const other = await streamUnderTest();
+    const contractAddress = await other.registered();
+    const client = await other.connect();
+    await client.subscribe(contractAddress);
+    client.stopReading();
+    for (let block = 0; block < EVENTS; block += 1) {
+      other.catcher.store('observed', aRecord({ contractAddress, block, data }));
+    }
+    await other.catcher.publish();
+    const began = performance.now();
+    await other.stopNode();
+    expect(performance.now() - began).toBeLessThan(3_000);
+    client.close();
+  });
+
   it('but comes back in time is given everything, at its own pace', async () => {
     const contractAddress = await stream.registered();
     const client = await stream.connect();

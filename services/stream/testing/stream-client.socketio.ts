@@ -18,6 +18,11 @@ import { CHAIN_ID } from './catcher-stand-in.ts';
 
 type Message = { [Name in keyof StreamMessages]: { name: Name; message: StreamMessages[Name] } }[keyof StreamMessages];
 
+interface Pausable {
+  pause: () => void;
+  resume: () => void;
+}
+
 /** A client as the interface describes it, on the official library. Remembers all it was sent, checked by its schema. */
 export class StreamClient {
   readonly messages: Message[] = [];
@@ -109,22 +114,22 @@ export class StreamClient {
   }
 
   stopReading(): void {
-    this.transport.pause();
+    this.transport?.pause();
   }
 
   readOn(): void {
-    this.transport.resume();
+    this.transport?.resume();
   }
 
-  /** The WebSocket of the `ws` package, which the library shows to nobody. */
-  private get transport(): { pause: () => void; resume: () => void } {
-    const { transport } = this.socket.io.engine as unknown as {
-      transport: { ws: { pause: () => void; resume: () => void } };
-    };
+  /** Of the `ws` package, which the library shows to nobody; none once it is closed. */
+  private get transport(): Pausable | undefined {
+    const { transport } = this.socket.io.engine as unknown as { transport: { ws?: Pausable } };
     return transport.ws;
   }
 
   close(): void {
+    // A socket that is not read does not notice that it is closed either.
+    this.readOn();
     this.socket.disconnect();
   }
 }
