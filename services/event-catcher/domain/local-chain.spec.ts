@@ -17,8 +17,16 @@ describe('local chain', () => {
     ['a block from before the window', block(2, 'x', 'y'), { kind: 'duplicate' }],
     ['the block after the tip', block(8, 'h', 'g'), { kind: 'extension' }],
     ['a block further ahead', block(11, 'k', 'j'), { kind: 'gap', from: 8, to: 10 }],
-    ['another branch, a block long', block(7, 'G', 'f'), { kind: 'reorganisation', removed: ['g'], kept: ['d', 'e', 'f'] }],
-    ['another branch from the final block', block(5, 'E', 'd'), { kind: 'reorganisation', removed: ['g', 'f', 'e'], kept: ['d'] }],
+    [
+      'another branch, a block long',
+      block(7, 'G', 'f'),
+      { kind: 'reorganisation', removed: ['g'], kept: ['d', 'e', 'f'] },
+    ],
+    [
+      'another branch from the final block',
+      block(5, 'E', 'd'),
+      { kind: 'reorganisation', removed: ['g', 'f', 'e'], kept: ['d'] },
+    ],
     ['another branch whose beginning is unknown', block(8, 'H', 'G'), { kind: 'fork', parentHash: 'G' }],
     ['another final block', block(4, 'D', 'c'), { kind: 'deeper-than-finality' }],
     ['a child of another final block', block(5, 'E', 'D'), { kind: 'deeper-than-finality' }],
@@ -40,11 +48,19 @@ describe('local chain', () => {
 
   it('stays linked, whatever headers arrive', () => {
     const someHeader = fc
-      .record({ number: fc.integer({ min: 0, max: 14 }), fork: fc.integer({ min: 0, max: 2 }), parentFork: fc.integer({ min: 0, max: 2 }) })
+      .record({
+        number: fc.integer({ min: 0, max: 14 }),
+        fork: fc.integer({ min: 0, max: 2 }),
+        parentFork: fc.integer({ min: 0, max: 2 }),
+      })
       .map(({ number, fork, parentFork }) =>
         block(number, `${String(number)}/${String(fork)}`, `${String(number - 1)}/${String(parentFork)}`),
       );
-    const garbage = fc.record({ number: fc.nat({ max: 14 }), hash: fc.string(), parentHash: fc.constantFrom('4/0', '5/0', 'x') });
+    const garbage = fc.record({
+      number: fc.nat({ max: 14 }),
+      hash: fc.string(),
+      parentHash: fc.constantFrom('4/0', '5/0', 'x'),
+    });
     fc.assert(
       fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: someHeader }, garbage), { maxLength: 60 }), (headers) => {
         let followed: Window<LinkedBlock> = [block(4, '4/0', '3/0')];

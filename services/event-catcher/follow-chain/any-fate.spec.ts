@@ -37,19 +37,25 @@ class Fate {
   async happen(happening: Happening): Promise<void> {
     const { chain, registered } = this.catching;
     switch (happening.kind) {
-      case 'mine':
-        { this.mine(happening.blocks); return; }
+      case 'mine': {
+        this.mine(happening.blocks);
+        return;
+      }
       case 'reorganise': {
         const depth = Math.min(happening.depth, chain.tip.number - this.highest + CONFIRMATIONS);
         if (depth <= 0) return;
         this.taken = { giveBack: chain.takeBack(depth), forkedAt: chain.tip.number };
-        this.mine(Math.max(happening.blocks, this.isDevelopment ? 0 : 1)); return;
+        this.mine(Math.max(happening.blocks, this.isDevelopment ? 0 : 1));
+        return;
       }
       case 'give back':
         if (!this.taken || this.taken.forkedAt < this.highest - CONFIRMATIONS) return;
         this.taken.giveBack();
         this.taken = undefined;
-        { this.mine(1); return; }
+        {
+          this.mine(1);
+          return;
+        }
       case 'register': {
         const watch = watches[happening.what];
         const startBlock = Math.min(happening.startBlock, chain.tip.number);
@@ -59,7 +65,8 @@ class Fate {
       case 'extend': {
         const { watchId } = watches[happening.what];
         const watch = registered.get(watchId);
-        if (watch && watch.startBlock > 0) await this.catching.extend(Math.max(0, watch.startBlock - happening.by), watchId);
+        if (watch && watch.startBlock > 0)
+          await this.catching.extend(Math.max(0, watch.startBlock - happening.by), watchId);
       }
     }
   }

@@ -57,7 +57,7 @@ export class Backfiller {
   /** Asks until there is an answer; a provider that fails holds up this watch alone. */
   private async fetch(from: number, signal: AbortSignal): Promise<Chunk> {
     const { reader, meter, chunks } = this.dependencies;
-    for (let waitMs = RETRY_FIRST_MS; ; ) {
+    for (let waitMs = RETRY_FIRST_MS; ;) {
       await chunks.acquire(signal);
       const to = Math.min(from + this.size.blocks - 1, this.range.to);
       try {
@@ -87,7 +87,9 @@ export class Backfiller {
     this.range.next = to + 1;
     meter.count(this.watch.id, { events: records.length, blocks: to - from + 1 });
     // Stored before, and not among the logs now: these blocks are final, and will not be read again.
-    ledger.settle((record) => isOf(this.watch, record) && record.BlockNumber >= this.range.from && record.BlockNumber <= to);
+    ledger.settle(
+      (record) => isOf(this.watch, record) && record.BlockNumber >= this.range.from && record.BlockNumber <= to,
+    );
     await ledger.checkpointNowAndThen();
   }
 

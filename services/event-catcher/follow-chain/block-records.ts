@@ -1,5 +1,11 @@
 import type { EventOrigin, ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { ChainUnavailable, RangeTooLarge, type BlockHeader, type ChainLog, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import {
+  ChainUnavailable,
+  RangeTooLarge,
+  type BlockHeader,
+  type ChainLog,
+  type ChainReader,
+} from '../../../shared/chain/chain-reader.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { filterFor, matcherFor, possibleIn, recordOf, type Watch } from './watch-list.ts';
 
@@ -23,7 +29,9 @@ export const recordsOfRange = async (
   { from, to }: { from: number; to: number },
 ): Promise<ObservedRecord[]> => {
   const logs = await logsOfRange(reader, watch, from, to);
-  const untimed = new Set(logs.filter(({ blockTimestamp }) => blockTimestamp === undefined).map(({ blockNumber }) => blockNumber));
+  const untimed = new Set(
+    logs.filter(({ blockTimestamp }) => blockTimestamp === undefined).map(({ blockNumber }) => blockNumber),
+  );
   const times = new Map<number, number>();
   for (const header of await reader.headersByNumber([...untimed])) {
     if (!header) throw new ChainUnavailable('a provider has logs of a block it does not have');

@@ -77,7 +77,11 @@ describe('following a chain', () => {
     await catching.caughtUp();
     const head = await catching.store.head();
     const callsBefore = catching.chain.calls.length;
-    await eventually(() => catching.chain.calls.length > callsBefore + 1_200, 10_000, 'the head must be asked for often');
+    await eventually(
+      () => catching.chain.calls.length > callsBefore + 1_200,
+      10_000,
+      'the head must be asked for often',
+    );
     await catching.stop();
     expect(await catching.store.head()).toBe(head);
   });
@@ -195,16 +199,19 @@ describe('a development chain that lost blocks', () => {
     await catching.stop();
   });
 
-  it.each(['while it runs', 'between two starts'])('is followed back %s, though nothing is mined after', async (when) => {
-    const catching = new Catching({ isDevelopment: true });
-    for (let block = 1; block <= 20; block += 1) catching.chain.mine([transfer(block)]);
-    await catching.register();
-    catching.start();
-    await catching.expectChain();
-    if (when === 'between two starts') await catching.stop();
-    catching.chain.takeBack(3);
-    if (when === 'between two starts') catching.start();
-    await catching.expectChain();
-    await catching.stop();
-  });
+  it.each(['while it runs', 'between two starts'])(
+    'is followed back %s, though nothing is mined after',
+    async (when) => {
+      const catching = new Catching({ isDevelopment: true });
+      for (let block = 1; block <= 20; block += 1) catching.chain.mine([transfer(block)]);
+      await catching.register();
+      catching.start();
+      await catching.expectChain();
+      if (when === 'between two starts') await catching.stop();
+      catching.chain.takeBack(3);
+      if (when === 'between two starts') catching.start();
+      await catching.expectChain();
+      await catching.stop();
+    },
+  );
 });

@@ -1,4 +1,9 @@
-import type { BackfillRange, ChainProgressEvent, ObservedRecord, WindowBlock } from '../../../schemas/events/chain-events.ts';
+import type {
+  BackfillRange,
+  ChainProgressEvent,
+  ObservedRecord,
+  WindowBlock,
+} from '../../../schemas/events/chain-events.ts';
 import { NO_STREAM, type Position, type StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { appendSettled, toAppend } from '../../../shared/event-store/transact.ts';
 import type { Window } from '../domain/local-chain.ts';
@@ -153,7 +158,9 @@ export class ChainLedger {
     if (text === this.checkpointed) return;
     const metadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } } as const;
     const event = toAppend({ type: 'ChainAdvanced', data }, metadata, this.dependencies);
-    const appended = await appendSettled(this.dependencies.eventStore, progressStream(this.chainId), this.revision, [event]);
+    const appended = await appendSettled(this.dependencies.eventStore, progressStream(this.chainId), this.revision, [
+      event,
+    ]);
     this.revision = appended.revision;
     this.position = appended.position;
     this.checkpointed = text;

@@ -1,6 +1,11 @@
 import type { ChainEvent, ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { NO_STREAM, type EventStore, type Position, type StoredEvent } from '../../../shared/event-store/event-store.ts';
+import {
+  NO_STREAM,
+  type EventStore,
+  type Position,
+  type StoredEvent,
+} from '../../../shared/event-store/event-store.ts';
 import { appendSettled, toAppend } from '../../../shared/event-store/transact.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
@@ -39,7 +44,11 @@ export class ContractJournal {
     private readonly unconfirmed: Map<string, Unconfirmed>,
   ) {}
 
-  static async recover(dependencies: JournalDependencies, stream: string, checkpoint: Position): Promise<ContractJournal> {
+  static async recover(
+    dependencies: JournalDependencies,
+    stream: string,
+    checkpoint: Position,
+  ): Promise<ContractJournal> {
     const behind: StoredEvent[] = [];
     let from: number | undefined;
     for (;;) {
@@ -68,6 +77,7 @@ export class ContractJournal {
 
   /** Stores records in the order given, but for those that stand already. */
   async observe(records: readonly ObservedRecord[]): Promise<Span | undefined> {
+    if (!this.hasUnconfirmed) return spanOf(await this.append('ChainEventObserved', records));
     const confirmed: number[] = [];
     const fresh = records.filter(({ Id }) => {
       const known = this.unconfirmed.get(Id);

@@ -3,8 +3,16 @@ import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { forgetful } from '../testing/awkward-readers.ts';
-import { approvalWatch, Catching, mineSome, otherContract, overriding, transfer } from '../testing/catching.ts';
+import { forgetful, interrupted } from '../testing/awkward-readers.ts';
+import {
+  approval,
+  approvalWatch,
+  Catching,
+  mineSome,
+  otherContract,
+  overriding,
+  transfer,
+} from '../testing/catching.ts';
 
 /** A process that dies before it can store how far it has come. */
 const withoutCheckpoints = (store: EventStore): EventStore =>
@@ -15,7 +23,7 @@ const withoutCheckpoints = (store: EventStore): EventStore =>
         : store.append(stream, revision, events),
   });
 
-/** Twenty blocks caught; then `blocks` more, killed between storing their records and the checkpoint. */
+/** Twenty blocks caught; then what is mined, killed between storing their records and the checkpoint. */
 const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Promise<Catching> => {
   const catching = new Catching();
   for (let block = 1; block <= 20; block += 1) catching.chain.mine([transfer(block)]);
@@ -26,7 +34,11 @@ const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Pr
   mine(catching);
   catching.start({ store: withoutCheckpoints(catching.store) });
   const expected = catching.idsOnChain().length;
-  await eventually(async () => (await catching.standing()).length === expected, 2_000, 'the new records must be stored');
+  await eventually(
+    async () => (await catching.standing()).length === expected,
+    2_000,
+    'the new records must be stored',
+  );
   await catching.stop();
   return catching;
 };
@@ -35,7 +47,8 @@ describe('after it was killed before a checkpoint', () => {
   it('reverts what was reorganised away, though it was away for long', async () => {
     const catching = await killedBeforeTheCheckpoint(({ chain }) => chain.mine([transfer(101)]));
     catching.chain.takeBack(1);
-    for (let block = 0; block < 600; block += 1) catching.chain.mine(block % 100 === 0 ? [transfer(1_000 + block)] : []);
+    for (let block = 0; block < 600; block += 1)
+      catching.chain.mine(block % 100 === 0 ? [transfer(1_000 + block)] : []);
     catching.start();
     await catching.expectChain();
     await catching.stop();
@@ -49,6 +62,74 @@ describe('after it was killed before a checkpoint', () => {
     });
     catching.chain.takeBack(3);
     catching.chain.mine([transfer(55)]);
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+  });
+
+  it.each([
+    ['near', 2],
+    ['far', 505],
+  ])('reverts what is reorganised away while it looks for its place, %s behind', async (_how, blocks) => {
+    for (let calls = 1; calls <= 7; calls += 1) {
+      const catching = await killedBeforeTheCheckpoint(({ chain }) => {
+        for (let left = blocks; left > 0; left -= 1) chain.mine(left <= 2 ? [transfer(left)] : []);
+      });
+      catching.chain.mine([]);
+      const reorganise = () => {
+        catching.chain.takeBack(3);
+        for (let block = 0; block < 4; block += 1) catching.chain.mine([transfer(300 + block)]);
+        return Promise.resolve();
+      };
+      catching.start({ reader: interrupted(catching.chain, calls, reorganise) });
+      await eventually(
+        () => catching.chain.logs.at(-1)?.data.endsWith((303).toString(16)),
+        2_000,
+        'it must ask so often',
+      );
+      await catching.expectChain();
+      await catching.stop();
+    }
+  });
+
+  it('knows what was stored of a watch that the checkpoint does not know', async () => {
+    const catching = new Catching();
+    for (let block = 1; block <= 20; block += 1) catching.chain.mine([approval(block)]);
+    const pruned = overriding<ChainReader>(catching.chain, {
+      logsOfRange: (from, to, filter) =>
+        filter.addresses.includes(otherContract)
+          ? Promise.reject(new ChainUnavailable('history pruned'))
+          : catching.chain.logsOfRange(from, to, filter),
+    });
+    await catching.register({ watchId: 'wch_other', contractAddress: otherContract });
+    catching.chain.mine([{ ...transfer(1), address: otherContract }]);
+    mineSome(catching.chain, 10);
+    // Stores the range of the first watch, and dies: nothing is checkpointed until that range is read again.
+    await catching.runUntilKilled(3, true);
+    await catching.register(approvalWatch);
+    const wanted = catching.idsOnChain().length;
+    catching.start({ reader: pruned });
+    await eventually(async () => (await catching.standing()).length === wanted, 2_000, 'the second watch must be read');
+    await catching.stop();
+    catching.chain.takeBack(4);
+    catching.chain.mine([]);
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+  });
+
+  it('extends a watch to blocks that it has stored already', async () => {
+    const catching = new Catching();
+    for (let block = 1; block <= 20; block += 1) catching.chain.mine([transfer(block)]);
+    await catching.register({ startBlock: 19 });
+    catching.start();
+    await catching.expectChain();
+    await catching.stop();
+    const before = (await catching.standing()).length;
+    await catching.extend(10);
+    // Stores what the extension has in blocks that are not final, and dies before it is checkpointed.
+    await catching.runUntilKilled(2, true);
+    expect((await catching.standing()).length).toBeGreaterThan(before);
     catching.start();
     await catching.expectChain();
     await catching.stop();
@@ -141,7 +222,11 @@ describe('a provider', () => {
     });
     catching.start({ reader: pruned });
     const expected = catching.idsOnChain().length;
-    await eventually(async () => (await catching.standing()).length === expected, 2_000, 'the fifth watch must be read');
+    await eventually(
+      async () => (await catching.standing()).length === expected,
+      2_000,
+      'the fifth watch must be read',
+    );
     await catching.stop();
   });
 

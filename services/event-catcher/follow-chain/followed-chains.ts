@@ -22,7 +22,12 @@ export class FollowedChains {
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
         const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
         const loop = new SupervisedLoop(`chain ${String(chainId)}`, dependencies.logger, (signal, working) =>
-          ChainFollower.run({ chainId, confirmations, pollMs, isDevelopment }, { ...dependencies, reader }, signal, working),
+          ChainFollower.run(
+            { chainId, confirmations, pollMs, isDevelopment },
+            { ...dependencies, reader },
+            signal,
+            working,
+          ),
         );
         return [chainId, loop];
       }),

@@ -45,7 +45,8 @@ export class Footing {
     if (!first) throw new ChainUnavailable('the chain has no blocks');
     let window: Window<WindowBlock> = [first];
     for (const block of rest) {
-      if (arrivalOf(window, block).kind !== 'extension') throw new ChainUnavailable('the chain changed while it was read');
+      if (arrivalOf(window, block).kind !== 'extension')
+        throw new ChainUnavailable('the chain changed while it was read');
       window = extend(window, block, this.chain.confirmations);
     }
     this.ledger.window = window;

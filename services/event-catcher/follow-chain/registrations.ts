@@ -3,8 +3,7 @@ import type { EventStore, Position, StoredEvent } from '../../../shared/event-st
 import { watchOf, type Watch } from './watch-list.ts';
 
 export type Registration = { position: Position } & (
-  | { kind: 'registered'; watch: Watch }
-  | { kind: 'extended'; watchId: string; startBlock: number }
+  { kind: 'registered'; watch: Watch } | { kind: 'extended'; watchId: string; startBlock: number }
 );
 
 const types = ['ContractRegistered', 'WatchExtended'] as const;

@@ -81,7 +81,8 @@ export class WatchRoster {
       return undefined;
     }
     // A joining range that has begun elsewhere has everything before it in final blocks.
-    if (!joining) await observeWindow(this.reader, this.ledger, watch, (block) => block >= startBlock && block < before);
+    if (!joining)
+      await observeWindow(this.reader, this.ledger, watch, (block) => block >= startBlock && block < before);
     const to = Math.min(before - 1, this.ledger.finalized);
     return { watchId, from: startBlock, next: startBlock, to, joins: false };
   }

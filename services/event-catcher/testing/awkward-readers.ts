@@ -15,7 +15,10 @@ export const forgetful = (chain: MemoryChain): ChainReader =>
     },
   });
 
-const isCanonical = async (chain: MemoryChain, { number, hash }: { number: number; hash: string }): Promise<boolean> => {
+const isCanonical = async (
+  chain: MemoryChain,
+  { number, hash }: { number: number; hash: string },
+): Promise<boolean> => {
   const [header] = await chain.headersByNumber([number]);
   return header?.hash === hash;
 };

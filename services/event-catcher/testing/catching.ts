@@ -54,6 +54,7 @@ export class Catching {
   readonly store = new MemoryEventStore();
   readonly registered = new Map<string, Registered & { extensions: number }>();
   loop: SupervisedLoop | undefined;
+  private registeredUpTo = 0;
   private readonly confirmations: number;
   private readonly isDevelopment: boolean;
 
@@ -62,7 +63,10 @@ export class Catching {
     this.isDevelopment = isDevelopment;
   }
 
-  start({ store = this.store, reader = this.chain }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
+  start({
+    store = this.store,
+    reader = this.chain,
+  }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
     const logger = pino({ level: 'silent' });
     const meter = new ProgressMeter(systemClock);
     const dependencies = { eventStore: store, reader, clock: systemClock, ids: systemIds, meter, logger };
@@ -82,7 +86,10 @@ export class Catching {
   async register(data: Partial<Registered> = {}): Promise<void> {
     const watch = { ...transferWatch, ...data };
     this.registered.set(watch.watchId, { ...watch, extensions: 0 });
-    await this.store.append(`watch-${watch.watchId}`, -1, [anEvent({ type: 'ContractRegistered', data: watch })]);
+    const { position } = await this.store.append(`watch-${watch.watchId}`, -1, [
+      anEvent({ type: 'ContractRegistered', data: watch }),
+    ]);
+    this.registeredUpTo = position;
   }
 
   /** Makes a watch begin earlier. */
@@ -90,7 +97,10 @@ export class Catching {
     const watch = this.registered.get(watchId);
     if (!watch) throw new Error(`${watchId} is not registered`);
     const data = { watchId, chainId: CHAIN_ID, contractAddress: watch.contractAddress, startBlock };
-    await this.store.append(`watch-${watchId}`, watch.extensions, [anEvent({ type: 'WatchExtended', data })]);
+    const { position } = await this.store.append(`watch-${watchId}`, watch.extensions, [
+      anEvent({ type: 'WatchExtended', data }),
+    ]);
+    this.registeredUpTo = position;
     watch.extensions += 1;
     watch.startBlock = startBlock;
   }
@@ -129,10 +139,11 @@ export class Catching {
     return (stored as (StoredEvent & ChainProgressEvent) | undefined)?.data;
   }
 
-  /** Whether the head is reached and nothing is left to read. */
+  /** Whether the head is reached, every registration is known and nothing is left to read. */
   async isCaughtUp(): Promise<boolean> {
     const progress = await this.progress();
-    return progress?.window.at(-1)?.hash === this.chain.tip.hash && progress.backfills.length === 0;
+    const isKnown = progress !== undefined && progress.watchesUpTo >= this.registeredUpTo;
+    return isKnown && progress.window.at(-1)?.hash === this.chain.tip.hash && progress.backfills.length === 0;
   }
 
   async caughtUp(): Promise<void> {
@@ -159,7 +170,11 @@ export class Catching {
 }
 
 /** A store that dies after so many appends: the last one is stored or not, and nobody hears of it. */
-const dyingAfter = (store: EventStore, appends: number, isLost: boolean): { store: EventStore; killed: () => boolean } => {
+const dyingAfter = (
+  store: EventStore,
+  appends: number,
+  isLost: boolean,
+): { store: EventStore; killed: () => boolean } => {
   let left = appends;
   const append: EventStore['append'] = async (stream, revision, events) => {
     if (left === 0 && !isLost) await store.append(stream, revision, events);
