@@ -20,7 +20,7 @@ import { operateApps } from '../account/apps.module.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
 import { ProjectorModule } from '../projector/projector.module.ts';
 import { RelayModule } from '../relay/relay.module.ts';
-import { startStream } from '../stream/start-stream.ts';
+import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
 import type { Shutdown } from './shutdown.ts';
 

@@ -2,8 +2,10 @@ import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown
 import type { Settings } from '../../shared/config/settings.ts';
 import type { SupervisedLoop } from '../../shared/lifecycle/supervised-loop.ts';
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
-import { AccessTokens } from '../../shared/nest/access-tokens.jose.ts';
+import { AccessTokens, type TokenIssuer } from '../../shared/nest/access-tokens.jose.ts';
 import { AppOrigins } from '../../shared/nest/app-origins.ts';
+import { createService, type RunningService } from '../../shared/nest/create-service.ts';
+import type { Foundation } from '../../shared/nest/foundation.module.ts';
 import { ReadModels } from '../../shared/nest/read-models.ts';
 import { CLOCK, IDS, LOGGER, MASTER_KEY, MESSAGE_BUS, READ_STORE, SETTINGS } from '../../shared/nest/tokens.ts';
 import type { Logger } from '../../shared/observability/logger.ts';
@@ -52,7 +54,7 @@ import { STREAM, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
     EventsGateway,
   ],
 })
-export class StreamModule implements OnApplicationBootstrap, OnApplicationShutdown {
+class StreamModule implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loops: SupervisedLoop[];
 
   constructor(
@@ -73,3 +75,20 @@ export class StreamModule implements OnApplicationBootstrap, OnApplicationShutdo
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 }
+
+/** Starts the stream service; the foundation must have a message bus. Ready when all that was published has been read. */
+export const startStream = (foundation: Foundation, issuer: TokenIssuer): Promise<RunningService> => {
+  const { HOST, STREAM_PORT } = foundation.settings;
+  let stream: Stream | undefined;
+  return createService({
+    module: StreamModule,
+    foundation,
+    issuer,
+    host: HOST,
+    port: STREAM_PORT,
+    readiness: { caughtUp: () => stream?.latest.tail.isCaughtUp ?? false },
+    configure: (app) => {
+      stream = app.get<Stream>(STREAM);
+    },
+  });
+};

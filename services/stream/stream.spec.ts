@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { aRecord } from './testing/catcher-stand-in.ts';
-import { newContract, streamUnderTest } from './testing/stream-under-test.ts';
+import { aRecord, newContract } from './testing/catcher-stand-in.ts';
+import { streamUnderTest } from './testing/stream-under-test.module.ts';
 
 describe('the stream', () => {
   let stream: Awaited<ReturnType<typeof streamUnderTest>>;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { StreamClient } from '../testing/stream-client.socketio.ts';
-import { streamUnderTest } from '../testing/stream-under-test.ts';
+import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
 

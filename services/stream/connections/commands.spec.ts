@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { aRecord, CHAIN_ID } from '../testing/catcher-stand-in.ts';
-import { newContract, streamUnderTest } from '../testing/stream-under-test.ts';
+import { aRecord, CHAIN_ID, newContract } from '../testing/catcher-stand-in.ts';
+import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
 

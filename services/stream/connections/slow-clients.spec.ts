@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { aRecord } from '../testing/catcher-stand-in.ts';
-import { streamUnderTest } from '../testing/stream-under-test.ts';
+import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const MIB = 1_024 * 1_024;
 /** More than the kernel keeps for a socket on the loopback. */

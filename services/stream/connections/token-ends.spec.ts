@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { aRecord } from '../testing/catcher-stand-in.ts';
-import { streamUnderTest } from '../testing/stream-under-test.ts';
+import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const TOKEN_SECONDS = 600;
 

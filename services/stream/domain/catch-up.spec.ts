@@ -7,7 +7,7 @@ import { Subscription } from './subscription.ts';
 import type { StoredChange } from '../testing/catcher-stand-in.ts';
 import { ChainWorld, steps } from '../testing/chain-world.ts';
 import { MemoryOutlet } from '../testing/feed-under-test.ts';
-import { newContract } from '../testing/stream-under-test.ts';
+import { newContract } from '../testing/catcher-stand-in.ts';
 import { catchUp } from './catch-up.ts';
 
 const room = fc.integer({ min: 1, max: 12 });

@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Delivery } from '../domain/delivery.ts';
 import type { Passage } from '../domain/passage.ts';
-import { aRecord } from '../testing/catcher-stand-in.ts';
+import { aRecord, newContract } from '../testing/catcher-stand-in.ts';
 import { feedUnderTest } from '../testing/feed-under-test.ts';
-import { newContract } from '../testing/stream-under-test.ts';
 import { standingFrom } from './block-history.ts';
 
 const nextOf = async (passages: AsyncGenerator<Passage, undefined>): Promise<Passage> => {

@@ -4,7 +4,7 @@ import { contractKey, topics } from '../../../schemas/topics.ts';
 import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { aRecord, CHAIN_ID } from '../testing/catcher-stand-in.ts';
-import { streamUnderTest } from '../testing/stream-under-test.ts';
+import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const DAY_MS = 86_400_000;
 const folder = temporaryFolder();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { aRecord, CHAIN_ID } from '../testing/catcher-stand-in.ts';
-import { streamUnderTest } from '../testing/stream-under-test.ts';
+import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 describe('resuming', () => {
   let stream: Awaited<ReturnType<typeof streamUnderTest>>;

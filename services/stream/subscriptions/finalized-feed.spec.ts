@@ -4,7 +4,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { aRecord } from '../testing/catcher-stand-in.ts';
 import { ChainWorld, steps, type Step } from '../testing/chain-world.ts';
 import { inAFewTurns, type MemorySubscriber } from '../testing/feed-under-test.ts';
-import { streamUnderTest } from '../testing/stream-under-test.ts';
+import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const finality = 'finalized';
 const story = fc.record({ before: steps(25), during: steps(25), room: fc.integer({ min: 1, max: 12 }) });

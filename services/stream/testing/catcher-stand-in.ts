@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { chainEventDocumentId, type ChainEventDocument } from '../../../schemas/read-models/chain-events.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
 import { contractKey, topics } from '../../../schemas/topics.ts';
+import { readAddress } from '../../../shared/chain/address.ts';
 import type { MessageBus, MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
@@ -18,6 +20,9 @@ export interface StoredChange {
 
 export const CHAIN_ID = 2484;
 export const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
+
+/** An address of its own for every test. */
+export const newContract = (): string => readAddress(`0x${randomBytes(20).toString('hex')}`) ?? '';
 
 const hex = (text: string, bytes: number) =>
   `0x${Buffer.from(text)

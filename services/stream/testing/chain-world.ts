@@ -1,8 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { aRecord, type StoredChange } from './catcher-stand-in.ts';
+import { aRecord, newContract, type StoredChange } from './catcher-stand-in.ts';
 import { feedUnderTest, inAFewTurns, type MemorySubscriber } from './feed-under-test.ts';
-import { newContract } from './stream-under-test.ts';
 
 type Deed =
   'observe' | 'observe elsewhere' | 'revert' | 'bring back' | 'publish' | 'project' | 'finalize' | 'let an hour pass';

@@ -1,6 +1,4 @@
-import { randomBytes } from 'node:crypto';
 import { topics } from '../../../schemas/topics.ts';
-import { readAddress } from '../../../shared/chain/address.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock, toIso, type Clock } from '../../../shared/primitives/clock.ts';
@@ -8,12 +6,9 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { Connections } from '../connections/connections.ts';
-import { startStream } from '../start-stream.ts';
-import { CatcherStandIn } from './catcher-stand-in.ts';
+import { startStream } from '../stream.module.ts';
+import { CatcherStandIn, newContract } from './catcher-stand-in.ts';
 import { StreamClient } from './stream-client.socketio.ts';
-
-/** An address of its own for every test. */
-export const newContract = (): string => readAddress(`0x${randomBytes(20).toString('hex')}`) ?? '';
 
 /** The stream service on memory adapters, with what feeds it and what connects to it. */
 export const streamUnderTest = async ({
