@@ -19,7 +19,7 @@ export const collections = [
   { name: readModels.history.collection, indexes: [['userId', 'sequence']] },
   { name: readModels.historyHeads.collection, indexes: [] },
   { name: readModels.watches.collection, indexes: [['chainId', 'contractAddress']] },
-  { name: readModels.chainEvents.collection, indexes: [['ContractAddress', 'observedPosition']] },
+  { name: readModels.chainEvents.collection, indexes: [['ContractAddress', 'observedPosition', 'BlockNumber']] },
   { name: readModels.chainEventCounts.collection, indexes: [] },
   { name: readModels.chains.collection, indexes: [] },
 ] as const;
