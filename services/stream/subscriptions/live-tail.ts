@@ -11,7 +11,7 @@ const topic = topics.chainEvents;
 
 /** A start looks back this far, so that clients that lost another node are served from memory. */
 const WARM_UP_MS = 60_000;
-/** Sockets get their turn after so many messages that somebody listened to. */
+/** Sockets get their turn after every batch, and after so many messages that somebody listened to. */
 const MESSAGES_PER_TURN = 64;
 
 interface LiveTailOptions {
@@ -88,6 +88,7 @@ export class LiveTail {
         await letOthersWork();
       }
     }
+    await letOthersWork();
     const last = messages.at(-1);
     if (!last) return;
     this.next.set(partition, String(BigInt(last.offset) + 1n));
