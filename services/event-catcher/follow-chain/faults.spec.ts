@@ -92,6 +92,26 @@ describe('after it was killed before a checkpoint', () => {
     }
   });
 
+  it('reverts what is reorganised away before the head, which lags, comes to it', async () => {
+    const catching = await killedBeforeTheCheckpoint(({ chain }) => {
+      chain.mine([transfer(101)]);
+      chain.mine([transfer(102)]);
+    });
+    const { chain } = catching;
+    const [lagging] = await chain.headersByNumber([21]);
+    let asked = 0;
+    const head = () => {
+      asked += 1;
+      return lagging && chain.logs.at(-1)?.data.endsWith('66') ? Promise.resolve(lagging) : chain.head();
+    };
+    catching.start({ reader: overriding<ChainReader>(chain, { head }) });
+    await eventually(() => asked > 2, 2_000, 'it must follow the head that lags');
+    chain.takeBack(1);
+    chain.mine([transfer(103)]);
+    await catching.expectChain();
+    await catching.stop();
+  });
+
   it('knows what was stored of a watch that the checkpoint does not know', async () => {
     const catching = new Catching();
     for (let block = 1; block <= 20; block += 1) catching.chain.mine([approval(block)]);

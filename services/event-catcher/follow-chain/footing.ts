@@ -35,7 +35,7 @@ export class Footing {
     if (isFar(stood, head, this.chain.confirmations)) await this.leap(stood, head);
   }
 
-  private async beginAt(head: BlockHeader): Promise<Window<WindowBlock>> {
+  private async beginAt(head: BlockHeader): Promise<void> {
     const from = Math.max(0, head.number - this.chain.confirmations);
     const numbers = Array.from({ length: head.number - from + 1 }, (_, index) => from + index);
     const [first, ...rest] = (await this.reader.headersByNumber(numbers)).map((header) => {
@@ -50,7 +50,6 @@ export class Footing {
       window = extend(window, block, this.chain.confirmations);
     }
     this.ledger.window = window;
-    return window;
   }
 
   /** A development chain that lost final blocks: everything stored of it is reverted, and it is read from the beginning. */
@@ -100,11 +99,7 @@ export class Footing {
     if (!last || removed.includes(window[0])) throw new ChainUnavailable('the chain changed while it was read');
     await this.ledger.revertBlocks(removed.toReversed());
     const live = this.roster.live();
-    const begun = await this.beginAt(head);
-    const known = new Set(begun.map(({ hash }) => hash));
-    await this.ledger.revertUnconfirmed(
-      ({ BlockNumber, BlockHash }) => BlockNumber > begun[0].number && !known.has(BlockHash),
-    );
+    await this.beginAt(head);
     this.ledger.backfills.push(
       ...live.map((watch) => this.roster.joiningRange(watch, Math.max(last.number + 1, watch.startBlock))),
     );
