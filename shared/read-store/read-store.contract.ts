@@ -92,6 +92,14 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await ids({ filter: { [`x' OR '1'='1`]: 'y' } })).toEqual([]);
     });
 
+    it('takes an index more on a collection that has documents', async () => {
+      await put({ a: { group: 'x', other: 2 }, b: { group: 'x', other: 1 } }, 1);
+      await store.define([{ name: collection, indexes: [['group', 'rank'], ['flag'], ['other']] }]);
+      expect(await ids({ filter: { other: { gte: 2 } } })).toEqual(['a']);
+      await put({ c: { group: 'x', other: 3 } }, 2);
+      expect(await ids({ sort: [['other', 'asc']] })).toEqual(['b', 'a', 'c']);
+    });
+
     it('defines a collection again without touching it', async () => {
       await put({ a: { group: 'x' } }, 1);
       await store.define([{ name: collection, indexes: [['group', 'rank'], ['flag']] }]);

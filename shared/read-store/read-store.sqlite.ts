@@ -106,11 +106,11 @@ export class SqliteReadStore implements ReadStore {
     const table = quote(name);
     const columns = [...new Set(indexes.flat())];
     this.database.transaction(() => {
-      const declared = columns.map((member) => `, ${quote(member)} ANY`).join('');
       this.database.exec(
         `CREATE TABLE IF NOT EXISTS ${table}
-         (id TEXT PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL${declared}) STRICT`,
+         (id TEXT PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL) STRICT`,
       );
+      for (const member of columns) this.addColumn(table, member);
       for (const members of indexes) {
         const index = quote(`${name} by ${members.join(', ')}`);
         this.database.exec(`CREATE INDEX IF NOT EXISTS ${index} ON ${table} (${members.map(quote).join(', ')})`);
@@ -127,6 +127,14 @@ export class SqliteReadStore implements ReadStore {
       ),
       get: this.database.prepare(`SELECT id, position, document FROM ${table} WHERE id = ?`),
     });
+  }
+
+  /** A member that queries use now and did not before is filled from the documents that are there. */
+  private addColumn(table: string, member: string): void {
+    const existing = this.database.prepare(`SELECT name FROM pragma_table_info(?)`).all(table.slice(1, -1));
+    if (existing.some(({ name }) => name === member)) return;
+    this.database.exec(`ALTER TABLE ${table} ADD COLUMN ${quote(member)} ANY`);
+    this.database.prepare(`UPDATE ${table} SET ${quote(member)} = json_extract(document, ?)`).run(`$.${quote(member)}`);
   }
 
   private collection(name: string): Collection {
