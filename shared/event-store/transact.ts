@@ -40,7 +40,7 @@ export interface Transacted<State> {
   appended: boolean;
 }
 
-/** Conflicts that one command survives; a thousand callers at one stream need a handful each. */
+/** Conflicts with other processes that one command survives. */
 const ATTEMPTS_MAX = 50;
 
 /** Checks an event against its schema and gives it identity: what may be stored. */
@@ -62,13 +62,31 @@ export const toAppend = (
 
 /** Loads, folds, decides and appends; a conflict starts again, an unknown outcome is settled by the same event ids. */
 export class Transactor {
+  /** The last transaction of each stream that is being worked on. Of many at once only one could append. */
+  private readonly lines = new Map<string, Promise<unknown>>();
+
   constructor(
     readonly store: EventStore,
     readonly clock: Clock,
     readonly ids: Ids,
   ) {}
 
+  /** One after the other where they are on the same stream. */
   async transact<State, Event extends DomainEvent>(transaction: Transaction<State, Event>): Promise<Transacted<State>> {
+    const { stream } = transaction;
+    const attempt = () => this.attempt(transaction);
+    const mine = this.lines.get(stream)?.then(attempt, attempt) ?? attempt();
+    this.lines.set(stream, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.lines.get(stream) === mine) this.lines.delete(stream);
+    }
+  }
+
+  private async attempt<State, Event extends DomainEvent>(
+    transaction: Transaction<State, Event>,
+  ): Promise<Transacted<State>> {
     const { stream, fold, metadata, decide } = transaction;
     for (let attempt = 1; ; attempt += 1) {
       const stored = await this.store.read(stream);

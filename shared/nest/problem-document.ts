@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import { problemCatalogue, type Problem } from '../../schemas/http/problem.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { OutcomeUnknown } from '../event-store/event-store.ts';
+import { OutcomeUnknown, WrongExpectedRevision } from '../event-store/event-store.ts';
 
 /** The RFC 9457 document of a refusal. */
 export const problemOf = (refusal: Refusal, requestId: string): Problem => {
@@ -32,6 +32,12 @@ export const refusalOf = (error: unknown): Refusal => {
   if (error instanceof OutcomeUnknown) {
     return new Refusal('dependency_unavailable', 'the event store does not answer', { retryAfter: 1, cause: error });
   }
+  if (error instanceof WrongExpectedRevision) {
+    return new Refusal('dependency_unavailable', 'too many commands at once change the same', {
+      retryAfter: 1,
+      cause: error,
+    });
+  }
   return (
     serverRefusal(error) ?? new Refusal('internal_error', 'the request failed for a reason of ours', { cause: error })
   );
@@ -41,19 +47,15 @@ export const refusalOf = (error: unknown): Refusal => {
 const serverRefusal = (error: unknown): Refusal | undefined => {
   if (!(error instanceof Error)) return undefined;
   switch ('code' in error ? error.code : undefined) {
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Refusal('body_too_large', 'a body may have 256 KiB');
     case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
       return new Refusal('content_type_not_json', 'send content-type: application/json');
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return new Refusal('malformed_json', 'the body is not as long as content-length says');
     case 'FST_ERR_BAD_URL':
       return new Refusal('validation_failed', 'the path is not percent-encoded UTF-8');
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return new Refusal('validation_failed', 'a part of the path is too long');
   }
   const status = statusOf(error);
-  if (status === 404) return new Refusal('route_not_found', 'see /docs for the routes there are');
+  if (status === 404) return new Refusal('route_not_found', 'nothing is at this path');
   if (status >= 400 && status < 500)
     return new Refusal('validation_failed', 'the request cannot be read', { cause: error });
   return undefined;
