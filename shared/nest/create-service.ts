@@ -16,7 +16,7 @@ import { refuseOtherMethods } from './method-not-allowed.ts';
 import { ProblemFilter } from './problem.filter.ts';
 
 /** In-flight requests get this long to finish; the whole program has 5 s to stop. */
-const DRAIN_MS = 3_000;
+const DRAIN_MS = 2_000;
 const DRAIN_POLL_MS = 5;
 
 export interface ServiceOptions {
@@ -37,7 +37,7 @@ export interface RunningService {
   /** Where it listens, without a slash at the end. */
   url: string;
   app: NestFastifyApplication;
-  /** Takes no more, finishes what is in flight (at most 3 s), then stops the modules. */
+  /** Takes no more, finishes what is in flight (at most 2 s), then stops the modules. */
   close: () => Promise<void>;
 }
 

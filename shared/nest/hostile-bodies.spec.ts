@@ -55,6 +55,23 @@ describe('a body that does not belong', () => {
     }
   });
 
+  it('is refused before it is parsed when it is nested for no reason', async () => {
+    const nested = (depth: number) =>
+      `{"name":"n","filler":${'['.repeat(depth)}"\\\"]${'}'.repeat(99)}"${']'.repeat(depth)}}`;
+    expect((await send(nested(63))).status).toBe(201);
+    expect((await problemOfAnswer(await send(nested(64)))).code).toBe('validation_failed');
+    expect((await problemOfAnswer(await send(`{"name":${'{"a":'.repeat(40_000)}`))).code).toBe('validation_failed');
+    expect(
+      (await send(JSON.stringify({ name: 'n', text: '['.repeat(1_000), list: Array(1_000).fill([]) }))).status,
+    ).toBe(201);
+  });
+
+  it('costs no caller its answer by a connection that closes while it still sends', async () => {
+    const { status, headers } = await send(`{"name":"${'x'.repeat(10_000_000)}"}`);
+    expect(status).toBe(413);
+    expect(headers.get('connection')).not.toBe('close');
+  });
+
   it('is too large without a content-length too', async () => {
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => {

@@ -63,7 +63,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
       answerUnreadable(socket, ids.token(20));
     },
   });
-  acceptJsonOnly(server);
+  acceptJsonOnly(server, BODY_BYTES_MAX);
   server.decorateRequest('rawBody', undefined);
   server.decorateRequest('caller', undefined);
   server.decorateRequest('rateLimit', undefined);
@@ -71,11 +71,15 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     sendProblem(logger, error, request, reply);
   });
   server.setNotFoundHandler((request, reply) => {
-    sendProblem(logger, new Refusal('route_not_found', 'see /docs for the routes there are'), request, reply);
+    sendProblem(logger, new Refusal('route_not_found', 'nothing is at this path'), request, reply);
   });
   server.addHook('onRequest', async (request, reply) => {
     headers(request, reply);
     traffic.inFlight += 1;
+    // Also when the caller goes away, which Fastify does not tell of.
+    reply.raw.once('close', () => {
+      traffic.inFlight -= 1;
+    });
     if (traffic.closing) {
       reply.header('connection', 'close');
       throw new Refusal('shutting_down', 'the service is stopping', { retryAfter: 1 });
@@ -83,11 +87,12 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     await answerCors(origins, request, reply);
   });
   server.addHook('onSend', (request, reply, payload, done) => {
+    // Fastify closes on a body that is refused, and a caller who still sends would lose the answer.
+    if (!traffic.closing) reply.removeHeader('connection');
     if (request.rateLimit) reply.headers(rateLimitHeaders(request.rateLimit));
     done(null, payload);
   });
   server.addHook('onResponse', (request, reply, done) => {
-    traffic.inFlight -= 1;
     logAccess(logger, request, reply);
     done();
   });

@@ -1,25 +1,57 @@
-import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors/refusal.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** Nothing here is nested deeper than a few levels; 256 KiB of brackets would parse into megabytes. */
+const DEPTH_MAX = 64;
+const [quote, backslash, bracket, brace, bracketEnd, braceEnd] = [...Buffer.from('"\\[{]}')];
 
 /** Reads JSON in UTF-8 only, keeps the bytes in `rawBody`, and refuses members that reach for a prototype. */
-export const acceptJsonOnly = (server: FastifyInstance): void => {
+export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void => {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    request.rawBody = Buffer.from(body);
+  server.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
+    request.rawBody = await readWhole(payload, bytesMax);
     const text = decode(request.rawBody);
-    if (text === undefined) {
-      done(new Refusal('malformed_json', 'the body is no UTF-8'));
-      return;
-    }
+    if (text === undefined) throw new Refusal('malformed_json', 'the body is no UTF-8');
+    if (depthOf(request.rawBody) > DEPTH_MAX) throw new Refusal('validation_failed', 'the body is nested too deep');
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     void parse(request, text, (error, value) => {
-      if (!error) done(null, value);
-      else if (isJson(text)) done(new Refusal('validation_failed', 'a member has a name that is not allowed'));
-      else done(new Refusal('malformed_json', 'the body cannot be read as JSON'));
+      if (!error) resolve(value);
+      else if (isJson(text)) reject(new Refusal('validation_failed', 'a member has a name that is not allowed'));
+      else reject(new Refusal('malformed_json', 'the body cannot be read as JSON'));
     });
+    return promise;
   });
+};
+
+/** What is too large is refused at once; Node reads the rest of it and forgets it. */
+const readWhole = (payload: IncomingMessage, bytesMax: number): Promise<Buffer> => {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const refuse = (): void => {
+    payload.off('data', take);
+    chunks.length = 0;
+    reject(new Refusal('body_too_large', `a body may have ${String(bytesMax / 1_024)} KiB`));
+  };
+  const take = (chunk: Buffer): void => {
+    length += chunk.length;
+    if (length > bytesMax) refuse();
+    else chunks.push(chunk);
+  };
+  payload.once('error', (cause) => {
+    reject(new Refusal('malformed_json', 'the body is not as long as content-length says', { cause }));
+  });
+  if (Number(payload.headers['content-length'] ?? 0) > bytesMax) refuse();
+  else {
+    payload.on('data', take);
+    payload.once('end', () => {
+      resolve(Buffer.concat(chunks, length));
+    });
+  }
+  return promise;
 };
 
 const decode = (bytes: Uint8Array): string | undefined => {
@@ -28,6 +60,21 @@ const decode = (bytes: Uint8Array): string | undefined => {
   } catch {
     return undefined;
   }
+};
+
+/** How deep arrays and objects are nested; of what is no JSON, as far as can be told. */
+const depthOf = (bytes: Uint8Array): number => {
+  let depth = 0;
+  let deepest = 0;
+  let isInText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) isInText = !isInText;
+    else if (isInText) at += byte === backslash ? 1 : 0;
+    else if (byte === bracket || byte === brace) deepest = Math.max(deepest, (depth += 1));
+    else if (byte === bracketEnd || byte === braceEnd) depth -= 1;
+  }
+  return deepest;
 };
 
 const isJson = (text: string): boolean => {

@@ -11,5 +11,5 @@ export const rawConnection = (url: string) => {
     resolve(received);
   });
   socket.on('error', reject);
-  return { write: (bytes: string) => socket.write(bytes), answer };
+  return { write: (bytes: string) => socket.write(bytes), reset: () => socket.resetAndDestroy(), answer };
 };
