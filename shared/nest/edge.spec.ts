@@ -74,6 +74,9 @@ describe('the edge of a service', () => {
     expect(put.status).toBe(405);
     expect(put.headers.get('allow')).toBe('POST');
     expect((await things.ask('/things/one', { method: 'HEAD' })).status).toBe(200);
+    const rare = await things.ask('/things/one', { method: 'PROPFIND' });
+    expect(rare.status).toBe(405);
+    expect(rare.headers.get('allow')).toBe('GET, HEAD');
   });
 
   it('answers a path that cannot be decoded, or is too long', async () => {

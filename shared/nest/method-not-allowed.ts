@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { Refusal } from '../errors/refusal.ts';
 
@@ -6,6 +7,9 @@ import { Refusal } from '../errors/refusal.ts';
  * @returns to be called when all routes are there
  */
 export const refuseOtherMethods = (server: FastifyInstance): (() => void) => {
+  // Node hands on every method it can read, but for CONNECT; Fastify knows fewer.
+  const unknown = METHODS.filter((method) => method !== 'CONNECT' && !server.supportedMethods.includes(method));
+  for (const method of unknown) server.addHttpMethod(method);
   const known = new Map<string, Set<string>>();
   server.addHook('onRoute', ({ method, url }) => {
     const methods = known.get(url) ?? new Set();
