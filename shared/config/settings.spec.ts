@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { loadSettings, SettingsError } from './load-settings.ts';
+import { maskUrl } from './mask-url.ts';
 
 const folder = temporaryFolder();
 const aKey = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64');
@@ -53,6 +54,41 @@ describe('settings', () => {
     );
     expect(wrongIn({ CHAINS: '[{"chainId":1,"rpcUrls":["ftp://x"]}]' })).toEqual(['CHAINS.0.rpcUrls.0']);
     expect(wrongIn({ ANNALS_ENV_FILE: join(folder, 'absent') })).toEqual(['ANNALS_ENV_FILE']);
+  });
+
+  it.each([
+    ['ACCOUNT_PORT', ' '],
+    ['ACCOUNT_PORT', '0x50'],
+    ['METRICS_PORT', 'OFF'],
+    ['TRUSTED_PROXIES', 'nonsense'],
+    ['TRUSTED_PROXIES', '127.0.0.1,10.0.0.0/33'],
+    ['ACCOUNT_URL', 'ftp://accounts.example'],
+    ['ACCOUNT_URL', 'https://accounts.example/?a'],
+    ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]},{"chainId":1,"rpcUrls":["http://b"]}]'],
+  ])('refuse %s=%s', (name, value) => {
+    expect(wrongIn({ [name]: value })).toEqual([name]);
+  });
+
+  it('take addresses and ranges of proxies, and URLs without their last slash', () => {
+    const { settings } = loadSettings({
+      TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,fd00::/8',
+      ACCOUNT_URL: 'https://accounts.example/',
+      METRICS_PORT: 'off',
+    });
+    expect(settings).toMatchObject({
+      TRUSTED_PROXIES: ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'],
+      ACCOUNT_URL: 'https://accounts.example',
+      METRICS_PORT: 'off',
+    });
+  });
+
+  it('show what a provider of a chain is, and not its key', () => {
+    const shown = [
+      'https://user:pass@rpc.example:8443/v3/key?apikey=key',
+      'http://127.0.0.1:8545',
+      'wss://rpc.example/key',
+    ];
+    expect(shown.map(maskUrl)).toEqual(['https://rpc.example:8443/…', 'http://127.0.0.1:8545', 'wss://rpc.example/…']);
   });
 
   it.each([

@@ -1,6 +1,19 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
-const port = z.coerce.number().int().min(0).max(65_535);
+const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
+const port = z.string().refine(isPort, 'is no port: 0 to 65535').transform(Number);
+/** Paths are put behind it, and `iss` is compared letter by letter. */
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'is no http or https URL' })
+  .refine((text) => !/[?#]/.test(text), 'has a query or a fragment')
+  .transform((text) => text.replace(/\/+$/, ''))
+  .optional();
+const isAddressOrRange = (text: string): boolean => {
+  const [address = '', bits = '0', ...rest] = text.split('/');
+  const version = isIP(address);
+  return version !== 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+};
 const json = <Schema extends z.ZodType>(schema: Schema) =>
   z
     .string()
@@ -44,9 +57,9 @@ const rateLimitName = z.enum([
 interface SettingDefinition {
   schema: z.ZodType;
   meaning: string;
-  secret?: boolean;
+  secret?: boolean | 'in URLs';
 }
-const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, secret = false) =>
+const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, secret: boolean | 'in URLs' = false) =>
   ({ schema, meaning, secret }) satisfies SettingDefinition;
 
 /** Every setting, in the order `annals config print` lists them. */
@@ -60,16 +73,25 @@ export const settingDefinitions = {
   ACCOUNT_PORT: setting(port.default(3000), 'account service; 0: any free port'),
   EVENT_CATCHER_PORT: setting(port.default(3001), 'event catcher; 0: any free port'),
   STREAM_PORT: setting(port.default(3002), 'stream; 0: any free port'),
-  ACCOUNT_URL: setting(z.url().optional(), "what clients are told, and the tokens' iss; default from host and port"),
-  EVENT_URL: setting(z.url().optional(), 'what clients are told; default from host and port'),
-  STREAM_URL: setting(z.url().optional(), 'what clients are told; default from host and port'),
+  ACCOUNT_URL: setting(baseUrl, "what clients are told, and the tokens' iss; default from host and port"),
+  EVENT_URL: setting(baseUrl, 'what clients are told; default from host and port'),
+  STREAM_URL: setting(baseUrl, 'what clients are told; default from host and port'),
   METRICS_PORT: setting(
-    z.union([z.literal('off'), port]).default(9464),
+    z.union([z.literal('off'), port], 'is no port: 0 to 65535, or off').default(9464),
     'metrics and health of this process; 0: any free port, off: none',
   ),
   CHAINS: setting(
-    json(z.array(chainSettings).min(1)).optional(),
+    json(
+      z
+        .array(chainSettings)
+        .min(1)
+        .refine(
+          (chains) => new Set(chains.map(({ chainId }) => chainId)).size === chains.length,
+          'names a chain twice',
+        ),
+    ).optional(),
     'JSON list of chains; in development a local chain 2484',
+    'in URLs',
   ),
   LOCAL_CHAIN_PORT: setting(port.default(8545), 'of the development chain; 0: any free port'),
   MASTER_KEY: setting(
@@ -89,6 +111,7 @@ export const settingDefinitions = {
           .map((part) => part.trim())
           .filter((part) => part !== ''),
       )
+      .refine((parts) => parts.every(isAddressOrRange), 'is no list of addresses and ranges')
       .default([]),
     'addresses or ranges whose forwarding headers are believed, separated by commas',
   ),

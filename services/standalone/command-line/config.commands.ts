@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { maskUrl } from '../../../shared/config/mask-url.ts';
 import { settingDefinitions, type SettingName } from '../../../shared/config/settings.ts';
 import { loadSettings, SettingsError, type LoadedSettings } from '../../../shared/config/load-settings.ts';
 
@@ -46,16 +47,19 @@ const wrongSettings = () => {
   }
 };
 
-const printable = ({ settings, sources }: LoadedSettings): PrintedSetting[] =>
+export const printable = ({ settings, sources }: LoadedSettings): PrintedSetting[] =>
   Object.entries(settingDefinitions).map(([name, { meaning, secret }]) => {
     const value = settings[name as SettingName] ?? null;
-    return {
-      name,
-      value: secret && value !== null ? '********' : value,
-      source: sources[name as SettingName],
-      meaning,
-    };
+    const shown = value === null || secret === false ? value : secret === true ? '********' : withoutKeys(value);
+    return { name, value: shown, source: sources[name as SettingName], meaning };
   });
+
+const withoutKeys = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (_, part: unknown) =>
+      typeof part === 'string' && URL.canParse(part) ? maskUrl(part) : part,
+    ),
+  );
 
 const toLine = ({ name, value, source, meaning }: PrintedSetting): string => {
   const shown = value === null ? '(none)' : typeof value === 'string' ? value : JSON.stringify(value);
