@@ -53,17 +53,22 @@ const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
   ],
 });
 
-/** Starts the account service. `url` is the tokens' `iss`: `ACCOUNT_URL`, or where it listens. */
+export interface RunningAccount extends RunningService {
+  /** What clients are told, and the tokens' `iss`: `ACCOUNT_URL`, or where it listens. */
+  publicUrl: string;
+}
+
+/** Starts the account service. */
 export const startAccount = async (
   foundation: Foundation,
   options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},
-): Promise<RunningService> => {
+): Promise<RunningAccount> => {
   const { DATA_DIR, HOST, ACCOUNT_PORT, ACCOUNT_URL } = foundation.settings;
   const keys = openSigningKeys(join(DATA_DIR, 'keys'), foundation.masterKey);
-  let url = ACCOUNT_URL;
+  let publicUrl = ACCOUNT_URL;
   const issuer = ownIssuer(keys, () => {
-    if (url === undefined) throw new Error('the address is known once the service listens');
-    return url;
+    if (publicUrl === undefined) throw new Error('the address is known once the service listens');
+    return publicUrl;
   });
   const service = await createService({
     ...options,
@@ -73,6 +78,6 @@ export const startAccount = async (
     host: HOST,
     port: ACCOUNT_PORT,
   });
-  url ??= service.url;
-  return { ...service, url };
+  publicUrl ??= service.url;
+  return { ...service, publicUrl };
 };

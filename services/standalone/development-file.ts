@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ZodError } from 'zod';
 import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
 import { errorCode } from '../../shared/errors/error-code.ts';
 import { writeFileWhole } from '../../shared/primitives/write-file-whole.ts';
@@ -27,13 +28,11 @@ export const writeDevelopmentFile = (dataFolder: string, contents: DevelopmentFi
 };
 
 const readApp = (dataFolder: string): DevelopmentFile['app'] | undefined => {
-  let text: string;
   try {
-    text = readFileSync(fileOf(dataFolder), 'utf8');
+    return developmentFile.parse(JSON.parse(readFileSync(fileOf(dataFolder), 'utf8'))).app;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    const isDamaged = error instanceof SyntaxError || error instanceof ZodError;
+    if (isDamaged || errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
-  const parsed = developmentFile.safeParse(JSON.parse(text));
-  return parsed.success ? parsed.data.app : undefined;
 };

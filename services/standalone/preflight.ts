@@ -1,34 +1,36 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { CannotStart } from '../../shared/errors/cannot-start.ts';
 import { errorCode } from '../../shared/errors/error-code.ts';
 import { makeFolder } from '../../shared/primitives/make-folder.ts';
 import type { Settings } from '../../shared/config/settings.ts';
 
-/** Something outside the program is in its way; the message says in one line what to do. */
-export class CannotStart extends Error {
-  override readonly name = 'CannotStart';
-}
-
-/** @throws CannotStart when a port is taken */
+/** @throws CannotStart when a port is taken, or asked for twice */
 export const preflight = async (settings: Settings): Promise<void> => {
-  const { HOST, ACCOUNT_PORT, EVENT_CATCHER_PORT, STREAM_PORT, METRICS_PORT } = settings;
+  const { HOST, ACCOUNT_PORT, EVENT_CATCHER_PORT, STREAM_PORT, METRICS_PORT, LOCAL_CHAIN_PORT } = settings;
   const ports = { ACCOUNT_PORT, EVENT_CATCHER_PORT, STREAM_PORT, METRICS_PORT };
-  for (const [name, port] of Object.entries(ports)) {
-    if (typeof port === 'number' && port !== 0) await requireFree(HOST, port, name);
-  }
-  if (settings.CHAINS === undefined && settings.LOCAL_CHAIN_PORT !== 0) {
-    await requireFree('127.0.0.1', settings.LOCAL_CHAIN_PORT, 'LOCAL_CHAIN_PORT');
+  const local = settings.CHAINS === undefined ? { LOCAL_CHAIN_PORT } : {};
+  const askedBy = new Map<number, string>();
+  for (const [name, port] of Object.entries({ ...ports, ...local })) {
+    if (typeof port !== 'number' || port === 0) continue;
+    const other = askedBy.get(port);
+    if (other) throw new CannotStart(`${other} and ${name} are both ${String(port)}: set one of them to another`);
+    askedBy.set(port, name);
+    await requireFree(name in local ? '127.0.0.1' : HOST, port, name);
   }
 };
 
-/** Makes the folder where it is not there. @throws CannotStart */
+/** Makes the folder where it is not there, for its owner alone. @throws CannotStart */
 export const requireWritable = (folder: string): void => {
   try {
+    const isNew = !existsSync(folder);
     makeFolder(folder);
+    if (isNew) chmodSync(folder, 0o700);
     accessSync(folder, constants.W_OK | constants.X_OK);
+    if (!statSync(folder).isDirectory()) throw new Error('it is a file');
   } catch (cause) {
-    throw new CannotStart(`${folder} cannot be written: change its owner, or set DATA_DIR to another folder`, {
+    throw new CannotStart(`${folder} is no folder that can be written: see to that, or set DATA_DIR to another`, {
       cause,
     });
   }
@@ -40,11 +42,16 @@ const requireFree = async (host: string, port: number, setting: string): Promise
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (cause) {
-    const why =
-      errorCode(cause) === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${errorCode(cause) ?? 'unknown'})`;
-    throw new CannotStart(`port ${String(port)} of ${host} ${why}: stop what uses it, or set ${setting} to another`, {
-      cause,
-    });
+    const code = errorCode(cause);
+    const where = `port ${String(port)} of ${host}`;
+    throw new CannotStart(
+      code === 'EADDRINUSE'
+        ? `${where} is in use: stop what uses it, or set ${setting} to another`
+        : code === 'EACCES'
+          ? `${where} is for administrators: set ${setting} to another`
+          : `${host} is no address of this machine (${code ?? 'unknown'}): set HOST to one`,
+      { cause },
+    );
   } finally {
     server.close();
   }

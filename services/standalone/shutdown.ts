@@ -1,23 +1,47 @@
 import type { Logger } from '../../shared/observability/logger.ts';
 
+/** Thrown into a start that is to stop: nothing more is started. */
+class StartCancelled extends Error {
+  override readonly name = 'StartCancelled';
+}
+
 /** What was started, in order, each with what ends it. */
 export class Shutdown {
   private readonly steps: { name: string; end: () => Promise<void> | void }[] = [];
+  private requested = false;
 
   constructor(private readonly logger: Logger) {}
 
+  get isRequested(): boolean {
+    return this.requested;
+  }
+
+  /** From now on a start goes no further than to what it is just starting. */
+  request(): void {
+    this.requested = true;
+  }
+
+  /** @throws StartCancelled after `request`; what is given here is ended all the same */
   add(name: string, end: () => Promise<void> | void): void {
     this.steps.push({ name, end });
+    if (this.requested) throw new StartCancelled('the program is stopping');
   }
 
   /** Ends everything, the last started first; what fails is logged and does not keep the rest from ending. */
   async run(): Promise<void> {
-    for (const { name, end } of this.steps.splice(0).reverse()) {
-      try {
-        await end();
-      } catch (error) {
-        this.logger.error({ err: error }, `${name} did not stop well`);
-      }
+    for (let step = this.steps.pop(); step; step = this.steps.pop()) await this.end(step);
+  }
+
+  /** Begins to end everything at once, and waits for nothing: time is up. */
+  abandon(): void {
+    for (const step of this.steps.splice(0).reverse()) void this.end(step);
+  }
+
+  private async end({ name, end }: (typeof this.steps)[number]): Promise<void> {
+    try {
+      await end();
+    } catch (error) {
+      this.logger.error({ err: error }, `${name} did not stop well`);
     }
   }
 }

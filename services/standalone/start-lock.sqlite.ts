@@ -1,32 +1,31 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-
-/** Another program holds the folder. */
-export class FolderInUse extends Error {
-  override readonly name = 'FolderInUse';
-}
+import { CannotStart } from '../../shared/errors/cannot-start.ts';
 
 const SQLITE_BUSY = 5;
-export const LOCK_FILE = 'start.lock';
+const LOCK_FILE = 'start.lock';
 
 /**
  * Lets one `npm start` at a time use a data folder. The operating system frees the lock when the process ends, however
  * it ends, so there is nothing to clean up after a crash.
  * @returns frees the lock
- * @throws FolderInUse
+ * @throws CannotStart
  */
 export const lockFolder = (folder: string): (() => void) => {
-  const lock = new DatabaseSync(join(folder, LOCK_FILE));
+  const file = join(folder, LOCK_FILE);
+  let lock: DatabaseSync | undefined;
   try {
+    lock = new DatabaseSync(file);
     lock.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
-  } catch (error) {
-    lock.close();
-    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) {
-      throw new FolderInUse(`${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`, {
-        cause: error,
-      });
-    }
-    throw error;
+  } catch (cause) {
+    lock?.close();
+    if (!(cause instanceof Error && 'errcode' in cause)) throw cause;
+    throw new CannotStart(
+      cause.errcode === SQLITE_BUSY
+        ? `${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`
+        : `${file} is no lock of ours (${cause.message}): remove it`,
+      { cause },
+    );
   }
   return () => {
     lock.close();

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { maskUrl } from '../../shared/config/mask-url.ts';
 import type { Settings } from '../../shared/config/settings.ts';
 import type { Standalone } from './standalone.ts';
 
@@ -14,7 +15,7 @@ export const welcome = (
     ['stream', streamUrl],
     ...(development
       ? [
-          ['chain', `${development.rpcUrl}   (id ${String(development.chainId)})`],
+          ['chain', `${maskUrl(development.rpcUrl)}   (id ${String(development.chainId)})`],
           ...(development.token ? [['token', development.token.address]] : []),
           ['API key', development.app.apiKey],
           ['signing key', development.app.signingKey],
@@ -24,8 +25,12 @@ export const welcome = (
     ['data', resolve(settings.DATA_DIR)],
   ];
   const table = lines.map(([name = '', value = '']) => `  ${name.padEnd(14)} ${value}\n`).join('');
-  return `\nAnnals is running, ready in ${(tookMs / 1_000).toFixed(1)} s.\n\n${table}
+  const next = development
+    ? `
   next           npm run demo                              in a second terminal
                  npx annals app create --help              an app of your own
-                 Ctrl-C to stop; npm start goes on where it was, npm start -- --fresh begins anew\n\n`;
+                 Ctrl-C to stop; npm start goes on where it was, npm start -- --fresh begins anew
+`
+    : '';
+  return `\nAnnals is running, ready in ${(tookMs / 1_000).toFixed(1)} s.\n\n${table}${next}\n`;
 };

@@ -1,13 +1,14 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { CannotStart } from '../errors/cannot-start.ts';
 import { errorCode } from '../errors/error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
 import type { Settings } from './settings.ts';
 
 const KEY_BYTES = 32;
 
-/** The key that all others come from. Outside production it is made once, in `DATA_DIR`, readable by its owner alone. */
+/** The key that all others come from. Outside production it is made once, in `DATA_DIR`, readable by its owner alone. @throws CannotStart */
 export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): Buffer => {
   if (MASTER_KEY !== undefined) return Buffer.from(MASTER_KEY, 'base64');
   const file = join(DATA_DIR, 'master.key');
@@ -22,7 +23,9 @@ export const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
 const readKey = (file: string): Buffer | undefined => {
   try {
     const key = Buffer.from(readFileSync(file, 'utf8'), 'base64');
-    if (key.length !== KEY_BYTES) throw new Error(`${file} is no key of 32 bytes: MASTER_KEY`);
+    if (key.length !== KEY_BYTES) {
+      throw new CannotStart(`${file} is damaged: put it back from a copy, or set MASTER_KEY to the key that was in it`);
+    }
     return key;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;

@@ -27,9 +27,13 @@ const claims = z.object({
   exp: z.number(),
 });
 
-/** The account service seen from another process: its base URL is `iss`, its keys are fetched and kept. */
-export const remoteIssuer = (accountUrl: string): TokenIssuer => ({
-  issuer: () => accountUrl,
+/**
+ * The account service seen from another: its keys are fetched and kept.
+ * @param issuer what clients are told, `iss`; may be an address that is not reached from here
+ * @param accountUrl where its keys are fetched from
+ */
+export const remoteIssuer = (issuer: string, accountUrl: string): TokenIssuer => ({
+  issuer: () => issuer,
   key: createRemoteJWKSet(new URL('/.well-known/jwks.json', accountUrl), {
     timeoutDuration: 2_000,
     cooldownDuration: 1_000,

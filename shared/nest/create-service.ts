@@ -10,7 +10,7 @@ import type { TokenIssuer } from './access-tokens.jose.ts';
 import { AppOrigins } from './app-origins.ts';
 import { edgeModule } from './edge.module.ts';
 import { foundationModule, type Foundation } from './foundation.module.ts';
-import type { Readiness } from './health.http.ts';
+import { Health, type Readiness } from './health.ts';
 import { makeHttpServer, type Traffic } from './http-server.ts';
 import { refuseOtherMethods } from './method-not-allowed.ts';
 import { ProblemFilter } from './problem.filter.ts';
@@ -37,6 +37,8 @@ export interface RunningService {
   /** Where it listens, without a slash at the end. */
   url: string;
   app: NestFastifyApplication;
+  /** What `/health/ready` says. */
+  isReady: () => Promise<boolean>;
   /** Takes no more, finishes what is in flight (at most 2 s), then stops the modules. */
   close: () => Promise<void>;
 }
@@ -65,7 +67,12 @@ export const createService = async (options: ServiceOptions): Promise<RunningSer
     throw error;
   }
   let closed: Promise<void> | undefined;
-  return { url: listeningUrl(server), app, close: () => (closed ??= close(app, server, traffic)) };
+  return {
+    url: listeningUrl(server),
+    app,
+    isReady: async () => (await app.get(Health).report()).isReady,
+    close: () => (closed ??= close(app, server, traffic)),
+  };
 };
 
 @Module({})

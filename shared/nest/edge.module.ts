@@ -5,7 +5,8 @@ import { AdmissionGuard } from './admission.guard.ts';
 import { AnswerInterceptor } from './answer.interceptor.ts';
 import { AppOrigins } from './app-origins.ts';
 import { Dependencies } from './dependencies.ts';
-import { HealthHttp, type Readiness } from './health.http.ts';
+import { Health, type Readiness } from './health.ts';
+import { HealthHttp } from './health.http.ts';
 import { RateLimits } from './rate-limits.ts';
 import { ReadModels } from './read-models.ts';
 import { RequestLedger } from './request-ledger.ts';
@@ -23,7 +24,7 @@ interface EdgeOptions {
 
 /** Binds what the ways in of every service share; needs `foundationModule` beside it. */
 export const edgeModule = ({ issuer, readiness, origins }: EdgeOptions): DynamicModule => {
-  const shared = [AccessTokens, SessionEnds, RateLimits, ReadModels, Dependencies];
+  const shared = [AccessTokens, SessionEnds, RateLimits, ReadModels, Dependencies, Health];
   return {
     module: EdgeModule,
     global: true,

@@ -1,17 +1,10 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Dependencies } from './dependencies.ts';
-import { READINESS } from './tokens.ts';
-
-/** Further conditions of being ready, by name, such as "caught up". */
-export type Readiness = Record<string, () => boolean>;
+import { Health } from './health.ts';
 
 @Controller('health')
 export class HealthHttp {
-  constructor(
-    private readonly dependencies: Dependencies,
-    @Inject(READINESS) private readonly readiness: Readiness,
-  ) {}
+  constructor(private readonly health: Health) {}
 
   @Get('live')
   live(): { status: 'live' } {
@@ -20,10 +13,7 @@ export class HealthHttp {
 
   @Get('ready')
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<object> {
-    const dependencies = await this.dependencies.probe();
-    const conditions = Object.fromEntries(Object.entries(this.readiness).map(([name, holds]) => [name, holds()]));
-    const isReady =
-      Object.values(dependencies).every((state) => state === 'up') && Object.values(conditions).every((holds) => holds);
+    const { isReady, dependencies, conditions } = await this.health.report();
     reply.status(isReady ? 200 : 503);
     return { status: isReady ? 'ready' : 'not_ready', dependencies, ...conditions };
   }

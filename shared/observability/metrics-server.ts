@@ -9,31 +9,37 @@ export interface MetricsServer {
   close: () => Promise<void>;
 }
 
+interface Answer {
+  status: number;
+  type: string;
+  body: string;
+}
+const json = (status: number, word: string): Answer => ({
+  status,
+  type: 'application/json',
+  body: JSON.stringify({ status: word }),
+});
+const text = (status: number, body: string): Answer => ({ status, type: 'text/plain', body });
+
 /** Health and metrics of one process on a port of its own: `/health/live`, `/health/ready` and `/metrics`. */
 export const startMetricsServer = async (
   { host, port }: { host: string; port: number },
-  isReady: () => boolean,
+  isReady: () => Promise<boolean>,
 ): Promise<MetricsServer> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  const routes: Record<string, () => Promise<Answer>> = {
+    '/health/live': () => Promise.resolve(json(200, 'live')),
+    '/health/ready': async () => ((await isReady()) ? json(200, 'ready') : json(503, 'not_ready')),
+    '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
+  };
   const server = createServer((request, response) => {
-    const answer = (status: number, type: string, body: string) =>
+    const answer = ({ status, type, body }: Answer) =>
       response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body);
-    switch (request.url) {
-      case '/health/live':
-        return answer(200, 'application/json', '{"status":"live"}');
-      case '/health/ready':
-        return isReady()
-          ? answer(200, 'application/json', '{"status":"ready"}')
-          : answer(503, 'application/json', '{"status":"not_ready"}');
-      case '/metrics':
-        return void registry.metrics().then(
-          (text) => answer(200, registry.contentType, text),
-          () => answer(500, 'text/plain', 'metrics failed'),
-        );
-      default:
-        return answer(404, 'text/plain', 'not found');
-    }
+    const route = routes[request.url?.split('?')[0] ?? ''];
+    if (!route) answer(text(404, 'not found'));
+    else if (request.method !== 'GET' && request.method !== 'HEAD') answer(text(405, 'GET only'));
+    else route().then(answer, () => answer(text(503, 'cannot be told')));
   });
   server.listen(port, host);
   await once(server, 'listening');

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { deriveKey } from '../../../shared/config/master-key.ts';
 import { openText, sealText } from '../../../shared/encryption/sealed-text.ts';
+import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
 
@@ -21,7 +22,7 @@ import type { SigningKey, SigningKeys } from './signing-keys.ts';
 const FILE = /^token-signing-\d{4}\.key$/;
 const FIRST = 'token-signing-0001.key';
 
-/** Opens the keys in a folder, readable by their owner alone and encrypted with the master key; makes the first. */
+/** Opens the keys in a folder, readable by their owner alone and encrypted with the master key; makes the first. @throws CannotStart */
 export const openSigningKeys = (folder: string, masterKey: Uint8Array): SigningKeys => {
   const key = deriveKey(masterKey, 'token signing keys');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -48,7 +49,12 @@ const readKey = (folder: string, file: string, key: Uint8Array): SigningKey => {
   try {
     pem = openText(key, file, readFileSync(join(folder, file), 'utf8'));
   } catch (cause) {
-    throw new Error(`${join(folder, file)} cannot be opened with this MASTER_KEY`, { cause });
+    throw new CannotStart(
+      `${join(folder, file)} cannot be opened with this MASTER_KEY: put back the key it was made with`,
+      {
+        cause,
+      },
+    );
   }
   const privateKey = createPrivateKey(pem);
   const publicKey = createPublicKey(privateKey);
