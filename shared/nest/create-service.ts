@@ -23,7 +23,7 @@ export interface ServiceOptions {
   /** The service's own module. */
   module: NonNullable<ModuleMetadata['imports']>[number];
   foundation: Foundation;
-  /** Whose access tokens are believed: `remoteIssuer(accountUrl)` everywhere but in the account service. */
+  /** Whose access tokens are believed: `remoteIssuer` everywhere but in the account service. */
   issuer: TokenIssuer;
   host: string;
   /** 0: any free port. */

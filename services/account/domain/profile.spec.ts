@@ -49,6 +49,10 @@ describe('a profile', () => {
       'data:image/png;base64,',
       'a.png',
       'https://',
+      'https:img.example/a.png',
+      'https://img.example/a b.png',
+      'https://img.example/"><script>',
+      'https://img.example\\a.png',
     ];
     for (const avatar of wrong) refused({ avatar }, ['avatar']);
     refused({ avatar: 'http://localhost:5173/a.png' }, ['avatar']);

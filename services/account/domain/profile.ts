@@ -37,8 +37,11 @@ const faultOf = (member: Member, text: string, allowLocalHttp: boolean): string 
   return undefined;
 };
 
+/** What RFC 3986 has no place for, and parsers mend in ways of their own: it ends up in pages of other people. */
+const NO_URL = /[\s<>"\\^`{|}]/;
+
 const isAllowedUrl = (text: string, allowLocalHttp: boolean): boolean => {
   const url = URL.parse(text);
-  if (!url) return false;
+  if (!url || NO_URL.test(text) || !/^https?:\/\//i.test(text)) return false;
   return url.protocol === 'https:' || (allowLocalHttp && url.protocol === 'http:' && url.hostname === 'localhost');
 };
