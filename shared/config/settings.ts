@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { topics } from '../../schemas/topics.ts';
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 const port = z.string().refine(isPort, 'is no port: 0 to 65535').transform(Number);
@@ -36,6 +37,30 @@ export const chainSettings = z.object({
   entryPoint: z.string().optional(),
 });
 export type ChainSettings = z.infer<typeof chainSettings>;
+
+const kafkaSasl = z.object({
+  mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']),
+  username: z.string().min(1),
+  password: z.string().min(1),
+});
+export type KafkaSasl = z.infer<typeof kafkaSasl>;
+
+const isBroker = (text: string): boolean => {
+  const [, host = '', portText = ''] = /^(\[[\da-fA-F:]+\]|[\w.-]+):(\d{1,5})$/.exec(text) ?? [];
+  return host !== '' && isPort(portText) && portText !== '0';
+};
+const listOf = (isPart: (text: string) => boolean, message: string) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .refine((parts) => parts.every(isPart), message);
+const topicNames = Object.values(topics).map(({ name }) => name);
+const topicName = z.enum(topicNames as [(typeof topicNames)[number], ...typeof topicNames]);
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
 const rateLimitName = z.enum([
@@ -80,6 +105,46 @@ export const settingDefinitions = {
     z.union([z.literal('off'), port], 'is no port: 0 to 65535, or off').default(9464),
     'metrics and health of this process; 0: any free port, off: none',
   ),
+  EVENTSTORE_URL: setting(
+    z.url({ protocol: /^esdb(\+discover)?$/, error: 'is no esdb URL' }).optional(),
+    'EventStoreDB, e.g. esdb://user:password@host:2113?tls=true; without it an embedded store in DATA_DIR',
+    'in URLs',
+  ),
+  KAFKA_BROKERS: setting(
+    listOf(isBroker, 'is no list of host:port')
+      .refine((brokers) => brokers.length > 0, 'names no broker')
+      .optional(),
+    'Kafka, host:port separated by commas; without it an embedded bus in DATA_DIR',
+  ),
+  KAFKA_SASL: setting(json(kafkaSasl).optional(), 'JSON {mechanism, username, password}', true),
+  KAFKA_TLS: setting(z.string().min(1).optional(), 'true, or a file with the certificates to trust'),
+  KAFKA_ACKS: setting(
+    z.enum(['all', '1', '0']).default('all'),
+    'replicas that must have a message before it counts as published; all in production',
+  ),
+  TOPIC_PREFIX: setting(
+    z
+      .string()
+      .regex(/^[\w.-]{0,64}$/, 'has characters that no topic may have')
+      .default(''),
+    'put before every topic name',
+  ),
+  TOPIC_PARTITIONS: setting(
+    json(z.partialRecord(topicName, z.int().min(1).max(1_000))).default({}),
+    'JSON {topic: count}, for topics that do not exist yet',
+  ),
+  MONGO_URL: setting(
+    z.url({ protocol: /^mongodb(\+srv)?$/, error: 'is no mongodb URL' }).optional(),
+    'MongoDB; without it an embedded read store in DATA_DIR',
+    'in URLs',
+  ),
+  MONGO_DATABASE: setting(
+    z
+      .string()
+      .regex(/^[\w-]{1,38}$/, 'is no name of a database')
+      .default('annals'),
+    'database of the read models',
+  ),
   CHAINS: setting(
     json(
       z
@@ -103,16 +168,7 @@ export const settingDefinitions = {
     true,
   ),
   TRUSTED_PROXIES: setting(
-    z
-      .string()
-      .transform((text) =>
-        text
-          .split(',')
-          .map((part) => part.trim())
-          .filter((part) => part !== ''),
-      )
-      .refine((parts) => parts.every(isAddressOrRange), 'is no list of addresses and ranges')
-      .default([]),
+    listOf(isAddressOrRange, 'is no list of addresses and ranges').default([]),
     'addresses or ranges whose forwarding headers are believed, separated by commas',
   ),
   RATE_LIMITS: setting(

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../schemas/json.ts';
 import type {
   CollectionDefinition,
   DocumentChange,
   Filter,
   FindOptions,
+  Lease,
   ReadStore,
   StoredDocument,
 } from './read-store.ts';
@@ -14,6 +16,7 @@ type Value = string | number | boolean | null | undefined;
 export class MemoryReadStore implements ReadStore {
   private readonly collections = new Map<string, Map<string, { position: number; text: string }>>();
   private readonly positions = new Map<string, number>();
+  private readonly leases = new Map<string, Lease>();
 
   define(collections: readonly CollectionDefinition[]): Promise<void> {
     for (const { name } of collections) {
@@ -63,6 +66,16 @@ export class MemoryReadStore implements ReadStore {
 
   count(collection: string, filter: Filter): Promise<number> {
     return Promise.resolve(this.all(collection).filter((stored) => matches(stored, filter)).length);
+  }
+
+  lease(name: string): Promise<Lease | undefined> {
+    return Promise.resolve(this.leases.get(name));
+  }
+
+  replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
+    const stands = isDeepStrictEqual(this.leases.get(name), expected);
+    if (stands) this.leases.set(name, { ...next });
+    return Promise.resolve(stands);
   }
 
   close(): Promise<void> {

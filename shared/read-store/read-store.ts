@@ -38,6 +38,16 @@ export interface StoredDocument<Document = JsonObject> {
   document: Document;
 }
 
+/** Whose turn it is to do what only one may do at a time. */
+export interface Lease {
+  /** Who holds it; `null`: it was given back. */
+  holder: string | null;
+  /** Grows whenever the holder changes. */
+  epoch: number;
+  /** Grows while the holder is alive. */
+  renewals: number;
+}
+
 export interface ReadStore {
   /** Creates what is missing of a projection's collections and indexes. */
   define(collections: readonly CollectionDefinition[]): Promise<void>;
@@ -51,5 +61,8 @@ export interface ReadStore {
   getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>>;
   find(collection: string, options: FindOptions): Promise<StoredDocument[]>;
   count(collection: string, filter: Filter): Promise<number>;
+  lease(name: string): Promise<Lease | undefined>;
+  /** Puts `next` in the place of `expected` (`undefined`: of nothing), in one step. @returns whether that was what stood there */
+  replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean>;
   close(): Promise<void>;
 }

@@ -1,0 +1,14 @@
+import { describe, it } from '@jest/globals';
+
+type ServerSetting = 'EVENTSTORE_URL' | 'KAFKA_BROKERS' | 'MONGO_URL';
+
+/** Defines specs that need a running server, where there is one: `npm test` looks for it, and names what it did not find. */
+export const whereServer = (setting: ServerSetting, define: (value: string) => void): void => {
+  const value = process.env[setting];
+  if (value) define(value);
+  else {
+    describe(`with ${setting}`, () => {
+      it.skip(`needs a server: set ${setting}, or have a container engine running`, () => undefined);
+    });
+  }
+};
