@@ -4,7 +4,8 @@ import type { Logger } from '../observability/logger.ts';
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
 
-export type LoopState = 'starting' | 'running' | 'failing' | 'stopped';
+/** `standby`: another process does this work, and this one would take over. */
+export type LoopState = 'starting' | 'running' | 'standby' | 'failing' | 'stopped';
 
 /**
  * Runs a loop that should never end, and starts it again when it fails: after 100 ms, then twice as long each time up to
@@ -20,7 +21,7 @@ export class SupervisedLoop {
     readonly name: string,
     private readonly logger: Logger,
     /** Calls `working` when it has got anywhere, which resets the wait before the next restart. */
-    private readonly run: (signal: AbortSignal, working: () => void) => Promise<void>,
+    private readonly run: (signal: AbortSignal, working: (state?: 'running' | 'standby') => void) => Promise<void>,
   ) {}
 
   get state(): LoopState {
@@ -43,9 +44,9 @@ export class SupervisedLoop {
 
   private async keepRunning(signal: AbortSignal): Promise<void> {
     let waitMs = RESTART_FIRST_MS;
-    const working = () => {
+    const working = (state: 'running' | 'standby' = 'running') => {
       waitMs = RESTART_FIRST_MS;
-      this.current = 'running';
+      this.current = state;
       this.error = null;
     };
     while (!signal.aborted) {

@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import { eventually } from '../testing/eventually.ts';
+import { nameHolder } from './lease-holder.ts';
+import { leasedLoop } from './leased-loop.ts';
+import type { SupervisedLoop } from './supervised-loop.ts';
+
+const timing = { renewEveryMs: 10, givesUpAfterMs: 60, silentAfterMs: 100, lookEveryMs: 5 };
+const logger = pino({ level: 'silent' });
+/** A process id that no process of this machine has. */
+const NOBODY = 4_194_305;
+const REMOTE = 'another machine/1/x';
+
+const until = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+describe('a leased loop', () => {
+  const world = () => {
+    const store = new MemoryReadStore();
+    const working = new Set<string>();
+    let most = 0;
+    const contender = (holder: string, leases: Pick<MemoryReadStore, 'lease' | 'replaceLease'> = store) => {
+      const run = async (signal: AbortSignal, reached: () => void) => {
+        working.add(holder);
+        most = Math.max(most, working.size);
+        reached();
+        await until(signal);
+        working.delete(holder);
+      };
+      const loop = leasedLoop({ name: 'work', leases, logger, holder, timing, run });
+      loop.start();
+      return loop;
+    };
+    const works = (holder: string, withinMs = 2_000) =>
+      eventually(() => working.has(holder), withinMs, `${holder} must work`);
+    return { store, working, contender, works, most: () => most };
+  };
+  const stopAll = (loops: SupervisedLoop[]) => Promise.all(loops.map((loop) => loop.stop()));
+
+  it('runs in one of many, and in the next at once when that one stops', async () => {
+    const { contender, works, most, working } = world();
+    const first = contender('elsewhere/1/a');
+    await works('elsewhere/1/a');
+    const others = ['elsewhere/2/b', 'elsewhere/3/c'].map((holder) => contender(holder));
+    await eventually(() => others.every(({ state }) => state === 'standby'), 1_000, 'the others must stand by');
+    expect(first.state).toBe('running');
+    await first.stop();
+    await eventually(() => working.size === 1, 1_000, 'one of the others must work');
+    await stopAll(others);
+    expect(most()).toBe(1);
+    expect(working.size).toBe(0);
+  });
+
+  it('takes over from a holder that is silent, and not from one that renews', async () => {
+    const { store, contender, works } = world();
+    await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 7, renewals: 3 });
+    const startedAt = performance.now();
+    const loop = contender('elsewhere/2/b');
+    await works('elsewhere/2/b');
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(timing.silentAfterMs);
+    expect(await store.lease('work')).toMatchObject({ holder: 'elsewhere/2/b', epoch: 8 });
+    await loop.stop();
+  });
+
+  it('takes over at once from a process of this machine that has ended, and from an earlier one of the same id', async () => {
+    for (const gone of [nameHolder(NOBODY), nameHolder(process.pid)]) {
+      const { store, contender, works, working } = world();
+      await store.replaceLease('work', undefined, { holder: gone, epoch: 1, renewals: 0 });
+      const loop = contender('elsewhere/2/b');
+      await works('elsewhere/2/b', timing.silentAfterMs - 20);
+      expect(working.size).toBe(1);
+      await loop.stop();
+    }
+  });
+
+  it('stops by itself before anybody may follow, when it cannot renew', async () => {
+    const { store, contender, works, working, most } = world();
+    let isAway = false;
+    const away = () => (isAway ? Promise.reject(new Error('the store is away')) : undefined);
+    const first = contender('elsewhere/1/a', {
+      lease: (name) => away() ?? store.lease(name),
+      replaceLease: (...args) => away() ?? store.replaceLease(...args),
+    });
+    await works('elsewhere/1/a');
+    const second = contender('elsewhere/2/b');
+    isAway = true;
+    await works('elsewhere/2/b');
+    expect(most()).toBe(1);
+    expect(working).toEqual(new Set(['elsewhere/2/b']));
+    isAway = false;
+    await stopAll([first, second]);
+  });
+
+  it('stops when another took its place, and takes a renewal whose answer was lost for its own', async () => {
+    const { store, contender, works, working } = world();
+    let lost = 0;
+    const first = contender('elsewhere/1/a', {
+      lease: (name) => store.lease(name),
+      replaceLease: async (name, expected, next) => {
+        const done = await store.replaceLease(name, expected, next);
+        if (next.renewals !== 2 || lost > 0) return done;
+        lost += 1;
+        throw new Error('the answer was lost');
+      },
+    });
+    await works('elsewhere/1/a');
+    await eventually(async () => ((await store.lease('work'))?.renewals ?? 0) > 4, 1_000, 'it must go on renewing');
+    expect(lost).toBe(1);
+    const current = await store.lease('work');
+    await eventually(
+      async () => store.replaceLease('work', await store.lease('work'), { holder: REMOTE, epoch: 100, renewals: 0 }),
+      1_000,
+      'another must be able to take it',
+    );
+    expect(current?.epoch).toBe(1);
+    await eventually(() => working.size === 0, 1_000, 'the first must stop');
+    await first.stop();
+  });
+});
