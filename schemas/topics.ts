@@ -29,6 +29,23 @@ export const topics = {
   },
 } as const satisfies Record<string, Topic & { events: readonly EventType[] }>;
 
+const PARKED_PARTITIONS = 3;
+const PARKED_RETENTION_MS = 90 * 86_400_000;
+const parked = <Name extends string>({ name }: { name: Name }) => ({
+  name: `${name}.parked` as const,
+  partitions: PARKED_PARTITIONS,
+  retentionMs: PARKED_RETENTION_MS,
+});
+
+/** Where events go that cannot be published in their topic. */
+export const parkedTopics = {
+  users: parked(topics.users),
+  contracts: parked(topics.contracts),
+  chainEvents: parked(topics.chainEvents),
+} as const satisfies Record<keyof typeof topics, Topic>;
+
+export const allTopics: readonly Topic[] = [...Object.values(topics), ...Object.values(parkedTopics)];
+
 /** What leaves the event store. Sessions, challenges, identities, apps and progress never do. */
 export type PublishedType = (typeof topics)[keyof typeof topics]['events'][number];
 

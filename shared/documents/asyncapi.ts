@@ -3,7 +3,7 @@ import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import { commandRefused, streamCommands } from '../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE, streamMessages } from '../../schemas/socket/stream-messages.ts';
-import { topics, type PublishedType } from '../../schemas/topics.ts';
+import { parkedTopics, topics, type PublishedType } from '../../schemas/topics.ts';
 
 const cloudEventHeaders = z.object({
   'content-type': z.literal('application/json'),
@@ -20,6 +20,22 @@ const cloudEventHeaders = z.object({
   ce_causationid: z.string().optional(),
   traceparent: z.string().optional(),
 });
+
+const parkedHeaders = cloudEventHeaders
+  .pick({
+    'content-type': true,
+    ce_specversion: true,
+    ce_id: true,
+    ce_type: true,
+    ce_source: true,
+    ce_subject: true,
+    ce_sequence: true,
+    ce_position: true,
+  })
+  .extend({
+    ce_parkedreason: z.string().describe('why the event could not be published'),
+    ce_parkedpolicy: z.literal('continue').describe('the later events of its key are published'),
+  });
 
 const keys: Record<keyof typeof topics, string> = {
   users: 'user id, lower case',
@@ -40,6 +56,13 @@ const eventMessage = (type: PublishedType): Record<string, unknown> => {
   };
 };
 
+const parkedMessage = {
+  name: 'parked',
+  contentType: 'application/json',
+  headers: { $ref: '#/components/schemas/ParkedHeaders' },
+  payload: { description: "the event's data; null where it is too large for a message" },
+};
+
 /** The AsyncAPI 3.0 document of the topics and of the stream's socket. */
 export const asyncApiDocument = (): object => {
   const names = Object.keys(topics) as (keyof typeof topics)[];
@@ -51,14 +74,22 @@ export const asyncApiDocument = (): object => {
       messages: Object.fromEntries(topics[name].events.map((type) => [type, eventMessage(type)])),
     },
   ]);
-  const topicOperations = names.map((name): [string, object] => [
+  const parkedChannels = names.map((name): [string, object] => [
+    `${name}-parked`,
+    {
+      address: parkedTopics[name].name,
+      description: `Events that could not be published in ${topics[name].name}. ${String(parkedTopics[name].partitions)} partitions.`,
+      messages: { parked: parkedMessage },
+    },
+  ]);
+  const topicOperations = [...topicChannels, ...parkedChannels].map(([name]): [string, object] => [
     `publish-${name}`,
     { action: 'send', channel: reference(name) },
   ]);
   return {
     asyncapi: '3.0.0',
     info: { title: 'Annals topics and stream', version: '1' },
-    channels: { ...Object.fromEntries(topicChannels), stream: streamChannel() },
+    channels: { ...Object.fromEntries([...topicChannels, ...parkedChannels]), stream: streamChannel() },
     operations: {
       ...Object.fromEntries(topicOperations),
       'stream-commands': {
@@ -72,7 +103,9 @@ export const asyncApiDocument = (): object => {
         messages: Object.keys(streamMessages).map(streamMessage),
       },
     },
-    components: { schemas: { CloudEventHeaders: jsonSchema(cloudEventHeaders) } },
+    components: {
+      schemas: { CloudEventHeaders: jsonSchema(cloudEventHeaders), ParkedHeaders: jsonSchema(parkedHeaders) },
+    },
   };
 };
 

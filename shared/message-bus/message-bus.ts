@@ -24,10 +24,26 @@ export interface BusBatch {
   messages: BusMessage[];
 }
 
+/** A message that can never be stored, e.g. because it is too large. What was before it may have been stored. */
+export class MessageRefused extends Error {
+  override readonly name = 'MessageRefused';
+  constructor(
+    /** Of the message in the array that was to be published. */
+    readonly index: number,
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(`message ${String(index)} cannot be stored: ${reason}`, options);
+  }
+}
+
 export interface MessageBus {
   /** Creates what is missing. @throws when a topic exists with another partition count */
   createTopics(topics: readonly Topic[]): Promise<void>;
-  /** Returns when all are stored. Messages of one key keep the order of the array and of successive calls. */
+  /**
+   * Returns when all are stored. Messages of one key keep the order of the array and of successive calls.
+   * @throws MessageRefused, and Refusal `dependency_unavailable` when some may not be stored: publish all again
+   */
   publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void>;
   /** The partition that a key goes to, for ever. */
   partitionOf(topic: Topic, key: string): number;

@@ -1,19 +1,34 @@
-import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { leasedLoop } from '../../../shared/lifecycle/leased-loop.ts';
+import type { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { projectBatch } from './project-batch.ts';
 import type { Projection } from './projection.ts';
 
-/** Keeps one read model up with the event store, from its checkpoint on. */
+/**
+ * Keeps one read model up with the event store, from its checkpoint on, in one process at a time. Two at once would do
+ * the same work twice, and nothing worse: a document takes only what is newer than itself.
+ */
 export const projectionLoop = (
   projection: Projection,
-  { eventStore, readStore, logger }: { eventStore: EventStore; readStore: ReadStore; logger: Logger },
+  {
+    eventStore,
+    readStore,
+    logger,
+    holder,
+  }: { eventStore: EventStore; readStore: ReadStore; logger: Logger; holder?: string },
 ): SupervisedLoop =>
-  new SupervisedLoop(`projection ${projection.name}`, logger, async (signal, working) => {
-    const checkpoint = await readStore.position(projection.name);
-    for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {
-      await projectBatch(projection, readStore, batch);
-      working();
-    }
+  leasedLoop({
+    name: `projection ${projection.name}`,
+    leases: readStore,
+    logger,
+    ...(holder !== undefined && { holder }),
+    run: async (signal, working) => {
+      const checkpoint = await readStore.position(projection.name);
+      for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {
+        await projectBatch(projection, readStore, batch);
+        working();
+      }
+    },
   });

@@ -1,11 +1,7 @@
-import { contractKey, topics, type PublishedType, type Topic } from '../../../schemas/topics.ts';
+import { contractKey, topics, type PublishedType } from '../../../schemas/topics.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 
-/** Where an event goes: events of one key keep their order. */
-export interface Address {
-  topic: Topic;
-  key: string;
-}
+export type TopicName = keyof typeof topics;
 
 const keyOfUser = ({ stream }: StoredEvent): string => stream.slice('user-'.length).toLowerCase();
 const keyOfContract = ({ data }: StoredEvent): string =>
@@ -16,19 +12,23 @@ const keyOfChainEvent = ({ stream }: StoredEvent): string => {
   return contractKey(Number(chainId), contract);
 };
 
-const keys = { users: keyOfUser, contracts: keyOfContract, chainEvents: keyOfChainEvent };
+const keys: Record<TopicName, (event: StoredEvent) => string> = {
+  users: keyOfUser,
+  contracts: keyOfContract,
+  chainEvents: keyOfChainEvent,
+};
 
-const routes = new Map<string, { topic: Topic; keyOf: (event: StoredEvent) => string }>(
-  (Object.keys(topics) as (keyof typeof topics)[]).flatMap((name) =>
-    topics[name].events.map((type) => [type, { topic: topics[name], keyOf: keys[name] }] as const),
-  ),
+const topicNames = new Map<string, TopicName>(
+  (Object.keys(topics) as TopicName[]).flatMap((name) => topics[name].events.map((type) => [type, name] as const)),
 );
-
-export const publishedTypes = [...routes.keys()] as PublishedType[];
+export const publishedTypes = [...topicNames.keys()] as PublishedType[];
 
 /** @throws for an event whose type is not among `publishedTypes` */
-export const addressOf = (event: StoredEvent): Address => {
-  const route = routes.get(event.type);
-  if (!route) throw new Error(`${event.type} is not published`);
-  return { topic: route.topic, key: route.keyOf(event) };
+export const topicOf = ({ type }: StoredEvent): TopicName => {
+  const name = topicNames.get(type);
+  if (!name) throw new Error(`${type} is not published`);
+  return name;
 };
+
+/** The key that an event is published under: events of one key keep their order. */
+export const keyOf = (event: StoredEvent): string => keys[topicOf(event)](event);

@@ -2,24 +2,45 @@ import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 
+/** Longer reasons are a driver's stack of messages: their beginning says enough. */
+const REASON_CHARACTERS_MAX = 500;
+const SOURCE = '/annals/event-store';
+const typeOf = ({ type, schemaVersion }: StoredEvent): string => `${type}.v${String(schemaVersion)}`;
+
 /** CloudEvents 1.0 in Kafka's binary mode: the attributes as headers, the event's data as it is stored as the value. */
 export const toCloudEvent = (event: StoredEvent, key: string): MessageToPublish => {
   const { correlationId, causationId, traceparent } = event.metadata;
-  const type = `${event.type}.v${String(event.schemaVersion)}`;
   const headers: Record<string, string> = {
-    'content-type': 'application/json',
-    ce_specversion: '1.0',
-    ce_id: event.id,
-    ce_type: `annals.${type}`,
-    ce_source: '/annals/event-store',
-    ce_subject: event.stream,
+    ...identityOf(event),
     ce_time: toIso(event.time),
-    ce_dataschema: `https://annals.dev/schemas/${type}.json`,
-    ce_sequence: String(event.revision),
-    ce_position: String(event.position),
+    ce_dataschema: `https://annals.dev/schemas/${typeOf(event)}.json`,
     ce_correlationid: correlationId,
   };
   if (causationId !== undefined) headers['ce_causationid'] = causationId;
   if (traceparent !== undefined) headers['traceparent'] = traceparent;
   return { key, headers, value: event.dataText, timestamp: event.time };
 };
+
+/** What is certain of every stored event, whoever wrote it. */
+const identityOf = (event: StoredEvent): Record<string, string> => ({
+  'content-type': 'application/json',
+  ce_specversion: '1.0',
+  ce_id: event.id,
+  ce_type: `annals.${typeOf(event)}`,
+  ce_source: SOURCE,
+  ce_subject: event.stream,
+  ce_sequence: String(event.revision),
+  ce_position: String(event.position),
+});
+
+/** An event that cannot be published: what is certain of it, why, and that the later events of its key go on. */
+export const toParked = (event: StoredEvent, key: string, reason: string): MessageToPublish => ({
+  key,
+  headers: {
+    ...identityOf(event),
+    ce_parkedreason: reason.slice(0, REASON_CHARACTERS_MAX),
+    ce_parkedpolicy: 'continue',
+  },
+  value: event.dataText,
+  timestamp: Number.isSafeInteger(event.time) ? event.time : 0,
+});

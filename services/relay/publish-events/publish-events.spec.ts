@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { topics } from '../../../schemas/topics.ts';
+import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
@@ -28,7 +28,7 @@ const aSystem = async () => {
     readStore: new MemoryReadStore(),
     logger: pino({ level: 'silent' }),
   };
-  await system.messageBus.createTopics(Object.values(topics));
+  await system.messageBus.createTopics(allTopics);
   return system;
 };
 type System = Awaited<ReturnType<typeof aSystem>>;
@@ -41,10 +41,7 @@ const appendExamples = async ({ eventStore }: System): Promise<void> => {
   }
 };
 
-const published = async (
-  { messageBus }: System,
-  topic: (typeof topics)[keyof typeof topics],
-): Promise<BusMessage[]> => {
+const published = async ({ messageBus }: System, topic: Topic): Promise<BusMessage[]> => {
   const stop = new AbortController();
   const messages: BusMessage[] = [];
   setImmediate(() => {
@@ -124,6 +121,40 @@ describe('relay', () => {
     const after = await published(system, topics.chainEvents);
     expect(after).toHaveLength(before.length + 1);
     expect(new Set(after.map(({ headers }) => headers['ce_id'])).size).toBe(after.length);
+  });
+
+  it('parks what can never be published, with the reason, and goes on with its key', async () => {
+    const system = await aSystem();
+    const stream = `chain-2484-${contract}`;
+    const tooLarge = { ...eventExamples.ChainEventObserved, Data: { text: 'x'.repeat(1_000_000) } };
+    await system.eventStore.append('watch-wch_1', -1, [anEvent({ type: 'ContractRegistered', data: { odd: true } })]);
+    await system.eventStore.append(stream, -1, [
+      anEvent({ type: 'ChainEventObserved', data: eventExamples.ChainEventObserved }),
+      anEvent({ type: 'ChainEventObserved', data: tooLarge }),
+      anEvent({ type: 'ChainEventObserved', data: eventExamples.ChainEventObserved }),
+    ]);
+    await relayAll(system);
+    expect((await published(system, topics.chainEvents)).map(({ headers }) => headers['ce_sequence'])).toEqual([
+      '0',
+      '2',
+    ]);
+    expect(await published(system, parkedTopics.chainEvents)).toMatchObject([
+      {
+        key: `eip155:2484/${contract}`,
+        value: null,
+        headers: {
+          ce_sequence: '1',
+          ce_subject: stream,
+          ce_type: 'annals.ChainEventObserved.v1',
+          ce_parkedpolicy: 'continue',
+          ce_parkedreason: expect.stringMatching(/large/),
+        },
+      },
+    ]);
+    expect(await published(system, topics.contracts)).toEqual([]);
+    expect(await published(system, parkedTopics.contracts)).toMatchObject([
+      { key: 'watch-wch_1', value: '{"odd":true}', headers: { ce_parkedreason: expect.any(String) } },
+    ]);
   });
 
   it('keeps trying while the bus refuses, and loses nothing', async () => {

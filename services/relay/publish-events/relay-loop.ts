@@ -1,48 +1,48 @@
-import { topics, type Topic } from '../../../schemas/topics.ts';
-import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
-import type { MessageBus, MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
+import { allTopics } from '../../../schemas/topics.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { leasedLoop } from '../../../shared/lifecycle/leased-loop.ts';
+import type { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { addressOf, publishedTypes } from './address-event.ts';
-import { toCloudEvent } from './cloud-event.ts';
-
-/** Name of the relay's checkpoint in the read store. */
-export const RELAY_CHECKPOINT = 'relay-v1';
+import { publishedTypes } from './address-event.ts';
+import { Checkpoint } from './checkpoint.ts';
+import { BatchPublisher } from './publish-batch.ts';
 
 /**
- * Publishes the event store's events in position order, one batch at a time. The checkpoint follows the publishing, so a
- * crash between the two publishes the batch again: at least once, the same `ce_id`.
+ * Publishes the event store's events in position order, one batch at a time, in one process at a time. The checkpoint
+ * follows the publishing, so a crash between the two publishes again what it did not reach: at least once, the same
+ * `ce_id`. Whoever publishes begins at the checkpoint, so within a key every event comes first after all before it, even
+ * when a batch of a process that lost its turn arrives late.
  */
 export const relayLoop = ({
   eventStore,
   messageBus,
   readStore,
   logger,
+  holder,
 }: {
   eventStore: EventStore;
   messageBus: MessageBus;
   readStore: ReadStore;
   logger: Logger;
+  holder?: string;
 }): SupervisedLoop =>
-  new SupervisedLoop('relay', logger, async (signal, working) => {
-    await messageBus.createTopics(Object.values(topics));
-    const checkpoint = await readStore.position(RELAY_CHECKPOINT);
-    for await (const { events, position } of eventStore.subscribeAll(checkpoint, { types: publishedTypes }, signal)) {
-      for (const [topic, messages] of byTopic(events)) await messageBus.publish(topic, messages);
-      await readStore.apply(RELAY_CHECKPOINT, [], position);
-      working();
-    }
+  leasedLoop({
+    name: 'relay',
+    leases: readStore,
+    logger,
+    ...(holder !== undefined && { holder }),
+    run: async (signal, working) => {
+      await messageBus.createTopics(allTopics);
+      const publisher = new BatchPublisher(messageBus, logger);
+      const checkpoint = new Checkpoint(readStore);
+      const after = await checkpoint.load();
+      for await (const { events, position } of eventStore.subscribeAll(after, { types: publishedTypes }, signal)) {
+        await publisher.publish(events);
+        checkpoint.reach(position);
+        working();
+      }
+      await checkpoint.settle();
+    },
   });
-
-const byTopic = (events: readonly StoredEvent[]): Map<Topic, MessageToPublish[]> => {
-  const messages = new Map<Topic, MessageToPublish[]>();
-  for (const event of events) {
-    const { topic, key } = addressOf(event);
-    const ofTopic = messages.get(topic);
-    const message = toCloudEvent(event, key);
-    if (ofTopic) ofTopic.push(message);
-    else messages.set(topic, [message]);
-  }
-  return messages;
-};
