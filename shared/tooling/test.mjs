@@ -6,7 +6,5 @@ import { getReady, root } from './ready.mjs';
 // Built too: the end-to-end specs start the real program.
 await runCommand(async () => {
   await getReady();
-  const jest = join(root, 'node_modules/jest/bin/jest.js');
-  const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
-  await runNode([...node, jest, '--rootDir', root, ...process.argv.slice(2)]);
+  await runNode([join(root, 'shared/tooling/run-specs.mjs'), ...process.argv.slice(2)]);
 });

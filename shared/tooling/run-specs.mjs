@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { runCommand } from './failure.mjs';
+import { runNode } from './launch.mjs';
+import { root } from './ready.mjs';
+import { missingServers, startServers } from './test-servers.mjs';
+
+const jest = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  join(root, 'node_modules/jest/bin/jest.js'),
+  '--rootDir',
+  root,
+  ...process.argv.slice(2),
+];
+
+/** The texts of the specs that jest is going to run; none where it does not understand what it is asked. */
+const selectedSpecs = async () => {
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [...jest, '--listTests', '--json']);
+    /** @type {string[]} */
+    const files = JSON.parse(stdout);
+    return files.map((file) => readFileSync(file, 'utf8'));
+  } catch {
+    return [];
+  }
+};
+
+/** testcontainers takes a moment to load and needs the packages: only where it has something to do. */
+const containers = async () => {
+  const { findEngine, startContainer } = await import('./container-servers.mjs');
+  const engine = await findEngine();
+  /** @type {import('./test-servers.mjs').StartServer | undefined} */
+  const start = engine && ((setting, image) => startContainer(engine, setting, image));
+  return start;
+};
+
+// Runs on our own Node: testcontainers does not load on an old one.
+await runCommand(async () => {
+  const missing = missingServers(await selectedSpecs(), process.env);
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      interruption.abort();
+    });
+  }
+  const start = missing.length > 0 ? await containers() : undefined;
+  const servers = await startServers(missing, { environment: process.env, start, say: console.error });
+  try {
+    Object.assign(process.env, servers.settings);
+    if (interruption.signal.aborted) process.exitCode = 130;
+    else await runNode(jest);
+  } finally {
+    await servers.stop();
+  }
+});

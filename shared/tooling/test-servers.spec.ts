@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { missingServers, startServers, type StartServer } from './test-servers.mjs';
+
+const KAFKA_SPEC = "whereServer('KAFKA_BROKERS', (brokers) => {});";
+const MONGO_SPEC = "whereServer('MONGO_URL', (url) => {});";
+
+/** An engine that has one image, and keeps count of what it runs. */
+const engineWith = (known: string) => {
+  const running: string[] = [];
+  const start: StartServer = (setting, image) => {
+    if (image !== known) return Promise.reject(new Error('(HTTP code 500) server error - no such\nhost '));
+    running.push(setting);
+    return Promise.resolve({
+      url: 'mongodb://127.0.0.1:1',
+      stop: () => Promise.resolve(running.splice(running.indexOf(setting), 1)),
+    });
+  };
+  return { running, start };
+};
+
+describe('the servers that specs need', () => {
+  it('are those that a selected spec names and nobody gave', () => {
+    expect(missingServers([KAFKA_SPEC, MONGO_SPEC], {})).toEqual(['KAFKA_BROKERS', 'MONGO_URL']);
+    expect(missingServers([KAFKA_SPEC, MONGO_SPEC], { KAFKA_BROKERS: 'broker:9092' })).toEqual(['MONGO_URL']);
+    expect(missingServers([KAFKA_SPEC], {})).toEqual(['KAFKA_BROKERS']);
+    expect(missingServers(['expect(1).toBe(1)'], {})).toEqual([]);
+  });
+
+  it('are said to be missing, one line each, where there is no container engine', async () => {
+    const lines: string[] = [];
+    const means = { environment: {}, start: undefined, say: (line: string) => lines.push(line) };
+    const { settings, stop } = await startServers(['KAFKA_BROKERS', 'EVENTSTORE_URL'], means);
+    expect(settings).toEqual({});
+    expect(lines).toEqual([
+      'No KAFKA_BROKERS and no container engine: specs on Kafka are skipped. Set KAFKA_BROKERS, or start Docker.',
+      'No EVENTSTORE_URL and no container engine: specs on EventStoreDB run on its stand-in. Set EVENTSTORE_URL, or start Docker.',
+    ]);
+    await stop();
+  });
+
+  it('are started from the image that the environment names, and stopped', async () => {
+    const engine = engineWith('my/mongo:1');
+    const lines: string[] = [];
+    const { settings, stop } = await startServers(['KAFKA_BROKERS', 'MONGO_URL'], {
+      environment: { MONGO_IMAGE: 'my/mongo:1' },
+      start: engine.start,
+      say: (line) => lines.push(line),
+    });
+    expect(settings).toEqual({ MONGO_URL: 'mongodb://127.0.0.1:1' });
+    expect(engine.running).toEqual(['MONGO_URL']);
+    expect(lines.toSorted()).toEqual([
+      'MONGO_URL=mongodb://127.0.0.1:1 is a container of my/mongo:1.',
+      'No KAFKA_BROKERS, and the image apache/kafka:4.1.0 gives no server (no such host): specs on Kafka are skipped. Set KAFKA_BROKERS, or KAFKA_IMAGE.',
+    ]);
+    await stop();
+    expect(engine.running).toEqual([]);
+  });
+});
