@@ -1,31 +1,31 @@
-import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import type { SupervisedLoop } from '../../shared/lifecycle/supervised-loop.ts';
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
+import { createWorker, type RunningWorker } from '../../shared/nest/create-worker.ts';
+import { Followers } from '../../shared/nest/followers.ts';
+import type { WorkerFoundation } from '../../shared/nest/foundation.module.ts';
 import { EVENT_STORE, LOGGER, MESSAGE_BUS, READ_STORE } from '../../shared/nest/tokens.ts';
 import type { Logger } from '../../shared/observability/logger.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
+import { RELAY_CHECKPOINT } from './publish-events/checkpoint.ts';
 import { relayLoop } from './publish-events/relay-loop.ts';
 
 /** The only writer of the message bus. */
-@Module({})
-export class RelayModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly loop: SupervisedLoop;
+@Module({
+  providers: [
+    {
+      provide: Followers,
+      useFactory: (eventStore: EventStore, messageBus: MessageBus, readStore: ReadStore, logger: Logger) => {
+        const loop = relayLoop({ eventStore, messageBus, readStore, logger });
+        return new Followers([{ checkpoint: RELAY_CHECKPOINT, loop }], eventStore, readStore);
+      },
+      inject: [EVENT_STORE, MESSAGE_BUS, READ_STORE, LOGGER],
+    },
+  ],
+  exports: [Followers],
+})
+class RelayModule {}
 
-  constructor(
-    @Inject(EVENT_STORE) eventStore: EventStore,
-    @Inject(MESSAGE_BUS) messageBus: MessageBus,
-    @Inject(READ_STORE) readStore: ReadStore,
-    @Inject(LOGGER) logger: Logger,
-  ) {
-    this.loop = relayLoop({ eventStore, messageBus, readStore, logger });
-  }
-
-  onApplicationBootstrap(): void {
-    this.loop.start();
-  }
-
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
-  }
-}
+/** Starts the relay; the foundation must have a message bus. Ready when all that was stored is published, or it stands by. */
+export const startRelay = (foundation: WorkerFoundation): Promise<RunningWorker> =>
+  createWorker(RelayModule, foundation);

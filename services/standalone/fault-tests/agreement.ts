@@ -1,0 +1,120 @@
+import { isDeepStrictEqual } from 'node:util';
+import { collections } from '../../../schemas/read-models/catalogue.ts';
+import { topics } from '../../../schemas/topics.ts';
+import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
+import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
+import { projections } from '../../projector/projections.ts';
+import { projectBatch } from '../../projector/run-projection/project-batch.ts';
+import { keyOf, publishedTypes, topicOf, type TopicName } from '../../relay/publish-events/address-event.ts';
+
+const PAGE = 1_000;
+/** A report that names more than a few is not read. */
+const SHOWN_MAX = 5;
+
+export interface Engines {
+  eventStore: EventStore;
+  readStore: ReadStore;
+  messageBus: MessageBus;
+}
+
+/**
+ * Compares what was derived with the event store it was derived from: every document of every read model with a clean
+ * fold, and every topic, repeats left out, with the events that belong there, in order per key.
+ * @returns what differs; empty when all agree
+ */
+export const disagreements = async ({ eventStore, readStore, messageBus }: Engines): Promise<string[]> => {
+  const events = await everyEvent(eventStore);
+  return [...(await inReadModels(events, readStore)), ...(await inTopics(events, messageBus))];
+};
+
+export const everyEvent = async (eventStore: EventStore): Promise<StoredEvent[]> => {
+  const events: StoredEvent[] = [];
+  for (let after = 0; ;) {
+    const batch = await eventStore.readAll(after, undefined, PAGE);
+    for (const event of batch.events) events.push(event);
+    if (batch.caughtUp) return events;
+    after = batch.position;
+  }
+};
+
+const inReadModels = async (events: readonly StoredEvent[], readStore: ReadStore): Promise<string[]> => {
+  const fold = new MemoryReadStore();
+  await fold.define(collections);
+  for (const projection of projections) {
+    const types: readonly string[] = projection.eventTypes;
+    const followed = events.filter(({ type }) => types.includes(type));
+    await projectBatch(projection, fold, { events: followed, position: events.at(-1)?.position ?? 0 });
+  }
+  const found: string[] = [];
+  for (const { name } of collections) {
+    const [folded, stored] = [await everyDocument(fold, name), await everyDocument(readStore, name)];
+    const wrong = [...new Set([...folded.keys(), ...stored.keys()])].filter(
+      (id) => !isDeepStrictEqual(folded.get(id), stored.get(id)),
+    );
+    if (wrong.length > 0) found.push(`${name}: ${some(wrong)}`);
+  }
+  return found;
+};
+
+const everyDocument = async (store: ReadStore, collection: string): Promise<Map<string, StoredDocument>> => {
+  const documents = new Map<string, StoredDocument>();
+  for (let last = ''; ;) {
+    const page = await store.find(collection, { filter: { id: { gt: last } }, sort: [['id', 'asc']], limit: PAGE });
+    for (const document of page) documents.set(document.id, document);
+    if (page.length < PAGE) return documents;
+    last = page.at(-1)?.id ?? '';
+  }
+};
+
+const inTopics = async (events: readonly StoredEvent[], messageBus: MessageBus): Promise<string[]> => {
+  const types: readonly string[] = publishedTypes;
+  const published = Map.groupBy(
+    events.filter(({ type }) => types.includes(type)),
+    topicOf,
+  );
+  const found: string[] = [];
+  for (const name of Object.keys(topics) as TopicName[]) {
+    const expected = idsByKey((published.get(name) ?? []).map((event) => [keyOf(event), event.id]));
+    const messages = await everyMessage(messageBus, name);
+    const actual = idsByKey(messages.map(({ key, headers }) => [key, headers['ce_id'] ?? '']));
+    const wrong = [...new Set([...expected.keys(), ...actual.keys()])].filter(
+      (key) => !isDeepStrictEqual(expected.get(key), actual.get(key)),
+    );
+    if (wrong.length > 0) found.push(`${topics[name].name}: ${some(wrong)}`);
+  }
+  return found;
+};
+
+/** In the order of their first occurrence. */
+const idsByKey = (pairs: readonly (readonly [key: string, id: string])[]): Map<string, string[]> =>
+  new Map(
+    Array.from(
+      Map.groupBy(pairs, ([key]) => key),
+      ([key, ofKey]) => [key, [...new Set(ofKey.map(([, id]) => id))]],
+    ),
+  );
+
+export const everyMessage = async (messageBus: MessageBus, name: TopicName): Promise<BusMessage[]> => {
+  const [from, ends] = [
+    await messageBus.offsets(topics[name], 'earliest'),
+    await messageBus.offsets(topics[name], 'latest'),
+  ];
+  const left = new Set(
+    [...ends].filter(([partition, end]) => from.get(partition) !== end).map(([partition]) => partition),
+  );
+  const messages: BusMessage[] = [];
+  if (left.size === 0) return messages;
+  const stop = new AbortController();
+  for await (const batch of messageBus.consume(topics[name], from, stop.signal)) {
+    messages.push(...batch.messages);
+    const newest = BigInt(batch.messages.at(-1)?.offset ?? -1);
+    if (newest + 1n >= BigInt(ends.get(batch.partition) ?? 0)) left.delete(batch.partition);
+    if (left.size === 0) stop.abort();
+  }
+  return messages;
+};
+
+const some = (wrong: readonly string[]): string =>
+  `${wrong.slice(0, SHOWN_MAX).join(', ')}${wrong.length > SHOWN_MAX ? ` and ${String(wrong.length - SHOWN_MAX)} more` : ''} differ`;
