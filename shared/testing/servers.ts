@@ -1,6 +1,7 @@
 import { describe, it } from '@jest/globals';
 
-type ServerSetting = 'EVENTSTORE_URL' | 'KAFKA_BROKERS' | 'MONGO_URL';
+/** `TEST_SERVERS`: a folder with the scripts `up` and `down` of servers that a test may break. */
+type ServerSetting = 'EVENTSTORE_URL' | 'KAFKA_BROKERS' | 'MONGO_URL' | 'TEST_SERVERS';
 
 /** Defines specs that need a running server, where there is one: `npm test` looks for it, and names what it did not find. */
 export const whereServer = (setting: ServerSetting, define: (value: string) => void): void => {

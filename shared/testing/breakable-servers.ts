@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+type ServerName = 'kafka' | 'mongo';
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer()
+      .once('error', () => resolve(false))
+      .listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+
+/** Three ports in a row: Kafka's two, and one more. */
+const freePorts = async (): Promise<number> => {
+  const first = await new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+  const [second, third] = [await isFree(first + 1), await isFree(first + 2)];
+  return second && third ? first : freePorts();
+};
+
+/** Servers of one test's own, which it may stop and start: by the scripts `up` and `down` of the folder `TEST_SERVERS`. */
+export class BreakableServers {
+  private constructor(
+    private readonly scripts: string,
+    private readonly environment: NodeJS.ProcessEnv,
+    /** `KAFKA_BROKERS` and `MONGO_URL`. */
+    readonly settings: Readonly<Record<string, string>>,
+  ) {}
+
+  /** @param folder where they keep their data */
+  static async start(folder: string, names: readonly ServerName[]): Promise<BreakableServers> {
+    const scripts = process.env['TEST_SERVERS'];
+    if (!scripts) throw new Error('TEST_SERVERS names no folder');
+    const port = await freePorts();
+    const environment = {
+      ...process.env,
+      ANNALS_SERVERS_DIR: folder,
+      ANNALS_KAFKA_PORT: String(port),
+      ANNALS_MONGO_PORT: String(port + 2),
+    };
+    const { stdout } = await run(join(scripts, 'up'), names, { env: environment });
+    const settings = Array.from(stdout.matchAll(/^export (\w+)=(.*)$/gm), ([, name = '', value = '']) => [name, value]);
+    return new BreakableServers(scripts, environment, Object.fromEntries(settings) as Record<string, string>);
+  }
+
+  /** As a crash. */
+  async kill(name: ServerName): Promise<void> {
+    await run(join(this.scripts, 'down'), ['--kill', name], { env: this.environment });
+  }
+
+  /** With its data. */
+  async revive(name: ServerName): Promise<void> {
+    await run(join(this.scripts, 'up'), [name], { env: this.environment });
+  }
+
+  async stop(): Promise<void> {
+    await run(join(this.scripts, 'down'), ['--erase'], { env: this.environment });
+  }
+}
