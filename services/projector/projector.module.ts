@@ -1,6 +1,8 @@
-import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import type { SupervisedLoop } from '../../shared/lifecycle/supervised-loop.ts';
+import { createWorker, type RunningWorker } from '../../shared/nest/create-worker.ts';
+import { Followers } from '../../shared/nest/followers.ts';
+import type { WorkerFoundation } from '../../shared/nest/foundation.module.ts';
 import { EVENT_STORE, LOGGER, READ_STORE } from '../../shared/nest/tokens.ts';
 import type { Logger } from '../../shared/observability/logger.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
@@ -8,23 +10,24 @@ import { projections } from './projections.ts';
 import { projectionLoop } from './run-projection/projection-runner.ts';
 
 /** Keeps every read model up with the event store. */
-@Module({})
-export class ProjectorModule implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly loops: SupervisedLoop[];
+@Module({
+  providers: [
+    {
+      provide: Followers,
+      useFactory: (eventStore: EventStore, readStore: ReadStore, logger: Logger) => {
+        const followers = projections.map((projection) => ({
+          checkpoint: projection.name,
+          loop: projectionLoop(projection, { eventStore, readStore, logger }),
+        }));
+        return new Followers(followers, eventStore, readStore);
+      },
+      inject: [EVENT_STORE, READ_STORE, LOGGER],
+    },
+  ],
+  exports: [Followers],
+})
+class ProjectorModule {}
 
-  constructor(
-    @Inject(EVENT_STORE) eventStore: EventStore,
-    @Inject(READ_STORE) readStore: ReadStore,
-    @Inject(LOGGER) logger: Logger,
-  ) {
-    this.loops = projections.map((projection) => projectionLoop(projection, { eventStore, readStore, logger }));
-  }
-
-  onApplicationBootstrap(): void {
-    for (const loop of this.loops) loop.start();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.loops.map((loop) => loop.stop()));
-  }
-}
+/** Starts the projector. Ready when every read model is caught up, or kept so by another process. */
+export const startProjector = (foundation: WorkerFoundation): Promise<RunningWorker> =>
+  createWorker(ProjectorModule, foundation);

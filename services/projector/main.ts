@@ -1,0 +1,4 @@
+import { runWorker } from '../../shared/lifecycle/run-service.ts';
+import { startProjector } from './projector.module.ts';
+
+await runWorker({ name: 'projector', engines: ['eventStore', 'readStore'], start: startProjector });
