@@ -6,6 +6,7 @@ import type {
   DocumentChange,
   Filter,
   FindOptions,
+  Lease,
   ReadStore,
   StoredDocument,
 } from './read-store.ts';
@@ -30,9 +31,12 @@ export class SqliteReadStore implements ReadStore {
 
   constructor(file: string) {
     this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 128 });
-    this.database.exec(
-      'CREATE TABLE IF NOT EXISTS positions (projection TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID',
-    );
+    this.database.exec(`
+      CREATE TABLE IF NOT EXISTS positions (projection TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS leases (
+        name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+    `);
     this.savePosition = this.database.prepare(`
       INSERT INTO positions VALUES (?, ?)
       ON CONFLICT (projection) DO UPDATE SET position = excluded.position WHERE excluded.position > position`);
@@ -95,6 +99,29 @@ export class SqliteReadStore implements ReadStore {
     const { where, parameters } = compileFilter(collection, filter);
     const row = this.statement(`SELECT count(*) AS count FROM ${collection.table} ${where}`).get(...parameters);
     return Promise.resolve(row?.['count'] as number);
+  }
+
+  lease(name: string): Promise<Lease | undefined> {
+    const row = this.statement('SELECT holder, epoch, renewals FROM leases WHERE name = ?').get(name);
+    return Promise.resolve(
+      row && {
+        holder: row['holder'] as string | null,
+        epoch: row['epoch'] as number,
+        renewals: row['renewals'] as number,
+      },
+    );
+  }
+
+  replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
+    const { changes } = expected
+      ? this.statement(
+          `UPDATE leases SET holder = ?, epoch = ?, renewals = ?
+           WHERE name = ? AND holder IS ? AND epoch = ? AND renewals = ?`,
+        ).run(next.holder, next.epoch, next.renewals, name, expected.holder, expected.epoch, expected.renewals)
+      : this.statement('INSERT INTO leases VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING').run(
+          ...[name, next.holder, next.epoch, next.renewals],
+        );
+    return Promise.resolve(changes === 1);
   }
 
   close(): Promise<void> {
