@@ -76,7 +76,7 @@ const forbidden = [
     comment: 'Of another service standalone knows what is in its module.',
     severity: 'error',
     from: { path: '^services/standalone/', pathNot: SPEC },
-    to: { path: '^services/', pathNot: String.raw`^services/standalone/|\.module\.ts$` },
+    to: { path: '^services/', pathNot: String.raw`^services/standalone/|\.module\.ts$|/main\.ts$` },
   },
   {
     name: 'slices-do-not-import-slices',

@@ -3,7 +3,7 @@ import { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
 import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { AnnalsClient } from '../../shared/client/annals-client.ts';
-import { closeEngines, openEngines, type Engines } from '../../shared/engines/engines.ts';
+import { closeEngines, everyEngine, openEngines, type Engines } from '../../shared/engines/engines.ts';
 import type { RunningService } from '../../shared/nest/create-service.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
@@ -15,9 +15,10 @@ const ORIGIN = 'https://app.example';
 
 /** The account service as another process has it: engines of its own on the same files. */
 const startProcess = async () => {
-  const engines = await openEngines({ DATA_DIR });
   const environment = { DATA_DIR, ACCOUNT_PORT: '0', ACCOUNT_URL: 'http://account.test', RATE_LIMITS: 'off' };
-  const foundation = { ...(await testFoundation({ environment })), ...engines };
+  const inMemory = await testFoundation({ environment });
+  const engines = await openEngines(inMemory.settings, inMemory.logger, everyEngine);
+  const foundation = { ...inMemory, ...engines };
   const service = await startAccount(foundation);
   const url = `http://127.0.0.1:${new URL(await service.app.getUrl()).port}`;
   return { engines, service, url, foundation };

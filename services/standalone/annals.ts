@@ -2,19 +2,18 @@ import { Command } from 'commander';
 import { appCommand } from './command-line/app.commands.ts';
 import { configCommand } from './command-line/config.commands.ts';
 import { runCommandLine } from './command-line/run-command-line.ts';
+import { serviceCommands } from './command-line/service.commands.ts';
 
-const annals = new Command('annals')
-  .description('accounts and chain events, event-sourced')
-  .addCommand(appCommand())
-  .addCommand(configCommand())
-  .addHelpText(
-    'after',
-    `
+const annals = new Command('annals').description('accounts and chain events, event-sourced').addHelpText(
+  'after',
+  `
 Examples:
   npm start                                                    everything, in one process
+  annals relay                                                 one service, in a process of its own
   annals app create --name Shop --origin https://shop.example  an app that can log in at once
   annals app list --json
   annals config check`,
-  );
+);
+for (const command of [...serviceCommands(), appCommand(), configCommand()]) annals.addCommand(command);
 
 await runCommandLine(annals);

@@ -1,96 +1,43 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { endLeftOverChain, LocalChainFailed } from '../../shared/chain/local-chain-process.ts';
-import { loadSettings, SettingsError } from '../../shared/config/load-settings.ts';
+import { endLeftOverChain } from '../../shared/chain/local-chain-process.ts';
+import { requireFreePorts, requireWritable, type PortToTake } from '../../shared/lifecycle/preflight.ts';
+import { runProcess, type StartingProcess } from '../../shared/lifecycle/run-process.ts';
 import type { Settings } from '../../shared/config/settings.ts';
-import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import { createLogger, type Logger } from '../../shared/observability/logger.ts';
-import { preflight, requireWritable } from './preflight.ts';
-import { Shutdown } from './shutdown.ts';
 import { lockFolder } from './start-lock.sqlite.ts';
 import { startStandalone } from './standalone.ts';
 import { welcome } from './welcome.ts';
 
-/** A person waits no longer than this for Ctrl-C; what was acknowledged is stored long before. */
-const STOP_WITHIN_MS = 4_500;
 /** What `--fresh` removes: the folder may hold something of somebody else's. */
 const OURS = /^((events|bus|read)\.db(-wal|-shm|-journal)?|chain|keys|master\.key|dev\.json)$/;
 
-const start = async ({ fresh = false }: { fresh?: boolean }): Promise<void> => {
-  const startedAt = performance.now();
-  const { settings } = loadSettings(process.env);
-  const logger = createLogger(settings);
-  const shutdown = new Shutdown(logger);
-  const { promise: starting, resolve: noLongerStarting } = Promise.withResolvers<undefined>();
-  stopWhenAsked(shutdown, starting, logger);
-  try {
-    await prepare(settings, fresh, shutdown);
-    const running = await startStandalone(settings, logger, shutdown);
-    if (!shutdown.isRequested) process.stdout.write(welcome(running, settings, performance.now() - startedAt));
-  } catch (error) {
-    await shutdown.run();
-    if (!shutdown.isRequested) throw error;
-  } finally {
-    noLongerStarting(undefined);
-  }
+const start = async (starting: StartingProcess, isFresh: boolean): Promise<string> => {
+  await prepare(starting, isFresh);
+  return welcome(await startStandalone(starting), starting.settings, performance.now());
 };
 
-const prepare = async (settings: Settings, fresh: boolean, shutdown: Shutdown): Promise<void> => {
+const prepare = async ({ settings, shutdown }: StartingProcess, isFresh: boolean): Promise<void> => {
   const { DATA_DIR } = settings;
   requireWritable(DATA_DIR);
   shutdown.add('lock', lockFolder(DATA_DIR));
   const chainFolder = join(DATA_DIR, 'chain');
   if (existsSync(chainFolder)) await endLeftOverChain(chainFolder);
-  await preflight(settings);
-  if (!fresh) return;
+  await requireFreePorts(portsToTake(settings));
+  if (!isFresh) return;
   for (const name of readdirSync(DATA_DIR).filter((one) => OURS.test(one))) {
     rmSync(join(DATA_DIR, name), { recursive: true });
   }
 };
 
-/** Stops once, however often and by whom it is asked: a signal, or the end of the launcher. */
-const stopWhenAsked = (shutdown: Shutdown, starting: Promise<unknown>, logger: Logger): void => {
-  let exitCode = 0;
-  const stop = (): void => {
-    if (shutdown.isRequested) return;
-    shutdown.request();
-    process.stdout.write('\nstopping …\n');
-    setTimeout(() => {
-      logger.error('some part did not stop in time; nothing that was acknowledged is lost');
-      shutdown.abandon();
-      process.exit(1);
-    }, STOP_WITHIN_MS).unref();
-    void starting
-      .then(() => shutdown.run())
-      .then(() => {
-        process.stdout.write('stopped\n', () => process.exit(exitCode));
-      });
-  };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
-  process.on('disconnect', stop);
-  process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'a fault of ours: stopping');
-    exitCode = 1;
-    stop();
-  });
-  // A terminal that is gone must not keep anything from being stopped.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  process.channel?.unref();
-  if (process.channel && !process.connected) stop();
-};
-
-/** What a person can mend is said in one line; anything else is a fault of ours, and shown whole. */
-const refuse = (error: unknown): void => {
-  process.stderr.write(`annals cannot start: ${reasonOf(error)}\n`);
-  process.exit(1);
-};
-
-const reasonOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  const isExpected = [CannotStart, LocalChainFailed, SettingsError].some((kind) => error instanceof kind);
-  // What the operating system refuses, it names.
-  return isExpected || 'syscall' in error ? error.message.replaceAll(/\s*\n\s*/g, ' ') : (error.stack ?? error.message);
+const portsToTake = (settings: Settings): PortToTake[] => {
+  const ours = (['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'METRICS_PORT'] as const).map((setting) => ({
+    setting,
+    host: settings.HOST,
+    port: settings[setting],
+  }));
+  if (settings.CHAINS) return ours;
+  return [...ours, { setting: 'LOCAL_CHAIN_PORT', host: '127.0.0.1', port: settings.LOCAL_CHAIN_PORT }];
 };
 
 await new Command('npm start --')
@@ -100,6 +47,5 @@ await new Command('npm start --')
     'after',
     '\nExamples:\n  npm start\n  npm start -- --fresh\n  DATA_DIR=/tmp/other ACCOUNT_PORT=0 npm start',
   )
-  .action(start)
-  .parseAsync()
-  .catch(refuse);
+  .action(({ fresh = false }: { fresh?: boolean }) => runProcess((starting) => start(starting, fresh)))
+  .parseAsync();

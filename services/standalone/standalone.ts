@@ -1,30 +1,28 @@
 import { join } from 'node:path';
-import type { Type } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { ensureDevelopmentToken, type DevelopmentToken } from '../../shared/chain/development-token.ethers.ts';
 import { endLeftOverChain, startLocalChain } from '../../shared/chain/local-chain-process.ts';
 import { loadMasterKey } from '../../shared/config/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
-import { closeEngines, openEngines, type Engines } from '../../shared/engines/engines.ts';
-import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import { errorCode } from '../../shared/errors/error-code.ts';
+import { closeEngines, everyEngine, openEngines } from '../../shared/engines/engines.ts';
+import type { StartingProcess } from '../../shared/lifecycle/run-process.ts';
+import { serveHealth } from '../../shared/lifecycle/serve-health.ts';
+import type { Shutdown } from '../../shared/lifecycle/shutdown.ts';
 import { remoteIssuer } from '../../shared/nest/access-tokens.jose.ts';
 import type { RunningService } from '../../shared/nest/create-service.ts';
-import { foundationModule, type Foundation } from '../../shared/nest/foundation.module.ts';
-import type { Logger } from '../../shared/observability/logger.ts';
-import { startMetricsServer } from '../../shared/observability/metrics-server.ts';
+import type { Foundation } from '../../shared/nest/foundation.module.ts';
 import { systemClock } from '../../shared/primitives/clock.ts';
 import { systemIds } from '../../shared/primitives/ids.ts';
+import { untilAborted } from '../../shared/primitives/until-aborted.ts';
 import { startAccount } from '../account/account.module.ts';
 import { operateApps } from '../account/apps.module.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
-import { ProjectorModule } from '../projector/projector.module.ts';
-import { RelayModule } from '../relay/relay.module.ts';
+import { startProjector } from '../projector/projector.module.ts';
+import { startRelay } from '../relay/relay.module.ts';
 import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
-import type { Shutdown } from './shutdown.ts';
 
 const LOCAL_CHAIN_ID = 2484;
 /** Deep enough for any reorganisation somebody tries by hand, shallow enough to see finality. */
@@ -40,7 +38,7 @@ export interface Standalone {
 
 interface Services {
   urls: { accountUrl: string; eventUrl: string; streamUrl: string };
-  isReady: () => Promise<boolean>;
+  services: readonly RunningService[];
 }
 
 interface Chains {
@@ -50,34 +48,23 @@ interface Chains {
 }
 
 /** Starts everything in this process; what was started ends by `shutdown`, also when a later part does not start. */
-export const startStandalone = async (settings: Settings, logger: Logger, shutdown: Shutdown): Promise<Standalone> => {
+export const startStandalone = async (starting: StartingProcess): Promise<Standalone> => {
+  const { settings, logger, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
-  const engines = await open(settings);
+  const engines = await untilAborted(openEngines(settings, logger, everyEngine), shutdown.signal);
   shutdown.add('engines', () => closeEngines(engines));
-  const foundation: Foundation = {
-    settings,
-    logger,
-    clock: systemClock,
-    ids: systemIds,
-    masterKey: loadMasterKey(settings),
-    ...engines,
-  };
-  await startWorker('projector', ProjectorModule, foundation, shutdown);
-  await startWorker('relay', RelayModule, foundation, shutdown);
-  const { urls, isReady } = await startServices(foundation, chains, shutdown);
-  await startMetrics(settings, isReady, shutdown);
+  const { messageBus, ...stores } = engines;
+  const masterKey = loadMasterKey(settings);
+  const foundation: Foundation = { settings, logger, clock: systemClock, ids: systemIds, masterKey, ...stores };
+  const withBus = { ...foundation, messageBus };
+  const projector = await startProjector(foundation);
+  shutdown.add('projector', projector.close);
+  const relay = await startRelay(withBus);
+  shutdown.add('relay', relay.close);
+  const { urls, services } = await startServices(foundation, withBus, chains, shutdown);
+  await serveHealth(starting, [projector, relay, ...services]);
   const development = settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, chains, urls);
   return { ...urls, development };
-};
-
-const open = async (settings: Settings): Promise<Engines> => {
-  try {
-    return await openEngines(settings);
-  } catch (cause) {
-    if (errorCode(cause) !== 'ERR_SQLITE_ERROR' || !(cause instanceof Error)) throw cause;
-    const what = `a store in ${settings.DATA_DIR} cannot be opened (${cause.message})`;
-    throw new CannotStart(`${what}: put it back from a copy, or begin anew with npm start -- --fresh`, { cause });
-  }
 };
 
 const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chains> => {
@@ -91,14 +78,12 @@ const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chai
   return { settings: [followed], localChainId: chainId, token: await ensureDevelopmentToken(rpcUrl) };
 };
 
-/** A part without a port of its own. */
-const startWorker = async (name: string, module: Type, foundation: Foundation, shutdown: Shutdown): Promise<void> => {
-  const root = { module: class WorkerRoot {}, imports: [foundationModule(foundation), module] };
-  const context = await NestFactory.createApplicationContext(root, { logger: false, abortOnError: false });
-  shutdown.add(name, () => context.close());
-};
-
-const startServices = async (foundation: Foundation, chains: Chains, shutdown: Shutdown): Promise<Services> => {
+const startServices = async (
+  foundation: Foundation,
+  withBus: Foundation,
+  chains: Chains,
+  shutdown: Shutdown,
+): Promise<Services> => {
   const { settings } = foundation;
   const running: RunningService[] = [];
   shutdown.add('services', () => closeAll(running));
@@ -108,7 +93,7 @@ const startServices = async (foundation: Foundation, chains: Chains, shutdown: S
     return service;
   };
   const account = await keep(startAccount(foundation, { configure: serveDocument('openapi.account') }));
-  const issuer = remoteIssuer(account.publicUrl, account.url);
+  const issuer = remoteIssuer(account.publicUrl, account.url + accountRoutes.publicKeys.path);
   const eventCatcher = await keep(
     startEventCatcher(foundation, issuer, {
       chains: chains.settings,
@@ -116,13 +101,13 @@ const startServices = async (foundation: Foundation, chains: Chains, shutdown: S
       configure: serveDocument('openapi.event-catcher'),
     }),
   );
-  const stream = await keep(startStream(foundation, issuer));
+  const stream = await keep(startStream(withBus, issuer));
   const urls = {
     accountUrl: account.publicUrl,
     eventUrl: settings.EVENT_URL ?? eventCatcher.url,
     streamUrl: settings.STREAM_URL ?? stream.url,
   };
-  return { urls, isReady: async () => (await Promise.all(running.map((service) => service.isReady()))).every(Boolean) };
+  return { urls, services: running };
 };
 
 /** All at once: each finishes what is in flight. */
@@ -130,16 +115,6 @@ const closeAll = async (running: RunningService[]): Promise<void> => {
   const ends = await Promise.allSettled(running.map(({ close }) => close()));
   const failures = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
   if (failures.length > 0) throw new AggregateError(failures);
-};
-
-const startMetrics = async (
-  { METRICS_PORT, HOST }: Settings,
-  isReady: () => Promise<boolean>,
-  shutdown: Shutdown,
-): Promise<void> => {
-  if (METRICS_PORT === 'off') return;
-  const metrics = await startMetricsServer({ host: HOST, port: METRICS_PORT }, isReady);
-  shutdown.add('metrics', metrics.close);
 };
 
 const developmentFor = async (

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { CannotStart } from '../errors/cannot-start.ts';
 import { errorCode } from '../errors/error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
 
@@ -37,15 +38,10 @@ const STATE_EVERY_SECONDS = 30;
 const POLL_MS = 20;
 const ANSWERS_WITHIN_MS = 500;
 
-/** Something other than a missing block keeps the chain from starting; the message is one line. */
-export class LocalChainFailed extends Error {
-  override readonly name = 'LocalChainFailed';
-}
-
 /**
  * Starts the development chain: anvil at the London level, a block for each transaction, on loopback. It runs apart from
  * this program's process group, so that Ctrl-C does not end it first; a start after a crash ends what was left over.
- * @throws LocalChainFailed
+ * @throws CannotStart
  */
 export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptions): Promise<LocalChain> => {
   makeFolder(folder);
@@ -61,7 +57,7 @@ export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptio
     said = (said + chunk.toString()).slice(-500);
   });
   const failed = once(child, 'error').then(([error]) => {
-    throw new LocalChainFailed(`anvil does not start: ${String(error)}; delete node_modules and start again`);
+    throw new CannotStart(`anvil does not start: ${String(error)}; delete node_modules and start again`);
   });
   if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid));
   const rpcUrl = `http://${HOST}:${String(chosenPort)}`;
@@ -85,12 +81,9 @@ const anvilBinary = (): string => {
   try {
     return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'anvil');
   } catch (cause) {
-    throw new LocalChainFailed(
-      `there is no local chain for ${process.platform}-${process.arch}: set CHAINS to your own`,
-      {
-        cause,
-      },
-    );
+    throw new CannotStart(`there is no local chain for ${process.platform}-${process.arch}: set CHAINS to your own`, {
+      cause,
+    });
   }
 };
 
@@ -136,12 +129,12 @@ const freePort = async (): Promise<number> => {
 const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, said: () => string): Promise<void> => {
   const deadline = performance.now() + STARTS_WITHIN_MS;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new LocalChainFailed(`anvil ended at once: ${said().trim()}`);
+    if (child.exitCode !== null) throw new CannotStart(`anvil ended at once: ${said().trim()}`);
     if ((await chainAt(rpcUrl)) === chainId) return;
     await pause(POLL_MS);
   }
   child.kill('SIGKILL');
-  throw new LocalChainFailed(`anvil did not answer at ${rpcUrl} within ${String(STARTS_WITHIN_MS / 1_000)} s`);
+  throw new CannotStart(`anvil did not answer at ${rpcUrl} within ${String(STARTS_WITHIN_MS / 1_000)} s`);
 };
 
 const chainAt = async (rpcUrl: string): Promise<number | undefined> => {

@@ -22,11 +22,21 @@ export class SettingsError extends Error {
   }
 }
 
+/** Settings without a default that a process cannot do without. */
+export interface Needed {
+  always?: readonly SettingName[];
+  inProduction?: readonly SettingName[];
+}
+
 /**
  * Reads every setting from the environment, else from the file that `ANNALS_ENV_FILE` names, else its default.
+ * @param needed what everything together needs, unless less is said: a part is not given secrets that it does not use
  * @throws SettingsError
  */
-export const loadSettings = (environment: NodeJS.ProcessEnv): LoadedSettings => {
+export const loadSettings = (
+  environment: NodeJS.ProcessEnv,
+  needed: Needed = { inProduction: ['MASTER_KEY', 'CHAINS'] },
+): LoadedSettings => {
   const file = readEnvironmentFile(environment['ANNALS_ENV_FILE']);
   const wrong: WrongSetting[] = [];
   const settings: Record<string, unknown> = {};
@@ -42,7 +52,7 @@ export const loadSettings = (environment: NodeJS.ProcessEnv): LoadedSettings => 
       wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
   }
   const loaded = { settings: settings as Settings, sources: sources as LoadedSettings['sources'] };
-  if (wrong.length === 0) wrong.push(...refusedInProduction(loaded.settings));
+  if (wrong.length === 0) wrong.push(...missing(loaded.settings, needed), ...refusedInProduction(loaded.settings));
   if (wrong.length > 0) throw new SettingsError(wrong);
   return loaded;
 };
@@ -66,14 +76,21 @@ const isPlaceholder = (key: string): boolean => {
   return new Set(bytes).size < 8 || bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
 };
 
+const missing = (settings: Settings, { always = [], inProduction = [] }: Needed): WrongSetting[] => {
+  const without = (names: readonly SettingName[], message: string): WrongSetting[] =>
+    names.filter((name) => settings[name] === undefined).map((name) => ({ name, message }));
+  return [
+    ...without(always, 'is required here'),
+    ...(settings.NODE_ENV === 'production' ? without(inProduction, 'is required in production') : []),
+  ];
+};
+
 const refusedInProduction = (settings: Settings): WrongSetting[] => {
   if (settings.NODE_ENV !== 'production') return [];
   const wrong: WrongSetting[] = [];
   const refuse = (name: SettingName, message: string) => wrong.push({ name, message });
-  if (settings.MASTER_KEY === undefined) refuse('MASTER_KEY', 'is required in production');
-  else if (isPlaceholder(settings.MASTER_KEY))
+  if (settings.MASTER_KEY !== undefined && isPlaceholder(settings.MASTER_KEY))
     refuse('MASTER_KEY', 'is a placeholder; make one with: openssl rand -base64 32');
   if (settings.RATE_LIMITS === 'off') refuse('RATE_LIMITS', 'may be off in development only');
-  if (settings.CHAINS === undefined) refuse('CHAINS', 'is required in production: there is no local chain');
   return wrong;
 };

@@ -2,16 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { loadSettings, SettingsError } from './load-settings.ts';
+import { loadSettings, SettingsError, type Needed } from './load-settings.ts';
 import { maskUrl } from './mask-url.ts';
 
 const folder = temporaryFolder();
 const aKey = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64');
 const chains = JSON.stringify([{ chainId: 1, rpcUrls: ['http://127.0.0.1:1'] }]);
 
-const wrongIn = (environment: NodeJS.ProcessEnv): string[] => {
+const wrongIn = (environment: NodeJS.ProcessEnv, needed?: Needed): string[] => {
   try {
-    loadSettings(environment);
+    loadSettings(environment, needed);
     return [];
   } catch (error) {
     if (error instanceof SettingsError) return error.wrong.map(({ name }) => name);
@@ -107,5 +107,13 @@ describe('settings', () => {
 
   it('take production with a key, limits and chains', () => {
     expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains, MASTER_KEY: aKey })).toEqual([]);
+  });
+
+  it('ask a process for what it needs, and for nothing else', () => {
+    expect(wrongIn({ NODE_ENV: 'production' }, {})).toEqual([]);
+    expect(wrongIn({}, { always: ['CHAINS'], inProduction: ['MASTER_KEY'] })).toEqual(['CHAINS']);
+    expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains }, { inProduction: ['MASTER_KEY'] })).toEqual([
+      'MASTER_KEY',
+    ]);
   });
 });

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { topics } from '../../schemas/topics.ts';
+import { allTopics } from '../../schemas/topics.ts';
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 const port = z.string().refine(isPort, 'is no port: 0 to 65535').transform(Number);
@@ -59,8 +59,7 @@ const listOf = (isPart: (text: string) => boolean, message: string) =>
         .filter((part) => part !== ''),
     )
     .refine((parts) => parts.every(isPart), message);
-const topicNames = Object.values(topics).map(({ name }) => name);
-const topicName = z.enum(topicNames as [(typeof topicNames)[number], ...typeof topicNames]);
+const topicName = z.enum(allTopics.map(({ name }) => name) as [string, ...string[]]);
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
 const rateLimitName = z.enum([
@@ -99,6 +98,10 @@ export const settingDefinitions = {
   EVENT_CATCHER_PORT: setting(port.default(3001), 'event catcher; 0: any free port'),
   STREAM_PORT: setting(port.default(3002), 'stream; 0: any free port'),
   ACCOUNT_URL: setting(baseUrl, "what clients are told, and the tokens' iss; default from host and port"),
+  ACCOUNT_JWKS_URL: setting(
+    z.url({ protocol: /^https?$/, error: 'is no http or https URL' }).optional(),
+    "where other processes fetch the keys of the account's tokens; default below ACCOUNT_URL",
+  ),
   EVENT_URL: setting(baseUrl, 'what clients are told; default from host and port'),
   STREAM_URL: setting(baseUrl, 'what clients are told; default from host and port'),
   METRICS_PORT: setting(

@@ -17,6 +17,8 @@ export interface TokenIssuer {
   issuer: () => string;
   /** Finds the key that a token names. Throws jose's errors. */
   key: JWTVerifyGetKey;
+  /** Whether there are keys to check with; once there are, whether the account service answers no longer matters. */
+  hasKeys: () => Promise<boolean>;
 }
 
 const claims = z.object({
@@ -28,17 +30,21 @@ const claims = z.object({
 });
 
 /**
- * The account service seen from another: its keys are fetched and kept.
+ * The account service seen from another: its keys are fetched and kept. It may start later.
  * @param issuer what clients are told, `iss`; may be an address that is not reached from here
- * @param accountUrl where its keys are fetched from
+ * @param jwksUrl where its keys are fetched from
  */
-export const remoteIssuer = (issuer: string, accountUrl: string): TokenIssuer => ({
-  issuer: () => issuer,
-  key: createRemoteJWKSet(new URL('/.well-known/jwks.json', accountUrl), {
+export const remoteIssuer = (issuer: string, jwksUrl: string): TokenIssuer => {
+  const keys = createRemoteJWKSet(new URL(jwksUrl), {
     timeoutDuration: 2_000,
     cooldownDuration: 1_000,
-  }),
-});
+  });
+  const hasKeys = async () => {
+    if (!keys.jwks()) await keys.reload();
+    return true;
+  };
+  return { issuer: () => issuer, key: keys, hasKeys };
+};
 
 /** Says whose an access token is. */
 @Injectable()

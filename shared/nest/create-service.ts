@@ -6,11 +6,12 @@ import { CqrsModule } from '@nestjs/cqrs';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
+import { serviceUrl } from '../config/service-url.ts';
 import type { TokenIssuer } from './access-tokens.jose.ts';
 import { AppOrigins } from './app-origins.ts';
 import { edgeModule } from './edge.module.ts';
 import { foundationModule, type Foundation } from './foundation.module.ts';
-import { Health, type Readiness } from './health.ts';
+import { Health, type HealthReport, type Readiness } from './health.ts';
 import { makeHttpServer, type Traffic } from './http-server.ts';
 import { refuseOtherMethods } from './method-not-allowed.ts';
 import { ProblemFilter } from './problem.filter.ts';
@@ -29,7 +30,7 @@ export interface ServiceOptions {
   /** 0: any free port. */
   port: number;
   readiness?: Readiness;
-  /** Before routes are bound: documents, a socket adapter. */
+  /** Before routes are bound: documents, a socket adapter, a microservice. */
   configure?: (app: NestFastifyApplication) => Promise<void> | void;
 }
 
@@ -38,7 +39,7 @@ export interface RunningService {
   url: string;
   app: NestFastifyApplication;
   /** What `/health/ready` says. */
-  isReady: () => Promise<boolean>;
+  health: () => Promise<HealthReport>;
   /** Takes no more, finishes what is in flight (at most 2 s), then stops the modules. */
   close: () => Promise<void>;
 }
@@ -50,7 +51,7 @@ export const createService = async (options: ServiceOptions): Promise<RunningSer
   const origins = new AppOrigins(foundation.readStore, foundation.clock);
   const server = makeHttpServer({ ...foundation, traffic, origins });
   const refuseRest = refuseOtherMethods(server);
-  const edge = edgeModule({ issuer, readiness, origins });
+  const edge = edgeModule({ issuer, readiness: { signingKeys: issuer.hasKeys, ...readiness }, origins });
   const app = await NestFactory.create<NestFastifyApplication>(
     { module: ServiceRoot, imports: [foundationModule(foundation), edge, CqrsModule.forRoot(), module] },
     new BareFastifyAdapter(server),
@@ -61,6 +62,7 @@ export const createService = async (options: ServiceOptions): Promise<RunningSer
     await configure?.(app);
     await app.init();
     refuseRest();
+    await app.startAllMicroservices();
     await app.listen({ host, port });
   } catch (error) {
     await app.close();
@@ -68,9 +70,9 @@ export const createService = async (options: ServiceOptions): Promise<RunningSer
   }
   let closed: Promise<void> | undefined;
   return {
-    url: listeningUrl(server),
+    url: serviceUrl(host, boundPort(server)),
     app,
-    isReady: async () => (await app.get(Health).report()).isReady,
+    health: () => app.get(Health).report(),
     close: () => (closed ??= close(app, server, traffic)),
   };
 };
@@ -89,12 +91,10 @@ class BareFastifyAdapter extends FastifyAdapter {
   }
 }
 
-const listeningUrl = (server: FastifyInstance): string => {
+const boundPort = (server: FastifyInstance): number => {
   const address = server.server.address();
   if (address === null || typeof address === 'string') throw new Error('the server does not listen');
-  const isWildcard = address.address === '0.0.0.0' || address.address === '::';
-  const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return `http://${isWildcard ? 'localhost' : host}:${String(address.port)}`;
+  return address.port;
 };
 
 const close = async (app: NestFastifyApplication, server: FastifyInstance, traffic: Traffic): Promise<void> => {

@@ -9,7 +9,7 @@ import type { Ids } from '../primitives/ids.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 import { CLOCK, EVENT_STORE, IDS, LOGGER, MASTER_KEY, MESSAGE_BUS, READ_STORE, SETTINGS } from './tokens.ts';
 
-/** What every service is built on; made once per process. Whoever made it closes it, after the services. */
+/** What a service is built on: what it uses, and no more. Whoever made it closes it, after the services. */
 export interface Foundation {
   settings: Settings;
   logger: Logger;
@@ -22,18 +22,21 @@ export interface Foundation {
   messageBus?: MessageBus;
 }
 
+/** A part without a way in needs no key. */
+export type WorkerFoundation = Omit<Foundation, 'masterKey'>;
+
 @Module({})
 class FoundationModule {}
 
 /** Binds the tokens of `tokens.ts` and `Transactor` for every module of one application. */
-export const foundationModule = (foundation: Foundation): DynamicModule => {
+export const foundationModule = (foundation: WorkerFoundation & Partial<Foundation>): DynamicModule => {
   const { settings, logger, clock, ids, masterKey, eventStore, readStore, messageBus } = foundation;
   const providers = [
     { provide: SETTINGS, useValue: settings },
     { provide: LOGGER, useValue: logger },
     { provide: CLOCK, useValue: clock },
     { provide: IDS, useValue: ids },
-    { provide: MASTER_KEY, useValue: masterKey },
+    ...(masterKey ? [{ provide: MASTER_KEY, useValue: masterKey }] : []),
     { provide: EVENT_STORE, useValue: eventStore },
     { provide: READ_STORE, useValue: readStore },
     ...(messageBus ? [{ provide: MESSAGE_BUS, useValue: messageBus }] : []),

@@ -5,6 +5,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 
 export interface MetricsServer {
   url: string;
+  /** What more there is to measure. */
   registry: Registry;
   close: () => Promise<void>;
 }

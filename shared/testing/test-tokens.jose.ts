@@ -6,7 +6,7 @@ export const TEST_ISSUER = 'http://account.test';
 /** Signs access tokens as the account service would; every claim and header can be made wrong. */
 export const testIssuer = async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
-  const issuer: TokenIssuer = { issuer: () => TEST_ISSUER, key: () => publicKey };
+  const issuer: TokenIssuer = { issuer: () => TEST_ISSUER, key: () => publicKey, hasKeys: () => Promise.resolve(true) };
   const accessToken = ({
     claims = {},
     header = {},

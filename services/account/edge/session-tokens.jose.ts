@@ -72,4 +72,5 @@ export const ownIssuer = (keys: SigningKeys, issuer: () => string): TokenIssuer 
     if (!key) throw new errors.JWKSNoMatchingKey();
     return key.publicKey;
   },
+  hasKeys: () => Promise.resolve(true),
 });

@@ -1,4 +1,4 @@
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 
 /** So many places at a time, given in the order they were asked for. */
 export class Semaphore {

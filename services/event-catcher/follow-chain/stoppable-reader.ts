@@ -1,5 +1,5 @@
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 
 /** The reader, but that nobody waits for a provider once the signal has aborted. */
 export const stoppable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({

@@ -6,8 +6,9 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
+import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { chainSettings } from '../../../shared/config/settings.ts';
-import { closeEngines, openEngines, type Engines } from '../../../shared/engines/engines.ts';
+import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/engines/engines.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { FollowedChains } from '../../event-catcher/follow-chain/followed-chains.ts';
@@ -22,6 +23,7 @@ const EVENTS_PER_BLOCK = 2_000;
 const CONTRACT = '0x00000000000000000000000000000000000ca7c4';
 const TRANSFER = eventExamples.ContractRegistered.topic0 ?? '';
 const POLL_MS = 10;
+const logger = pino({ level: 'silent' });
 const GAS = `0x${(28_000_000).toString(16)}`;
 
 /**
@@ -36,7 +38,8 @@ export const benchCatcher = async (folder: string, report: Report): Promise<void
   try {
     const events = await emit(chain.rpcUrl);
     for (const withRelay of [false, true]) {
-      const engines = await openEngines({ DATA_DIR: join(folder, String(withRelay)) });
+      const { settings } = loadSettings({ DATA_DIR: join(folder, String(withRelay)) });
+      const engines = await openEngines(settings, logger, everyEngine);
       const what = `caught into the read model${withRelay ? ', relay beside it' : ''}`;
       report(await measure(what, events, () => catchAll({ rpcUrl: chain.rpcUrl, events, withRelay }, engines)));
       await closeEngines(engines);
@@ -53,7 +56,6 @@ interface Range {
 }
 
 const catchAll = async ({ rpcUrl, events, withRelay }: Range, engines: Engines): Promise<void> => {
-  const logger = pino({ level: 'silent' });
   const dependencies = {
     ...engines,
     logger,

@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander';
 import { signatureScheme, type SignatureScheme } from '../../../schemas/events/app-events.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { openEventStore } from '../../../shared/engines/engines.ts';
+import { closeEngines, openEngines } from '../../../shared/engines/engines.ts';
+import { createLogger } from '../../../shared/observability/logger.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { operateApps, type OperatedApps } from '../../account/apps.module.ts';
@@ -60,11 +61,11 @@ const list = async ({ json }: { json?: boolean }): Promise<void> => {
 };
 
 const withApps = async <Result>(work: (apps: OperatedApps) => Promise<Result>): Promise<Result> => {
-  const { settings } = loadSettings(process.env);
-  const eventStore = openEventStore(settings);
+  const { settings } = loadSettings(process.env, {});
+  const engines = await openEngines(settings, createLogger(settings), ['eventStore']);
   try {
-    return await work(operateApps({ eventStore, clock: systemClock, ids: systemIds }));
+    return await work(operateApps({ ...engines, clock: systemClock, ids: systemIds }));
   } finally {
-    await eventStore.close();
+    await closeEngines(engines);
   }
 };

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { SettingsError } from '../../../shared/config/load-settings.ts';
+import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { errorCode } from '../../../shared/errors/error-code.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
@@ -16,7 +17,7 @@ export const runCommandLine = async (program: Command): Promise<void> => {
 /** A line where the reason is known, everything where it is not. */
 const reasonOf = (error: unknown): string => {
   if (error instanceof Refusal) return error.detail;
-  if (error instanceof SettingsError) return error.message;
+  if (error instanceof SettingsError || error instanceof CannotStart) return error.message;
   if (!(error instanceof Error)) return String(error);
   return errorCode(error) === undefined ? (error.stack ?? error.message) : error.message;
 };

@@ -1,23 +1,27 @@
 import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
-import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import { errorCode } from '../../shared/errors/error-code.ts';
-import { makeFolder } from '../../shared/primitives/make-folder.ts';
-import type { Settings } from '../../shared/config/settings.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { errorCode } from '../errors/error-code.ts';
+import { makeFolder } from '../primitives/make-folder.ts';
+import type { SettingName } from '../config/settings.ts';
+
+export interface PortToTake {
+  setting: SettingName;
+  host: string;
+  /** `off` and 0, which is any free one, cannot be taken. */
+  port: number | 'off';
+}
 
 /** @throws CannotStart when a port is taken, or asked for twice */
-export const preflight = async (settings: Settings): Promise<void> => {
-  const { HOST, ACCOUNT_PORT, EVENT_CATCHER_PORT, STREAM_PORT, METRICS_PORT, LOCAL_CHAIN_PORT } = settings;
-  const ports = { ACCOUNT_PORT, EVENT_CATCHER_PORT, STREAM_PORT, METRICS_PORT };
-  const local = settings.CHAINS === undefined ? { LOCAL_CHAIN_PORT } : {};
+export const requireFreePorts = async (ports: readonly PortToTake[]): Promise<void> => {
   const askedBy = new Map<number, string>();
-  for (const [name, port] of Object.entries({ ...ports, ...local })) {
-    if (typeof port !== 'number' || port === 0) continue;
+  for (const { setting, host, port } of ports) {
+    if (port === 'off' || port === 0) continue;
     const other = askedBy.get(port);
-    if (other) throw new CannotStart(`${other} and ${name} are both ${String(port)}: set one of them to another`);
-    askedBy.set(port, name);
-    await requireFree(name in local ? '127.0.0.1' : HOST, port, name);
+    if (other) throw new CannotStart(`${other} and ${setting} are both ${String(port)}: set one of them to another`);
+    askedBy.set(port, setting);
+    await requireFree(host, port, setting);
   }
 };
 

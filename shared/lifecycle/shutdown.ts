@@ -1,30 +1,38 @@
-import type { Logger } from '../../shared/observability/logger.ts';
+import type { Logger } from '../observability/logger.ts';
 
 /** Thrown into a start that is to stop: nothing more is started. */
 class StartCancelled extends Error {
   override readonly name = 'StartCancelled';
+  constructor() {
+    super('the program is stopping');
+  }
 }
 
 /** What was started, in order, each with what ends it. */
 export class Shutdown {
   private readonly steps: { name: string; end: () => Promise<void> | void }[] = [];
-  private requested = false;
+  private readonly requested = new AbortController();
 
   constructor(private readonly logger: Logger) {}
 
+  /** Aborts when it is asked for. */
+  get signal(): AbortSignal {
+    return this.requested.signal;
+  }
+
   get isRequested(): boolean {
-    return this.requested;
+    return this.signal.aborted;
   }
 
   /** From now on a start goes no further than to what it is just starting. */
   request(): void {
-    this.requested = true;
+    this.requested.abort(new StartCancelled());
   }
 
   /** @throws StartCancelled after `request`; what is given here is ended all the same */
   add(name: string, end: () => Promise<void> | void): void {
     this.steps.push({ name, end });
-    if (this.requested) throw new StartCancelled('the program is stopping');
+    this.signal.throwIfAborted();
   }
 
   /** Ends everything, the last started first; what fails is logged and does not keep the rest from ending. */

@@ -1,0 +1,12 @@
+import { serveDocument } from '../../shared/documents/docs-page.ts';
+import { runService } from '../../shared/lifecycle/run-service.ts';
+import { startAccount } from './account.module.ts';
+
+await runService({
+  name: 'account',
+  port: 'ACCOUNT_PORT',
+  engines: ['eventStore', 'readStore'],
+  // The keys that sign tokens.
+  keepsFiles: true,
+  start: (foundation) => startAccount(foundation, { configure: serveDocument('openapi.account') }),
+});

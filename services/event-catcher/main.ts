@@ -1,0 +1,17 @@
+import { serveDocument } from '../../shared/documents/docs-page.ts';
+import { runService } from '../../shared/lifecycle/run-service.ts';
+import { accountIssuer } from '../../shared/nest/account-issuer.ts';
+import { startEventCatcher } from './event-catcher.module.ts';
+
+await runService({
+  name: 'event-catcher',
+  port: 'EVENT_CATCHER_PORT',
+  engines: ['eventStore', 'readStore'],
+  // There is a local chain in npm start alone.
+  needs: ['CHAINS'],
+  start: (foundation) =>
+    startEventCatcher(foundation, accountIssuer(foundation.settings), {
+      chains: foundation.settings.CHAINS ?? [],
+      configure: serveDocument('openapi.event-catcher'),
+    }),
+});

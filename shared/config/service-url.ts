@@ -1,0 +1,7 @@
+import { isIPv6 } from 'node:net';
+
+/** Where what listens there is reached, without a slash at the end. */
+export const serviceUrl = (host: string, port: number): string => {
+  const isWildcard = host === '0.0.0.0' || host === '::';
+  return `http://${isWildcard ? 'localhost' : isIPv6(host) ? `[${host}]` : host}:${String(port)}`;
+};
