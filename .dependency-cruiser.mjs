@@ -93,7 +93,7 @@ const forbidden = [
       path: String.raw`^services/.*/[^/.]+(\.(command|query|handler))?\.ts$`,
       pathNot: BINDING,
     },
-    to: { path: String.raw`^(services|shared)/.*\.(http|rpc|gateway|guard|filter|interceptor|module)\.ts$` },
+    to: { path: String.raw`^(services|shared)/.*\.(http|rpc|gateway|consumer|guard|filter|interceptor|module)\.ts$` },
   },
   {
     name: 'framework-by-suffix',

@@ -1,9 +1,11 @@
 import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { topics } from '../../schemas/topics.ts';
 import type { Settings } from '../../shared/config/settings.ts';
 import type { SupervisedLoop } from '../../shared/lifecycle/supervised-loop.ts';
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
 import { AccessTokens, type TokenIssuer } from '../../shared/nest/access-tokens.jose.ts';
 import { AppOrigins } from '../../shared/nest/app-origins.ts';
+import { BatchServer } from '../../shared/nest/batch-server.ts';
 import { createService, type RunningService } from '../../shared/nest/create-service.ts';
 import type { Foundation } from '../../shared/nest/foundation.module.ts';
 import { ReadModels } from '../../shared/nest/read-models.ts';
@@ -18,10 +20,13 @@ import { Connections } from './connections/connections.ts';
 import { EventsGateway } from './connections/events.gateway.ts';
 import { tokenEndsLoop } from './connections/token-ends.ts';
 import { streamLimits, type StreamLimits } from './edge/stream-limits.ts';
-import { STREAM, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
+import { LIVE_TAIL, STREAM, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
+import type { LiveTail } from './subscriptions/live-tail.ts';
+import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
 
 /** The stream: what the catcher observes, to everyone who subscribed to it. */
 @Module({
+  controllers: [LiveTailConsumer],
   providers: [
     { provide: STREAM_LIMITS, useFactory: (settings: Settings) => streamLimits(settings), inject: [SETTINGS] },
     {
@@ -40,6 +45,13 @@ import { STREAM, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
       inject: [MESSAGE_BUS, READ_STORE, ReadModels, MASTER_KEY, STREAM_LIMITS, CLOCK, IDS, LOGGER],
     },
     { provide: SUBSCRIPTIONS, useFactory: ({ subscriptions }: Stream) => subscriptions, inject: [STREAM] },
+    { provide: LIVE_TAIL, useFactory: ({ latest }: Stream) => latest.tail, inject: [STREAM] },
+    {
+      provide: BatchServer,
+      useFactory: (messageBus: MessageBus, tail: LiveTail, logger: Logger) =>
+        new BatchServer({ messageBus, logger, topics: [topics.chainEvents], startAt: () => tail.findStart() }),
+      inject: [MESSAGE_BUS, LIVE_TAIL, LOGGER],
+    },
     {
       provide: Connections,
       useFactory: ({ connectionsPerUser }: StreamLimits) => new Connections(connectionsPerUser),
@@ -58,13 +70,13 @@ class StreamModule implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loops: SupervisedLoop[];
 
   constructor(
-    @Inject(STREAM) { latest, finalized }: Stream,
+    @Inject(STREAM) { finalized }: Stream,
     connections: Connections,
     @Inject(READ_STORE) readStore: ReadStore,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.loops = [latest.tail.loop, finalized.loop, tokenEndsLoop({ connections, readStore, clock, logger })];
+    this.loops = [finalized.loop, tokenEndsLoop({ connections, readStore, clock, logger })];
   }
 
   onApplicationBootstrap(): void {
@@ -79,16 +91,19 @@ class StreamModule implements OnApplicationBootstrap, OnApplicationShutdown {
 /** Starts the stream service; the foundation must have a message bus. Ready when all that was published has been read. */
 export const startStream = (foundation: Foundation, issuer: TokenIssuer): Promise<RunningService> => {
   const { HOST, STREAM_PORT } = foundation.settings;
-  let stream: Stream | undefined;
+  let tail: LiveTail | undefined;
+  let server: BatchServer | undefined;
   return createService({
     module: StreamModule,
     foundation,
     issuer,
     host: HOST,
     port: STREAM_PORT,
-    readiness: { caughtUp: () => stream?.latest.tail.isCaughtUp ?? false },
+    readiness: { caughtUp: () => tail?.isCaughtUp ?? false, following: () => server?.isFollowing ?? false },
     configure: (app) => {
-      stream = app.get<Stream>(STREAM);
+      tail = app.get<LiveTail>(LIVE_TAIL);
+      server = app.get(BatchServer);
+      app.connectMicroservice({ strategy: server });
     },
   });
 };

@@ -4,3 +4,5 @@ export const STREAM_LIMITS = Symbol('StreamLimits');
 export const SUBSCRIPTIONS = Symbol('SubscriptionCommands');
 /** Injection token of `Stream`. */
 export const STREAM = Symbol('Stream');
+/** Injection token of `LiveTail`. */
+export const LIVE_TAIL = Symbol('LiveTail');

@@ -4,6 +4,8 @@ import { topics } from '../../../schemas/topics.ts';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
+import { BatchServer } from '../../../shared/nest/batch-server.ts';
 import { ReadModels } from '../../../shared/nest/read-models.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
@@ -101,9 +103,17 @@ export const feedUnderTest = async () => {
     const subscriptionsPerConnection = Infinity;
     const options = { messageBus, readStore, readModels, masterKey, subscriptionsPerConnection, clock, ids, logger };
     const stream = composeStream(options);
-    stream.latest.tail.loop.start();
-    await inAFewTurns(() => stream.latest.tail.isCaughtUp, 'the node must catch up');
-    return stream;
+    const { tail } = stream.latest;
+    const server = new BatchServer({
+      messageBus,
+      logger,
+      topics: [topics.chainEvents],
+      startAt: () => tail.findStart(),
+    });
+    server.addHandler(topics.chainEvents.name, (batch: BusBatch) => tail.take(batch), true);
+    server.listen(() => undefined);
+    await inAFewTurns(() => tail.isCaughtUp, 'the node must catch up');
+    return { ...stream, server };
   };
   let node = await startNode();
   const { cursors, channels } = node;
@@ -135,10 +145,10 @@ export const feedUnderTest = async () => {
     positionOf: (answer: Subscribed | undefined): number =>
       cursors.read(answer?.channel ?? '', answer?.cursor ?? '').position,
     close: async () => {
-      await node.latest.tail.loop.stop();
+      await node.server.close();
     },
     restart: async () => {
-      await node.latest.tail.loop.stop();
+      await node.server.close();
       node = await startNode();
     },
   };

@@ -16,7 +16,7 @@ export const streamUnderTest = async ({
   clock = systemClock,
   messageBus = new MemoryMessageBus(),
 }: { environment?: Record<string, string>; clock?: Clock; messageBus?: MessageBus } = {}) => {
-  await messageBus.createTopics([topics.chainEvents]);
+  await messageBus.createTopics(Object.values(topics));
   const settings = { STREAM_PORT: '0', RATE_LIMITS: 'off', ...environment };
   const foundation = { ...(await testFoundation({ environment: settings, clock })), messageBus };
   const { readStore } = foundation;

@@ -1,0 +1,19 @@
+import { Controller, Inject, UseFilters } from '@nestjs/common';
+import { EventPattern, Payload } from '@nestjs/microservices';
+import { topics } from '../../../schemas/topics.ts';
+import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
+import { ErrorAsItIs } from '../../../shared/nest/batch-server.ts';
+import { LIVE_TAIL } from '../edge/tokens.ts';
+import type { LiveTail } from './live-tail.ts';
+
+/** The way in for what the relay publishes. */
+@Controller()
+@UseFilters(ErrorAsItIs)
+export class LiveTailConsumer {
+  constructor(@Inject(LIVE_TAIL) private readonly tail: LiveTail) {}
+
+  @EventPattern(topics.chainEvents.name)
+  take(@Payload() batch: BusBatch): Promise<void> {
+    return this.tail.take(batch);
+  }
+}
