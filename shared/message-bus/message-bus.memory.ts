@@ -2,6 +2,8 @@ import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
+import { refusalOfSize } from './message-size.ts';
+import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 
@@ -10,22 +12,26 @@ export class MemoryMessageBus implements MessageBus {
   private readonly partitions = new Map<string, BusMessage[][]>();
   private readonly published = new WakeUp();
 
+  constructor(private readonly topicSettings: TopicSettings = topicsAsTheyAre) {}
+
   createTopics(topics: readonly Topic[]): Promise<void> {
-    for (const { name, partitions } of topics) {
-      const existing = this.partitions.get(name);
-      if (existing && existing.length !== partitions) {
-        throw new Error(`topic ${name} has ${String(existing.length)} partitions, not ${String(partitions)}`);
+    for (const topic of topics.map((one) => this.settled(one))) {
+      const existing = this.partitions.get(topic.name);
+      if (existing && existing.length !== topic.partitions) {
+        return Promise.reject(partitionsDiffer(topic, existing.length));
       }
       if (!existing)
         this.partitions.set(
-          name,
-          Array.from({ length: partitions }, () => []),
+          topic.name,
+          Array.from({ length: topic.partitions }, () => []),
         );
     }
     return Promise.resolve();
   }
 
   publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void> {
+    const refused = refusalOfSize(messages);
+    if (refused) return Promise.reject(refused);
     for (const message of messages) {
       const partition = this.partitionOf(topic, message.key);
       const log = this.log(topic, partition);
@@ -36,12 +42,12 @@ export class MemoryMessageBus implements MessageBus {
   }
 
   partitionOf(topic: Topic, key: string): number {
-    return crc32(key) % topic.partitions;
+    return crc32(key) % this.settled(topic).partitions;
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
     const offsets = new Map<number, string>();
-    for (let partition = 0; partition < topic.partitions; partition += 1) {
+    for (let partition = 0; partition < this.settled(topic).partitions; partition += 1) {
       const log = this.log(topic, partition);
       const found =
         typeof at === 'number' ? log.findIndex((message) => message.timestamp >= at) : at === 'earliest' ? 0 : -1;
@@ -71,9 +77,14 @@ export class MemoryMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
+  private settled(topic: Topic): Topic {
+    return settledTopic(topic, this.topicSettings);
+  }
+
   private log(topic: Topic, partition: number): BusMessage[] {
-    const log = this.partitions.get(topic.name)?.[partition];
-    if (!log) throw new Error(`topic ${topic.name} has no partition ${String(partition)}`);
+    const { name } = this.settled(topic);
+    const log = this.partitions.get(name)?.[partition];
+    if (!log) throw new Error(`topic ${name} has no partition ${String(partition)}`);
     return log;
   }
 }

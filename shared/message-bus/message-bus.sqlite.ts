@@ -4,6 +4,8 @@ import type { Topic } from '../../schemas/topics.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
 import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
+import { refusalOfSize } from './message-size.ts';
+import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 const PRUNE_EVERY_MS = 60_000;
@@ -20,7 +22,10 @@ export class SqliteMessageBus implements MessageBus {
   private readonly ends: StatementSync;
   private readonly prunedAt = new Map<string, number>();
 
-  constructor(file: string) {
+  constructor(
+    file: string,
+    private readonly topicSettings: TopicSettings = topicsAsTheyAre,
+  ) {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 32 });
     this.database.exec(`
       CREATE TABLE IF NOT EXISTS topics (name TEXT PRIMARY KEY, partitions INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -48,25 +53,24 @@ export class SqliteMessageBus implements MessageBus {
   createTopics(topics: readonly Topic[]): Promise<void> {
     const add = this.database.prepare('INSERT INTO topics VALUES (?, ?) ON CONFLICT DO NOTHING');
     const find = this.database.prepare('SELECT partitions FROM topics WHERE name = ?');
-    for (const { name, partitions } of topics) {
-      add.run(name, partitions);
-      const existing = find.get(name)?.['partitions'] as number;
-      if (existing !== partitions) {
-        return Promise.reject(
-          new Error(`topic ${name} has ${String(existing)} partitions, not ${String(partitions)}: TOPIC_PARTITIONS`),
-        );
-      }
+    for (const topic of topics.map((one) => this.settled(one))) {
+      add.run(topic.name, topic.partitions);
+      const existing = find.get(topic.name)?.['partitions'] as number;
+      if (existing !== topic.partitions) return Promise.reject(partitionsDiffer(topic, existing));
     }
     return Promise.resolve();
   }
 
   publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void> {
+    const settled = this.settled(topic);
+    const refused = refusalOfSize(messages);
+    if (refused) return Promise.reject(refused);
     try {
       this.database.transaction(() => {
         for (const { key, headers, value, timestamp } of messages) {
-          this.insert.run(topic.name, this.partitionOf(topic, key), key, JSON.stringify(headers), value, timestamp);
+          this.insert.run(settled.name, this.partitionOf(topic, key), key, JSON.stringify(headers), value, timestamp);
         }
-        this.prune(topic);
+        this.prune(settled);
       });
       return Promise.resolve();
     } catch (cause) {
@@ -77,26 +81,28 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   partitionOf(topic: Topic, key: string): number {
-    return crc32(key) % topic.partitions;
+    return crc32(key) % this.settled(topic).partitions;
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
     const offsets = new Map<number, string>();
-    for (let partition = 0; partition < topic.partitions; partition += 1) {
-      const { earliest, latest } = this.endsOf(topic, partition);
-      const offset = at === 'earliest' ? earliest : at === 'latest' ? latest : this.firstSince(topic, partition, at);
+    const settled = this.settled(topic);
+    for (let partition = 0; partition < settled.partitions; partition += 1) {
+      const { earliest, latest } = this.endsOf(settled, partition);
+      const offset = at === 'earliest' ? earliest : at === 'latest' ? latest : this.firstSince(settled, partition, at);
       offsets.set(partition, String(offset));
     }
     return Promise.resolve(offsets);
   }
 
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
+    const { name } = this.settled(topic);
     const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
     while (!signal.aborted) {
       const seen = this.database.changed.rung;
       let isIdle = true;
       for (const [partition, offset] of next) {
-        const messages = this.from.all(topic.name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
+        const messages = this.from.all(name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
         const last = messages.at(-1);
         if (!last) continue;
         isIdle = false;
@@ -111,6 +117,10 @@ export class SqliteMessageBus implements MessageBus {
   close(): Promise<void> {
     this.database.close();
     return Promise.resolve();
+  }
+
+  private settled(topic: Topic): Topic {
+    return settledTopic(topic, this.topicSettings);
   }
 
   private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number } {

@@ -24,7 +24,10 @@ export interface BusBatch {
   messages: BusMessage[];
 }
 
-/** A message that can never be stored, e.g. because it is too large. What was before it may have been stored. */
+/**
+ * A message that can never be stored, e.g. because it is too large. It and what follows it in its partition are not stored;
+ * what was before it may have been.
+ */
 export class MessageRefused extends Error {
   override readonly name = 'MessageRefused';
   constructor(
@@ -38,7 +41,10 @@ export class MessageRefused extends Error {
 }
 
 export interface MessageBus {
-  /** Creates what is missing. @throws when a topic exists with another partition count */
+  /**
+   * Creates what is missing.
+   * @throws CannotStart when a topic exists with another partition count: its keys would change their partitions
+   */
   createTopics(topics: readonly Topic[]): Promise<void>;
   /**
    * Returns when all are stored. Messages of one key keep the order of the array and of successive calls.
@@ -52,7 +58,10 @@ export interface MessageBus {
    * time (Unix ms; when there is none, as `latest`). In an empty partition all are the same.
    */
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets>;
-  /** Messages from these offsets on (only of these partitions), for ever: ends when the signal aborts. */
+  /**
+   * Messages from these offsets on (only of these partitions), for ever: ends when the signal aborts. What is no longer
+   * kept is passed over. While the bus is away it waits; afterwards it goes on where it was.
+   */
   consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncIterable<BusBatch>;
   close(): Promise<void>;
 }

@@ -1,0 +1,47 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import kafkajs from 'kafkajs';
+import { decompressFrameSync } from 'lz4-napi';
+import { uncompressSync } from 'snappy';
+
+const { CompressionCodecs, CompressionTypes } = kafkajs;
+
+/** Best of level 1 to 3, gzip and none for batches of 1,000 messages of 1 KB. Done in place: a batch takes about 1 ms. */
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** In front of what Java's snappy writes: a magic word and two versions, then blocks with their length before them. */
+const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
+const XERIAL_HEADER_BYTES = 16;
+
+interface Encoder {
+  buffer: Buffer;
+}
+
+/** kafkajs brings gzip only, and a consumer that meets a message of another codec stops. */
+export const registerCodecs = (): void => {
+  Object.assign(CompressionCodecs, {
+    [CompressionTypes.ZSTD]: () => ({
+      compress: ({ buffer }: Encoder) => Promise.resolve(zstdCompressSync(buffer, ZSTD)),
+      decompress: (buffer: Buffer) => Promise.resolve(zstdDecompressSync(buffer)),
+    }),
+    [CompressionTypes.LZ4]: () => readOnly(decompressFrameSync),
+    [CompressionTypes.Snappy]: () => readOnly(fromSnappy),
+  });
+};
+
+const readOnly = (decompress: (buffer: Buffer) => Buffer) => ({
+  compress: () => Promise.reject(new Error('this codec is for reading only')),
+  decompress: (buffer: Buffer) => Promise.resolve(decompress(buffer)),
+});
+
+const fromSnappy = (buffer: Buffer): Buffer => {
+  if (!buffer.subarray(0, XERIAL_MAGIC.length).equals(XERIAL_MAGIC)) return snappyBlock(buffer);
+  const blocks: Buffer[] = [];
+  for (let at = XERIAL_HEADER_BYTES; at < buffer.length;) {
+    const start = at + Int32Array.BYTES_PER_ELEMENT;
+    at = start + buffer.readUInt32BE(at);
+    blocks.push(snappyBlock(buffer.subarray(start, at)));
+  }
+  return Buffer.concat(blocks);
+};
+
+const snappyBlock = (block: Buffer): Buffer => Buffer.from(uncompressSync(block));

@@ -1,0 +1,41 @@
+import { WakeUp } from '../primitives/wake-up.ts';
+
+/** Passes items from a callback to an iterator, one at a time: who gives waits until the taker comes for the next. */
+export class HandOver<Item> {
+  private waiting: { item: Item; done: () => void } | undefined;
+  private taken: (() => void) | undefined;
+  private failure: Error | undefined;
+  private readonly changed = new WakeUp();
+
+  /** Returns when the taker is through with it. */
+  give(item: Item): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    this.waiting = { item, done: () => resolve(undefined) };
+    this.changed.ring();
+    return promise.then(() => undefined);
+  }
+
+  /** From now on there is nothing to take. */
+  fail(error: Error): void {
+    this.failure ??= error;
+    this.changed.ring();
+  }
+
+  /** @returns `undefined` when the signal aborts */
+  async take(signal: AbortSignal): Promise<Item | undefined> {
+    this.taken?.();
+    this.taken = undefined;
+    for (;;) {
+      const seen = this.changed.rung;
+      if (signal.aborted) return undefined;
+      if (this.failure) throw this.failure;
+      if (this.waiting) {
+        const { item, done } = this.waiting;
+        this.waiting = undefined;
+        this.taken = done;
+        return item;
+      }
+      await this.changed.wait(seen, signal);
+    }
+  }
+}

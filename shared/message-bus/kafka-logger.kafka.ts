@@ -1,0 +1,28 @@
+import kafkajs, { type logCreator } from 'kafkajs';
+import type { Logger } from '../observability/logger.ts';
+
+/** The same again within this time is said at debug level only: a broker that is away is one piece of news, not hundreds. */
+const SAY_AGAIN_AFTER_MS = 30_000;
+
+/** Of a broker that just started, a group that changes, a client given up: kafkajs calls it an error, and tries again. */
+const PASSES_BY = /coordinator|rebalanc|leader|does not host this topic-partition|given up/i;
+
+/**
+ * kafkajs's messages in our log. Its errors are warnings here: it tries again after them, and what it gives up on fails
+ * whoever asked, who says so.
+ */
+export const kafkaLogCreator = (logger: Logger): logCreator => {
+  const saidAt = new Map<string, number>();
+  const isNews = (message: string): boolean => {
+    const now = performance.now();
+    if (now - (saidAt.get(message) ?? -Infinity) < SAY_AGAIN_AFTER_MS) return false;
+    if (saidAt.size > 100) saidAt.clear();
+    saidAt.set(message, now);
+    return true;
+  };
+  return () =>
+    ({ level, namespace, log: { message, timestamp: _, logger: __, stack: ___, ...details } }) => {
+      const isWarning = level === kafkajs.logLevel.ERROR && !PASSES_BY.test(message) && isNews(message);
+      logger[isWarning ? 'warn' : 'debug']({ kafka: { of: namespace, ...details } }, `kafka: ${message}`);
+    };
+};

@@ -1,0 +1,128 @@
+import type { Admin } from 'kafkajs';
+import type { Topic } from '../../schemas/topics.ts';
+import type { Settings } from '../config/settings.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import type { Logger } from '../observability/logger.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
+import { kafkaClients, letGo, type KafkaClient, type KafkaSettings } from './kafka-client.kafka.ts';
+import { isLoginRefused, unavailable } from './kafka-errors.kafka.ts';
+import type { BusBatch, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
+import { refusalOfSize } from './message-size.ts';
+import { PartitionReader } from './partition-reader.kafka.ts';
+import { Publisher } from './publisher.kafka.ts';
+import { TopicFollower } from './topic-follower.kafka.ts';
+import { settledTopic, type TopicSettings } from './topic-settings.ts';
+import { createTopics, partitionOfKey } from './topics.kafka.ts';
+
+const START_MS = 10_000;
+const ADMIN_MS = 10_000;
+
+interface Options {
+  settings: KafkaSettings & Pick<Settings, 'KAFKA_ACKS' | 'TOPIC_PREFIX' | 'TOPIC_PARTITIONS'>;
+  logger: Logger;
+}
+
+/** The message bus on Kafka. Topics, partitions, offsets and retention are Kafka's own. */
+export class KafkaMessageBus implements MessageBus {
+  private readonly newClient: () => KafkaClient;
+  private readonly topicSettings: TopicSettings;
+  private readonly publisher: Publisher;
+  private readonly reader: PartitionReader;
+  private readonly follower: TopicFollower;
+  private readonly closing = new AbortController();
+
+  private constructor({ settings, logger }: Options) {
+    this.newClient = kafkaClients(settings, logger);
+    this.topicSettings = { prefix: settings.TOPIC_PREFIX, partitions: settings.TOPIC_PARTITIONS };
+    this.publisher = new Publisher(this.newClient, settings.KAFKA_ACKS);
+    this.reader = new PartitionReader(this.newClient, logger);
+    this.follower = new TopicFollower(this.newClient, logger);
+  }
+
+  /** @throws CannotStart when no broker answers within 10 s, or refuses us */
+  static async connect(options: Options): Promise<KafkaMessageBus> {
+    const bus = new KafkaMessageBus(options);
+    try {
+      await bus.withAdmin(START_MS, (admin) => admin.describeCluster());
+      return bus;
+    } catch (cause) {
+      throw cannotStart(options.settings, cause);
+    }
+  }
+
+  async createTopics(topics: readonly Topic[]): Promise<void> {
+    const settled = topics.map((topic) => this.settled(topic));
+    try {
+      await this.withAdmin(ADMIN_MS, (admin) => createTopics(admin, settled));
+    } catch (error) {
+      if (error instanceof CannotStart) throw error;
+      throw unavailable('Kafka did not create the topics', error);
+    }
+  }
+
+  async publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void> {
+    const refused = refusalOfSize(messages);
+    if (refused) throw refused;
+    const settled = this.settled(topic);
+    const partitions = new Map<string, number>();
+    const routed = messages.map((message, index) => {
+      const partition = partitions.get(message.key) ?? partitionOfKey(settled, message.key);
+      partitions.set(message.key, partition);
+      return { message, index, partition };
+    });
+    await this.publisher.publish(settled.name, routed);
+  }
+
+  partitionOf(topic: Topic, key: string): number {
+    return partitionOfKey(this.settled(topic), key);
+  }
+
+  offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
+    return this.reader.offsets(this.settled(topic).name, at);
+  }
+
+  /** One partition is mostly read for a moment, by those who resume; more than one are followed. */
+  consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncIterable<BusBatch> {
+    const { name } = this.settled(topic);
+    const ending = AbortSignal.any([signal, this.closing.signal]);
+    const [[partition, offset] = [], ...others] = from;
+    return partition !== undefined && offset !== undefined && others.length === 0
+      ? this.reader.read(name, partition, offset, ending)
+      : this.follower.follow({ topicName: name, from, signal: ending });
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await Promise.all([this.publisher.close(), this.reader.close(), this.follower.close()]);
+  }
+
+  private settled(topic: Topic): Topic {
+    return settledTopic(topic, this.topicSettings);
+  }
+
+  private async withAdmin<Answer>(withinMs: number, ask: (admin: Admin) => Promise<Answer>): Promise<Answer> {
+    const client = this.newClient();
+    const admin = client.kafka.admin();
+    const asking = admin.connect().then(() => ask(admin));
+    try {
+      return await untilAborted(asking, AbortSignal.timeout(withinMs));
+    } finally {
+      await letGo(client, () => admin.disconnect());
+    }
+  }
+}
+
+const cannotStart = ({ KAFKA_BROKERS, KAFKA_SASL, KAFKA_TLS }: KafkaSettings, cause: unknown): unknown => {
+  if (cause instanceof CannotStart) return cause;
+  const where = KAFKA_BROKERS.join(', ');
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  if (isLoginRefused(cause)) {
+    return new CannotStart(`KAFKA_SASL: ${where} refuses ${KAFKA_SASL?.username ?? 'a client without a name'}`, {
+      cause,
+    });
+  }
+  if (KAFKA_TLS !== undefined && /certificate|ssl|tls/i.test(reason)) {
+    return new CannotStart(`KAFKA_TLS: ${where} and this setting do not fit (${reason})`, { cause });
+  }
+  return new CannotStart(`KAFKA_BROKERS: no Kafka answers at ${where} (${reason})`, { cause });
+};

@@ -1,0 +1,183 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import kafkajs, { type Cluster, type Consumer } from 'kafkajs';
+import type { Logger } from '../observability/logger.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
+import { toBusMessage } from './bus-message.kafka.ts';
+import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
+import { isOffsetOutOfRange, mayPass, unavailable } from './kafka-errors.kafka.ts';
+import { Batch, type FetchedPartition } from './kafkajs-internals.kafka.ts';
+import type { BusBatch, Offsets } from './message-bus.ts';
+
+const READ_COMMITTED = 1;
+const ANSWER_MS = 10_000;
+/** Most reads want one message: at first the broker gives one batch of the log, and to a read that goes on ever more. */
+const FETCH_BYTES_FIRST = 4 * 1024;
+const FETCH_BYTES_MAX = 512 * 1024;
+const FETCH_FACTOR = 4;
+/** At the end of a partition. The broker must not wait instead: it answers a connection's requests one after the other. */
+const LOOK_AGAIN_AFTER_MS = 20;
+const TRY_AGAIN_AFTER_MS = 250;
+
+interface Connected {
+  client: KafkaClient;
+  consumer: Consumer;
+  cluster: Cluster;
+  ready: Promise<void>;
+}
+
+interface Place {
+  topicName: string;
+  partition: number;
+  offset: string;
+}
+
+/**
+ * Reads single partitions and asks for offsets, without a consumer group: joining one takes longer than most reads. All
+ * readers share the connections. After a failure they connect anew, with the brokers' newest addresses.
+ */
+export class PartitionReader {
+  private current: Connected | undefined;
+
+  constructor(
+    private readonly newClient: () => KafkaClient,
+    private readonly logger: Logger,
+  ) {}
+
+  async offsets(topicName: string, at: 'earliest' | 'latest' | number): Promise<Offsets> {
+    const connected = this.connect();
+    try {
+      return await untilAborted(offsetsOf(connected, topicName, at), AbortSignal.timeout(ANSWER_MS));
+    } catch (error) {
+      this.drop(connected);
+      throw unavailable(`Kafka did not say the offsets of ${topicName}`, error);
+    }
+  }
+
+  async *read(topicName: string, partition: number, from: string, signal: AbortSignal): AsyncGenerator<BusBatch> {
+    const place: Place = { topicName, partition, offset: from };
+    for (
+      let maxBytes = FETCH_BYTES_FIRST;
+      !signal.aborted;
+      maxBytes = Math.min(maxBytes * FETCH_FACTOR, FETCH_BYTES_MAX)
+    ) {
+      const batch = await this.fetch(place, maxBytes, signal);
+      if (!batch) continue;
+      if (batch.rawMessages.length > 0) place.offset = String(BigInt(batch.lastOffset()) + 1n);
+      else await pause(LOOK_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+      const messages = batch.messages.map((message) => toBusMessage(partition, message));
+      if (messages.length > 0) yield { partition, messages };
+    }
+  }
+
+  async close(): Promise<void> {
+    const { current } = this;
+    this.current = undefined;
+    if (current) await letGo(current.client, () => current.consumer.disconnect());
+  }
+
+  /** @returns `undefined` when the same is worth another try */
+  private async fetch(place: Place, maxBytes: number, signal: AbortSignal): Promise<Batch | undefined> {
+    const connected = this.connect();
+    try {
+      return await untilAborted(fetchOf(connected, place, maxBytes), signal);
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (isOffsetOutOfRange(error)) {
+        place.offset = await this.nearest(place);
+        return undefined;
+      }
+      this.drop(connected);
+      if (!mayPass(error)) throw error;
+      this.logger.debug({ err: error, ...place }, 'a partition is read again');
+      await pause(TRY_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+      return undefined;
+    }
+  }
+
+  /** Where to go on when a partition has no such offset. */
+  private async nearest({ topicName, partition, offset }: Place): Promise<string> {
+    const earliest = (await this.offsets(topicName, 'earliest')).get(partition) ?? '0';
+    if (BigInt(offset) <= BigInt(earliest)) return earliest;
+    throw new Error(
+      `partition ${String(partition)} of ${topicName} ends before ${offset}: the topic is another one now`,
+    );
+  }
+
+  private connect(): Connected {
+    if (this.current) return this.current;
+    const client = this.newClient();
+    const { consumer, cluster } = clusterOf(client);
+    this.current = { client, consumer, cluster, ready: consumer.connect() };
+    return this.current;
+  }
+
+  private drop(connected: Connected): void {
+    connected.client.connections.cut();
+    if (this.current === connected) this.current = undefined;
+  }
+}
+
+/** kafkajs gives its cluster, which knows who leads what, to the assigners of a consumer. This consumer joins no group. */
+const clusterOf = ({ kafka }: KafkaClient): { consumer: Consumer; cluster: Cluster } => {
+  const clusters: Cluster[] = [];
+  const consumer = kafka.consumer({
+    groupId: 'none',
+    allowAutoTopicCreation: false,
+    partitionAssigners: [
+      (config) => {
+        clusters.push(config.cluster);
+        return kafkajs.PartitionAssigners.roundRobin(config);
+      },
+    ],
+  });
+  const [cluster] = clusters;
+  if (!cluster) throw new Error('kafkajs gave no cluster');
+  return { consumer, cluster };
+};
+
+const offsetsOf = async (
+  { ready, cluster }: Connected,
+  topicName: string,
+  at: 'earliest' | 'latest' | number,
+): Promise<Offsets> => {
+  await ready;
+  await cluster.addTargetTopic(topicName);
+  await cluster.refreshMetadataIfNecessary();
+  const partitions = cluster
+    .findTopicPartitionMetadata(topicName)
+    .map(({ partitionId }) => ({ partition: partitionId }));
+  const ask = async (where: { fromBeginning: boolean } | { fromTimestamp: number }): Promise<Map<number, string>> => {
+    const [answer] = await cluster.fetchTopicsOffset([{ topic: topicName, partitions, ...where }]);
+    return new Map(answer?.partitions.map(({ partition, offset }) => [partition, offset]));
+  };
+  if (typeof at !== 'number') return ask({ fromBeginning: at === 'earliest' });
+  // First the ends: what is published between the two questions comes after them.
+  const ends = await ask({ fromBeginning: false });
+  const found = await ask({ fromTimestamp: at });
+  return new Map(Array.from(ends, ([partition, end]) => [partition, offsetOr(end, found.get(partition))]));
+};
+
+/** Kafka says −1 when it finds none. */
+const offsetOr = (end: string, found = '-1'): string => (found === '-1' ? end : found);
+
+const fetchOf = async (
+  { ready, cluster }: Connected,
+  { topicName, partition, offset }: Place,
+  maxBytes: number,
+): Promise<Batch> => {
+  await ready;
+  await cluster.addTargetTopic(topicName);
+  await cluster.refreshMetadataIfNecessary();
+  const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topicName, [partition]));
+  if (nodeId === undefined) throw new Error(`topic ${topicName} has no partition ${String(partition)}`);
+  const broker = await cluster.findBroker({ nodeId });
+  // kafkajs gives this answer no type.
+  const { responses } = (await broker.fetch({
+    isolationLevel: READ_COMMITTED,
+    maxWaitTime: 0,
+    maxBytes,
+    topics: [{ topic: topicName, partitions: [{ partition, fetchOffset: offset, maxBytes }] }],
+  })) as { responses: { partitions: FetchedPartition[] }[] };
+  const answer = responses[0]?.partitions[0];
+  return new Batch(topicName, offset, answer ?? { partition, highWatermark: offset, messages: [] });
+};

@@ -1,0 +1,39 @@
+import type { MessageToPublish } from './message-bus.ts';
+import { messageBytes } from './message-size.ts';
+
+const PARTITION_MESSAGES_MAX = 500;
+const PARTITION_BYTES_MAX = 900_000;
+
+export interface Routed {
+  message: MessageToPublish;
+  partition: number;
+  /** In the array that was to be published. */
+  index: number;
+}
+
+/**
+ * Cuts messages into requests, each a run of the array, so that all before a failed request is stored. A broker takes what a
+ * request has for one partition as one batch of limited size.
+ */
+export const publishRequests = function* (messages: readonly Routed[]): Generator<Routed[]> {
+  let request: Routed[] = [];
+  let filled = new Map<number, { messages: number; bytes: number }>();
+  for (const routed of messages) {
+    const bytes = messageBytes(routed.message);
+    const already = filled.get(routed.partition) ?? { messages: 0, bytes: 0 };
+    const isFull =
+      already.messages > 0 &&
+      (already.messages === PARTITION_MESSAGES_MAX || already.bytes + bytes > PARTITION_BYTES_MAX);
+    if (isFull) {
+      yield request;
+      request = [];
+      filled = new Map();
+    }
+    request.push(routed);
+    filled.set(routed.partition, {
+      messages: (isFull ? 0 : already.messages) + 1,
+      bytes: (isFull ? 0 : already.bytes) + bytes,
+    });
+  }
+  if (request.length > 0) yield request;
+};

@@ -1,0 +1,101 @@
+import kafkajs, { type Producer } from 'kafkajs';
+import type { Settings } from '../config/settings.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
+import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
+import { refusalOfMessage, unavailable } from './kafka-errors.kafka.ts';
+import { MessageRefused } from './message-bus.ts';
+import { publishRequests, type Routed } from './publish-requests.ts';
+
+/** Of one call, with its wait for the calls before it. */
+const PUBLISH_TIMEOUT_MS = 10_000;
+
+const acknowledgements = { all: -1, 1: 1, 0: 0 } as const;
+
+interface Sender {
+  client: KafkaClient;
+  producer: Producer;
+  connected: Promise<void>;
+}
+
+/**
+ * Sends one request at a time, which is what the idempotent producer of kafkajs can number. After any failure it takes a new
+ * producer: the numbers of the old one may be wrong, and the old one may still be trying.
+ */
+export class Publisher {
+  private sender: Sender | undefined;
+  private isClosed = false;
+  private previous: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly newClient: () => KafkaClient,
+    private readonly acks: Settings['KAFKA_ACKS'],
+  ) {}
+
+  publish(topicName: string, messages: readonly Routed[]): Promise<void> {
+    const deadline = AbortSignal.timeout(PUBLISH_TIMEOUT_MS);
+    const published = this.previous.then(async () => {
+      for (const request of publishRequests(messages)) await this.send(topicName, request, deadline);
+    });
+    this.previous = published.catch(() => undefined);
+    return published;
+  }
+
+  async close(): Promise<void> {
+    const { sender } = this;
+    this.isClosed = true;
+    this.sender = undefined;
+    if (sender) await letGo(sender.client, () => sender.producer.disconnect());
+  }
+
+  private async send(topicName: string, request: readonly Routed[], deadline: AbortSignal): Promise<void> {
+    try {
+      this.sender ??= this.newSender();
+      const { producer, connected } = this.sender;
+      await untilAborted(connected, deadline);
+      const sent = producer.send({
+        topic: topicName,
+        acks: acknowledgements[this.acks],
+        compression: kafkajs.CompressionTypes.ZSTD,
+        messages: request.map(({ partition, message: { key, headers, value, timestamp } }) => ({
+          partition,
+          key,
+          headers,
+          value,
+          timestamp: String(timestamp),
+        })),
+      });
+      await untilAborted(sent, deadline);
+    } catch (error) {
+      this.sender?.client.connections.cut();
+      this.sender = undefined;
+      const reason = refusalOfMessage(error);
+      if (reason === undefined) throw unavailable(`Kafka did not store messages for ${topicName}`, error);
+      await this.findRefused(topicName, request, reason, deadline, error);
+    }
+  }
+
+  /** A broker refuses a whole request and does not say why: sent alone, the message that it means is refused again. */
+  private async findRefused(
+    topicName: string,
+    request: readonly Routed[],
+    reason: string,
+    deadline: AbortSignal,
+    cause: unknown,
+  ): Promise<void> {
+    const [first] = request;
+    if (first && request.length === 1) throw new MessageRefused(first.index, reason, { cause });
+    for (const routed of request) await this.send(topicName, [routed], deadline);
+  }
+
+  private newSender(): Sender {
+    if (this.isClosed) throw new Error('the message bus is closed');
+    const client = this.newClient();
+    const producer = client.kafka.producer({
+      idempotent: this.acks === 'all',
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
+    });
+    return { client, producer, connected: producer.connect() };
+  }
+}

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
+import type { Logger } from '../observability/logger.ts';
+import { inTime } from '../primitives/in-time.ts';
+import { toBusMessage } from './bus-message.kafka.ts';
+import { HandOver } from './hand-over.ts';
+import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
+import { mayPass } from './kafka-errors.kafka.ts';
+import type { BusBatch, Offsets } from './message-bus.ts';
+
+const CHUNK_MESSAGES = 1_000;
+const HEARTBEAT_MS = 3_000;
+const SESSION_TIMEOUT_MS = 10_000;
+const MAX_WAIT_MS = 100;
+const PARTITION_BYTES_MAX = 512 * 1024;
+const FETCH_BYTES_MAX = 4 * 1024 * 1024;
+const START_AGAIN_AFTER_MS = 250;
+/** kafkajs tells of a stop before it tells of the crash that was its reason. */
+const CRASH_AFTER_STOP_MS = 1_000;
+
+interface Follow {
+  topicName: string;
+  from: Offsets;
+  signal: AbortSignal;
+}
+
+/**
+ * Follows partitions of a topic with a kafkajs consumer in a group of its own, which commits nothing: each follower reads
+ * all of its partitions by itself, and what it took is known here alone. A consumer that ends is replaced by a new one.
+ */
+export class TopicFollower {
+  private readonly ending = new Set<Promise<void>>();
+
+  constructor(
+    private readonly newClient: () => KafkaClient,
+    private readonly logger: Logger,
+  ) {}
+
+  async *follow({ topicName, from, signal }: Follow): AsyncGenerator<BusBatch> {
+    const next = new Map(from);
+    while (!signal.aborted) {
+      const session = new Session(this.newClient(), topicName, next);
+      try {
+        session.start();
+        for (let batch = await session.batches.take(signal); batch; batch = await session.batches.take(signal)) {
+          const last = batch.messages.at(-1);
+          if (last) next.set(batch.partition, String(BigInt(last.offset) + 1n));
+          yield batch;
+        }
+      } catch (error) {
+        if (!mayPass(error)) throw error;
+        this.logger.warn({ err: error, topic: topicName }, 'the consumer of a topic ended and is replaced');
+        await pause(START_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+      } finally {
+        const ended = session.end().finally(() => this.ending.delete(ended));
+        this.ending.add(ended);
+      }
+    }
+  }
+
+  /** Returns when all consumers are gone whose iterators have ended. */
+  async close(): Promise<void> {
+    await Promise.all(this.ending);
+  }
+}
+
+/** One life of a consumer, from its first join to its end. */
+class Session {
+  readonly batches = new HandOver<BusBatch>();
+  private readonly groupId = `annals-${randomUUID()}`;
+  private readonly ended = Promise.withResolvers<undefined>();
+  private readonly consumer: Consumer;
+  private hasEnded = false;
+
+  constructor(
+    private readonly client: KafkaClient,
+    private readonly topicName: string,
+    private readonly next: Offsets,
+  ) {
+    this.consumer = client.kafka.consumer({
+      groupId: this.groupId,
+      allowAutoTopicCreation: false,
+      sessionTimeout: SESSION_TIMEOUT_MS,
+      heartbeatInterval: HEARTBEAT_MS,
+      maxWaitTimeInMs: MAX_WAIT_MS,
+      maxBytesPerPartition: PARTITION_BYTES_MAX,
+      maxBytes: FETCH_BYTES_MAX,
+      // After a crash kafkajs would go on at the group's offsets, and there are none.
+      retry: { restartOnFailure: () => Promise.resolve(false) },
+    });
+  }
+
+  start(): void {
+    const { consumer, batches } = this;
+    const { GROUP_JOIN, CRASH, STOP } = consumer.events;
+    consumer.on(GROUP_JOIN, ({ payload }) => this.seek(payload.memberAssignment[this.topicName] ?? []));
+    consumer.on(CRASH, ({ payload }) => batches.fail(payload.error));
+    consumer.on(STOP, () => {
+      setTimeout(() => batches.fail(new Error('the consumer stopped')), CRASH_AFTER_STOP_MS).unref();
+    });
+    this.run().catch((error: unknown) => batches.fail(error instanceof Error ? error : new Error(String(error))));
+  }
+
+  async end(): Promise<void> {
+    this.hasEnded = true;
+    this.ended.resolve(undefined);
+    await letGo(this.client, () => this.leave());
+  }
+
+  private async run(): Promise<void> {
+    await this.consumer.connect();
+    await this.consumer.subscribe({ topics: [this.topicName], fromBeginning: true });
+    await this.consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: (payload) => this.take(payload),
+    });
+  }
+
+  /** Every time the group is joined kafkajs forgets how far it was. */
+  private seek(assigned: readonly number[]): void {
+    const topic = this.topicName;
+    for (const [partition, offset] of this.next) this.consumer.seek({ topic, partition, offset });
+    const others = assigned.filter((partition) => !this.next.has(partition));
+    if (others.length > 0) this.consumer.pause([{ topic, partitions: others }]);
+  }
+
+  private async take(payload: EachBatchPayload): Promise<void> {
+    const { partition, messages, highWatermark } = payload.batch;
+    const next = BigInt(this.next.get(partition) ?? 0);
+    if (BigInt(highWatermark) < next) {
+      const where = `partition ${String(partition)} of ${this.topicName}`;
+      this.batches.fail(new Error(`${where} ends before ${String(next)}: the topic is another one now`));
+      return;
+    }
+    const isOver = () => this.hasEnded || !payload.isRunning() || payload.isStale();
+    for (const chunk of chunksOf(messages.filter(({ offset }) => BigInt(offset) >= next))) {
+      if (isOver()) return;
+      const given = this.batches.give({ partition, messages: chunk.map((one) => toBusMessage(partition, one)) });
+      await this.beatUntil(given, () => payload.heartbeat());
+    }
+    const last = messages.at(-1);
+    if (last && !isOver()) payload.resolveOffset(last.offset);
+  }
+
+  /** A taker may take its time: the group must hear from this member meanwhile. */
+  private async beatUntil(given: Promise<void>, heartbeat: () => Promise<void>): Promise<void> {
+    for (let isThrough = false; !isThrough;) {
+      const through = Promise.race([given, this.ended.promise]).then(() => true);
+      isThrough = (await inTime(() => through, HEARTBEAT_MS)) ?? false;
+      if (!this.hasEnded) await heartbeat();
+    }
+  }
+
+  /** Nobody will come back to the group. */
+  private async leave(): Promise<void> {
+    await this.consumer.disconnect();
+    const admin = this.client.kafka.admin();
+    await admin.connect();
+    await admin.deleteGroups([this.groupId]);
+    await admin.disconnect();
+  }
+}
+
+const chunksOf = function* (messages: readonly KafkaMessage[]): Generator<KafkaMessage[]> {
+  for (let at = 0; at < messages.length; at += CHUNK_MESSAGES) yield messages.slice(at, at + CHUNK_MESSAGES);
+};
