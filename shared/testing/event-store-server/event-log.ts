@@ -1,0 +1,200 @@
+import { WakeUp } from '../../primitives/wake-up.ts';
+
+/** What a client wants to be written. */
+export interface ProposedEvent {
+  id: string;
+  type: string;
+  contentType: string;
+  data: Uint8Array;
+  metadata: Uint8Array;
+}
+
+export interface LoggedEvent {
+  position: number;
+  stream: string;
+  revision: number;
+  id: string;
+  type: string;
+  /** As every reader is sent it. */
+  message: Buffer;
+}
+
+export type Expectation = number | 'any' | 'no-stream' | 'stream-exists';
+
+/** `actual`: the newest revision, -1 without any. */
+export type Outcome =
+  { kind: 'written'; revision: number; position: number } | { kind: 'conflict'; actual: number } | { kind: 'deleted' };
+
+export type Encode = (event: ProposedEvent, place: Pick<LoggedEvent, 'stream' | 'revision' | 'position'>) => Buffer;
+
+interface Stream {
+  /** All ever written, at the index that is their revision. */
+  events: LoggedEvent[];
+  maxCount: number;
+  truncateBefore: number;
+  isTombstoned: boolean;
+}
+
+/** Where a real log begins to hold events of users, more or less. */
+const FIRST_POSITION = 1_000;
+const RECORD_OVERHEAD_BYTES = 100;
+/** How far back an append without an expected revision looks for its ids. */
+const IDS_KEPT = 1_000;
+/** `$tb` of a deleted stream: the largest revision there can be. */
+const DELETED = '9223372036854775807';
+
+/** The streams of one store and the order of all, in memory: what a server of EventStoreDB decides, without its protocol. */
+export class EventLog {
+  /** In position order. */
+  readonly all: LoggedEvent[] = [];
+  readonly appended = new WakeUp();
+  private readonly streams = new Map<string, Stream>();
+  private nextPosition = FIRST_POSITION;
+
+  constructor(private readonly encode: Encode) {}
+
+  /** Where the next event will be. */
+  get end(): number {
+    return this.nextPosition;
+  }
+
+  append(name: string, expected: Expectation, proposed: readonly ProposedEvent[]): Outcome {
+    const stream = this.stream(name);
+    if (stream.isTombstoned) return { kind: 'deleted' };
+    const actual = stream.events.length - 1;
+    const decided = this.decide(stream, expected, proposed);
+    if (decided !== 'write') return decided;
+    if (isDeleted(stream)) this.setMetadata(name, `{"$tb":${String(actual + 1)}}`);
+    for (const event of proposed) this.write(name, stream, event);
+    if (name.startsWith('$$')) this.believe(name.slice(2), proposed.at(-1));
+    this.appended.ring();
+    return written(stream);
+  }
+
+  /** Hides what was written so far; what comes next goes on counting. */
+  delete(name: string, expected: Expectation): Outcome {
+    const refused = this.refuseRemoval(name, expected);
+    if (refused) return refused;
+    this.setMetadata(name, `{"$tb":${DELETED}}`);
+    return { kind: 'written', revision: this.stream(name).events.length - 1, position: this.all.at(-1)?.position ?? 0 };
+  }
+
+  /** Ends a stream for ever. */
+  tombstone(name: string, expected: Expectation): Outcome {
+    const refused = this.refuseRemoval(name, expected);
+    if (refused) return refused;
+    const stream = this.stream(name);
+    stream.isTombstoned = true;
+    return written(stream);
+  }
+
+  /** What can be read of a stream, and from which revision on. */
+  readable(name: string): {
+    events: readonly LoggedEvent[];
+    first: number;
+    state: 'present' | 'missing' | 'tombstoned';
+  } {
+    const stream = this.stream(name);
+    const state = stream.isTombstoned
+      ? 'tombstoned'
+      : stream.events.length === 0 || isDeleted(stream)
+        ? 'missing'
+        : 'present';
+    return {
+      events: stream.events,
+      first: Math.max(stream.truncateBefore, stream.events.length - stream.maxCount, 0),
+      state,
+    };
+  }
+
+  /** Index in `all` of the first event at a position or behind it. */
+  indexFrom(position: number): number {
+    let low = 0;
+    let high = this.all.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.all[middle]?.position ?? 0) < position) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  private decide(stream: Stream, expected: Expectation, proposed: readonly ProposedEvent[]): Outcome | 'write' {
+    const actual = stream.events.length - 1;
+    if (expected === 'stream-exists' && (actual === -1 || isDeleted(stream))) return { kind: 'conflict', actual };
+    if (expected === 'any' || expected === 'stream-exists') {
+      const [first] = proposed;
+      const kept = stream.events.slice(-IDS_KEPT);
+      const at = kept.findLastIndex(({ id }) => id === first?.id);
+      return at === -1
+        ? 'write'
+        : (repeatOf(stream, proposed, kept[at]?.revision ?? 0) ?? { kind: 'conflict', actual });
+    }
+    const after = expected === 'no-stream' ? -1 : expected;
+    if (after === actual) return 'write';
+    const repeat = after < actual ? repeatOf(stream, proposed, after + 1) : undefined;
+    if (repeat) return repeat;
+    return expected === 'no-stream' && isDeleted(stream) ? 'write' : { kind: 'conflict', actual };
+  }
+
+  private refuseRemoval(name: string, expected: Expectation): Outcome | undefined {
+    const stream = this.stream(name);
+    const actual = stream.events.length - 1;
+    if (stream.isTombstoned) return { kind: 'deleted' };
+    const isAsExpected =
+      expected === 'any' ||
+      (expected === 'stream-exists' ? actual >= 0 : (expected === 'no-stream' ? -1 : expected) === actual);
+    return isAsExpected ? undefined : { kind: 'conflict', actual };
+  }
+
+  private write(name: string, stream: Stream, event: ProposedEvent): void {
+    const place = { stream: name, revision: stream.events.length, position: this.nextPosition };
+    this.nextPosition += RECORD_OVERHEAD_BYTES + event.data.length + event.metadata.length;
+    const logged = { ...place, id: event.id, type: event.type, message: this.encode(event, place) };
+    stream.events.push(logged);
+    this.all.push(logged);
+  }
+
+  private setMetadata(name: string, json: string): void {
+    const event = {
+      id: crypto.randomUUID(),
+      type: '$metadata',
+      contentType: 'application/json',
+      data: Buffer.from(json),
+      metadata: Buffer.alloc(0),
+    };
+    this.append(`$$${name}`, 'any', [event]);
+  }
+
+  private believe(name: string, metadata: ProposedEvent | undefined): void {
+    if (!metadata) return;
+    const stream = this.stream(name);
+    const parsed = JSON.parse(Buffer.from(metadata.data).toString()) as { $maxCount?: number; $tb?: number };
+    stream.maxCount = parsed.$maxCount ?? Infinity;
+    stream.truncateBefore = parsed.$tb ?? 0;
+  }
+
+  private stream(name: string): Stream {
+    let stream = this.streams.get(name);
+    if (!stream) {
+      stream = { events: [], maxCount: Infinity, truncateBefore: 0, isTombstoned: false };
+      this.streams.set(name, stream);
+    }
+    return stream;
+  }
+}
+
+const isDeleted = ({ truncateBefore }: Stream): boolean => truncateBefore > Number.MAX_SAFE_INTEGER;
+
+const written = ({ events }: Stream): Outcome => ({
+  kind: 'written',
+  revision: events.length - 1,
+  position: events.at(-1)?.position ?? 0,
+});
+
+/** The same ids at the same revisions are the same append; some of them only are a conflict. */
+const repeatOf = ({ events }: Stream, proposed: readonly ProposedEvent[], from: number): Outcome | undefined => {
+  const isRepeat = proposed.every(({ id }, index) => events[from + index]?.id === id);
+  const last = events[from + proposed.length - 1];
+  return isRepeat && last ? { kind: 'written', revision: last.revision, position: last.position } : undefined;
+};

@@ -1,0 +1,13 @@
+import { EventStoreServer } from './event-store-server.esdb.ts';
+
+const [host = '0.0.0.0', port = '2113'] = process.argv[2]?.split(':') ?? [];
+const server = await EventStoreServer.start({ host, port: Number(port) });
+process.stdout.write(
+  `A stand-in for EventStoreDB, for tests: listens on ${host}:${port}, keeps its data in memory only.\n`,
+);
+
+const stop = () => {
+  void server.close().then(() => process.exit(0));
+};
+process.once('SIGTERM', stop);
+process.once('SIGINT', stop);

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
+import type { ServerWritableStream } from '@grpc/grpc-js';
+import type { EventLog, LoggedEvent } from './event-log.ts';
+import type { Faults } from './faults.ts';
+import { caughtUp, checkpoint, confirmation, streamDeleted, streamName, streamNotFound } from './wire.esdb.ts';
+
+/** A call that is answered with messages which are encoded already. */
+export type ReadCall = ServerWritableStream<ReadReq, Buffer>;
+
+/** What the server scans between two checkpoints, unless the client says otherwise. */
+const SEARCH_WINDOW = 32;
+
+interface Source {
+  events: readonly LoggedEvent[];
+  /** Index of the first event that may be given. */
+  first: number;
+  /** Index to begin at. */
+  from: number;
+}
+
+/** Answers a read or a subscription. */
+export class Reading {
+  private readonly stopped = new AbortController();
+  private readonly options: ReadReq.Options;
+
+  constructor(
+    private readonly log: EventLog,
+    private readonly faults: Faults,
+    private readonly call: ReadCall,
+  ) {
+    const options = call.request.getOptions();
+    if (!options) throw new Error('a read without options');
+    this.options = options;
+    call.on('cancelled', () => {
+      this.stopped.abort();
+    });
+  }
+
+  async answer(): Promise<void> {
+    if (this.options.hasSubscription()) await this.follow();
+    else await this.give();
+  }
+
+  private async give(): Promise<void> {
+    const stream = this.options.getStream();
+    const name = stream ? streamName(stream) : undefined;
+    const state = name === undefined ? 'present' : this.log.readable(name).state;
+    if (state === 'tombstoned') {
+      this.call.emit('error', streamDeleted(name ?? ''));
+      return;
+    }
+    if (state === 'missing') await this.send(streamNotFound(name ?? ''));
+    else await this.giveFrom(name === undefined ? this.allSource() : this.streamSource(name));
+    this.call.end();
+  }
+
+  private async giveFrom({ events, first, from }: Source): Promise<void> {
+    const isBackwards = this.options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS;
+    const countMax = Number(this.options.getCount());
+    let index = isBackwards ? Math.min(from, events.length - 1) : Math.max(from, first);
+    for (let count = 0; count < countMax && index >= first && !this.stopped.signal.aborted; count += 1) {
+      const event = events[index];
+      if (!event) return;
+      await this.send(event.message);
+      index += isBackwards ? -1 : 1;
+    }
+  }
+
+  /** Gives what there is, says that it has caught up, and then what comes. */
+  private async follow(): Promise<void> {
+    const { signal } = this.stopped;
+    const passes = this.filter();
+    const stream = this.options.getStream();
+    const name = stream ? streamName(stream) : undefined;
+    let { from } = name === undefined ? this.allSource() : this.streamSource(name);
+    const { events, first } = name === undefined ? { events: this.log.all, first: 0 } : this.log.readable(name);
+    from = Math.max(from, first);
+    let isLive = false;
+    let scanned = 0;
+    await this.send(confirmation(crypto.randomUUID()));
+    while (!signal.aborted) {
+      if (this.faults.isSlow) await this.faults.slowness();
+      const seen = this.log.appended.rung;
+      const event = events[from];
+      if (!event) {
+        if (!isLive) await this.send(caughtUp());
+        isLive = true;
+        await this.log.appended.wait(seen, signal);
+        continue;
+      }
+      from += 1;
+      if (passes(event)) await this.send(event.message);
+      scanned += 1;
+      if (scanned === this.checkpointEvery) {
+        scanned = 0;
+        // Catching up the server reads pages and names the place behind the page; live it names the event.
+        const next = events[from]?.position ?? this.log.end;
+        await this.send(isLive ? checkpoint(event.position, event.position) : checkpoint(next, 0));
+      }
+    }
+  }
+
+  private get checkpointEvery(): number {
+    const filter = this.options.getFilter();
+    if (!filter) return Infinity;
+    return (filter.hasMax() ? filter.getMax() : SEARCH_WINDOW) * Math.max(filter.getCheckpointintervalmultiplier(), 1);
+  }
+
+  private filter(): (event: LoggedEvent) => boolean {
+    const filter = this.options.getFilter();
+    const expression = filter?.getStreamIdentifier() ?? filter?.getEventType();
+    if (!filter || !expression) return () => true;
+    const prefixes = expression.getPrefixList();
+    const regex = new RegExp(expression.getRegex());
+    const matches = (text: string) =>
+      prefixes.length > 0 ? prefixes.some((prefix) => text.startsWith(prefix)) : regex.test(text);
+    return filter.hasStreamIdentifier() ? ({ stream }) => matches(stream) : ({ type }) => matches(type);
+  }
+
+  /** A read includes the place it starts from, a subscription does not. */
+  private allSource(): Source {
+    const all = this.options.getAll();
+    const position = all?.getPosition();
+    const { all: events } = this.log;
+    const source = { events, first: 0 };
+    if (all?.hasEnd()) return { ...source, from: events.length };
+    if (!position) return { ...source, from: 0 };
+    const commit = Number(position.getCommitPosition());
+    const isExcluded = this.options.hasSubscription() && Number(position.getPreparePosition()) >= commit;
+    return { ...source, from: this.log.indexFrom(commit + (isExcluded ? 1 : 0)) };
+  }
+
+  private streamSource(name: string): Source {
+    const stream = this.options.getStream();
+    const { events, first } = this.log.readable(name);
+    if (stream?.hasEnd()) return { events, first, from: events.length };
+    if (!stream?.hasRevision()) return { events, first, from: 0 };
+    return { events, first, from: Number(stream.getRevision()) + (this.options.hasSubscription() ? 1 : 0) };
+  }
+
+  /** Waits while the client does not read. */
+  private async send(message: Buffer): Promise<void> {
+    if (this.stopped.signal.aborted || this.call.write(message)) return;
+    await once(this.call, 'drain', { signal: this.stopped.signal }).catch(() => undefined);
+  }
+}

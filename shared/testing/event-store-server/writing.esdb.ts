@@ -1,0 +1,180 @@
+import streams from '@eventstore/db-client/generated/streams_pb.js';
+import type {
+  AppendReq,
+  AppendResp,
+  BatchAppendReq,
+  BatchAppendResp,
+  DeleteReq,
+  DeleteResp,
+  TombstoneReq,
+  TombstoneResp,
+} from '@eventstore/db-client/generated/streams_pb.js';
+import type { sendUnaryData, ServerDuplexStream, ServerReadableStream, ServerUnaryCall } from '@grpc/grpc-js';
+import type { EventLog, Expectation, Outcome, ProposedEvent } from './event-log.ts';
+import type { Faults } from './faults.ts';
+import {
+  batchAnswer,
+  batchExpectation,
+  expectation,
+  maximumAppendSize,
+  streamDeleted,
+  streamName,
+  toProposed,
+  uuidText,
+  wrongExpectedVersion,
+} from './wire.esdb.ts';
+
+export type DeleteCall = ServerUnaryCall<DeleteReq, DeleteResp>;
+export type TombstoneCall = ServerUnaryCall<TombstoneReq, TombstoneResp>;
+
+interface OpenAppend {
+  stream: string;
+  expected: Expectation;
+  events: ProposedEvent[];
+}
+
+interface Removed {
+  setCommitPosition(value: string): unknown;
+  setPreparePosition(value: string): unknown;
+}
+
+/** Answers whatever writes. */
+export class Writing {
+  constructor(
+    private readonly log: EventLog,
+    private readonly faults: Faults,
+    private readonly appendBytesMax: number,
+    private readonly dropConnections: () => void,
+  ) {}
+
+  /** Many appends on one call, each answered by its correlation id, in the order in which they were complete. */
+  batchAppend(call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void {
+    const open = new Map<string, OpenAppend>();
+    let last = Promise.resolve();
+    call.on('data', (request: BatchAppendReq) => {
+      const correlationId = request.getCorrelationId();
+      const options = request.getOptions();
+      const id = uuidText(correlationId);
+      if (options) open.set(id, { stream: streamName(options), expected: batchExpectation(options), events: [] });
+      const append = open.get(id);
+      if (!append) return;
+      append.events.push(...request.getProposedMessagesList().map(toProposed));
+      if (!request.getIsFinal()) return;
+      open.delete(id);
+      last = last.then(async () => {
+        const outcome = await this.take(append, () => !call.cancelled);
+        if (outcome) call.write(batchAnswer({ correlationId, ...append, outcome }));
+      });
+    });
+    call.on('end', () => call.end());
+  }
+
+  append(call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>): void {
+    const append: OpenAppend = { stream: '', expected: 'any', events: [] };
+    call.on('data', (request: AppendReq) => {
+      const options = request.getOptions();
+      const message = request.getProposedMessage();
+      if (options) Object.assign(append, { stream: streamName(options), expected: expectation(options) });
+      if (message) append.events.push(toProposed(message));
+    });
+    call.on('end', () => {
+      void this.take(append, () => !call.cancelled).then((outcome) => {
+        if (outcome) answerAppend(append, outcome, answer);
+      });
+    });
+  }
+
+  async delete(call: DeleteCall, answer: sendUnaryData<DeleteResp>): Promise<void> {
+    const position = new streams.DeleteResp.Position();
+    await this.remove('delete', call.request.getOptions(), position, (error) => {
+      answer(error, error ? null : new streams.DeleteResp().setPosition(position));
+    });
+  }
+
+  async tombstone(call: TombstoneCall, answer: sendUnaryData<TombstoneResp>): Promise<void> {
+    const position = new streams.TombstoneResp.Position();
+    await this.remove('tombstone', call.request.getOptions(), position, (error) => {
+      answer(error, error ? null : new streams.TombstoneResp().setPosition(position));
+    });
+  }
+
+  private async remove(
+    how: 'delete' | 'tombstone',
+    options: DeleteReq.Options | TombstoneReq.Options | undefined,
+    position: Removed,
+    answer: (error: Error | null) => void,
+  ): Promise<void> {
+    if (!options) throw new Error('a removal without options');
+    if (this.faults.isSlow) await this.faults.slowness();
+    const stream = streamName(options);
+    const expected = expectation(options);
+    const outcome = this.log[how](stream, expected);
+    if (outcome.kind === 'written') {
+      position.setCommitPosition(String(outcome.position));
+      position.setPreparePosition(String(outcome.position));
+      answer(null);
+    } else {
+      answer(
+        outcome.kind === 'deleted' ? streamDeleted(stream) : wrongExpectedVersion(stream, expected, outcome.actual),
+      );
+    }
+  }
+
+  /** @returns nothing where nobody is to hear of it */
+  private async take(
+    { stream, expected, events }: OpenAppend,
+    isAwaited: () => boolean,
+  ): Promise<Outcome | { kind: 'too-large'; bytesMax: number } | undefined> {
+    if (this.faults.isSlow) await this.faults.slowness();
+    // What a connection had sent when it was cut is lost with it, unless it had been taken up.
+    if (!isAwaited()) return undefined;
+    if (this.faults.dropBeforeWrite > 0) {
+      this.faults.dropBeforeWrite -= 1;
+      this.dropConnections();
+      return undefined;
+    }
+    const bytes = events.reduce(
+      (sum, { data, metadata, type }) => sum + data.length + metadata.length + type.length,
+      0,
+    );
+    if (bytes > this.appendBytesMax) return { kind: 'too-large', bytesMax: this.appendBytesMax };
+    const outcome = this.log.append(stream, expected, events);
+    if (this.faults.dropAfterWrite > 0) {
+      this.faults.dropAfterWrite -= 1;
+      this.dropConnections();
+      return undefined;
+    }
+    return outcome;
+  }
+}
+
+const answerAppend = (
+  { stream, expected }: OpenAppend,
+  outcome: Outcome | { kind: 'too-large'; bytesMax: number },
+  answer: sendUnaryData<AppendResp>,
+): void => {
+  switch (outcome.kind) {
+    case 'written':
+      answer(
+        null,
+        new streams.AppendResp().setSuccess(
+          new streams.AppendResp.Success()
+            .setCurrentRevision(String(outcome.revision))
+            .setPosition(
+              new streams.AppendResp.Position()
+                .setCommitPosition(String(outcome.position))
+                .setPreparePosition(String(outcome.position)),
+            ),
+        ),
+      );
+      break;
+    case 'conflict':
+      answer(wrongExpectedVersion(stream, expected, outcome.actual));
+      break;
+    case 'deleted':
+      answer(streamDeleted(stream));
+      break;
+    case 'too-large':
+      answer(maximumAppendSize(outcome.bytesMax));
+  }
+};
