@@ -110,10 +110,12 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       const from = await store.head();
       await store.append(stream, -1, [anEvent({ type: 'Wanted' }), anEvent({ type: 'Unwanted' })]);
       const batches: EventBatch[] = [];
+      let more = true;
       for await (const batch of store.subscribeAll(from, { types: ['Wanted'] }, stop.signal)) {
         batches.push(batch);
         const seen = batches.flatMap(({ events }) => events).length;
-        if (seen === 1 && batch.caughtUp) {
+        if (more && seen === 1 && batch.caughtUp) {
+          more = false;
           void store.append(stream, 1, [anEvent({ type: 'Unwanted' })]);
           void store.append(stream, 2, [anEvent({ type: 'Wanted' })]);
         }

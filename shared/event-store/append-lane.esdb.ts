@@ -1,0 +1,136 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  NO_STREAM as NO_STREAM_EXPECTED,
+  type AppendResult,
+  type EventData,
+  type EventStoreDBClient,
+} from '@eventstore/db-client';
+import { Refusal } from '../errors/refusal.ts';
+import type { Logger } from '../observability/logger.ts';
+import { describe, isAnswer, isRecoverable, unavailable } from './client-errors.esdb.ts';
+import { NO_STREAM } from './event-store.ts';
+import { withinDeadline } from './within-deadline.ts';
+
+/**
+ * Appends that were sent and have no answer. The client writes all appends to one call. From the sixteenth that the
+ * connection has not taken it queues them, and rejects those it has queued where nobody can catch it, which ends the process.
+ */
+const OUTSTANDING_MAX = 15;
+/** For a turn, and again for the answer. */
+const DEADLINE_MS = 5_000;
+/** An append that the client itself has not settled by then never will be: it finds out a dead connection in 20 s. */
+const LOST_MS = 30_000;
+/** Ending calls needs no answer. */
+const DISPOSE_MS = 1_000;
+/** Every append is one message, however large: the server decides what is too large. */
+const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
+
+interface Connection {
+  client: EventStoreDBClient;
+  outstanding: number;
+}
+
+/**
+ * All appends of a process. The client keeps them in one map for all its instances: an error of one call rejects those of
+ * all calls, and an answer to one of those then throws where nobody can catch it. So there is one call at a time: of a
+ * client that does nothing else, and is ended before another takes its place.
+ */
+export class AppendLane {
+  private connection: Connection;
+  /** In the order in which they were asked for. */
+  private readonly waiting = new Set<() => void>();
+  private readonly open = new Set<Promise<unknown>>();
+  private isPaused = false;
+  private needsNewClient = false;
+  private isClosed = false;
+
+  constructor(
+    private readonly connect: () => EventStoreDBClient,
+    private readonly logger: Logger,
+  ) {
+    this.connection = { client: connect(), outstanding: 0 };
+  }
+
+  /** Sends in the order of the calls. @throws Refusal when it was not sent, else what the client throws */
+  async append(stream: string, expectedRevision: number, events: readonly EventData[]): Promise<AppendResult> {
+    if (this.isClosed) throw new Refusal('shutting_down', 'the event store is closed');
+    const { promise, resolve, reject } = Promise.withResolvers<AppendResult>();
+    const start = () => {
+      clearTimeout(patience);
+      this.waiting.delete(start);
+      resolve(withinDeadline(`an append to ${stream}`, DEADLINE_MS, this.send(stream, expectedRevision, events)));
+    };
+    const patience = setTimeout(() => {
+      this.waiting.delete(start);
+      reject(unavailable('the event store answers too slowly to take more', undefined));
+    }, DEADLINE_MS);
+    this.waiting.add(start);
+    this.open.add(promise);
+    this.startNext();
+    try {
+      return await promise;
+    } finally {
+      this.open.delete(promise);
+    }
+  }
+
+  /** Waits for the appends that were asked for. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.allSettled(this.open);
+    await withinDeadline('ending the appends', DISPOSE_MS, this.connection.client.dispose());
+  }
+
+  private startNext(): void {
+    for (const start of this.waiting) {
+      if (this.isPaused || this.connection.outstanding === OUTSTANDING_MAX) return;
+      start();
+    }
+  }
+
+  private send(stream: string, expectedRevision: number, events: readonly EventData[]): Promise<AppendResult> {
+    const { connection } = this;
+    connection.outstanding += 1;
+    const lost = setTimeout(() => {
+      if (connection === this.connection) this.recover(true);
+    }, LOST_MS).unref();
+    const settle = (error?: unknown) => {
+      clearTimeout(lost);
+      connection.outstanding -= 1;
+      if (connection !== this.connection) return;
+      if (error === undefined || isAnswer(error)) this.startNext();
+      else this.recover(!isRecoverable(error), error);
+    };
+    const sent = connection.client.appendToStream(stream, [...events], {
+      expectedRevision: expectedRevision === NO_STREAM ? NO_STREAM_EXPECTED : BigInt(expectedRevision),
+      batchAppendSize: MESSAGE_BYTES_MAX,
+    });
+    sent.then(() => {
+      settle();
+    }, settle);
+    return sent;
+  }
+
+  /** After an error nothing is sent until the client has let go of the failed call, and where it cannot, is replaced. */
+  private recover(needsNewClient: boolean, error?: unknown): void {
+    this.needsNewClient ||= needsNewClient;
+    if (this.isPaused) return;
+    this.isPaused = true;
+    this.logger.warn({ err: error }, `appends to the event store were interrupted: ${describe(error)}`);
+    void this.resume();
+  }
+
+  private async resume(): Promise<void> {
+    await nextTurn();
+    if (this.needsNewClient) {
+      const disposed = withinDeadline('ending the appends', DISPOSE_MS, this.connection.client.dispose());
+      await disposed.catch((err: unknown) => {
+        this.logger.error({ err }, 'the appends to the event store do not end');
+      });
+      this.connection = { client: this.connect(), outstanding: 0 };
+    }
+    this.needsNewClient = false;
+    this.isPaused = false;
+    this.startNext();
+  }
+}

@@ -1,0 +1,35 @@
+import type { StreamingRead } from '@eventstore/db-client';
+import { DeadlineExceeded } from './within-deadline.ts';
+
+/** A read may take long; it is given up when nothing has come for so long. */
+const IDLE_MS = 5_000;
+
+/**
+ * Reads to the end, or until `take` returns `false`. The client has no deadline of its own for reads, and leaves its call
+ * open unless it is told.
+ */
+export const readThrough = async <Item>(read: StreamingRead<Item>, take: (item: Item) => boolean): Promise<void> => {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  const idle = setTimeout(() => {
+    reject(new DeadlineExceeded(`a read had no answer within ${String(IDLE_MS)} ms`));
+  }, IDLE_MS);
+  let wantsMore = true;
+  // Stays when the read is over: an error without a listener would end the process.
+  read.on('error', reject);
+  read.on('end', () => {
+    resolve(undefined);
+  });
+  read.on('data', (item) => {
+    idle.refresh();
+    if (!wantsMore) return;
+    wantsMore = take(item);
+    if (!wantsMore) resolve(undefined);
+  });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(idle);
+    // Fails only as the read did.
+    if (!read.readableEnded) read.cancel().catch(() => undefined);
+  }
+};

@@ -1,0 +1,66 @@
+import { ErrorType, isCommandError, type CommandError } from '@eventstore/db-client';
+import { Refusal } from '../errors/refusal.ts';
+import { NO_STREAM, OutcomeUnknown, WrongExpectedRevision } from './event-store.ts';
+
+/** gRPC's number for it: some errors of the channel reach us as they are. */
+const UNAVAILABLE = 14;
+
+/** The answer to one append. Any other error may be about the connection, and so about every append that was on it. */
+export const isAnswer = (error: unknown): boolean =>
+  isOneOf(
+    error,
+    ErrorType.WRONG_EXPECTED_VERSION,
+    ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED,
+    ErrorType.STREAM_DELETED,
+    ErrorType.ACCESS_DENIED,
+  );
+
+/** Whether the client recovers by itself; after anything else it may go on giving an error that it has kept. */
+export const isRecoverable = (error: unknown): boolean =>
+  isOneOf(error, ErrorType.UNAVAILABLE, ErrorType.NOT_LEADER) ||
+  (error instanceof Error && 'code' in error && error.code === UNAVAILABLE);
+
+export const isMissingStream = (error: unknown): boolean =>
+  isOneOf(error, ErrorType.STREAM_NOT_FOUND, ErrorType.STREAM_DELETED);
+
+export const isAccessDenied = (error: unknown): boolean => isOneOf(error, ErrorType.ACCESS_DENIED);
+
+/** What `append` throws, as the port names it. */
+export const toAppendError = (stream: string, expected: number, error: unknown): Error => {
+  if (error instanceof Refusal) return error;
+  const known = commandError(error);
+  switch (known?.type) {
+    case ErrorType.WRONG_EXPECTED_VERSION: {
+      const { actualVersion } = known;
+      const actual = actualVersion === 'no_stream' ? NO_STREAM : Number(actualVersion);
+      return new WrongExpectedRevision(stream, expected, actual);
+    }
+    case ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED: {
+      const limit = `the ${String(known.maxAppendSize)} bytes that the event store takes at once`;
+      return new RangeError(`an append to ${stream} is larger than ${limit}`, { cause: error });
+    }
+    case ErrorType.STREAM_DELETED:
+    case ErrorType.ACCESS_DENIED:
+      return unavailable(`the event store refuses appends to ${stream}: ${describe(error)}`, error);
+    default:
+      return new OutcomeUnknown(`whether ${stream} was appended to is not known: ${describe(error)}`, { cause: error });
+  }
+};
+
+/** Nothing was written, or nothing could be read; worth another try. */
+export const unavailable = (detail: string, cause: unknown): Refusal =>
+  new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause });
+
+/** One line. The client's messages are often empty, and never hold a password. */
+export const describe = (error: unknown): string => {
+  const message = error instanceof Error ? error.message.split('\n')[0] : undefined;
+  return [commandError(error)?.type, message].filter((part) => part).join(', ') || 'no reason given';
+};
+
+const isOneOf = (error: unknown, ...types: ErrorType[]): boolean => {
+  const known = commandError(error);
+  return known !== undefined && types.includes(known.type);
+};
+
+const commandError = (error: unknown): CommandError | undefined =>
+  error instanceof Error && isCommandError(error) ? error : undefined;

@@ -1,0 +1,98 @@
+import { connect as openSocket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { readThrough } from './bounded-read.esdb.ts';
+import { describe, isAccessDenied } from './client-errors.esdb.ts';
+
+const ANSWER_MS = 9_000;
+const RETRY_MS = 250;
+const SOCKET_MS = 1_000;
+/** The client prints any other, and the password with it. */
+const OPTIONS = new Set(
+  [
+    ...['userCertFile', 'userKeyFile', 'tls', 'tlsCAFile', 'connectionName', 'nodePreference'],
+    ...['maxDiscoverAttempts', 'discoveryInterval', 'gossipTimeout'],
+    ...['defaultDeadline', 'keepAliveInterval', 'keepAliveTimeout', 'throwOnAppendFailure'],
+  ].map((name) => name.toLowerCase()),
+);
+
+interface Target {
+  /** With what we depend on, whatever was asked for. */
+  connectionString: string;
+  /** Each `host:port`. */
+  hosts: string[];
+  isSecure: boolean;
+}
+
+/** @throws CannotStart: what is wrong with EVENTSTORE_URL, without its password */
+export const readTarget = (url: string): Target => {
+  const [base = '', query = ''] = url.trim().replace(/\/+$/, '').split('?');
+  const parameters = new URLSearchParams(query);
+  for (const name of parameters.keys()) {
+    if (!OPTIONS.has(name.toLowerCase().replace(/[_-]/g, '')))
+      throw cannotStart(`has an option that is not known: ${name}`);
+  }
+  // An append that fails without an error tells a wrong revision.
+  parameters.set('throwOnAppendFailure', 'true');
+  const connectionString = `${base}?${parameters.toString()}`;
+  try {
+    EventStoreDBClient.connectionString(connectionString);
+  } catch (cause) {
+    throw cannotStart('is no connection string of EventStoreDB', cause);
+  }
+  const hosts = base.replace(/^[^/]*\/\/([^@]*@)?/, '').split(',');
+  return {
+    connectionString,
+    hosts: hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:2113`)),
+    isSecure: parameters.get('tls') !== 'false',
+  };
+};
+
+/** Returns when the server has answered us. @throws CannotStart after 10 s, or at once when it refuses us */
+export const checkConnection = async (client: EventStoreDBClient, target: Target): Promise<void> => {
+  const deadline = performance.now() + ANSWER_MS;
+  for (;;) {
+    try {
+      await readThrough(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), () => true);
+      return;
+    } catch (error) {
+      if (isAccessDenied(error)) throw cannotStart(`${target.hosts.join(', ')} refuses these credentials`, error);
+      if (performance.now() + RETRY_MS > deadline) throw cannotStart(await explain(target, error), error);
+      await pause(RETRY_MS);
+    }
+  }
+};
+
+const explain = async ({ hosts, isSecure }: Target, error: unknown): Promise<string> => {
+  const reached = await Promise.all(hosts.map(accepts));
+  const where = hosts.join(', ');
+  if (!reached.includes(true)) return `nothing answers at ${where}`;
+  const how = isSecure ? 'with TLS (tls=true)' : 'without TLS (tls=false)';
+  return `what answers at ${where} is no EventStoreDB that speaks ${how}: ${describe(error)}`;
+};
+
+/** Whether anything listens there. */
+const accepts = async (hostAndPort: string): Promise<boolean> => {
+  const at = hostAndPort.lastIndexOf(':');
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const socket = openSocket({
+    host: hostAndPort.slice(0, at),
+    port: Number(hostAndPort.slice(at + 1)),
+    timeout: SOCKET_MS,
+  });
+  socket.once('connect', () => {
+    resolve(true);
+  });
+  for (const failure of ['error', 'timeout']) {
+    socket.once(failure, () => {
+      resolve(false);
+    });
+  }
+  const isThere = await promise;
+  socket.destroy();
+  return isThere;
+};
+
+const cannotStart = (what: string, cause?: unknown): CannotStart =>
+  new CannotStart(`EVENTSTORE_URL: ${what}`, { cause });

@@ -1,0 +1,175 @@
+import {
+  BACKWARDS,
+  END,
+  EventStoreDBClient,
+  FORWARDS,
+  START,
+  jsonEvent,
+  type AppendResult,
+} from '@eventstore/db-client';
+import type { Logger } from '../observability/logger.ts';
+import { checkAppend } from './append-check.ts';
+import { AppendLane } from './append-lane.esdb.ts';
+import { readThrough } from './bounded-read.esdb.ts';
+import { describe, isMissingStream, toAppendError, unavailable } from './client-errors.esdb.ts';
+import { checkConnection, readTarget } from './connection-check.esdb.ts';
+import {
+  NO_STREAM,
+  OutcomeUnknown,
+  WrongExpectedRevision,
+  type Appended,
+  type EventBatch,
+  type EventFilter,
+  type EventStore,
+  type EventToAppend,
+  type Position,
+  type ReadStreamOptions,
+  type StoredEvent,
+} from './event-store.ts';
+import { followAll } from './follow-all.esdb.ts';
+import { toEventData, toLogPosition, toPosition, toStored, type Recorded } from './stored-form.esdb.ts';
+
+const METADATA_ATTEMPTS_MAX = 5;
+
+interface EsdbOptions {
+  settings: { EVENTSTORE_URL: string };
+  logger: Logger;
+}
+
+/** The event store on EventStoreDB. One to a process: see `AppendLane`. */
+export class EsdbEventStore implements EventStore {
+  private readonly lane: AppendLane;
+  private readonly closing = new AbortController();
+
+  private constructor(
+    /** For all but appends: its errors must not touch those. */
+    private readonly client: EventStoreDBClient,
+    connect: () => EventStoreDBClient,
+    private readonly logger: Logger,
+  ) {
+    this.lane = new AppendLane(connect, logger);
+  }
+
+  /** @throws CannotStart when no server answers within 10 s, or it refuses us */
+  static async connect({ settings, logger }: EsdbOptions): Promise<EsdbEventStore> {
+    const target = readTarget(settings.EVENTSTORE_URL);
+    const connect = () => EventStoreDBClient.connectionString(target.connectionString);
+    const client = connect();
+    await checkConnection(client, target);
+    return new EsdbEventStore(client, connect, logger);
+  }
+
+  /** @throws also TypeError for what is no event, RangeError for more than the server takes in one append */
+  async append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
+    checkAppend(stream, events);
+    const { nextExpectedRevision, position } = await this.lane
+      .append(stream, expectedRevision, events.map(toEventData))
+      .catch((error: unknown) => {
+        throw toAppendError(stream, expectedRevision, error);
+      });
+    const revision = Number(nextExpectedRevision);
+    return { revision, position: isKnown(position) ? toPosition(position) : await this.positionOf(stream, revision) };
+  }
+
+  async read(stream: string, { from, direction = 'forwards', limit }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
+    const isForwards = direction === 'forwards';
+    if (!isForwards && from !== undefined && from < 0) return [];
+    const events = await this.readRaw(stream, {
+      direction: isForwards ? FORWARDS : BACKWARDS,
+      fromRevision: from === undefined ? (isForwards ? START : END) : BigInt(Math.max(from, 0)),
+      ...(limit === undefined ? {} : { maxCount: limit }),
+    });
+    return events.flatMap((event) => toStored(event) ?? []);
+  }
+
+  async readAll(after: Position, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
+    const wanted = filter && new Set(filter.types);
+    const events: StoredEvent[] = [];
+    let position = after;
+    const read = this.client.readAll({ fromPosition: after === 0 ? START : toLogPosition(after), direction: FORWARDS });
+    await readThrough(read, ({ event }) => {
+      // The event at the position was given before.
+      if (!event || toPosition(event.position) <= after) return true;
+      position = toPosition(event.position);
+      const stored = !wanted || wanted.has(event.type) ? toStored(event) : undefined;
+      if (stored) events.push(stored);
+      return events.length < limit;
+    }).catch((error: unknown) => {
+      throw cannotRead(error);
+    });
+    return { events, position, caughtUp: events.length < limit };
+  }
+
+  subscribeAll(after: Position, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {
+    const { client, logger } = this;
+    return followAll({ client, after, filter, logger, signal: AbortSignal.any([signal, this.closing.signal]) });
+  }
+
+  async keepNewest(stream: string, count: number): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { revision, metadata } = await this.streamMetadata(stream);
+      if (metadata['$maxCount'] === count) return;
+      // What is set replaces all that was.
+      const event = jsonEvent({ type: '$metadata', data: { ...metadata, $maxCount: count } });
+      try {
+        await this.lane.append(`$$${stream}`, revision, [event]);
+        return;
+      } catch (cause) {
+        const error = toAppendError(`$$${stream}`, revision, cause);
+        const isWorthIt = error instanceof WrongExpectedRevision || error instanceof OutcomeUnknown;
+        if (!isWorthIt || attempt === METADATA_ATTEMPTS_MAX) throw error;
+      }
+    }
+  }
+
+  async head(): Promise<Position> {
+    let position: Position = 0;
+    const read = this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 });
+    await readThrough(read, ({ event }) => {
+      if (event) position = toPosition(event.position);
+      return true;
+    }).catch((error: unknown) => {
+      throw cannotRead(error);
+    });
+    return position;
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.lane.close();
+    await this.client.dispose();
+  }
+
+  private async streamMetadata(stream: string): Promise<{ revision: number; metadata: Record<string, unknown> }> {
+    const [newest] = await this.readRaw(`$$${stream}`, { direction: BACKWARDS, fromRevision: END, maxCount: 1 });
+    if (!newest) return { revision: NO_STREAM, metadata: {} };
+    return { revision: Number(newest.revision), metadata: newest.data as Record<string, unknown> };
+  }
+
+  /** Of the event at a revision, or if it is not kept any more of the first one behind it. */
+  private async positionOf(stream: string, revision: number): Promise<Position> {
+    const [event] = await this.readRaw(stream, { direction: FORWARDS, fromRevision: BigInt(revision), maxCount: 1 });
+    if (!event?.position) throw new OutcomeUnknown(`${stream} was appended to, but where is not known`);
+    return toPosition(event.position);
+  }
+
+  private async readRaw(stream: string, options: Parameters<EventStoreDBClient['readStream']>[1]): Promise<Recorded[]> {
+    const events: Recorded[] = [];
+    try {
+      await readThrough(this.client.readStream(stream, options), ({ event }) => {
+        if (event) events.push(event);
+        return true;
+      });
+    } catch (error) {
+      if (isMissingStream(error)) return [];
+      throw cannotRead(error);
+    }
+    return events;
+  }
+}
+
+/** The answer to a repeated append has none when the events are not kept any more. */
+const isKnown = (position: AppendResult['position']): position is NonNullable<AppendResult['position']> =>
+  position !== undefined && position.commit <= Number.MAX_SAFE_INTEGER;
+
+const cannotRead = (error: unknown): Error => unavailable(`the event store cannot be read: ${describe(error)}`, error);

@@ -1,0 +1,164 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { START, eventTypeFilter, type AllStreamSubscription, type EventStoreDBClient } from '@eventstore/db-client';
+import type { Logger } from '../observability/logger.ts';
+import { WakeUp } from '../primitives/wake-up.ts';
+import { describe } from './client-errors.esdb.ts';
+import type { EventBatch, EventFilter, Position, StoredEvent } from './event-store.ts';
+import { toLogPosition, toPosition, toStored } from './stored-form.esdb.ts';
+
+const BATCH_EVENTS_MAX = 1_000;
+/** Events that the server searches between two checkpoints: a start over repeats at most so many. */
+const SEARCH_WINDOW_EVENTS = 2_000;
+const CONFIRMATION_MS = 10_000;
+const RECONNECT_FIRST_MS = 50;
+const RECONNECT_MAX_MS = 2_000;
+
+interface Following {
+  client: EventStoreDBClient;
+  after: Position;
+  filter: EventFilter | undefined;
+  signal: AbortSignal;
+  logger: Logger;
+}
+
+/**
+ * All events after a position, for ever: subscribes again, from where it was, whenever the subscription fails. Each time
+ * the server filters until everything that is stored was searched; from there on we do, because only a subscription without
+ * a filter says how far it has come past events that it leaves out.
+ */
+export async function* followAll({ client, after, filter, signal, logger }: Following): AsyncGenerator<EventBatch> {
+  let position = after;
+  let waitMs = RECONNECT_FIRST_MS;
+  while (!signal.aborted) {
+    try {
+      for (const isCatchUp of filter ? [true, false] : [false]) {
+        const feed = new Feed(client, { after: position, filter, isCatchUp });
+        for await (const batch of feed.batches(signal)) {
+          position = batch.position;
+          waitMs = RECONNECT_FIRST_MS;
+          if (isCatchUp && batch.caughtUp) {
+            if (batch.events.length > 0) yield { ...batch, caughtUp: false };
+            break;
+          }
+          yield batch;
+        }
+      }
+    } catch (error) {
+      logger.warn(
+        { err: error, position },
+        `the subscription to the event store ended and starts again: ${describe(error)}`,
+      );
+      await pause(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+      waitMs = Math.min(waitMs * 2, RECONNECT_MAX_MS);
+    }
+  }
+}
+
+/** One subscription: gathers what has arrived, and lets the server wait while nobody takes it. */
+class Feed {
+  private readonly subscription: AllStreamSubscription;
+  private readonly wanted: ReadonlySet<string> | undefined;
+  private readonly news = new WakeUp();
+  private position: Position;
+  /** The newest that came; true once everything that came before it was taken. */
+  private checkpoint: Position = 0;
+  /** Whether the server had nothing more when it last said so; to be believed when nothing is left to take. */
+  private isLive = false;
+  private failure: Error | undefined;
+
+  constructor(
+    client: EventStoreDBClient,
+    { after, filter, isCatchUp }: { after: Position; filter: EventFilter | undefined; isCatchUp: boolean },
+  ) {
+    this.position = after;
+    this.wanted = filter && new Set(filter.types);
+    this.subscription = client.subscribeToAll(
+      {
+        fromPosition: after === 0 ? START : toLogPosition(after),
+        ...(filter && isCatchUp ? { filter: this.serverFilter(filter) } : {}),
+      },
+      { highWaterMark: BATCH_EVENTS_MAX },
+    );
+    this.listen();
+  }
+
+  async *batches(signal: AbortSignal): AsyncGenerator<EventBatch> {
+    const unconfirmed = setTimeout(() => {
+      this.fail(new Error(`no confirmation within ${String(CONFIRMATION_MS)} ms`));
+    }, CONFIRMATION_MS);
+    this.subscription.on('confirmation', () => {
+      clearTimeout(unconfirmed);
+    });
+    let wasCaughtUp = false;
+    try {
+      while (!signal.aborted) {
+        const seen = this.news.rung;
+        const before = this.position;
+        const batch = this.take();
+        if (this.position > before || batch.caughtUp !== wasCaughtUp) yield batch;
+        else if (this.failure) throw this.failure;
+        else await this.news.wait(seen, signal);
+        wasCaughtUp = batch.caughtUp;
+      }
+    } finally {
+      clearTimeout(unconfirmed);
+      // Fails only as the subscription did.
+      this.subscription.unsubscribe().catch(() => undefined);
+    }
+  }
+
+  private take(): EventBatch {
+    const events: StoredEvent[] = [];
+    for (let count = 0; count < BATCH_EVENTS_MAX; count += 1) {
+      const resolved = this.subscription.read() as { event?: Parameters<typeof toStored>[0] } | null;
+      if (resolved === null) break;
+      const { event } = resolved;
+      if (!event?.position) continue;
+      this.position = toPosition(event.position);
+      const stored = !this.wanted || this.wanted.has(event.type) ? toStored(event) : undefined;
+      if (stored) events.push(stored);
+    }
+    const isDrained = this.subscription.readableLength === 0;
+    if (isDrained) this.position = Math.max(this.position, this.checkpoint);
+    return { events, position: this.position, caughtUp: isDrained && this.isLive };
+  }
+
+  private listen(): void {
+    const { subscription } = this;
+    const ring = () => {
+      this.news.ring();
+    };
+    subscription.on('readable', ring);
+    subscription.on('caughtUp', () => {
+      this.isLive = true;
+      ring();
+    });
+    subscription.on('fellBehind', () => {
+      this.isLive = false;
+    });
+    // Stays when nobody takes any more: an error without a listener would end the process.
+    subscription.on('error', (error) => {
+      this.fail(error);
+    });
+    subscription.on('end', () => {
+      this.fail(new Error('the server ended it'));
+    });
+  }
+
+  private fail(error: Error): void {
+    this.failure ??= error;
+    this.news.ring();
+  }
+
+  /** Lets through a little more than asked for; what is left is sorted out here. */
+  private serverFilter({ types }: EventFilter) {
+    return eventTypeFilter({
+      prefixes: [...types],
+      maxSearchWindow: SEARCH_WINDOW_EVENTS,
+      checkpointReached: (_, position) => {
+        this.checkpoint = toPosition(position);
+        this.news.ring();
+      },
+    });
+  }
+}
