@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { Wallet } from 'ethers';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { ChainUnderTest } from './chain-under-test.ethers.ts';
 import { standingAfter, Subscriber } from './subscriber.socketio.ts';
 
@@ -24,13 +24,20 @@ const ABI = JSON.stringify([
   },
 ]);
 
-const folder = temporaryFolder();
 let chain: ChainUnderTest;
-let program: RunningProgram;
+let program: WholeProgram;
 let user: SignedIn;
 
-const start = async (data: string, settings: Record<string, string> = {}): Promise<void> => {
-  program = await RunningProgram.start(join(folder, data), { CHAINS: chain.setting, ...settings });
+/** A test; should it fail, what was said by what runs is shown. */
+const promise = (title: string, keeps: () => Promise<void>): void => {
+  it(title, async () => {
+    try {
+      await keeps();
+    } catch (error) {
+      process.stderr.write(`${program.logs}\n`);
+      throw error;
+    }
+  });
 };
 
 const post = (url: string, body: object) => call(url, { method: 'POST', body, headers: user.bearer });
@@ -88,18 +95,24 @@ const subscribe = async (asked: object = {}): Promise<Subscriber> => {
 
 const sorted = (ids: readonly string[]): string => JSON.stringify(ids.toSorted());
 
-describe('the whole program, over HTTP and Socket.IO', () => {
+/**
+ * What the whole program promises over HTTP and Socket.IO, however it is run.
+ * @param start starts it anew, with nothing kept, on this chain; `name` is another each time
+ */
+export const promisesTheMainPath = (start: (name: string, chain: ChainUnderTest) => Promise<WholeProgram>): void => {
+  const folder = temporaryFolder();
+
   beforeAll(async () => {
     chain = await ChainUnderTest.start(join(folder, 'chain'));
     await chain.mine(PAST_EVENTS / 50, 50);
-    await start('data');
+    program = await start('first', chain);
   });
   afterAll(async () => {
     await program.stop();
     await chain.stop();
   });
 
-  it('signs in, keeps a profile and tells its history', async () => {
+  promise('signs in, keeps a profile and tells its history', async () => {
     const wallet = Wallet.createRandom();
     user = await signIn(program.development, wallet);
     const { accountUrl } = program.development;
@@ -123,7 +136,7 @@ describe('the whole program, over HTTP and Socket.IO', () => {
     ]);
   });
 
-  it('backfills what happened before the registration', async () => {
+  promise('backfills what happened before the registration', async () => {
     expect(await register(program.development.eventUrl)).toMatchObject({
       status: 201,
       body: { eventSignature: 'Transfer(address indexed,address indexed,uint256)', startBlock: 0 },
@@ -138,7 +151,7 @@ describe('the whole program, over HTTP and Socket.IO', () => {
     );
   });
 
-  it('streams what happens, and takes back what a reorganisation of depth 3 removes', async () => {
+  promise('streams what happens, and takes back what a reorganisation of depth 3 removes', async () => {
     const live = await subscribe();
     const whole = await subscribe({ fromBlock: 0 });
     await chain.mine(2, 3);
@@ -162,7 +175,7 @@ describe('the whole program, over HTTP and Socket.IO', () => {
     whole.close();
   });
 
-  it('refuses a stream without a token, and from a foreign origin, before any event', async () => {
+  promise('refuses a stream without a token, and from a foreign origin, before any event', async () => {
     const { streamUrl } = program.development;
     expect((await Subscriber.connect(streamUrl, '')).refused).toMatchObject({ code: 'token_missing' });
     expect((await Subscriber.connect(streamUrl, 'nonsense')).refused).toMatchObject({ code: 'token_invalid' });
@@ -170,7 +183,7 @@ describe('the whole program, over HTTP and Socket.IO', () => {
     expect(foreign.refused).toMatchObject({ code: 'origin_not_allowed' });
   });
 
-  it('loses and doubles nothing when it is killed in the middle, a reorganisation included', async () => {
+  promise('loses and doubles nothing when it is killed in the middle, a reorganisation included', async () => {
     const earlier = new Set(await chain.transferIds());
     const before = await subscribe();
     await chain.mine(1, 5);
@@ -182,7 +195,7 @@ describe('the whole program, over HTTP and Socket.IO', () => {
     await mining;
     await revert();
     await chain.mine(5, 30);
-    await start('data', program.samePorts);
+    program = await program.restart();
     const after = await subscribe({ cursor: before.delivered.at(-1)?.cursor });
     await chain.mine(2, 10);
     await expectQueryToEqualTheChain();
@@ -198,13 +211,13 @@ describe('the whole program, over HTTP and Socket.IO', () => {
     after.close();
   });
 
-  it('goes on where it was after a kill during the backfill', async () => {
+  promise('goes on where it was after a kill during the backfill', async () => {
     await program.stop();
-    await start('other-data');
+    program = await start('second', chain);
     user = await signIn(program.development, Wallet.createRandom());
     await register(program.development.eventUrl);
     await program.kill();
-    await start('other-data', program.samePorts);
+    program = await program.restart();
     await expectQueryToEqualTheChain();
   });
-});
+};

@@ -1,0 +1,84 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { eventually } from './eventually.ts';
+
+const START_MS = 60_000;
+const SHOWN_LINES = 40;
+
+/** A built program as a child, a process group of its own; it ends by itself should this process be killed. */
+export class RunningProcess {
+  private said = '';
+
+  private constructor(
+    readonly name: string,
+    readonly child: ChildProcess,
+  ) {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => {
+        this.said += chunk.toString();
+      });
+    }
+  }
+
+  /**
+   * Starts it, with these settings and no others.
+   * @param program a path below dist, and its arguments
+   */
+  static spawn(name: string, program: readonly string[], settings: Record<string, string>): RunningProcess {
+    const [file = '', ...args] = program;
+    const child = spawn(process.execPath, ['--enable-source-maps', `dist/${file}`, ...args], {
+      detached: true,
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...settings },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    return new RunningProcess(name, child);
+  }
+
+  get output(): string {
+    return this.said;
+  }
+
+  get hasEnded(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** What a failure shows. */
+  get lastLines(): string {
+    return [`--- ${this.name}`, ...this.said.trimEnd().split('\n').slice(-SHOWN_LINES)].join('\n');
+  }
+
+  /** Returns what it said when it had started. */
+  async ready(saying: RegExp): Promise<RegExpExecArray> {
+    try {
+      return await eventually(
+        () => {
+          if (this.hasEnded) throw new Error(`${this.name} has ended`);
+          return saying.exec(this.said);
+        },
+        START_MS,
+        `${this.name} must start`,
+      );
+    } catch (cause) {
+      throw new Error(this.lastLines, { cause });
+    }
+  }
+
+  /** As a crash: no handler runs. */
+  async kill(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  /** As Ctrl-C. Returns the exit code and how long it took. */
+  async stop(): Promise<{ code: number | null; tookMs: number }> {
+    const from = performance.now();
+    await this.end('SIGINT');
+    return { code: this.child.exitCode, tookMs: performance.now() - from };
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    if (this.hasEnded) return;
+    const exit = once(this.child, 'exit');
+    this.child.kill(signal);
+    await exit;
+  }
+}

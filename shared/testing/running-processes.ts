@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { RunningProcess } from './running-process.ts';
+import { portsOf, testSettings, type WholeProgram } from './whole-program.ts';
+
+const COMMAND_LINE = 'services/standalone/annals.js';
+const ORIGIN = 'https://shop.example';
+const CREATE_APP = ['app', 'create', '--name', 'Shop', '--origin', ORIGIN, '--redirect-uri', `${ORIGIN}/callback`];
+
+export const serviceNames = ['account', 'event-catcher', 'relay', 'projector', 'stream'] as const;
+export type ServiceName = (typeof serviceNames)[number];
+
+const createdApp = z.object({
+  id: z.string(),
+  apiKey: z.string(),
+  signingKey: z.string(),
+  redirectUris: z.array(z.string()),
+});
+const chains = z.tuple([z.object({ chainId: z.int(), rpcUrls: z.tuple([z.url()], z.url()) })], z.unknown());
+
+/** What a service says when it is ready. `url` is absent for one that does not listen. */
+const READY = /^annals [\w-]+ is ready in [\d.]+ s: (?:(?<url>http\S+), )?metrics (?<metricsUrl>http\S+)$/m;
+
+/** One service as a process of its own. */
+export class RunningService {
+  readonly process: RunningProcess;
+  private where: { url?: string; metricsUrl?: string } = {};
+
+  /** Begins to start it. */
+  constructor(name: ServiceName, settings: Record<string, string>) {
+    this.process = RunningProcess.spawn(name, [COMMAND_LINE, name], { ...testSettings, ...settings });
+  }
+
+  async ready(): Promise<this> {
+    this.where = (await this.process.ready(READY)).groups ?? {};
+    return this;
+  }
+
+  get url(): string {
+    return this.where.url ?? '';
+  }
+
+  get metricsUrl(): string {
+    return this.where.metricsUrl ?? '';
+  }
+}
+
+/** The five services as processes, from what `npm test` built. */
+export class RunningProcesses implements WholeProgram {
+  private readonly services = new Map<ServiceName, RunningService>();
+  private app: DevelopmentFile['app'] | undefined;
+
+  private constructor(
+    /** Of all of them. */
+    private settings: Record<string, string>,
+  ) {}
+
+  /**
+   * Starts all of them, on free ports, and returns when they are ready.
+   * @param settings `CHAINS`, and those of the engines
+   */
+  static async start(dataFolder: string, settings: Record<string, string>): Promise<RunningProcesses> {
+    const processes = new RunningProcesses({ DATA_DIR: dataFolder, ...settings });
+    try {
+      // The others are told where the account service is, so it has to be somewhere first.
+      await Promise.all([processes.restart('account', 'relay', 'projector'), processes.createApp()]);
+      processes.settings['ACCOUNT_URL'] = processes.service('account').url;
+      await processes.restart();
+      processes.settings = { ...processes.settings, ...portsOf(processes.development) };
+      return processes;
+    } catch (error) {
+      await processes.kill();
+      throw error;
+    }
+  }
+
+  get development(): DevelopmentFile {
+    if (!this.app) throw new Error('there is no app yet');
+    const [{ chainId, rpcUrls }] = chains.parse(JSON.parse(this.settings['CHAINS'] ?? ''));
+    const [accountUrl, eventUrl, streamUrl] = [
+      this.service('account').url,
+      this.service('event-catcher').url,
+      this.service('stream').url,
+    ];
+    return { accountUrl, eventUrl, streamUrl, chainId, rpcUrl: rpcUrls[0], app: this.app };
+  }
+
+  service(name: ServiceName): RunningService {
+    const service = this.services.get(name);
+    if (!service) throw new Error(`${name} was not started`);
+    return service;
+  }
+
+  /** As crashes, of these or of all. */
+  async kill(...names: ServiceName[]): Promise<void> {
+    await Promise.all(this.running(names).map(({ process }) => process.kill()));
+  }
+
+  /** Starts which of these, or of all, do not run, where clients expect them, and returns when they are ready. */
+  async restart(...names: ServiceName[]): Promise<this> {
+    const wanted = names.length > 0 ? names : serviceNames;
+    const starting = wanted
+      .filter((name) => this.services.get(name)?.process.hasEnded ?? true)
+      .map((name) => {
+        const service = new RunningService(name, this.settings);
+        this.services.set(name, service);
+        return service.ready();
+      });
+    await Promise.all(starting);
+    return this;
+  }
+
+  /** As Ctrl-C, to these or to all. Returns the exit codes and how long it took. */
+  async stop(...names: ServiceName[]): Promise<{ codes: (number | null)[]; tookMs: number }> {
+    const from = performance.now();
+    const ends = await Promise.all(this.running(names).map(({ process }) => process.stop()));
+    return { codes: ends.map(({ code }) => code), tookMs: performance.now() - from };
+  }
+
+  get logs(): string {
+    return this.running([])
+      .map(({ process }) => process.lastLines)
+      .join('\n');
+  }
+
+  private running(names: readonly ServiceName[]): RunningService[] {
+    return names.length > 0 ? names.map((name) => this.service(name)) : [...this.services.values()];
+  }
+
+  /** As an operator does, beside the services. */
+  private async createApp(): Promise<void> {
+    const env = { PATH: process.env['PATH'], ...testSettings, ...this.settings };
+    const program = [`dist/${COMMAND_LINE}`, ...CREATE_APP, '--json'];
+    const { stdout } = await promisify(execFile)(process.execPath, program, { env });
+    this.app = { ...createdApp.parse(JSON.parse(stdout)), origin: ORIGIN };
+  }
+}
