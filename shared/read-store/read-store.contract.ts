@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { FindOptions, ReadStore } from './read-store.ts';
+import type { Filter, FindOptions, Lease, ReadStore } from './read-store.ts';
 
 /** What every adapter of the port must pass, on collections that are empty at first. */
 export const readStoreContract = (name: string, open: () => Promise<ReadStore>): void => {
@@ -98,6 +98,152 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await ids({ filter: { other: { gte: 2 } } })).toEqual(['a']);
       await put({ c: { group: 'x', other: 3 } }, 2);
       expect(await ids({ sort: [['other', 'asc']] })).toEqual(['b', 'a', 'c']);
+    });
+
+    it('keeps every member whole, whatever it is called and holds', async () => {
+      const text = String.raw`{"$set":{"a.b":1},"__proto__":{"x":[{"$ref":"y"}]},"_bsontype":"Long","":{"%":"1","10":2,"2":null},"%":"{}",
+        "a\u0000b":"\u0000","\ud800":"\udfff","list":[[],[null,{"$gt":""}]],"id":"of its own","position":-1.5,"big":9007199254740991,"tiny":5e-324}`;
+      const deep = `${'{"in":'.repeat(150)}[1]${'}'.repeat(150)}`;
+      for (const [position, json] of [text, deep].entries()) {
+        await put({ a: JSON.parse(json) as JsonObject }, position + 1);
+        const found = (await store.getMany(collection, ['a'])).get('a')?.document;
+        expect(JSON.stringify(found)).toBe(JSON.stringify(JSON.parse(json)));
+      }
+    });
+
+    it('finds members by names that mean something to an engine', async () => {
+      await put({ a: JSON.parse('{"$where":"x","__proto__":{"%":"y"},"_bsontype":{"10":2}}') as JsonObject }, 1);
+      await put({ b: { group: 'z' } }, 2);
+      expect(await ids({ filter: { $where: 'x' } })).toEqual(['a']);
+      expect(await ids({ filter: { '__proto__.%': 'y', '_bsontype.10': 2 } })).toEqual(['a']);
+      for (const hostile of ['$or', '$expr', '', '.', 'a..b', 'group.$where', 'we"ird', "'"]) {
+        expect(await ids({ filter: { [hostile]: 'x' } })).toEqual([]);
+      }
+    });
+
+    it('takes no value for a condition', async () => {
+      await put({ a: { group: 'x' } }, 1);
+      const hostile = JSON.parse('{"$ne":"y"}') as { gte?: string };
+      const inList = [hostile as unknown as string];
+      for (const filter of [{ group: { gte: hostile as unknown as string } }, { group: { in: inList } }]) {
+        expect(await ids({ filter }).catch(() => [])).toEqual([]);
+      }
+    });
+
+    it('finds what is missing with null, and nothing with what is no single value', async () => {
+      await put(
+        { a: {}, b: { group: null, other: null }, c: { group: [], other: {} }, d: { group: 'x', other: 1 } },
+        1,
+      );
+      const sort = [['id', 'asc']] as const;
+      for (const member of ['group', 'other']) {
+        expect(await ids({ filter: { [member]: null }, sort })).toEqual(['a', 'b']);
+        expect(await ids({ filter: { [member]: { in: [null] } } })).toEqual([]);
+        expect(await ids({ filter: { [member]: { gte: null } } })).toEqual([]);
+        for (const text of ['[]', '{}']) expect(await ids({ filter: { [member]: text } })).toEqual([]);
+      }
+    });
+
+    it('never looks for a document by what is in a list', async () => {
+      await put({ a: { group: ['x'], other: [{ name: 'y' }, 'x'] } }, 1);
+      for (const filter of [
+        { group: 'x' },
+        { other: 'x' },
+        { 'other.name': 'y' },
+        { 'other.1': 'x' },
+        { 'other.length': 2 },
+      ]) {
+        expect(await ids({ filter })).toEqual([]);
+      }
+    });
+
+    it('compares a range with values of its own type, and sorts nothing before numbers before text', async () => {
+      const value = { a: '10', b: 9, c: 10, d: '9', e: null, f: [1] };
+      for (const member of ['rank', 'other']) {
+        const documents = Object.entries(value).map(([id, one]) => [`${member}-${id}`, { [member]: one }]);
+        await put(Object.fromEntries(documents) as Record<string, JsonObject>, 1);
+        const found = async (range: Filter[string]) =>
+          (await ids({ filter: { [member]: range }, sort: [[member, 'asc']] })).map((id) => id.slice(-1));
+        expect(await found({ gt: 9 })).toEqual(['c']);
+        expect(await found({ gte: 0 })).toEqual(['b', 'c']);
+        expect(await found({ gte: '' })).toEqual(['a', 'd']);
+        expect(await found({ lt: '9' })).toEqual(['a']);
+      }
+      const sorted = await ids({ filter: { id: { gte: 'rank-', lt: 'rank-f' } }, sort: [['rank', 'desc']] });
+      expect(sorted.map((id) => id.slice(-1))).toEqual(['d', 'a', 'c', 'b', 'e']);
+    });
+
+    it('gives as many as were asked for', async () => {
+      await put(Object.fromEntries(Array.from({ length: 1_005 }, (_, n) => [`id-${String(n)}`, { rank: n }])), 1);
+      expect(await ids({ limit: 0 })).toEqual([]);
+      expect(await ids({})).toHaveLength(1_000);
+      const sort = [['rank', 'asc']] as const;
+      expect((await ids({ sort, limit: 2_000 })).at(-1)).toBe('id-1004');
+      expect(await ids({ sort, skip: 1_004, limit: 2_000 })).toEqual(['id-1004']);
+      expect((await store.getMany(collection, await ids({ limit: 2_000 }))).size).toBe(1_005);
+      expect(await store.getMany(collection, [])).toEqual(new Map());
+    });
+
+    it('keeps what is newest of many changes at once, however large each is', async () => {
+      const positions = Array.from({ length: 300 }, (_, n) => (n * 7) % 300);
+      const changes = positions.map((n) => ({
+        ...{ collection, id: 'a', position: n + 1 },
+        document: { rank: n, group: 'x'.repeat(300 - n) },
+      }));
+      await Promise.all(
+        [0, 100, 200].map((from) => store.apply(collection, changes.slice(from, from + 100), from + 1)),
+      );
+      expect((await store.getMany(collection, ['a'])).get('a')).toMatchObject({
+        position: 300,
+        document: { rank: 299 },
+      });
+      expect(await store.position(collection)).toBe(201);
+    });
+
+    describe('a lease', () => {
+      const lease = { holder: 'one', epoch: 1, renewals: 0 };
+
+      it('is not there at first, and then as it was put', async () => {
+        expect(await store.lease(collection)).toBeUndefined();
+        expect(await store.replaceLease(collection, lease, { ...lease, renewals: 1 })).toBe(false);
+        expect(await store.replaceLease(collection, undefined, lease)).toBe(true);
+        expect(await store.lease(collection)).toEqual(lease);
+        expect(await store.lease(`${collection}-other`)).toBeUndefined();
+      });
+
+      it('is replaced only by one who knows what stands there', async () => {
+        await store.replaceLease(collection, undefined, lease);
+        const next = { holder: 'two', epoch: 2, renewals: 0 };
+        expect(await store.replaceLease(collection, undefined, next)).toBe(false);
+        for (const wrong of [{ holder: 'three' }, { holder: null }, { epoch: 2 }, { renewals: 1 }]) {
+          expect(await store.replaceLease(collection, { ...lease, ...wrong }, next)).toBe(false);
+        }
+        expect(await store.lease(collection)).toEqual(lease);
+        expect(await store.replaceLease(collection, lease, next)).toBe(true);
+        expect(await store.replaceLease(collection, lease, next)).toBe(false);
+        expect(await store.replaceLease(collection, next, next)).toBe(true);
+        expect(await store.lease(collection)).toEqual(next);
+      });
+
+      it('can be given back and taken again', async () => {
+        const free = { ...lease, holder: null };
+        await store.replaceLease(collection, undefined, lease);
+        expect(await store.replaceLease(collection, lease, free)).toBe(true);
+        expect(await store.lease(collection)).toEqual(free);
+        expect(await store.replaceLease(collection, lease, { ...lease, epoch: 2 })).toBe(false);
+        expect(await store.replaceLease(collection, free, { ...lease, epoch: 2 })).toBe(true);
+      });
+
+      it('goes to one of many who want it at once, again and again', async () => {
+        for (let epoch = 1, standing: Lease | undefined; epoch <= 10; epoch += 1) {
+          const known = standing;
+          const contenders = Array.from({ length: 20 }, (_, n) => ({ holder: String(n), epoch, renewals: 0 }));
+          const won = await Promise.all(contenders.map((one) => store.replaceLease(collection, known, one)));
+          expect(won.filter((one) => one)).toHaveLength(1);
+          standing = contenders[won.indexOf(true)];
+          expect(await store.lease(collection)).toEqual(standing);
+        }
+      });
     });
 
     it('defines a collection again without touching it', async () => {

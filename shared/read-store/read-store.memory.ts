@@ -10,8 +10,6 @@ import type {
   StoredDocument,
 } from './read-store.ts';
 
-type Value = string | number | boolean | null | undefined;
-
 /** The read store of tests and simulations. */
 export class MemoryReadStore implements ReadStore {
   private readonly collections = new Map<string, Map<string, { position: number; text: string }>>();
@@ -99,35 +97,39 @@ const toStored = (id: string, { position, text }: { position: number; text: stri
   document: JSON.parse(text) as JsonObject,
 });
 
-const valueAt = ({ id, document }: StoredDocument, member: string): Value => {
+/** `null` for nothing. What is in a list is out of reach. */
+const valueAt = ({ id, document }: StoredDocument, member: string): unknown => {
   if (member === 'id') return id;
   let value: unknown = document;
   for (const name of member.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) return null;
     value = (value as JsonObject)[name];
   }
-  return typeof value === 'object' && value !== null ? undefined : (value as Value);
+  return value ?? null;
 };
 
-/** Numbers before text, as the engines have it; nothing is before everything. */
-const compare = (left: Value, right: Value): number => {
-  if (left === right) return 0;
-  if (left === undefined || left === null) return right === undefined || right === null ? 0 : -1;
-  if (right === undefined || right === null) return 1;
-  if (typeof left === typeof right) return left < right ? -1 : 1;
-  return typeof left === 'string' ? 1 : -1;
+/** Nothing before numbers before text, as the engines have it; what else there is comes last. */
+const rank = (value: unknown): number =>
+  value === null ? 0 : typeof value === 'number' ? 1 : typeof value === 'string' ? 2 : 3;
+
+const compare = (left: unknown, right: unknown): number => {
+  if (typeof left === 'number' && typeof right === 'number') return left - right;
+  if (typeof left === 'string' && typeof right === 'string') return left === right ? 0 : left < right ? -1 : 1;
+  return rank(left) - rank(right);
 };
 
 const matches = (stored: StoredDocument, filter: Filter): boolean =>
   Object.entries(filter).every(([member, wanted]) => {
     const value = valueAt(stored, member);
-    if (typeof wanted !== 'object' || wanted === null) return compare(value, wanted) === 0;
-    if (value === undefined || value === null) return false;
-    if ('in' in wanted) return wanted.in.some((one) => one === value);
+    if (typeof wanted !== 'object' || wanted === null) return value === wanted;
+    if ('in' in wanted) return wanted.in.some((one) => one !== null && one === value);
+    const within = (bound: unknown, holds: (order: number) => boolean): boolean =>
+      bound === undefined ||
+      (typeof bound !== 'object' && typeof bound === typeof value && holds(compare(value, bound)));
     return (
-      (wanted.gte === undefined || compare(value, wanted.gte) >= 0) &&
-      (wanted.lte === undefined || compare(value, wanted.lte) <= 0) &&
-      (wanted.gt === undefined || compare(value, wanted.gt) > 0) &&
-      (wanted.lt === undefined || compare(value, wanted.lt) < 0)
+      within(wanted.gte, (order) => order >= 0) &&
+      within(wanted.lte, (order) => order <= 0) &&
+      within(wanted.gt, (order) => order > 0) &&
+      within(wanted.lt, (order) => order < 0)
     );
   });

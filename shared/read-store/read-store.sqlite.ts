@@ -161,7 +161,8 @@ export class SqliteReadStore implements ReadStore {
     const existing = this.database.prepare(`SELECT name FROM pragma_table_info(?)`).all(table.slice(1, -1));
     if (existing.some(({ name }) => name === member)) return;
     this.database.exec(`ALTER TABLE ${table} ADD COLUMN ${quote(member)} ANY`);
-    this.database.prepare(`UPDATE ${table} SET ${quote(member)} = json_extract(document, ?)`).run(`$.${quote(member)}`);
+    const { sql, parameters } = extract(`$.${quote(member)}`);
+    this.database.prepare(`UPDATE ${table} SET ${quote(member)} = ${sql}`).run(...parameters);
   }
 
   private collection(name: string): Collection {
@@ -182,9 +183,13 @@ export class SqliteReadStore implements ReadStore {
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
+/** Stands for a list or an object: greater than all text, and like no value that is looked for. */
+const NO_SCALAR = new Uint8Array();
+
 const toColumn = (value: unknown): SQLInputValue => {
   if (typeof value === 'boolean') return value ? 1 : 0;
-  return typeof value === 'string' || typeof value === 'number' ? value : null;
+  if (typeof value === 'string' || typeof value === 'number') return value;
+  return value === null || value === undefined ? null : NO_SCALAR;
 };
 
 const toStored = (row: Record<string, unknown>): StoredDocument => ({
@@ -192,6 +197,8 @@ const toStored = (row: Record<string, unknown>): StoredDocument => ({
   position: row['position'] as number,
   document: JSON.parse(row['document'] as string) as JsonObject,
 });
+
+type Range = Exclude<Filter[string], { in: unknown } | string | number | boolean | null>;
 
 interface Compiled {
   sql: string;
@@ -205,8 +212,13 @@ const compileMember = ({ columns }: Collection, member: string): Compiled => {
     .split('.')
     .map((name) => `."${name}"`)
     .join('')}`;
-  return { sql: 'json_extract(document, ?)', parameters: [path] };
+  return extract(path);
 };
+
+const extract = (path: string): Compiled => ({
+  sql: `CASE WHEN json_type(document, ?) IN ('array', 'object') THEN x'' ELSE json_extract(document, ?) END`,
+  parameters: [path, path],
+});
 
 const OPERATORS = { gte: '>=', lte: '<=', gt: '>', lt: '<' } as const;
 
@@ -215,20 +227,35 @@ const compileFilter = (collection: Collection, filter: Filter): { where: string;
   const parameters: SQLInputValue[] = [];
   for (const [member, wanted] of Object.entries(filter)) {
     const { sql, parameters: path } = compileMember(collection, member);
+    const compare = (operator: string, bound: SQLInputValue) => {
+      conditions.push(`${sql} ${operator} ?`);
+      parameters.push(...path, bound);
+    };
     if (typeof wanted !== 'object' || wanted === null) {
-      conditions.push(`${sql} IS ?`);
-      parameters.push(...path, toColumn(wanted));
+      compare('IS', toColumn(wanted));
     } else if ('in' in wanted) {
-      conditions.push(`${sql} IN (${wanted.in.map(() => '?').join(', ')})`);
-      parameters.push(...path, ...wanted.in.map(toColumn));
-    } else {
-      for (const [name, operator] of Object.entries(OPERATORS)) {
-        const bound = wanted[name as keyof typeof OPERATORS];
-        if (bound === undefined) continue;
-        conditions.push(`${sql} ${operator} ?`);
-        parameters.push(...path, toColumn(bound));
-      }
-    }
+      const values = wanted.in.map(toColumn);
+      conditions.push(`${sql} IN (${values.map(() => '?').join(', ')})`);
+      parameters.push(...path, ...values);
+    } else for (const [operator, bound] of compileRange(wanted)) compare(operator, bound);
   }
   return { where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`, parameters };
+};
+
+/** SQLite has numbers before text before blobs: the side without a bound ends where the type of the other side's does. */
+const compileRange = (range: Range): [operator: string, bound: SQLInputValue][] => {
+  const bounds = Object.entries(OPERATORS).flatMap(([name, operator]) => {
+    const bound = range[name as keyof typeof OPERATORS];
+    return bound === undefined ? [] : [[operator, toColumn(bound)] as [string, SQLInputValue]];
+  });
+  const types = new Set(bounds.map(([, bound]) => typeof bound));
+  if (types.size > 1 || types.has('object'))
+    return [
+      ['IS NOT', null],
+      ['IS', null],
+    ];
+  const isBoundedBy = (sign: string) => bounds.some(([operator]) => operator.startsWith(sign));
+  if (types.has('string') && !isBoundedBy('>')) bounds.push(['>=', '']);
+  if (types.size > 0 && !isBoundedBy('<')) bounds.push(['<', types.has('string') ? NO_SCALAR : '']);
+  return bounds;
 };
