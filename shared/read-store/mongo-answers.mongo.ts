@@ -1,0 +1,72 @@
+import { MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
+import { Refusal } from '../errors/refusal.ts';
+import type { DocumentChange } from './read-store.ts';
+
+/** The driver keeps no deadline: its `timeoutMS` has no effect since 7.0. */
+const DEADLINE_MS = 4_500;
+const DUPLICATE_KEY = 11_000;
+
+export class Late extends Error {
+  override readonly name = 'Late';
+}
+
+/** The answer to a call, if it comes in time. @throws Late */
+export const beforeDeadline = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new Late(`no answer within ${String(DEADLINE_MS)} ms`));
+  }, DEADLINE_MS);
+  try {
+    return await Promise.race([asked, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/**
+ * The answer to a call. One that is late may still take effect: whoever asks again must bear that.
+ * @throws Refusal dependency_unavailable: there is none in time, or it is that the server cannot
+ */
+export const answered = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
+  try {
+    return await beforeDeadline(asked);
+  } catch (cause) {
+    const isTheirs = cause instanceof Late || (cause instanceof MongoError && !isOurs(cause));
+    if (!isTheirs) throw cause;
+    throw new Refusal('dependency_unavailable', 'the read store does not answer', { retryAfter: 1, cause });
+  }
+};
+
+/** What the driver refuses to send will be refused again. */
+const isOurs = (error: MongoError): boolean => error instanceof MongoInvalidArgumentError;
+
+/** Takes a duplicate key for an answer, and no other failure. */
+export const unlessDuplicate =
+  <Answer>(answer: Answer) =>
+  (error: unknown): Answer => {
+    if (error instanceof MongoServerError && error.code === DUPLICATE_KEY) return answer;
+    throw error;
+  };
+
+/**
+ * Of what was written in bulk, what met a duplicate key. Only a failure that says so of single writes is one: a broken
+ * connection, or a majority that did not answer, names no write at all, and then none can be relied on.
+ */
+export const duplicatesAmong =
+  <Written>(written: readonly Written[]) =>
+  (error: unknown): Written[] => {
+    const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
+    if (failed.length === 0 || failed.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
+    return failed.flatMap(({ index }) => written[index] ?? []);
+  };
+
+/** The driver says that a document is too large, but not which. */
+export const nameTooLarge =
+  (written: readonly DocumentChange[]) =>
+  (error: unknown): never => {
+    if (!(error instanceof MongoInvalidArgumentError)) throw error;
+    const sizes = written.map(({ document }) => JSON.stringify(document).length);
+    const { collection, id } = written[sizes.indexOf(Math.max(...sizes))] ?? {};
+    const what = `document ${String(id)} of ${String(collection)} cannot be stored`;
+    throw new Error(`${what}: ${error.message} (MongoDB takes 16 MiB)`, { cause: error });
+  };

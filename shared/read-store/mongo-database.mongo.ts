@@ -1,0 +1,125 @@
+import { MongoClient, MongoError, MongoServerError, type Db, type WriteConcern } from 'mongodb';
+import type { Settings } from '../config/settings.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import type { Logger } from '../observability/logger.ts';
+import { beforeDeadline, Late } from './mongo-answers.mongo.ts';
+
+export interface MongoOptions extends Pick<Settings, 'MONGO_DATABASE' | 'NODE_ENV'> {
+  MONGO_URL: string;
+  logger: Logger;
+}
+
+export interface MongoDatabase {
+  client: MongoClient;
+  database: Db;
+  /** How often this database was opened, this time included. */
+  start: number;
+}
+
+/** A call ends within 5 s when no server is there: this, and a bit for what is under way. */
+const SELECTION_TIMEOUT_MS = 3_000;
+/** How soon a server that hangs is noticed, and what waits for it ended. */
+const HEARTBEAT_MS = 5_000;
+const POOL_MAX = 20;
+const UNAUTHORIZED = 13;
+
+/**
+ * Connects, and makes sure of what every write relies on: that it is allowed, and that it counts only when a majority
+ * has it. Reads see nothing less, so that nothing they saw is ever taken back. @throws CannotStart
+ */
+export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase> => {
+  const client = clientOf(options.MONGO_URL);
+  try {
+    await connect(client);
+    await requireMajority(client, options);
+    const { w = 'majority', journal } = client.writeConcern ?? {};
+    const writeConcern = { w, ...(journal !== undefined && { journal }) };
+    const database = client.db(options.MONGO_DATABASE, { writeConcern });
+    return { client, database, start: await countStart(database) };
+  } catch (error) {
+    await client.close();
+    throw error;
+  }
+};
+
+const clientOf = (url: string): MongoClient => {
+  try {
+    return new MongoClient(url, {
+      appName: 'annals',
+      readConcernLevel: 'majority',
+      readPreference: 'primary',
+      ignoreUndefined: true,
+      maxPoolSize: POOL_MAX,
+      waitQueueTimeoutMS: SELECTION_TIMEOUT_MS,
+      serverSelectionTimeoutMS: SELECTION_TIMEOUT_MS,
+      connectTimeoutMS: SELECTION_TIMEOUT_MS,
+      heartbeatFrequencyMS: HEARTBEAT_MS,
+    });
+  } catch (error) {
+    // Some messages of the parser quote the URL, and with it a password.
+    const reason = error instanceof Error && !error.message.includes('://') ? `: ${error.message}` : '';
+    throw new CannotStart(`MONGO_URL: the driver cannot read it${reason}`);
+  }
+};
+
+const connect = async (client: MongoClient): Promise<void> => {
+  try {
+    await client.connect();
+  } catch (cause) {
+    const { srvHost, hosts } = client.options;
+    const where = srvHost ?? hosts.join(', ');
+    // A server that was reached has nothing against us but who we say we are.
+    const reason =
+      cause instanceof MongoServerError
+        ? `${where} does not accept the user name and password`
+        : `nothing answers at ${where}`;
+    throw new CannotStart(`MONGO_URL: ${reason}`, { cause });
+  }
+};
+
+const requireMajority = async (client: MongoClient, { NODE_ENV, logger }: MongoOptions): Promise<void> => {
+  const weakness = weaknessOf(client.writeConcern) ?? (await weakDefault(client));
+  if (weakness === undefined) return;
+  const message = `MONGO_URL: ${weakness}, so an acknowledged write can be lost`;
+  if (NODE_ENV === 'production') throw new CannotStart(`${message}: set w=majority`);
+  logger.warn(message);
+};
+
+const weaknessOf = (writeConcern: WriteConcern | undefined): string | undefined => {
+  if (writeConcern?.w !== undefined && writeConcern.w !== 'majority') {
+    return `its write concern is ${String(writeConcern.w)} and not majority`;
+  }
+  return writeConcern?.journal === false ? 'it does not wait for the journal' : undefined;
+};
+
+/** What the server takes for enough where nothing is said. Below majority it has an arbiter, or somebody wanted it so. */
+const weakDefault = async (client: MongoClient): Promise<string | undefined> => {
+  if (client.writeConcern?.w === 'majority') return undefined;
+  try {
+    const answer = await beforeDeadline(client.db('admin').command({ getDefaultRWConcern: 1 }));
+    const w = (answer['defaultWriteConcern'] as { w?: unknown } | undefined)?.w;
+    return w === undefined || w === 'majority' ? undefined : `the server's write concern is ${JSON.stringify(w)}`;
+  } catch (error) {
+    // A single server has none, and not everybody may ask; whether it answers at all is seen at the first write.
+    if (error instanceof MongoError || error instanceof Late) return undefined;
+    throw error;
+  }
+};
+
+/** A write that shows whether writes are possible. */
+const countStart = async (database: Db): Promise<number> => {
+  try {
+    const starts = database.collection<{ _id: string; count: number }>('_starts');
+    const upsert = { upsert: true, returnDocument: 'after' } as const;
+    return (await beforeDeadline(starts.findOneAndUpdate({ _id: 'all' }, { $inc: { count: 1 } }, upsert)))?.count ?? 0;
+  } catch (cause) {
+    const reason = reasonOf(cause);
+    if (reason === undefined) throw cause;
+    throw new CannotStart(`MONGO_URL: cannot write to the database ${database.databaseName}: ${reason}`, { cause });
+  }
+};
+
+const reasonOf = (error: unknown): string | undefined => {
+  if (error instanceof MongoServerError) return error.code === UNAUTHORIZED ? 'its user may not' : error.codeName;
+  return error instanceof MongoError || error instanceof Late ? error.message : undefined;
+};

@@ -1,0 +1,175 @@
+import type { Collection } from 'mongodb';
+import type { Position } from '../event-store/event-store.ts';
+import { inTime } from '../primitives/in-time.ts';
+import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
+import { answered, duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
+import { decodeDocument, encodeDocument, type EncodedObject } from './mongo-document.ts';
+import { mongoFilter, mongoPath, mongoSort } from './mongo-filter.ts';
+import type {
+  CollectionDefinition,
+  DocumentChange,
+  Filter,
+  FindOptions,
+  Lease,
+  ReadStore,
+  StoredDocument,
+} from './read-store.ts';
+
+/** Stored. Nothing in the caller's document can be taken for one of our own members. */
+interface MongoDocument {
+  _id: string;
+  /** The greatest of all that were ever put here. MongoDB compares member by member, in this order. */
+  newest: {
+    position: Position;
+    /** Lower with every write, so that of two at one position the first stays. */
+    turn: number;
+    document: EncodedObject;
+  };
+}
+
+/** No name of a read model's collection begins like these. */
+const POSITIONS = '_positions';
+const LEASES = '_leases';
+const FIND_LIMIT_DEFAULT = 1_000;
+/** Writes in one message: so few that a slow server has done them too within the deadline of a call. */
+const WRITES_MAX = 1_000;
+const TURNS_PER_START = 2 ** 32;
+const CLOSE_WITHIN_MS = 2_000;
+
+/**
+ * The read store on MongoDB. A batch is one unit of effect without a transaction: every document keeps what is newest by
+ * itself, and the position is stored after all of them, so that after a failure in between the same batch comes again.
+ */
+export class MongoReadStore implements ReadStore {
+  private readonly defined = new Set<string>();
+  private turn: number;
+
+  private constructor(private readonly connection: MongoDatabase) {
+    this.turn = -connection.start * TURNS_PER_START;
+  }
+
+  /** @throws CannotStart */
+  static async connect(options: MongoOptions): Promise<MongoReadStore> {
+    return new MongoReadStore(await openDatabase(options));
+  }
+
+  /** Takes as long as it takes: an index may be made of documents that are there. */
+  async define(collections: readonly CollectionDefinition[]): Promise<void> {
+    for (const { name, indexes } of collections) {
+      this.defined.add(name);
+      for (const members of indexes) {
+        const index = Object.fromEntries(members.map((member) => [mongoPath(member), 1] as const));
+        await this.documents(name).createIndex(index, {}, {});
+      }
+    }
+  }
+
+  async apply(projection: string, changes: readonly DocumentChange[], position: Position): Promise<void> {
+    const byCollection = Map.groupBy(changes, ({ collection }) => collection);
+    for (const [collection, ofCollection] of byCollection) {
+      for (let from = 0; from < ofCollection.length; from += WRITES_MAX) {
+        await this.put(collection, ofCollection.slice(from, from + WRITES_MAX));
+      }
+    }
+    await this.savePosition(projection, position);
+  }
+
+  async position(projection: string): Promise<Position> {
+    const stored = await answered(this.positions.findOne({ _id: projection }));
+    return stored?.position ?? 0;
+  }
+
+  async getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
+    const wanted = { _id: { $in: [...ids] } };
+    const cursor = this.documents(collection).find(wanted, { batchSize: ids.length + 1 });
+    return new Map((await answered(cursor.toArray())).map(toStored).map((stored) => [stored.id, stored]));
+  }
+
+  async find(
+    collection: string,
+    { filter = {}, sort = [], skip = 0, limit = FIND_LIMIT_DEFAULT }: FindOptions,
+  ): Promise<StoredDocument[]> {
+    // To MongoDB a limit of 0 is none.
+    if (limit === 0) return [];
+    const options = { sort: mongoSort(sort), skip, limit, batchSize: limit };
+    const cursor = this.documents(collection).find(mongoFilter(filter), options);
+    return (await answered(cursor.toArray())).map(toStored);
+  }
+
+  count(collection: string, filter: Filter): Promise<number> {
+    return answered(this.documents(collection).countDocuments(mongoFilter(filter)));
+  }
+
+  async lease(name: string): Promise<Lease | undefined> {
+    const stored = await answered(this.leases.findOne({ _id: name }, { projection: { _id: 0 } }));
+    return stored ?? undefined;
+  }
+
+  async replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
+    const { holder, epoch, renewals } = next;
+    if (!expected) {
+      const inserted = this.leases.insertOne({ _id: name, holder, epoch, renewals });
+      return answered(inserted.then(() => true, unlessDuplicate(false)));
+    }
+    const standing = { _id: name, holder: expected.holder, epoch: expected.epoch, renewals: expected.renewals };
+    const { matchedCount } = await answered(this.leases.updateOne(standing, { $set: { holder, epoch, renewals } }));
+    return matchedCount === 1;
+  }
+
+  /** Leaves a server that hangs alone. */
+  async close(): Promise<void> {
+    await inTime(() => this.connection.client.close(), CLOSE_WITHIN_MS);
+  }
+
+  private async put(name: string, changes: readonly DocumentChange[]): Promise<void> {
+    const again = await this.write(name, changes);
+    // Two inserted the same one at once; now that it is there, this is an update.
+    if (again.length > 0) await this.write(name, again);
+  }
+
+  /** @returns what met a duplicate key and is not written */
+  private write(name: string, changes: readonly DocumentChange[]): Promise<DocumentChange[]> {
+    const operations = changes.map(({ id, position, document }) => ({
+      updateOne: {
+        filter: { _id: id },
+        update: { $max: { newest: { position, turn: this.nextTurn(), document: encodeDocument(document) } } },
+        upsert: true,
+      },
+    }));
+    const written = this.documents(name).bulkWrite(operations, { ordered: false });
+    return answered(written.then(() => [], duplicatesAmong(changes))).catch(nameTooLarge(changes));
+  }
+
+  private nextTurn(): number {
+    this.turn -= 1;
+    return this.turn;
+  }
+
+  private async savePosition(projection: string, position: Position): Promise<void> {
+    const save = () => this.positions.updateOne({ _id: projection }, { $max: { position } }, { upsert: true });
+    await answered(
+      save()
+        .catch(unlessDuplicate(undefined))
+        .then((saved) => saved ?? save()),
+    );
+  }
+
+  private get positions(): Collection<{ _id: string; position: Position }> {
+    return this.connection.database.collection(POSITIONS);
+  }
+
+  private get leases(): Collection<Lease & { _id: string }> {
+    return this.connection.database.collection(LEASES);
+  }
+
+  private documents(name: string): Collection<MongoDocument> {
+    if (!this.defined.has(name)) throw new Error(`collection ${name} is not defined`);
+    return this.connection.database.collection(name);
+  }
+}
+
+const toStored = ({ _id, newest: { position, document } }: MongoDocument): StoredDocument => ({
+  id: _id,
+  position,
+  document: decodeDocument(document),
+});
