@@ -9,6 +9,7 @@ import {
 import { appendSettled, toAppend } from '../../../shared/event-store/transact.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
+import { appendChunks } from './append-chunks.ts';
 
 /** First and last revision of what was appended, inclusive. */
 export type Span = [first: number, last: number];
@@ -26,7 +27,6 @@ export interface JournalDependencies {
   ids: Ids;
 }
 
-const APPEND_EVENTS_MAX = 1_000;
 const READ_BACK_EVENTS = 500;
 const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } };
 
@@ -118,10 +118,8 @@ export class ContractJournal {
 
   private async append(type: ChainEvent['type'], records: readonly ObservedRecord[]): Promise<number[]> {
     const revisions: number[] = [];
-    for (let at = 0; at < records.length; at += APPEND_EVENTS_MAX) {
-      const events = records
-        .slice(at, at + APPEND_EVENTS_MAX)
-        .map((data) => toAppend({ type, data }, metadata, this.dependencies));
+    for (const chunk of appendChunks(records)) {
+      const events = chunk.map((data) => toAppend({ type, data }, metadata, this.dependencies));
       const { revision } = await appendSettled(this.dependencies.eventStore, this.stream, this.revision, events);
       revisions.push(this.revision + 1, revision);
       this.revision = revision;
