@@ -1,9 +1,11 @@
-import { describe, expect, it } from '@jest/globals';
-import { someMetadata } from '../testing/event-builder.ts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Refusal } from '../errors/refusal.ts';
+import { anEvent, someMetadata } from '../testing/event-builder.ts';
 import { systemClock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryEventStore } from './event-store.memory.ts';
-import { Transactor } from './transact.ts';
+import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from './event-store.ts';
+import { appendSettled, Transactor } from './transact.ts';
 
 const CALLERS = 300;
 
@@ -32,5 +34,69 @@ describe('transactions on one stream', () => {
     const next = countUp(transactor);
     await expect(refused).rejects.toThrow('refused');
     expect(await next).toMatchObject({ state: 1, appended: true });
+  });
+});
+
+/** Appends, and says what it did only after so many attempts; before that it throws these errors by turns. */
+const silent = (
+  attempts: number,
+  errors: Error[] = [new OutcomeUnknown('lost')],
+): { store: EventStore; asked: () => number } => {
+  const store = new MemoryEventStore();
+  const append = store.append.bind(store);
+  let asked = 0;
+  store.append = async (...args) => {
+    const error = errors[asked % errors.length];
+    asked += 1;
+    const appended = await append(...args);
+    if (asked <= attempts) throw error ?? new OutcomeUnknown('lost');
+    return appended;
+  };
+  return { store, asked: () => asked };
+};
+
+describe('an append whose outcome is unknown', () => {
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('is settled by the same events again, with growing pauses', async () => {
+    const { store, asked } = silent(9);
+    const settled = appendSettled(store, 'test-settled', -1, [anEvent(), anEvent()]);
+    await jest.advanceTimersByTimeAsync(50);
+    expect(asked()).toBeLessThan(5);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(await settled).toEqual({ revision: 1, position: 2 });
+    expect(await store.read('test-settled')).toHaveLength(2);
+  });
+
+  it('is given up after 15 s, and the caller is told to come again', async () => {
+    const { store, asked } = silent(Infinity);
+    const settled = appendSettled(store, 'test-silent', -1, [anEvent()]).catch((error: unknown) => error);
+    await jest.advanceTimersByTimeAsync(13_000);
+    const askedBefore = asked();
+    await jest.advanceTimersByTimeAsync(2_100);
+    expect(await settled).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
+    expect(asked()).toBeGreaterThan(askedBefore);
+    expect(asked()).toBeLessThan(50);
+  });
+
+  it('stays unknown while later attempts write nothing', async () => {
+    const unavailable = new Refusal('dependency_unavailable', 'down');
+    const { store } = silent(3, [new OutcomeUnknown('lost'), unavailable, unavailable]);
+    const settled = appendSettled(store, 'test-down', -1, [anEvent()]);
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(await settled).toMatchObject({ revision: 0 });
+  });
+
+  it('is not asked about when it is known', async () => {
+    for (const known of [new Refusal('dependency_unavailable', 'down'), new WrongExpectedRevision('test', -1, 0)]) {
+      const { store, asked } = silent(1, [known]);
+      await expect(appendSettled(store, 'test-known', -1, [anEvent()])).rejects.toBe(known);
+      expect(asked()).toBe(1);
+    }
   });
 });

@@ -1,5 +1,6 @@
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata } from '../../schemas/events/event.ts';
+import { Refusal } from '../errors/refusal.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { Ids } from '../primitives/ids.ts';
 import {
@@ -42,6 +43,10 @@ export interface Transacted<State> {
 
 /** Conflicts with other processes that one command survives. */
 const ATTEMPTS_MAX = 50;
+/** For a server to come back. Who asked is not kept waiting any longer. */
+const SETTLE_MS = 15_000;
+const SETTLE_FIRST_MS = 20;
+const SETTLE_PAUSE_MAX_MS = 1_000;
 
 /** Checks an event against its schema and gives it identity: what may be stored. */
 export const toAppend = (
@@ -115,21 +120,44 @@ export class Transactor {
   }
 }
 
-/** Appends, and settles an unknown outcome by asking again with the same event ids. @throws WrongExpectedRevision */
+/**
+ * Appends, and settles an unknown outcome by asking again with the same event ids.
+ * @throws WrongExpectedRevision, and Refusal `dependency_unavailable` when it is still unknown after 15 s
+ */
 export const appendSettled = async (
   store: EventStore,
   stream: string,
   expectedRevision: number,
   events: readonly EventToAppend[],
 ): Promise<Appended> => {
-  for (let attempt = 1; ; attempt += 1) {
+  const giveUpAt = performance.now() + SETTLE_MS;
+  let isUnknown = false;
+  for (let waitMs = SETTLE_FIRST_MS; ; waitMs = Math.min(waitMs * 2, SETTLE_PAUSE_MAX_MS)) {
     try {
       return await store.append(stream, expectedRevision, events);
     } catch (error) {
-      if (!(error instanceof OutcomeUnknown) || attempt === ATTEMPTS_MAX) throw error;
+      isUnknown ||= error instanceof OutcomeUnknown;
+      // That a later attempt wrote nothing says nothing about the one before it.
+      const isUnsettled = isUnknown && (error instanceof OutcomeUnknown || isUnavailable(error));
+      if (!isUnsettled) throw error;
+      if (performance.now() + waitMs > giveUpAt) throw cannotSettle(stream, error);
     }
+    await pause(waitMs * (0.5 + Math.random() / 2));
   }
 };
+
+const pause = (timeMs: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, timeMs);
+  });
+
+const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'dependency_unavailable';
+
+const cannotSettle = (stream: string, cause: unknown): Refusal =>
+  new Refusal('dependency_unavailable', `the event store does not say whether ${stream} was appended to`, {
+    retryAfter: 1,
+    cause,
+  });
 
 const foldEvents = <State, Event extends DomainEvent>(fold: Fold<State, Event>, events: StoredEvent[]): State =>
   events.reduce((state, event) => fold.evolve(state, event as unknown as Event, event.time), fold.initial);
