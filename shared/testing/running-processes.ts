@@ -50,6 +50,9 @@ export class RunningService {
 /** The five services as processes, from what `npm test` built. */
 export class RunningProcesses implements WholeProgram {
   private readonly services = new Map<ServiceName, RunningService>();
+  /** Beside those, of the same services. */
+  private readonly others: RunningService[] = [];
+  private readonly others: RunningService[] = [];
   private app: DevelopmentFile['app'] | undefined;
 
   private constructor(
@@ -93,6 +96,13 @@ export class RunningProcesses implements WholeProgram {
     return service;
   }
 
+  /** Starts another of a service that has no port, beside the first; ends with all. */
+  another(name: 'relay' | 'projector'): Promise<RunningService> {
+    const service = new RunningService(name, this.settings);
+    this.others.push(service);
+    return service.ready();
+  }
+
   /** As crashes, of these or of all. */
   async kill(...names: ServiceName[]): Promise<void> {
     await Promise.all(this.running(names).map(({ process }) => process.kill()));
@@ -112,6 +122,13 @@ export class RunningProcesses implements WholeProgram {
     return this;
   }
 
+  /** Starts one more of a service that does not listen, beside the first. */
+  another(name: 'relay' | 'projector'): Promise<RunningService> {
+    const other = new RunningService(name, this.settings);
+    this.others.push(other);
+    return other.ready();
+  }
+
   /** As Ctrl-C, to these or to all. Returns the exit codes and how long it took. */
   async stop(...names: ServiceName[]): Promise<{ codes: (number | null)[]; tookMs: number }> {
     const from = performance.now();
@@ -126,7 +143,7 @@ export class RunningProcesses implements WholeProgram {
   }
 
   private running(names: readonly ServiceName[]): RunningService[] {
-    return names.length > 0 ? names.map((name) => this.service(name)) : [...this.services.values()];
+    return names.length > 0 ? names.map((name) => this.service(name)) : [...this.services.values(), ...this.others];
   }
 
   /** As an operator does, beside the services. */

@@ -7,22 +7,10 @@ import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { ChainUnderTest } from './chain-under-test.ethers.ts';
+import { TRANSFER, TRANSFER_ABI } from './transfer-event.ts';
 import { standingAfter, Subscriber } from './subscriber.socketio.ts';
 
 const PAST_EVENTS = 2_000;
-const TRANSFER = 'event Transfer(address indexed from, address indexed to, uint256 value);';
-const ABI = JSON.stringify([
-  {
-    type: 'event',
-    name: 'Transfer',
-    anonymous: false,
-    inputs: [
-      { name: 'from', type: 'address', indexed: true },
-      { name: 'to', type: 'address', indexed: true },
-      { name: 'value', type: 'uint256', indexed: false },
-    ],
-  },
-]);
 
 let chain: ChainUnderTest;
 let program: WholeProgram;
@@ -47,7 +35,7 @@ const register = (eventUrl: string) =>
     chainId: 2484,
     contractAddress: chain.token.address,
     eventSignature: TRANSFER,
-    eventAbi: ABI,
+    eventAbi: TRANSFER_ABI,
     startBlock: 0,
   });
 

@@ -1,0 +1,35 @@
+import { MongoClient } from 'mongodb';
+
+const DOCUMENTS_PER_WRITE = 1_000;
+
+/** The server's own rate: the same documents as plain upserts, with nothing of ours between. */
+export const bulkUpsert = async (
+  url: string,
+  database: string,
+  documents: readonly { id: string; position: number; document: object }[],
+): Promise<void> => {
+  const client = new MongoClient(url);
+  try {
+    const collection = client.db(database).collection<{ _id: string }>('upserts');
+    await collection.createIndex({ position: 1 }, {}, {});
+    for (let from = 0; from < documents.length; from += DOCUMENTS_PER_WRITE) {
+      await collection.bulkWrite(
+        documents.slice(from, from + DOCUMENTS_PER_WRITE).map(({ id, position, document }) => ({
+          updateOne: { filter: { _id: id }, update: { $set: { position, document } }, upsert: true },
+        })),
+        { ordered: false, writeConcern: { w: 'majority' } },
+      );
+    }
+  } finally {
+    await client.close();
+  }
+};
+
+export const dropDatabase = async (url: string, database: string): Promise<void> => {
+  const client = new MongoClient(url);
+  try {
+    await client.db(database).dropDatabase();
+  } finally {
+    await client.close();
+  }
+};

@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { Wallet } from 'ethers';
+import { pino } from 'pino';
+import { readModels } from '../../../schemas/read-models/catalogue.ts';
+import { loadSettings } from '../../../shared/config/load-settings.ts';
+import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/engines/engines.ts';
+import { BreakableServers } from '../../../shared/testing/breakable-servers.ts';
+import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
+import { projections } from '../../projector/projections.ts';
+import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
+import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
+import { TRANSFER, TRANSFER_ABI } from '../end-to-end/transfer-event.ts';
+import { disagreements, everyEvent } from './agreement.ts';
+import { Workload } from './workload.ethers.ts';
+
+const SETTLES_WITHIN_MS = 90_000;
+
+/** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
+export class SystemUnderFault {
+  private workloads: Workload[] = [];
+
+  private constructor(
+    readonly servers: BreakableServers,
+    readonly eventStoreServer: EventStoreServer,
+    readonly chain: ChainUnderTest,
+    readonly processes: RunningProcesses,
+    private readonly engines: Engines,
+  ) {}
+
+  static async start(folder: string): Promise<SystemUnderFault> {
+    const [servers, eventStoreServer, chain] = await Promise.all([
+      BreakableServers.start(join(folder, 'servers'), ['kafka', 'mongo']),
+      EventStoreServer.start(),
+      ChainUnderTest.start(join(folder, 'chain')),
+    ]);
+    const settings = {
+      ...servers.settings,
+      EVENTSTORE_URL: eventStoreServer.url,
+      CHAINS: chain.setting,
+      TOPIC_PREFIX: `faults-${randomUUID().slice(0, 8)}.`,
+      DATA_DIR: join(folder, 'data'),
+    };
+    const processes = await RunningProcesses.start(settings.DATA_DIR, settings);
+    const engines = await openEngines(loadSettings(settings).settings, pino({ level: 'silent' }), everyEngine);
+    const system = new SystemUnderFault(servers, eventStoreServer, chain, processes, engines);
+    await system.watchTheToken();
+    return system;
+  }
+
+  /** Begins to work; `settle` ends it. */
+  work(): Workload {
+    const workload = new Workload(this.processes.development, this.chain);
+    this.workloads.push(workload);
+    return workload;
+  }
+
+  /** @returns when nothing is under way any more: what differs then, and what was acknowledged and is not stored once */
+  async settle(): Promise<string[]> {
+    await Promise.all(this.workloads.map((workload) => workload.stop()));
+    await eventually(() => this.hasCaughtTheChain(), SETTLES_WITHIN_MS, 'what was caught must equal the chain');
+    await eventually(() => this.isDerived(), SETTLES_WITHIN_MS, 'relay and projections must reach the head');
+    const events = await everyEvent(this.engines.eventStore);
+    const lost = this.workloads.flatMap((workload) => workload.lost(events));
+    return [
+      ...lost.map(({ userId }) => `the profile of ${userId} is lost, or there twice`),
+      ...(await disagreements(this.engines)),
+    ];
+  }
+
+  /** How far the relay has published, or the projector has stored profiles. */
+  position(of: 'relay' | 'projector'): Promise<number> {
+    return this.engines.readStore.position(of === 'relay' ? RELAY_CHECKPOINT : readModels.users.projection);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.workloads.map((workload) => workload.stop()));
+    await this.processes.kill();
+    await closeEngines(this.engines);
+    await Promise.all([this.servers.stop(), this.eventStoreServer.close(), this.chain.stop()]);
+  }
+
+  private async watchTheToken(): Promise<void> {
+    const { eventUrl } = this.processes.development;
+    const { bearer } = await signIn(this.processes.development, Wallet.createRandom());
+    const body = {
+      chainId: 2484,
+      contractAddress: this.chain.token.address,
+      eventSignature: TRANSFER,
+      eventAbi: TRANSFER_ABI,
+      startBlock: 0,
+    };
+    const { status } = await call(`${eventUrl}/api/v1/contracts`, { method: 'POST', body, headers: bearer });
+    if (status !== 201) throw new Error(`the registration answered ${String(status)}`);
+  }
+
+  private async hasCaughtTheChain(): Promise<boolean> {
+    const { readStore } = this.engines;
+    const caught: string[] = [];
+    for (let last = ''; ;) {
+      const page = await readStore.find(readModels.chainEvents.collection, {
+        filter: { id: { gt: last } },
+        sort: [['id', 'asc']],
+      });
+      caught.push(
+        ...page
+          .filter(({ document }) => document['reverted'] === false)
+          .map(({ document }) => document['Id'] as string),
+      );
+      const next = page.at(-1);
+      if (!next) break;
+      last = next.id;
+    }
+    return JSON.stringify(caught) === JSON.stringify(await this.chain.transferIds());
+  }
+
+  private async isDerived(): Promise<boolean> {
+    const { eventStore, readStore } = this.engines;
+    const head = await eventStore.head();
+    const names = [RELAY_CHECKPOINT, ...projections.map(({ name }) => name)];
+    const positions = await Promise.all(names.map((name) => readStore.position(name)));
+    return positions.every((position) => position >= head);
+  }
+}

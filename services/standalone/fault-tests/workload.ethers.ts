@@ -1,0 +1,104 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Wallet } from 'ethers';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
+import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
+
+const TRANSFERS_PER_BLOCK = 10;
+/** As fast as a busy chain, and slow enough that a minute of it is looked through in seconds. */
+const BLOCK_EVERY_MS = 40;
+/** How often a chain takes blocks back: every so many. */
+const REORGANISED_EVERY = 7;
+const ANSWERS_WITHIN_MS = 60_000;
+
+interface Acknowledged {
+  userId: string;
+  username: string;
+}
+
+/** People who sign in and change their profile, and a chain that goes on and takes back, until it is stopped. */
+export class Workload {
+  /** What was answered with success, and so must not be lost. */
+  readonly acknowledged: Acknowledged[] = [];
+  private blocks = 0;
+  private readonly stopping = new AbortController();
+  private readonly working: Promise<unknown>;
+
+  constructor(
+    private readonly development: DevelopmentFile,
+    private readonly chain: ChainUnderTest,
+  ) {
+    this.working = Promise.all([this.keepSigningIn(), this.keepMining()]);
+  }
+
+  /** Grows while anything happens. */
+  get done(): number {
+    return this.acknowledged.length + this.blocks;
+  }
+
+  /** Returns when so much more has happened. */
+  async goesOn(count: number): Promise<void> {
+    const until = this.done + count;
+    await eventually(() => this.done >= until, ANSWERS_WITHIN_MS, `${String(count)} more things must happen`);
+  }
+
+  /** Returns when it has worked so long. */
+  async lasts(ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    while (performance.now() < until) await this.goesOn(1);
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.working;
+  }
+
+  /** @returns acknowledged commands that the event store does not have exactly once */
+  lost(events: readonly StoredEvent[]): Acknowledged[] {
+    const stored = Map.groupBy(
+      events.filter(({ type }) => type === 'ProfileUpdated'),
+      ({ stream, data }) => `${stream} ${String((data['changes'] as { username?: string }).username)}`,
+    );
+    return this.acknowledged.filter(({ userId, username }) => stored.get(`user-${userId} ${username}`)?.length !== 1);
+  }
+
+  private async keepSigningIn(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const wallet = Wallet.createRandom();
+      const { userId, bearer } = await this.insist(() => signIn(this.development, wallet));
+      const username = wallet.address.slice(2, 12);
+      const url = `${this.development.accountUrl}/user/${userId}/profile`;
+      await this.insist(async () => {
+        const { status } = await call(url, { method: 'POST', body: { username }, headers: bearer });
+        if (status !== 200) throw new Error(`the profile answered ${String(status)}`);
+      });
+      this.acknowledged.push({ userId, username });
+    }
+  }
+
+  private async keepMining(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const revert = this.blocks % REORGANISED_EVERY === 0 ? await this.chain.snapshot() : undefined;
+      await this.chain.mine(1, TRANSFERS_PER_BLOCK);
+      if (revert) {
+        await this.chain.mine(1, TRANSFERS_PER_BLOCK);
+        await revert();
+        await this.chain.mine(3, 1);
+      }
+      this.blocks += 1;
+      await pause(BLOCK_EVERY_MS);
+    }
+  }
+
+  /** As a client does whose connection was lost: again, until it is answered. */
+  private insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    const asked = eventually(
+      async () => ({ answer: await ask() }),
+      ANSWERS_WITHIN_MS,
+      'a client must be answered again',
+    );
+    return asked.then(({ answer }) => answer);
+  }
+}
