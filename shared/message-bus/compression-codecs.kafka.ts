@@ -1,7 +1,7 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
-import { decompressFrameSync } from 'lz4-napi';
-import { uncompressSync } from 'snappy';
+import { compressFrameSync, decompressFrameSync } from 'lz4-napi';
+import { compressSync, uncompressSync } from 'snappy';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
@@ -12,24 +12,17 @@ const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const XERIAL_HEADER_BYTES = 16;
 
-interface Encoder {
-  buffer: Buffer;
-}
-
 /** kafkajs brings gzip only, and a consumer that meets a message of another codec stops. */
 export const registerCodecs = (): void => {
   Object.assign(CompressionCodecs, {
-    [CompressionTypes.ZSTD]: () => ({
-      compress: ({ buffer }: Encoder) => Promise.resolve(zstdCompressSync(buffer, ZSTD)),
-      decompress: (buffer: Buffer) => Promise.resolve(zstdDecompressSync(buffer)),
-    }),
-    [CompressionTypes.LZ4]: () => readOnly(decompressFrameSync),
-    [CompressionTypes.Snappy]: () => readOnly(fromSnappy),
+    [CompressionTypes.ZSTD]: codec((buffer) => zstdCompressSync(buffer, ZSTD), zstdDecompressSync),
+    [CompressionTypes.LZ4]: codec(compressFrameSync, decompressFrameSync),
+    [CompressionTypes.Snappy]: codec(compressSync, fromSnappy),
   });
 };
 
-const readOnly = (decompress: (buffer: Buffer) => Buffer) => ({
-  compress: () => Promise.reject(new Error('this codec is for reading only')),
+const codec = (compress: (buffer: Buffer) => Buffer, decompress: (buffer: Buffer) => Buffer) => () => ({
+  compress: ({ buffer }: { buffer: Buffer }) => Promise.resolve(compress(buffer)),
   decompress: (buffer: Buffer) => Promise.resolve(decompress(buffer)),
 });
 

@@ -18,7 +18,7 @@ export interface KafkaClient {
   connections: Connections;
 }
 
-const DISCONNECT_MS = 1_000;
+const DISCONNECT_MS = 1_500;
 
 /**
  * How kafkajs itself tries again: about two seconds in all, then whoever asked decides. All of it is said here, because

@@ -1,16 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Topic } from '../../schemas/topics.ts';
-import type { BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
+import {
+  MessageRefused,
+  type BusMessage,
+  type MessageBus,
+  type MessageToPublish,
+  type Offsets,
+} from './message-bus.ts';
+import { topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
 /** What every adapter of the port must pass. */
-export const messageBusContract = (name: string, open: () => Promise<MessageBus>): void => {
+export const messageBusContract = (name: string, open: (topicSettings: TopicSettings) => Promise<MessageBus>): void => {
   describe(`message bus on ${name}`, () => {
     let bus: MessageBus;
     let topic: Topic;
     const now = Date.now();
     beforeAll(async () => {
-      bus = await open();
+      bus = await open(topicsAsTheyAre);
     });
     afterAll(() => bus.close());
     beforeEach(async () => {
@@ -48,6 +55,74 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
         expect(new Set(ofKey.map(({ partition }) => partition))).toEqual(new Set([bus.partitionOf(topic, key)]));
       }
       expect(taken[0]).toMatchObject({ headers: { ce_type: 'test' }, timestamp: now });
+    });
+
+    it('keeps the order of calls that do not wait for each other, however many messages they have', async () => {
+      const texts = Array.from({ length: 2_500 }, (_, index) => String(index));
+      const calls = [texts.slice(0, 1_200), texts.slice(1_200, 1_201), texts.slice(1_201)];
+      await Promise.all(
+        calls.map((call) =>
+          bus.publish(
+            topic,
+            call.map((text) => message('a', text)),
+          ),
+        ),
+      );
+      const taken = await take(await bus.offsets(topic, 'earliest'), texts.length);
+      expect(taken.map(({ value }) => value)).toEqual(texts);
+    });
+
+    it('gives no value, an empty one, and text of any script as they were', async () => {
+      const headers = { ce_type: 'test', name: 'Ærøskøbing 🏝', empty: '' };
+      const values = [null, '', '{"Ω":"ж"}'];
+      await bus.publish(
+        topic,
+        values.map((value) => ({ key: 'ключ', headers, value, timestamp: now })),
+      );
+      const taken = await take(await bus.offsets(topic, 'earliest'), values.length);
+      expect(taken.map(({ value }) => value)).toEqual(values);
+      for (const one of taken) expect(one).toMatchObject({ key: 'ключ', headers });
+    });
+
+    it('refuses a message that is too large by its place, and publishes nothing from there on', async () => {
+      const tooLarge = message('a', 'x'.repeat(1_000_001));
+      const refusal = bus.publish(topic, [message('a', 'before'), tooLarge, message('a', 'after')]);
+      await expect(refusal).rejects.toBeInstanceOf(MessageRefused);
+      await expect(refusal).rejects.toMatchObject({ index: 1 });
+      const largest = message('a', 'y'.repeat(999_900));
+      await bus.publish(topic, [largest]);
+      const taken = await take(await bus.offsets(topic, 'earliest'), 1);
+      expect(taken.map(({ value }) => value).filter((value) => value !== 'before')).toEqual([largest.value]);
+    });
+
+    it('gives everything to each of several consumers, and again to one that comes back', async () => {
+      await bus.publish(
+        topic,
+        ['1', '2', '3'].map((text) => message(text, text)),
+      );
+      const earliest = await bus.offsets(topic, 'earliest');
+      const taken = await Promise.all([take(earliest, 3), take(earliest, 3)]);
+      taken.push(await take(earliest, 3));
+      for (const one of taken) expect(one.map(({ value }) => value).toSorted()).toEqual(['1', '2', '3']);
+    });
+
+    it('gives the next batch only when the one before was handled', async () => {
+      const stop = new AbortController();
+      let handling = 0;
+      const seen: (string | null)[] = [];
+      await bus.publish(
+        topic,
+        ['1', '2', '3'].map((text) => message(text, text)),
+      );
+      for await (const { messages } of bus.consume(topic, await bus.offsets(topic, 'earliest'), stop.signal)) {
+        handling += 1;
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(handling).toBe(1);
+        handling -= 1;
+        seen.push(...messages.map(({ value }) => value));
+        if (seen.length === 3) stop.abort();
+      }
+      expect(seen.toSorted()).toEqual(['1', '2', '3']);
     });
 
     it('gives from "latest" only what is published afterwards', async () => {
@@ -111,9 +186,31 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
       expect((await take(await bus.offsets(topic, 'earliest'), 1)).map(({ value }) => value)).toEqual(['mine']);
     });
 
-    it('refuses a topic with another partition count, and takes the same one again', async () => {
+    it('refuses a topic with another partition count by its setting, and takes the same one again', async () => {
       await bus.createTopics([topic]);
-      await expect((async () => bus.createTopics([{ ...topic, partitions: 12 }]))()).rejects.toThrow(/partitions/);
+      await expect(bus.createTopics([{ ...topic, partitions: 12 }])).rejects.toThrow(
+        /^TOPIC_PARTITIONS: .* 3 partitions/,
+      );
+    });
+
+    it('has as many partitions as are set, by the name without the prefix', async () => {
+      const set = await open({ prefix: `${randomUUID()}.`, partitions: { [topic.name]: 5 } });
+      try {
+        await set.createTopics([topic]);
+        expect(Array.from((await set.offsets(topic, 'latest')).keys()).toSorted()).toEqual([0, 1, 2, 3, 4]);
+        const keys = Array.from({ length: 100 }, (_, index) => String(index));
+        expect(new Set(keys.map((key) => set.partitionOf(topic, key)))).toEqual(new Set([0, 1, 2, 3, 4]));
+        await set.publish(
+          topic,
+          keys.map((key) => message(key, key)),
+        );
+        const ends = await set.offsets(topic, 'latest');
+        const beginnings = await set.offsets(topic, 'earliest');
+        expect(Array.from(ends).every(([partition, end]) => end !== beginnings.get(partition))).toBe(true);
+        expect((await bus.offsets(topic, 'latest')).size).toBe(3);
+      } finally {
+        await set.close();
+      }
     });
 
     it('ends a waiting consumer when it is aborted', async () => {
@@ -124,6 +221,16 @@ export const messageBusContract = (name: string, open: () => Promise<MessageBus>
       for await (const batch of bus.consume(topic, await bus.offsets(topic, 'latest'), stop.signal)) {
         expect(batch).toBeUndefined();
       }
+      expect(stop.signal.aborted).toBe(true);
+    });
+
+    it('ends a waiting consumer of one partition when it is aborted', async () => {
+      const stop = new AbortController();
+      const from = new Map([[0, (await bus.offsets(topic, 'latest')).get(0) ?? '0']]);
+      setImmediate(() => {
+        stop.abort();
+      });
+      for await (const batch of bus.consume(topic, from, stop.signal)) expect(batch).toBeUndefined();
       expect(stop.signal.aborted).toBe(true);
     });
   });

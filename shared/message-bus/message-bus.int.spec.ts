@@ -4,4 +4,6 @@ import { messageBusContract } from './message-bus.contract.ts';
 import { SqliteMessageBus } from './message-bus.sqlite.ts';
 
 const folder = temporaryFolder();
-messageBusContract('SQLite', () => Promise.resolve(new SqliteMessageBus(join(folder, 'bus.db'))));
+messageBusContract('SQLite', (topicSettings) =>
+  Promise.resolve(new SqliteMessageBus(join(folder, 'bus.db'), topicSettings)),
+);

@@ -1,8 +1,198 @@
-import { connectForTests, kafkaForTests } from '../testing/kafka-topics.kafka.ts';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import kafkajs, { type Kafka, type Message, type Producer } from 'kafkajs';
+import { parkedTopics, topics, type Topic } from '../../schemas/topics.ts';
+import { eventually } from '../testing/eventually.ts';
+import { asAdmin, connectForTests, kafkaForTests } from '../testing/kafka-topics.kafka.ts';
 import { whereServer } from '../testing/servers.ts';
 import { messageBusContract } from './message-bus.contract.ts';
+import type { KafkaMessageBus } from './message-bus.kafka.ts';
+import type { BusMessage, MessageBus, Offsets } from './message-bus.ts';
+
+const { CompressionTypes, ConfigResourceTypes, Partitioners } = kafkajs;
 
 whereServer('KAFKA_BROKERS', (brokers) => {
   const settings = kafkaForTests(brokers);
-  messageBusContract('Kafka', () => connectForTests(settings));
+  messageBusContract('Kafka', ({ prefix, partitions }) =>
+    connectForTests({ ...settings, TOPIC_PREFIX: settings.TOPIC_PREFIX + prefix, TOPIC_PARTITIONS: partitions }),
+  );
+
+  describe('message bus on Kafka, beside other programs', () => {
+    let bus: KafkaMessageBus;
+    let other: Kafka;
+    beforeAll(async () => {
+      bus = await connectForTests(settings);
+      other = new kafkajs.Kafka({ brokers: settings.KAFKA_BROKERS, logLevel: kafkajs.logLevel.NOTHING });
+    });
+    afterAll(() => bus.close());
+
+    const nameOf = (topic: Topic) => settings.TOPIC_PREFIX + topic.name;
+    const aTopic = async (partitions: number): Promise<Topic> => {
+      const topic = { name: randomUUID(), partitions, retentionMs: 86_400_000 };
+      await bus.createTopics([topic]);
+      return topic;
+    };
+    const produce = async (
+      options: Parameters<Kafka['producer']>[0],
+      send: (producer: Producer) => Promise<unknown>,
+    ): Promise<void> => {
+      const producer = other.producer({ createPartitioner: Partitioners.DefaultPartitioner, ...options });
+      await producer.connect();
+      try {
+        await send(producer);
+      } finally {
+        await producer.disconnect();
+      }
+    };
+    const read = async (from: MessageBus, topic: Topic, offsets: Offsets, count: number): Promise<BusMessage[]> => {
+      const stop = new AbortController();
+      const taken: BusMessage[] = [];
+      for await (const { messages } of from.consume(topic, offsets, stop.signal)) {
+        taken.push(...messages);
+        if (taken.length >= count) stop.abort();
+      }
+      return taken;
+    };
+    /** As one partition is read, and as several are. */
+    const readBothWays = async (
+      topic: Topic,
+      partition: number,
+      from: string,
+      count: number,
+    ): Promise<BusMessage[][]> => {
+      const all = new Map(await bus.offsets(topic, 'latest')).set(partition, from);
+      return [await read(bus, topic, new Map([[partition, from]]), count), await read(bus, topic, all, count)];
+    };
+
+    it('makes topics with the retention or compaction of the schemas, and as many copies as the cluster says', async () => {
+      const [users, contracts, parked] = [topics.users, topics.contracts, parkedTopics.users];
+      await bus.createTopics([users, contracts, parked]);
+      const policyOf = (topic: Topic) =>
+        asAdmin(settings.KAFKA_BROKERS, async (admin) => {
+          const resource = { type: ConfigResourceTypes.TOPIC, name: nameOf(topic) };
+          const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
+          const entries = resources[0]?.configEntries ?? [];
+          const valueOf = (name: string) => entries.find(({ configName }) => configName === name)?.configValue;
+          return [valueOf('cleanup.policy'), valueOf('retention.ms')];
+        });
+      expect(await policyOf(users)).toEqual(['delete', String(30 * 86_400_000)]);
+      expect(await policyOf(parked)).toEqual(['delete', String(90 * 86_400_000)]);
+      expect((await policyOf(contracts))[0]).toBe('compact');
+    });
+
+    it('puts a key where any other producer with the partitioner of Java puts it', async () => {
+      const topic = await aTopic(7);
+      const keys = Array.from({ length: 200 }, (_, index) => `eip155:${String(index)}/ж`);
+      await produce({}, (producer) =>
+        producer.send({ topic: nameOf(topic), messages: keys.map((key) => ({ key, value: key })) }),
+      );
+      const taken = await read(bus, topic, await bus.offsets(topic, 'earliest'), keys.length);
+      for (const { key, partition } of taken) expect(partition).toBe(bus.partitionOf(topic, key));
+    });
+
+    it('reads what others wrote: no key, no value, binary and repeated headers, with every codec', async () => {
+      const topic = await aTopic(2);
+      const message: Message = {
+        key: null,
+        value: null,
+        partition: 1,
+        headers: { once: Buffer.from([0xff]), twice: ['first', 'last'] },
+      };
+      const codecs = ['None', 'GZIP', 'Snappy', 'LZ4', 'ZSTD'] as const;
+      await produce({}, async (producer) => {
+        for (const codec of codecs) {
+          const compression = CompressionTypes[codec];
+          const messages = [message, { ...message, key: codec, value: codec.repeat(1_000) }];
+          await producer.send({ topic: nameOf(topic), messages, compression });
+        }
+      });
+      for (const taken of await readBothWays(topic, 1, '0', 2 * codecs.length)) {
+        expect(taken.map(({ key }) => key)).toEqual(codecs.flatMap((codec) => ['', codec]));
+        expect(taken.map(({ value }) => value)).toEqual(codecs.flatMap((codec) => [null, codec.repeat(1_000)]));
+        expect(taken[0]?.headers).toEqual({ once: '\ufffd', twice: 'last' });
+      }
+    });
+
+    it('passes over what an aborted transaction wrote, and over the marks of transactions', async () => {
+      const topic = await aTopic(2);
+      const options = { transactionalId: randomUUID(), idempotent: true, maxInFlightRequests: 1 };
+      await produce(options, async (producer) => {
+        for (const outcome of ['abort', 'commit'] as const) {
+          const transaction = await producer.transaction();
+          await transaction.send({ topic: nameOf(topic), messages: [{ partition: 0, value: outcome }] });
+          await transaction[outcome]();
+        }
+      });
+      await produce({}, (producer) =>
+        producer.send({ topic: nameOf(topic), messages: [{ partition: 0, value: 'after' }] }),
+      );
+      for (const taken of await readBothWays(topic, 0, '0', 2)) {
+        expect(taken.map(({ value }) => value)).toEqual(['commit', 'after']);
+      }
+    });
+
+    it('goes on at the first kept message when an offset is deleted, and says so when it never was', async () => {
+      const topic = await aTopic(2);
+      const texts = ['0', '1', '2', '3', '4'];
+      await produce({}, (producer) =>
+        producer.send({ topic: nameOf(topic), messages: texts.map((value) => ({ partition: 0, value })) }),
+      );
+      await asAdmin(settings.KAFKA_BROKERS, async (admin) => {
+        // kafkajs learns here who leads the partition.
+        await admin.fetchTopicOffsets(nameOf(topic));
+        await admin.deleteTopicRecords({ topic: nameOf(topic), partitions: [{ partition: 0, offset: '3' }] });
+      });
+      for (const taken of await readBothWays(topic, 0, '1', 2)) {
+        expect(taken.map(({ offset }) => offset)).toEqual(['3', '4']);
+      }
+      await expect(read(bus, topic, new Map([[0, '99']]), 1)).rejects.toThrow(/another one now/);
+    });
+
+    it('names the message that a broker refuses for its own reasons, and publishes on', async () => {
+      const topic = await aTopic(2);
+      await asAdmin(settings.KAFKA_BROKERS, (admin) =>
+        admin.alterConfigs({
+          validateOnly: false,
+          resources: [
+            {
+              type: ConfigResourceTypes.TOPIC,
+              name: nameOf(topic),
+              configEntries: [{ name: 'max.message.bytes', value: '2000' }],
+            },
+          ],
+        }),
+      );
+      const message = (value: string) => ({ key: 'a', headers: {}, value, timestamp: Date.now() });
+      const tooLarge = message(Array.from({ length: 300 }, () => randomUUID()).join(''));
+      const refusal = bus.publish(topic, [message('before'), tooLarge, message('after')]);
+      await expect(refusal).rejects.toMatchObject({ name: 'MessageRefused', index: 1 });
+      await bus.publish(topic, [message('next')]);
+      const taken = await read(bus, topic, await bus.offsets(topic, 'earliest'), 2);
+      expect(taken.map(({ value }) => value)).toEqual(['before', 'next']);
+    });
+
+    it('leaves no consumer group behind', async () => {
+      const topic = await aTopic(2);
+      const mine = await connectForTests(settings);
+      const groups = () =>
+        asAdmin(settings.KAFKA_BROKERS, async (admin) =>
+          (await admin.listGroups()).groups.map(({ groupId }) => groupId),
+        );
+      const before = new Set(await groups());
+      const stop = new AbortController();
+      const waiting = mine
+        .consume(topic, await mine.offsets(topic, 'latest'), stop.signal)
+        [Symbol.asyncIterator]()
+        .next();
+      const joined = await eventually(
+        async () => (await groups()).find((group) => group.startsWith('annals-') && !before.has(group)),
+        10_000,
+        'the consumer must join a group',
+      );
+      stop.abort();
+      expect(await waiting).toMatchObject({ done: true });
+      await mine.close();
+      expect(await groups()).not.toContain(joined);
+    });
+  });
 });

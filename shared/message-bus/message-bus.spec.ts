@@ -1,4 +1,4 @@
 import { messageBusContract } from './message-bus.contract.ts';
 import { MemoryMessageBus } from './message-bus.memory.ts';
 
-messageBusContract('memory', () => Promise.resolve(new MemoryMessageBus()));
+messageBusContract('memory', (topicSettings) => Promise.resolve(new MemoryMessageBus(topicSettings)));

@@ -37,6 +37,7 @@ interface Place {
  */
 export class PartitionReader {
   private current: Connected | undefined;
+  private isClosed = false;
 
   constructor(
     private readonly newClient: () => KafkaClient,
@@ -44,12 +45,17 @@ export class PartitionReader {
   ) {}
 
   async offsets(topicName: string, at: 'earliest' | 'latest' | number): Promise<Offsets> {
-    const connected = this.connect();
-    try {
-      return await untilAborted(offsetsOf(connected, topicName, at), AbortSignal.timeout(ANSWER_MS));
-    } catch (error) {
-      this.drop(connected);
-      throw unavailable(`Kafka did not say the offsets of ${topicName}`, error);
+    const deadline = AbortSignal.timeout(ANSWER_MS);
+    for (;;) {
+      const connected = this.connect();
+      try {
+        return await untilAborted(offsetsOf(connected, topicName, at), deadline);
+      } catch (error) {
+        this.drop(connected);
+        const isOver = deadline.aborted || this.isClosed || !mayPass(error);
+        if (isOver) throw unavailable(`Kafka did not say the offsets of ${topicName}`, error);
+        await pause(TRY_AGAIN_AFTER_MS);
+      }
     }
   }
 
@@ -71,6 +77,7 @@ export class PartitionReader {
 
   async close(): Promise<void> {
     const { current } = this;
+    this.isClosed = true;
     this.current = undefined;
     if (current) await letGo(current.client, () => current.consumer.disconnect());
   }

@@ -72,6 +72,7 @@ class Session {
   private readonly ended = Promise.withResolvers<undefined>();
   private readonly consumer: Consumer;
   private hasEnded = false;
+  private started: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly client: KafkaClient,
@@ -99,7 +100,9 @@ class Session {
     consumer.on(STOP, () => {
       setTimeout(() => batches.fail(new Error('the consumer stopped')), CRASH_AFTER_STOP_MS).unref();
     });
-    this.run().catch((error: unknown) => batches.fail(error instanceof Error ? error : new Error(String(error))));
+    this.started = this.run().catch((error: unknown) => {
+      batches.fail(error instanceof Error ? error : new Error(String(error)));
+    });
   }
 
   async end(): Promise<void> {
@@ -153,8 +156,9 @@ class Session {
     }
   }
 
-  /** Nobody will come back to the group. */
+  /** Nobody will come back to the group. A consumer that is about to join cannot leave. */
   private async leave(): Promise<void> {
+    await this.started;
     await this.consumer.disconnect();
     const admin = this.client.kafka.admin();
     await admin.connect();

@@ -1,9 +1,14 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import type { Topic } from '../../schemas/topics.ts';
+import { mayPass } from './kafka-errors.kafka.ts';
 import { partitionsDiffer } from './topic-settings.ts';
 
 /** What the cluster says is good enough: how many copies there are and must be is whoever runs it to decide. */
 const CLUSTER_DEFAULT = -1;
+
+const LOOKS_MAX = 50;
+const LOOK_AGAIN_AFTER_MS = 100;
 
 /** @throws CannotStart when one exists with another partition count; nothing is ever changed of a topic that exists */
 export const createTopics = async (admin: Admin, topics: readonly Topic[]): Promise<void> => {
@@ -11,6 +16,7 @@ export const createTopics = async (admin: Admin, topics: readonly Topic[]): Prom
   const missing = topics.filter(({ name }) => !existing.has(name));
   if (missing.length > 0) {
     await admin.createTopics({
+      waitForLeaders: false,
       topics: missing.map(({ name, partitions, retentionMs }) => ({
         topic: name,
         numPartitions: partitions,
@@ -25,10 +31,26 @@ export const createTopics = async (admin: Admin, topics: readonly Topic[]): Prom
       })),
     });
   }
-  const { topics: found } = await admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) });
+  const counts = await partitionCounts(
+    admin,
+    topics.map(({ name }) => name),
+  );
   for (const topic of topics) {
-    const count = found.find(({ name }) => name === topic.name)?.partitions.length ?? 0;
+    const count = counts.get(topic.name) ?? 0;
     if (count !== topic.partitions) throw partitionsDiffer(topic, count);
+  }
+};
+
+/** A broker hears of a new topic a little after the controller made it. */
+const partitionCounts = async (admin: Admin, names: string[]): Promise<Map<string, number>> => {
+  for (let looks = 1; ; looks += 1) {
+    try {
+      const { topics } = await admin.fetchTopicMetadata({ topics: names });
+      return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
+    } catch (error) {
+      if (looks === LOOKS_MAX || !mayPass(error)) throw error;
+      await pause(LOOK_AGAIN_AFTER_MS);
+    }
   }
 };
 

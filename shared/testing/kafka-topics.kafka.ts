@@ -6,16 +6,19 @@ import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
 
 type KafkaBusSettings = Parameters<typeof KafkaMessageBus.connect>[0]['settings'];
 
-/** Settings of a spec whose topics are nobody else's, by their prefix, and are removed after it. */
+/** Settings of a spec, with a prefix that makes its topics nobody else's. */
+export const kafkaSettings = (brokers: string): KafkaBusSettings => ({
+  KAFKA_BROKERS: brokers.split(','),
+  KAFKA_SASL: undefined,
+  KAFKA_TLS: undefined,
+  KAFKA_ACKS: 'all',
+  TOPIC_PREFIX: `test-${randomUUID()}.`,
+  TOPIC_PARTITIONS: {},
+});
+
+/** The same; its topics are removed after the test file. */
 export const kafkaForTests = (brokers: string): KafkaBusSettings => {
-  const settings: KafkaBusSettings = {
-    KAFKA_BROKERS: brokers.split(','),
-    KAFKA_SASL: undefined,
-    KAFKA_TLS: undefined,
-    KAFKA_ACKS: 'all',
-    TOPIC_PREFIX: `test-${randomUUID()}.`,
-    TOPIC_PARTITIONS: {},
-  };
+  const settings = kafkaSettings(brokers);
   afterAll(() =>
     asAdmin(settings.KAFKA_BROKERS, async (admin) => {
       const topics = (await admin.listTopics()).filter((name) => name.startsWith(settings.TOPIC_PREFIX));

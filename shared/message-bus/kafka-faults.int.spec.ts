@@ -1,0 +1,126 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { BreakableServers } from '../testing/breakable-servers.ts';
+import { eventually } from '../testing/eventually.ts';
+import { connectForTests, kafkaSettings } from '../testing/kafka-topics.kafka.ts';
+import { whereServer } from '../testing/servers.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { KafkaMessageBus } from './message-bus.kafka.ts';
+import type { MessageBus, Offsets } from './message-bus.ts';
+
+/** How long the broker stays away. */
+const AWAY_MS = Number(process.env['KAFKA_AWAY_MS'] ?? 6_000);
+const topic = { name: 'faults', partitions: 3, retentionMs: 86_400_000 };
+const KEYS = ['a', 'b', 'c', 'd', 'e'];
+
+const numbered = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    key: KEYS[(from + index) % KEYS.length] ?? '',
+    headers: {},
+    value: String(from + index),
+    timestamp: Date.now(),
+  }));
+
+/** What a consumer was given, while it goes on. */
+const collect = (bus: MessageBus, from: Offsets, signal: AbortSignal) => {
+  const values: string[] = [];
+  const ended = (async () => {
+    for await (const { messages } of bus.consume(topic, from, signal))
+      values.push(...messages.map(({ value }) => value ?? ''));
+  })();
+  return { values, ended };
+};
+
+whereServer('TEST_SERVERS', () => {
+  describe('message bus on Kafka, when the broker goes away', () => {
+    const folder = temporaryFolder();
+    let servers: BreakableServers;
+    let settings: ReturnType<typeof kafkaSettings>;
+    beforeAll(async () => {
+      servers = await BreakableServers.start(folder, ['kafka']);
+      settings = kafkaSettings(servers.settings['KAFKA_BROKERS'] ?? '');
+    }, 90_000);
+    afterAll(() => servers.stop(), 60_000);
+
+    const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+
+    it(
+      'publishes and consumes again when it comes back, and has lost, repeated and left open nothing',
+      async () => {
+        const bus = await connectForTests(settings);
+        const stop = new AbortController();
+        await bus.createTopics([topic]);
+        const earliest = await bus.offsets(topic, 'earliest');
+        const all = collect(bus, earliest, stop.signal);
+        const partition = bus.partitionOf(topic, 'a');
+        const one = collect(bus, new Map([[partition, '0']]), stop.signal);
+        await bus.publish(topic, numbered(0, 1_000));
+        await eventually(() => all.values.length === 1_000, 10_000, 'the consumer must have what was published');
+        const before = sockets();
+
+        await servers.kill('kafka');
+        const killedAt = performance.now();
+        await expect(bus.publish(topic, numbered(1_000, 10))).rejects.toMatchObject({ code: 'dependency_unavailable' });
+        expect(performance.now() - killedAt).toBeLessThan(12_000);
+        await expect(bus.offsets(topic, 'latest')).rejects.toMatchObject({ code: 'dependency_unavailable' });
+        await pause(Math.max(0, AWAY_MS - (performance.now() - killedAt)));
+        await servers.revive('kafka');
+
+        let published = 1_000;
+        const publishNext = async () => {
+          await bus.publish(topic, numbered(published, 1_000));
+          published += 1_000;
+          return true;
+        };
+        await eventually(publishNext, 30_000, 'publishing must work again');
+        await publishNext();
+        await eventually(() => all.values.length >= published, 30_000, 'the consumer must go on');
+        const expected = Array.from({ length: published }, (_, index) => String(index));
+        expect(all.values.toSorted((left, right) => Number(left) - Number(right))).toEqual(expected);
+        const ofPartition = expected.filter(
+          (_, index) => bus.partitionOf(topic, KEYS[index % KEYS.length] ?? '') === partition,
+        );
+        await eventually(
+          () => one.values.length >= ofPartition.length,
+          10_000,
+          'the reader of one partition must go on',
+        );
+        expect(one.values).toEqual(ofPartition);
+        for (const key of KEYS) {
+          const ofKey = all.values.filter((value) => KEYS[Number(value) % KEYS.length] === key);
+          expect(ofKey).toEqual(ofKey.toSorted((left, right) => Number(left) - Number(right)));
+        }
+        await eventually(() => sockets() <= before, 5_000, 'no connection may be left over');
+        stop.abort();
+        await Promise.all([all.ended, one.ended]);
+        await bus.close();
+      },
+      AWAY_MS + 120_000,
+    );
+
+    it('closes within two seconds while the broker is away, and a start then names the setting', async () => {
+      const bus = await connectForTests(settings);
+      const stop = new AbortController();
+      await bus.createTopics([topic]);
+      const all = collect(bus, await bus.offsets(topic, 'earliest'), stop.signal);
+      await eventually(() => all.values.length > 0, 10_000, 'the consumer must work');
+      await servers.kill('kafka');
+      const publishing = bus.publish(topic, numbered(0, 10));
+      await pause(500);
+      const closedAt = performance.now();
+      await bus.close();
+      await all.ended;
+      await expect(publishing).rejects.toMatchObject({ code: 'dependency_unavailable' });
+      expect(performance.now() - closedAt).toBeLessThan(2_000);
+
+      const logger = pino({ level: 'silent' });
+      await expect(KafkaMessageBus.connect({ settings, logger })).rejects.toThrow(
+        `KAFKA_BROKERS: no Kafka answers at ${settings.KAFKA_BROKERS.join()}`,
+      );
+      await expect(
+        KafkaMessageBus.connect({ settings: { ...settings, KAFKA_TLS: '/nowhere.pem' }, logger }),
+      ).rejects.toThrow('KAFKA_TLS: cannot read /nowhere.pem');
+    }, 60_000);
+  });
+});
