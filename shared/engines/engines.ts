@@ -2,14 +2,18 @@ import { join, resolve } from 'node:path';
 import { collections } from '../../schemas/read-models/catalogue.ts';
 import { allTopics } from '../../schemas/topics.ts';
 import { maskUrl } from '../config/mask-url.ts';
-import type { Settings } from '../config/settings.ts';
+import type { SettingName, Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { errorCode } from '../errors/error-code.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { EsdbEventStore } from '../event-store/event-store.esdb.ts';
 import { SqliteEventStore } from '../event-store/event-store.sqlite.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
 import { SqliteMessageBus } from '../message-bus/message-bus.sqlite.ts';
 import type { MessageBus } from '../message-bus/message-bus.ts';
 import type { Logger } from '../observability/logger.ts';
+import { MongoReadStore } from '../read-store/read-store.mongo.ts';
 import { SqliteReadStore } from '../read-store/read-store.sqlite.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
@@ -24,31 +28,41 @@ export const everyEngine = ['eventStore', 'messageBus', 'readStore'] as const sa
 
 /** The only place that names adapters: each engine is the one that its own setting chooses, else embedded. */
 const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => Promise<Engines[Name]> } = {
-  eventStore: ({ DATA_DIR }) =>
-    Promise.resolve(embedded(DATA_DIR, () => new SqliteEventStore(join(DATA_DIR, 'events.db')))),
-  messageBus: ({ DATA_DIR }) => {
-    const messageBus = embedded(DATA_DIR, () => new SqliteMessageBus(join(DATA_DIR, 'bus.db')));
-    return prepared(messageBus, () => messageBus.createTopics(allTopics));
+  eventStore: async (settings, logger) => {
+    const { EVENTSTORE_URL } = settings;
+    if (EVENTSTORE_URL !== undefined) return EsdbEventStore.connect({ settings: { EVENTSTORE_URL }, logger });
+    return embedded(settings, (folder) => new SqliteEventStore(join(folder, 'events.db')));
   },
-  readStore: ({ DATA_DIR }) => {
-    const readStore = embedded(DATA_DIR, () => new SqliteReadStore(join(DATA_DIR, 'read.db')));
-    return prepared(readStore, () => readStore.define(collections));
+  messageBus: async (settings, logger) => {
+    const { KAFKA_BROKERS, TOPIC_PREFIX: prefix, TOPIC_PARTITIONS: partitions } = settings;
+    const messageBus = KAFKA_BROKERS
+      ? await KafkaMessageBus.connect({ settings: { ...settings, KAFKA_BROKERS }, logger })
+      : embedded(settings, (folder) => new SqliteMessageBus(join(folder, 'bus.db'), { prefix, partitions }));
+    return prepared('KAFKA_BROKERS', messageBus, () => messageBus.createTopics(allTopics));
+  },
+  readStore: async (settings, logger) => {
+    const { MONGO_URL } = settings;
+    const readStore =
+      MONGO_URL === undefined
+        ? embedded(settings, (folder) => new SqliteReadStore(join(folder, 'read.db')))
+        : await MongoReadStore.connect({ ...settings, MONGO_URL, logger });
+    return prepared('MONGO_URL', readStore, () => readStore.define(collections));
   },
 };
 
-const choosers: Record<EngineName, (settings: Settings) => string | undefined> = {
+const elsewhere: Record<EngineName, (settings: Settings) => string | undefined> = {
   eventStore: ({ EVENTSTORE_URL }) => EVENTSTORE_URL && maskUrl(EVENTSTORE_URL),
-  messageBus: ({ KAFKA_BROKERS }) => KAFKA_BROKERS && `kafka ${KAFKA_BROKERS.join(', ')}`,
+  messageBus: ({ KAFKA_BROKERS }) => KAFKA_BROKERS && `kafka://${KAFKA_BROKERS.join(',')}`,
   readStore: ({ MONGO_URL }) => MONGO_URL && maskUrl(MONGO_URL),
 };
 
 /** Whether an engine is a file in `DATA_DIR`. */
-export const isEmbedded = (name: EngineName, settings: Settings): boolean => choosers[name](settings) === undefined;
+export const isEmbedded = (name: EngineName, settings: Settings): boolean => elsewhere[name](settings) === undefined;
 
 /** What these engines are and where, without secrets. */
 export const describeEngines = (settings: Settings, names: readonly EngineName[]): Record<string, string> =>
   Object.fromEntries(
-    names.map((name) => [name, choosers[name](settings) ?? `embedded in ${resolve(settings.DATA_DIR)}`]),
+    names.map((name) => [name, elsewhere[name](settings) ?? `embedded in ${resolve(settings.DATA_DIR)}`]),
   );
 
 /**
@@ -84,24 +98,25 @@ const asOne = (failures: readonly unknown[]): unknown => {
 
 /** An engine that cannot be prepared is not left open. */
 const prepared = async <Engine extends { close: () => Promise<void> }>(
+  setting: SettingName,
   engine: Engine,
   prepare: () => Promise<void>,
 ): Promise<Engine> => {
   try {
     await prepare();
     return engine;
-  } catch (error) {
+  } catch (cause) {
     await engine.close();
-    throw error;
+    throw cause instanceof Refusal ? new CannotStart(`${setting}: ${cause.detail}`, { cause }) : cause;
   }
 };
 
-const embedded = <Engine>(folder: string, open: () => Engine): Engine => {
+const embedded = <Engine>({ DATA_DIR }: Settings, open: (folder: string) => Engine): Engine => {
   try {
-    return open();
+    return open(DATA_DIR);
   } catch (cause) {
     if (errorCode(cause) !== 'ERR_SQLITE_ERROR' || !(cause instanceof Error)) throw cause;
-    const what = `a store in ${folder} cannot be opened (${cause.message})`;
+    const what = `a store in ${DATA_DIR} cannot be opened (${cause.message})`;
     throw new CannotStart(`${what}: put it back from a copy, or set DATA_DIR to an empty folder`, { cause });
   }
 };

@@ -46,10 +46,11 @@ export const leasedLoop = (options: LeasedLoopOptions): SupervisedLoop =>
   });
 
 const waitForTurn = async (
-  { name, leases, holder = THIS_PROCESS, timing = TIMING }: LeasedLoopOptions,
+  { name, leases, logger, holder = THIS_PROCESS, timing = TIMING }: LeasedLoopOptions,
   signal: AbortSignal,
   standby: () => void,
 ): Promise<Lease | undefined> => {
+  let hasStoodBy = false;
   let seen: Lease | undefined;
   let seenAt = performance.now();
   while (!signal.aborted) {
@@ -61,8 +62,13 @@ const waitForTurn = async (
     const isFree = !current?.holder || hasEnded(current.holder);
     if (isFree || performance.now() - seenAt >= timing.silentAfterMs) {
       const mine = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
-      if (await leases.replaceLease(name, current, mine)) return mine;
+      if (await leases.replaceLease(name, current, mine)) {
+        // Where nobody else was, it is no news.
+        logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: mine.epoch }, `${name} works here`);
+        return mine;
+      }
     }
+    hasStoodBy = true;
     standby();
     await pause(timing.lookEveryMs, undefined, { signal }).catch(() => undefined);
   }
@@ -75,13 +81,12 @@ const workUntilLost = async (
   signal: AbortSignal,
   working: () => void,
 ): Promise<void> => {
-  const { name, logger, run } = options;
+  const { name, run } = options;
   const ending = new AbortController();
   const until = AbortSignal.any([signal, ending.signal]);
   const lost = (reason: string) => {
     ending.abort(new Error(`${name} stops here: ${reason}`));
   };
-  logger.info({ lease: name, epoch: lease.epoch }, `${name} works here`);
   const renewing = renew(options, lease, until, lost);
   try {
     await run(until, working);

@@ -52,7 +52,6 @@ export class RunningProcesses implements WholeProgram {
   private readonly services = new Map<ServiceName, RunningService>();
   /** Beside those, of the same services. */
   private readonly others: RunningService[] = [];
-  private readonly others: RunningService[] = [];
   private app: DevelopmentFile['app'] | undefined;
 
   private constructor(
@@ -94,13 +93,6 @@ export class RunningProcesses implements WholeProgram {
     const service = this.services.get(name);
     if (!service) throw new Error(`${name} was not started`);
     return service;
-  }
-
-  /** Starts another of a service that has no port, beside the first; ends with all. */
-  another(name: 'relay' | 'projector'): Promise<RunningService> {
-    const service = new RunningService(name, this.settings);
-    this.others.push(service);
-    return service.ready();
   }
 
   /** As crashes, of these or of all. */
