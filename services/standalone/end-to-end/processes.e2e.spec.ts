@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, describe } from '@jest/globals';
+import { Kafka, logLevel } from 'kafkajs';
+import { MongoClient } from 'mongodb';
+import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
+import { whereServer } from '../../../shared/testing/servers.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { promisesTheMainPath } from './main-path.contract.ts';
+
+whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
+  whereServer('MONGO_URL', (MONGO_URL) => {
+    const folder = temporaryFolder();
+    const run = `e2e-${randomUUID().slice(0, 8)}`;
+    const databases: string[] = [];
+    const eventStores: EventStoreServer[] = [];
+
+    afterAll(async () => {
+      await Promise.all(eventStores.map((server) => server.close()));
+      const mongo = await MongoClient.connect(MONGO_URL);
+      for (const name of databases) await mongo.db(name).dropDatabase();
+      await mongo.close();
+      const admin = new Kafka({ brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
+      await admin.connect();
+      await admin.deleteTopics({ topics: (await admin.listTopics()).filter((name) => name.startsWith(run)) });
+      await admin.disconnect();
+    });
+
+    describe('a process for each service, on EventStoreDB, Kafka and MongoDB', () => {
+      promisesTheMainPath(async (name, chain) => {
+        const eventStore = await EventStoreServer.start();
+        eventStores.push(eventStore);
+        const MONGO_DATABASE = `${run}-${name}`;
+        databases.push(MONGO_DATABASE);
+        return RunningProcesses.start(join(folder, name), {
+          EVENTSTORE_URL: eventStore.url,
+          KAFKA_BROKERS,
+          TOPIC_PREFIX: `${MONGO_DATABASE}.`,
+          MONGO_URL,
+          MONGO_DATABASE,
+          CHAINS: chain.setting,
+        });
+      });
+    });
+  });
+});
