@@ -1,5 +1,6 @@
-import { MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
+import { BSON, MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import { Refusal } from '../errors/refusal.ts';
+import { encodeDocument } from './mongo-document.ts';
 import type { DocumentChange } from './read-store.ts';
 
 /** The driver keeps no deadline: its `timeoutMS` has no effect since 7.0. */
@@ -60,13 +61,19 @@ export const duplicatesAmong =
     return failed.flatMap(({ index }) => written[index] ?? []);
   };
 
-/** The driver says that a document is too large, but not which. */
+/** 16 MiB for a command that writes one, without what is around it. */
+const DOCUMENT_BYTES_MAX = 16 * 2 ** 20 - 1_024;
+
+/** The driver says that something is too large, if at all, and not what. */
 export const nameTooLarge =
   (written: readonly DocumentChange[]) =>
-  (error: unknown): never => {
-    if (!(error instanceof MongoInvalidArgumentError)) throw error;
-    const sizes = written.map(({ document }) => JSON.stringify(document).length);
-    const { collection, id } = written[sizes.indexOf(Math.max(...sizes))] ?? {};
-    const what = `document ${String(id)} of ${String(collection)} cannot be stored`;
-    throw new Error(`${what}: ${error.message} (MongoDB takes 16 MiB)`, { cause: error });
+  (cause: unknown): never => {
+    if (cause instanceof Refusal) throw cause;
+    for (const { collection, id, document } of written) {
+      const bytes = BSON.calculateObjectSize(encodeDocument(document));
+      if (bytes <= DOCUMENT_BYTES_MAX) continue;
+      const what = `document ${id} of ${collection} cannot be stored`;
+      throw new Error(`${what}: it has ${String(bytes)} bytes, and MongoDB takes 16 MiB`, { cause });
+    }
+    throw cause;
   };

@@ -78,18 +78,19 @@ const connect = async (client: MongoClient): Promise<void> => {
 };
 
 const requireMajority = async (client: MongoClient, { NODE_ENV, logger }: MongoOptions): Promise<void> => {
+  // Then a write has no answer at all: nothing could say who has a lease.
+  if (client.writeConcern?.w === 0) throw new CannotStart('MONGO_URL: with w=0 no write is answered: set w=majority');
   const weakness = weaknessOf(client.writeConcern) ?? (await weakDefault(client));
   if (weakness === undefined) return;
-  const message = `MONGO_URL: ${weakness}, so an acknowledged write can be lost`;
-  if (NODE_ENV === 'production') throw new CannotStart(`${message}: set w=majority`);
+  const message = `MONGO_URL: an acknowledged write can be lost, ${weakness}`;
+  if (NODE_ENV === 'production') throw new CannotStart(message);
   logger.warn(message);
 };
 
 const weaknessOf = (writeConcern: WriteConcern | undefined): string | undefined => {
-  if (writeConcern?.w !== undefined && writeConcern.w !== 'majority') {
-    return `its write concern is ${String(writeConcern.w)} and not majority`;
-  }
-  return writeConcern?.journal === false ? 'it does not wait for the journal' : undefined;
+  const w = writeConcern?.w;
+  if (w !== undefined && w !== 'majority') return `for w is ${String(w)}: set w=majority`;
+  return writeConcern?.journal === false ? 'for journal is false: leave that out' : undefined;
 };
 
 /** What the server takes for enough where nothing is said. Below majority it has an arbiter, or somebody wanted it so. */
@@ -98,7 +99,9 @@ const weakDefault = async (client: MongoClient): Promise<string | undefined> => 
   try {
     const answer = await beforeDeadline(client.db('admin').command({ getDefaultRWConcern: 1 }));
     const w = (answer['defaultWriteConcern'] as { w?: unknown } | undefined)?.w;
-    return w === undefined || w === 'majority' ? undefined : `the server's write concern is ${JSON.stringify(w)}`;
+    return w === undefined || w === 'majority'
+      ? undefined
+      : `for the server's own write concern is ${JSON.stringify(w)}: set w=majority`;
   } catch (error) {
     // A single server has none, and not everybody may ask; whether it answers at all is seen at the first write.
     if (error instanceof MongoError || error instanceof Late) return undefined;

@@ -1,12 +1,182 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { MongoClient, type Document } from 'mongodb';
 import { pino } from 'pino';
+import type { JsonObject } from '../../schemas/json.ts';
+import { eventually } from '../testing/eventually.ts';
+import { MongoLink } from '../testing/mongo-link.mongo.ts';
 import { whereServer } from '../testing/servers.ts';
 import { readStoreContract } from './read-store.contract.ts';
 import { MongoReadStore } from './read-store.mongo.ts';
 
+const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
 const logger = pino({ level: 'silent' });
+/** A call may take 4.5 s; the rest is for a machine that has other things to do. */
+const CALL_ENDS_WITHIN_MS = 6_000;
+const refusal = { code: 'dependency_unavailable', retryAfter: 1 };
+const duplicate = { index: 0, code: 11_000, errmsg: 'E11000 duplicate key' };
 
 whereServer('MONGO_URL', (MONGO_URL) => {
-  const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
-  const open = () => MongoReadStore.connect({ MONGO_URL, MONGO_DATABASE, NODE_ENV: 'test', logger });
-  readStoreContract('MongoDB', open);
+  const connect = (url: string, NODE_ENV: 'test' | 'production' = 'test') =>
+    MongoReadStore.connect({ MONGO_URL: url, MONGO_DATABASE, NODE_ENV, logger });
+
+  afterAll(async () => {
+    const client = new MongoClient(MONGO_URL);
+    await client.db(MONGO_DATABASE).dropDatabase();
+    await client.close();
+  });
+
+  readStoreContract('MongoDB', () => connect(MONGO_URL));
+
+  describe('read store on MongoDB, that others use too', () => {
+    let one: MongoReadStore;
+    let other: MongoReadStore;
+    beforeAll(async () => {
+      [one, other] = await Promise.all([connect(MONGO_URL), connect(MONGO_URL)]);
+      for (const store of [one, other]) await store.define([{ name: 'shared', indexes: [['rank']] }]);
+    });
+    afterAll(() => Promise.all([one.close(), other.close()]));
+
+    it('keeps the newest of a document, whoever writes first', async () => {
+      for (let round = 0; round < 40; round += 1) {
+        const id = `raced-${String(round)}`;
+        const put = (store: MongoReadStore, position: number) =>
+          store.apply('raced', [{ collection: 'shared', id, position, document: { rank: position } }], round);
+        await Promise.all(round % 2 === 0 ? [put(one, 1), put(other, 2)] : [put(one, 2), put(other, 1)]);
+        expect((await one.getMany('shared', [id])).get(id)).toEqual({ id, position: 2, document: { rank: 2 } });
+      }
+    });
+
+    it('keeps the first of two documents at one position, and in a later start too', async () => {
+      const put = (store: MongoReadStore, document: JsonObject) =>
+        store.apply('tied', [{ collection: 'shared', id: 'tied', position: 5, document }], 5);
+      await put(one, { rank: 1 });
+      await put(one, { rank: 2 });
+      const later = await connect(MONGO_URL);
+      await later.define([{ name: 'shared', indexes: [] }]);
+      await put(later, { rank: 3 });
+      expect((await later.getMany('shared', ['tied'])).get('tied')?.document).toEqual({ rank: 1 });
+      await later.close();
+    });
+
+    it('gives a lease to one of twenty contenders', async () => {
+      const contenders = Array.from({ length: 20 }, (_, n) => ({ holder: String(n), epoch: 1, renewals: 0 }));
+      const won = await Promise.all(
+        contenders.map((lease, n) => (n % 2 === 0 ? one : other).replaceLease('raced', undefined, lease)),
+      );
+      expect(won.filter((isMine) => isMine)).toHaveLength(1);
+      for (const store of [one, other]) expect(await store.lease('raced')).toEqual(contenders[won.indexOf(true)]);
+    });
+  });
+
+  describe('read store on MongoDB, when the way there breaks', () => {
+    let link: MongoLink;
+    let store: MongoReadStore;
+    beforeAll(async () => {
+      link = await MongoLink.open(MONGO_URL);
+      store = await connect(link.url);
+      await store.define([{ name: 'faults', indexes: [] }]);
+    });
+    afterEach(() => {
+      link.fault = () => undefined;
+    });
+    afterAll(async () => {
+      await store.close();
+      await link.close();
+    });
+    const put = (id: string, position: number, document: JsonObject = {}) =>
+      store.apply(id, [{ collection: 'faults', id, position, document }], position);
+    const stored = async (id: string) => (await store.getMany('faults', [id])).get(id)?.position;
+    /** Of the writes to one collection. */
+    const writesTo = (collection: string) => (command: Document) =>
+      [command['update'], command['insert']].includes(collection);
+    const once = (matches: (command: Document) => boolean, fault: ReturnType<MongoLink['fault']>) => {
+      let isDone = false;
+      link.fault = (command) => {
+        if (isDone || !matches(command)) return undefined;
+        isDone = true;
+        return fault;
+      };
+    };
+
+    it.each(['cut', 'hang'] as const)(
+      'refuses in time, and goes on when it is mended: %s',
+      async (fault) => {
+        await put('before', 1);
+        link.fault = () => fault;
+        if (fault === 'cut') link.cut();
+        const startedAt = performance.now();
+        const calls = [put('before', 2), store.find('faults', {}), store.count('faults', {}), store.position('before')];
+        const leases = [
+          store.lease('before'),
+          store.replaceLease('before', undefined, { holder: 'a', epoch: 1, renewals: 0 }),
+        ];
+        for (const call of await Promise.allSettled([...calls, ...leases])) {
+          expect(call).toMatchObject({ status: 'rejected', reason: refusal });
+        }
+        expect(performance.now() - startedAt).toBeLessThan(CALL_ENDS_WITHIN_MS);
+        link.fault = () => undefined;
+        await eventually(() => put('before', 3).then(() => true), 15_000, 'it must find the server again');
+        expect(await stored('before')).toBe(3);
+      },
+      30_000,
+    );
+
+    it('calls it an error when the answer of a lease is lost, for it may stand', async () => {
+      const lease = { holder: 'a', epoch: 1, renewals: 0 };
+      once(writesTo('_leases'), 'lose the answer');
+      await expect(store.replaceLease('lost', undefined, lease)).rejects.toMatchObject(refusal);
+      expect(await store.lease('lost')).toEqual(lease);
+      once(writesTo('_leases'), 'lose the answer');
+      await expect(store.replaceLease('lost', lease, { ...lease, renewals: 1 })).rejects.toMatchObject(refusal);
+      expect(await store.lease('lost')).toMatchObject({ renewals: 1 });
+    });
+
+    it('moves no position on past what a majority may not have', async () => {
+      const writeConcernError = {
+        code: 64,
+        codeName: 'WriteConcernFailed',
+        errmsg: 'waiting for replication timed out',
+      };
+      once(writesTo('faults'), { answer: { writeConcernError } });
+      await expect(put('majority', 1)).rejects.toMatchObject(refusal);
+      expect(await store.position('majority')).toBe(0);
+      once(writesTo('_leases'), { answer: { writeConcernError } });
+      const lease = { holder: 'a', epoch: 1, renewals: 0 };
+      await expect(store.replaceLease('majority', undefined, lease)).rejects.toMatchObject(refusal);
+    });
+
+    it('moves no position on past what was cut off, or refused for another reason than that it is there', async () => {
+      for (const fault of [
+        'lose the answer',
+        'cut',
+        { answer: { n: 0, writeErrors: [{ ...duplicate, code: 14_031, errmsg: 'out of disk space' }] } },
+        { answer: { ok: 0, code: 10_107, codeName: 'NotWritablePrimary', errmsg: 'not primary' } },
+      ] as const) {
+        once(writesTo('faults'), fault);
+        await expect(put('cut', 1)).rejects.toMatchObject(refusal);
+        expect(await store.position('cut')).toBe(0);
+      }
+      await eventually(() => put('cut', 2).then(() => true), 10_000, 'it must find the server again');
+      expect(await stored('cut')).toBe(2);
+    }, 20_000);
+
+    it('writes again what met a duplicate key, for the other one may be older', async () => {
+      let writes = 0;
+      link.fault = (command) => {
+        if (writesTo('faults')(command)) writes += 1;
+        return writes === 1 ? { answer: { n: 0, writeErrors: [duplicate] } } : undefined;
+      };
+      await put('duplicate', 8);
+      expect([writes, await stored('duplicate'), await store.position('duplicate')]).toEqual([2, 8, 8]);
+    });
+
+    it('refuses a document that is too large by its name, and nothing else with it', async () => {
+      await expect(put('large', 1, { text: 'x'.repeat(17 * 2 ** 20) })).rejects.toThrow(
+        /document large of faults cannot be stored/,
+      );
+      expect(await store.position('large')).toBe(0);
+      await put('large', 2, { text: 'x'.repeat(2 ** 20) });
+      expect(await stored('large')).toBe(2);
+    });
+  });
 });

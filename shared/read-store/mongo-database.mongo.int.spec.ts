@@ -1,0 +1,108 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { MongoClient, type Document } from 'mongodb';
+import { pino } from 'pino';
+import { MongoLink } from '../testing/mongo-link.mongo.ts';
+import { whereServer } from '../testing/servers.ts';
+import { openDatabase } from './mongo-database.mongo.ts';
+
+const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
+
+describe('opening a MongoDB database', () => {
+  const warnings: string[] = [];
+  const logger = pino({ level: 'warn' }, { write: (line) => warnings.push(line) });
+  const open = async (MONGO_URL: string, NODE_ENV: 'development' | 'production' = 'production') => {
+    const { client } = await openDatabase({ MONGO_URL, MONGO_DATABASE, NODE_ENV, logger });
+    await client.close();
+  };
+  const cannotStart = (message: RegExp) =>
+    expect.objectContaining({ name: 'CannotStart', message: expect.stringMatching(message) });
+
+  it('says where nothing answers, and not with which password', async () => {
+    await expect(open('mongodb://me:hush@127.0.0.1:1,127.0.0.1:2/?replicaSet=r')).rejects.toEqual(
+      cannotStart(/^MONGO_URL: nothing answers at 127\.0\.0\.1:1, 127\.0\.0\.1:2$/),
+    );
+  });
+
+  it('says what the driver cannot read, and not with which password', async () => {
+    await expect(open('mongodb://me:hush@127.0.0.1/?colour=red')).rejects.toEqual(
+      cannotStart(/^MONGO_URL: the driver cannot read it: option colour is not supported$/),
+    );
+    await expect(open('mongodb://me:hu/sh@127.0.0.1')).rejects.toEqual(cannotStart(/^MONGO_URL: (?!.*(hu|sh@))/));
+  });
+
+  whereServer('MONGO_URL', (MONGO_URL) => {
+    let link: MongoLink;
+    beforeAll(async () => {
+      link = await MongoLink.open(MONGO_URL);
+    });
+    afterEach(() => {
+      link.fault = () => undefined;
+      warnings.length = 0;
+    });
+    afterAll(async () => {
+      await link.close();
+      const client = new MongoClient(MONGO_URL);
+      await client.db(MONGO_DATABASE).dropDatabase();
+      await client.close();
+    });
+    const withOptions = (options: string) => `${link.url}&${options}`;
+    const answerTo = (name: string, answer: Document) => {
+      link.fault = (command) => (name in command ? { answer } : undefined);
+    };
+
+    it('says when the server does not know who we are', async () => {
+      answerTo('saslStart', { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'Authentication failed.' });
+      const url = link.url.replace('://', '://me:hush@');
+      await expect(open(url)).rejects.toEqual(
+        cannotStart(/^MONGO_URL: .* does not accept the user name and password$/),
+      );
+    });
+
+    it.each([
+      ['its user may not', { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' }],
+      ['NotWritablePrimary', { ok: 0, code: 10_107, codeName: 'NotWritablePrimary', errmsg: 'not primary' }],
+    ])('says when the database cannot be written: %s', async (reason, answer) => {
+      answerTo('findAndModify', answer);
+      await expect(open(link.url)).rejects.toEqual(
+        cannotStart(new RegExp(`^MONGO_URL: cannot write to the database ${MONGO_DATABASE}: ${reason}$`)),
+      );
+    });
+
+    it('does not wait for ever for a server that hangs', async () => {
+      link.fault = (command) => ('findAndModify' in command ? 'hang' : undefined);
+      await expect(open(link.url)).rejects.toEqual(
+        cannotStart(/^MONGO_URL: cannot write .* no answer within 4500 ms$/),
+      );
+    }, 10_000);
+
+    it.each(['w=1', 'w=2', 'w=site', 'journal=false', 'w=majority&journal=false'])(
+      'refuses production where a write counts too early, and warns elsewhere: %s',
+      async (options) => {
+        await expect(open(withOptions(options))).rejects.toEqual(cannotStart(/^MONGO_URL: .* can be lost, for /));
+        expect(warnings).toEqual([]);
+        await open(withOptions(options), 'development');
+        expect(warnings).toEqual([expect.stringMatching(/MONGO_URL: .* can be lost, for /)]);
+      },
+    );
+
+    it('never takes a server that would not answer', async () => {
+      await expect(open(withOptions('w=0'), 'development')).rejects.toEqual(cannotStart(/^MONGO_URL: with w=0 /));
+    });
+
+    it('refuses production on a server whose own write concern is below majority, unless the URL says more', async () => {
+      answerTo('getDefaultRWConcern', { ok: 1, code: undefined, defaultWriteConcern: { w: 1, wtimeout: 0 } });
+      await expect(open(link.url)).rejects.toEqual(
+        cannotStart(/ for the server's own write concern is 1: set w=majority$/),
+      );
+      await open(withOptions('w=majority'));
+      await open(link.url, 'development');
+      expect(warnings).toHaveLength(1);
+    });
+
+    it('opens in production where a majority is asked, or nothing said', async () => {
+      await open(withOptions('w=majority&journal=true&wtimeoutMS=1000'));
+      await open(link.url);
+      expect(warnings).toEqual([]);
+    });
+  });
+});
