@@ -171,6 +171,15 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       expect(taken.map(({ value }) => value)).toEqual(['before', 'next']);
     });
 
+    it.each(['0', '1'] as const)('publishes with %s acknowledgements too, where that is set', async (acks) => {
+      const topic = await aTopic(2);
+      const loose = await connectForTests({ ...settings, KAFKA_ACKS: acks });
+      await loose.publish(topic, [{ key: 'a', headers: {}, value: acks, timestamp: Date.now() }]);
+      const taken = await read(loose, topic, await loose.offsets(topic, 'earliest'), 1);
+      expect(taken.map(({ value }) => value)).toEqual([acks]);
+      await loose.close();
+    });
+
     it('leaves no consumer group behind', async () => {
       const topic = await aTopic(2);
       const mine = await connectForTests(settings);

@@ -116,10 +116,8 @@ const cannotStart = ({ KAFKA_BROKERS, KAFKA_SASL, KAFKA_TLS }: KafkaSettings, ca
   if (cause instanceof CannotStart) return cause;
   const where = KAFKA_BROKERS.join(', ');
   const reason = cause instanceof Error ? cause.message : String(cause);
-  if (isLoginRefused(cause)) {
-    return new CannotStart(`KAFKA_SASL: ${where} refuses ${KAFKA_SASL?.username ?? 'a client without a name'}`, {
-      cause,
-    });
+  if (KAFKA_SASL && (isLoginRefused(cause) || /sasl/i.test(reason))) {
+    return new CannotStart(`KAFKA_SASL: ${where} refuses the login of ${KAFKA_SASL.username} (${reason})`, { cause });
   }
   if (KAFKA_TLS !== undefined && /certificate|ssl|tls/i.test(reason)) {
     return new CannotStart(`KAFKA_TLS: ${where} and this setting do not fit (${reason})`, { cause });

@@ -1,0 +1,42 @@
+import { describe, expect, it } from '@jest/globals';
+import kafkajs, { type logLevel } from 'kafkajs';
+import { pino } from 'pino';
+import { kafkaLogCreator } from './kafka-logger.kafka.ts';
+
+describe('log of kafkajs', () => {
+  const logged = (messages: [level: logLevel, message: string][]) => {
+    const lines: { level: number; msg: string }[] = [];
+    const logger = pino(
+      { level: 'trace' },
+      { write: (line: string) => lines.push(JSON.parse(line) as (typeof lines)[0]) },
+    );
+    const log = kafkaLogCreator(logger)(kafkajs.logLevel.INFO);
+    for (const [level, message] of messages) {
+      log({ namespace: 'Connection', level, label: '', log: { timestamp: '', message, stack: 'at …' } });
+    }
+    return lines.map(({ level, msg }) => [pino.levels.labels[level], msg]);
+  };
+  const { ERROR, WARN, INFO } = kafkajs.logLevel;
+
+  it('warns once of what kafkajs calls an error, and then tries again', () => {
+    expect(
+      logged([
+        [ERROR, 'Connection error: connect ECONNREFUSED'],
+        [ERROR, 'Connection error: connect ECONNREFUSED'],
+      ]),
+    ).toEqual([
+      ['warn', 'kafka: Connection error: connect ECONNREFUSED'],
+      ['debug', 'kafka: Connection error: connect ECONNREFUSED'],
+    ]);
+  });
+
+  it('takes a coordinator that is loading, and all that is no error, for details', () => {
+    const levels = logged([
+      [ERROR, 'The group coordinator is not available'],
+      [ERROR, 'The coordinator is loading and hence can’t process requests for this group'],
+      [WARN, 'Limiting retries for the idempotent producer may invalidate EoS guarantees'],
+      [INFO, 'Consumer has joined the group'],
+    ]).map(([level]) => level);
+    expect(levels).toEqual(['debug', 'debug', 'debug', 'debug']);
+  });
+});
