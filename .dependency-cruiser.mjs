@@ -1,9 +1,9 @@
 const SPEC = String.raw`\.(spec|contract|bench)\.ts$`;
-const TESTING = `${SPEC}|^(shared|services/[^/]+)/testing/`;
+const TESTING = `${SPEC}|^(shared|(services|deploy/examples)/[^/]+)/testing/`;
 /** The whole program and its tools: they start things, so nothing needs to lead to them. */
 const ENTRY = String.raw`/main\.ts$|^services/standalone/annals\.ts$|^shared/tooling/`;
 /** Where the process is put together: here alone an adapter is chosen. */
-const BINDING = String.raw`\.module\.ts$|^shared/engines/|^services/[^/]+/[^/]+$|^services/standalone/`;
+const BINDING = String.raw`\.module\.ts$|^shared/engines/|^(services|deploy/examples)/[^/]+/[^/]+$|^services/standalone/`;
 
 /** A driver, and the suffixes of the files that may import it. */
 const drivers = [
@@ -27,7 +27,7 @@ const driverRules = drivers.map(({ name, packages, suffixes }) => ({
   name: `driver-${name}-by-suffix`,
   comment: `Only files named .${suffixes.replace('|', '.ts or .')}.ts know this driver.`,
   severity: 'error',
-  from: { path: '^(services|shared|schemas)/', pathNot: String.raw`\.(${suffixes})\.ts$|${SPEC}` },
+  from: { path: '^(deploy|services|shared|schemas)/', pathNot: String.raw`\.(${suffixes})\.ts$|${SPEC}` },
   to: { path: packages },
 }));
 
@@ -70,6 +70,13 @@ const forbidden = [
     severity: 'error',
     from: { path: '^services/(?!standalone/)([^/]+)/' },
     to: { path: '^services/', pathNot: '^services/$1/' },
+  },
+  {
+    name: 'examples-do-not-import-services',
+    comment: 'An example is a program of somebody else, who has the topics and no service.',
+    severity: 'error',
+    from: { path: '^deploy/' },
+    to: { path: '^services/' },
   },
   {
     name: 'standalone-imports-modules',

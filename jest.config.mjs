@@ -1,6 +1,6 @@
 import { swcOptions } from './shared/tooling/swc-options.mjs';
 
-const roots = ['schemas', 'services', 'shared'];
+const roots = ['deploy', 'schemas', 'services', 'shared'];
 
 /** @param {string} suffix */
 const specs = (suffix) => roots.map((root) => `<rootDir>/${root}/**/*${suffix}`);

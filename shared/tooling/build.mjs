@@ -4,7 +4,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { swcOptions } from './swc-options.mjs';
 
-const SOURCES = ['schemas', 'services', 'shared'];
+const SOURCES = ['deploy/examples', 'schemas', 'services', 'shared'];
 const OUTPUT = 'dist';
 /** What was built from what. The dot keeps it, like all that is not built from a source, from being swept away. */
 const RECORD = 'dist/.built.json';

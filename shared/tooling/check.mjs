@@ -13,7 +13,7 @@ const checks = [
   { what: 'types', command: ['tsc', '-p', '.'] },
   { what: 'unused code', command: ['knip'] },
   { what: 'format', command: ['prettier', '--check', '.'] },
-  { what: 'dependency rules', command: ['depcruise', 'schemas', 'services', 'shared'] },
+  { what: 'dependency rules', command: ['depcruise', 'deploy', 'schemas', 'services', 'shared'] },
 ];
 
 /** @param {(typeof checks)[number]} check */

@@ -6,6 +6,7 @@ import configuration from '../../.dependency-cruiser.mjs';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
 const root = join(import.meta.dirname, '../..');
+const folders = ['deploy', 'schemas', 'services', 'shared'];
 
 interface Cruise {
   modules: { source: string }[];
@@ -15,7 +16,7 @@ interface Cruise {
 const cruise = (folder: string): Cruise => {
   const command = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
   const options = ['--config', join(root, '.dependency-cruiser.mjs'), '--output-type', 'json'];
-  const json = execFileSync(process.execPath, [command, ...options, 'schemas', 'services', 'shared'], {
+  const json = execFileSync(process.execPath, [command, ...options, ...folders], {
     cwd: folder,
     encoding: 'utf8',
     maxBuffer: 256 * 1024 * 1024,
@@ -30,6 +31,10 @@ const violations: Record<string, { file: string; imports: string[] }> = {
   'everything-resolves': { file: 'shared/lost/searching.ts', imports: ['./nowhere.ts'] },
   'domain-is-pure': { file: 'services/left/domain/impure.ts', imports: ['node:fs'] },
   'services-do-not-import-services': { file: 'services/left/nosy.module.ts', imports: ['../right/right.module.ts'] },
+  'examples-do-not-import-services': {
+    file: 'deploy/examples/left/nosy.ts',
+    imports: ['../../../services/right/right.module.ts'],
+  },
   'standalone-imports-modules': { file: 'services/standalone/digging.ts', imports: ['../right/domain/rule.ts'] },
   'slices-do-not-import-slices': {
     file: 'services/left/one-slice/one.handler.ts',
@@ -102,9 +107,9 @@ describe('the dependency rules', () => {
   });
 
   it('are asked about nearly every file: a cruiser that cannot read TypeScript finds nothing wrong', () => {
-    const isOurs = (file: string) => /^(schemas|services|shared)\/.*\.ts$/.test(file);
+    const isOurs = (file: string) => /^(deploy|schemas|services|shared)\/.*\.ts$/.test(file);
     const read = cruise(root).modules.filter(({ source }) => isOurs(source)).length;
-    const onDisk = ['schemas', 'services', 'shared'].flatMap((part) =>
+    const onDisk = folders.flatMap((part) =>
       readdirSync(join(root, part), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts')),
     ).length;
     expect(read).toBeGreaterThan(onDisk * 0.6);

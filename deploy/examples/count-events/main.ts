@@ -1,0 +1,107 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Command } from 'commander';
+import { loadSettings, SettingsError } from '../../../shared/config/load-settings.ts';
+import { openEngines } from '../../../shared/engines/engines.ts';
+import { CannotStart } from '../../../shared/errors/cannot-start.ts';
+import { createLogger } from '../../../shared/observability/logger.ts';
+import { startCounting, type Counting } from './count-events.ts';
+import { EventCounts, type ContractCounts } from './event-counts.sqlite.ts';
+
+const LOOK_EVERY_MS = 500;
+
+interface Options {
+  counts?: string;
+  json?: true;
+  once?: true;
+}
+
+const count = async ({ counts: file, json, once }: Options): Promise<void> => {
+  const signal = stopSignal();
+  const { settings } = loadSettings(process.env, {});
+  const logger = createLogger(settings);
+  await using started = new AsyncDisposableStack();
+  const { messageBus } = await openEngines(settings, logger, ['messageBus']);
+  started.defer(() => messageBus.close());
+  const counts = openCounts(file ?? join(settings.DATA_DIR, 'event-counts.db'));
+  started.defer(() => counts.close());
+  const counting = await startCounting({ messageBus, counts, logger });
+  started.defer(() => counting.close());
+  await show({ counting, counts, once: once === true, format: json ? toJson : toTable }, signal);
+};
+
+const openCounts = (file: string): EventCounts => {
+  try {
+    return new EventCounts(file);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CannotStart(`${file} cannot be opened (${reason}): name another by --counts`, { cause });
+  }
+};
+
+interface Shown {
+  counting: Counting;
+  counts: EventCounts;
+  /** Show when all is counted that was there, and no more; otherwise whenever anything changed. */
+  once: boolean;
+  format: (contracts: ContractCounts[], caughtUp: boolean) => string;
+}
+
+const show = async ({ counting, counts, once, format }: Shown, signal: AbortSignal): Promise<void> => {
+  for (let shown = ''; !signal.aborted;) {
+    const caughtUp = counting.isCaughtUp();
+    const now = format(counts.all(), caughtUp);
+    if (now !== shown && (caughtUp || !once)) process.stdout.write(now);
+    if (once && caughtUp) return;
+    shown = now;
+    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+};
+
+const toJson = (contracts: ContractCounts[], caughtUp: boolean): string =>
+  `${JSON.stringify({ caughtUp, contracts })}\n`;
+
+const toTable = (contracts: ContractCounts[], caughtUp: boolean): string => {
+  const row = (contract: string, ...numbers: (string | number)[]) =>
+    `${contract.padEnd(56)}${numbers.map((one) => one.toLocaleString('en').padStart(12)).join('')}\n`;
+  const rows = contracts.map(({ contract, observed, reverted, standing }) =>
+    row(contract, observed, reverted, standing),
+  );
+  const state = caughtUp ? '' : 'still counting what was published before\n';
+  return `${row('contract', 'observed', 'reverted', 'standing')}${rows.join('')}${state}\n`;
+};
+
+/** Ctrl-C, the end of the launcher, or of whoever reads the output; a second Ctrl-C does not wait. */
+const stopSignal = (): AbortSignal => {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, stop);
+  process.once('disconnect', stop);
+  process.channel?.unref();
+  process.stdout.on('error', stop);
+  return stopping.signal;
+};
+
+await new Command('npm run count-events --')
+  .description('counts the events of every contract from the topic alone; goes on where it was, also after a kill -9')
+  .option('--counts <file>', 'where counts are kept; default: event-counts.db in DATA_DIR')
+  .option('--once', 'end when all is counted that was published before')
+  .option('--json', 'for machines: a line of JSON for every change')
+  .addHelpText(
+    'after',
+    `
+Reads Kafka where KAFKA_BROKERS is set, else the embedded bus in DATA_DIR, also beside a running npm start.
+
+Examples:
+  npm run count-events                                            a table whenever a count changes
+  npm run count-events -- --once --json
+  KAFKA_BROKERS=kafka-1:9092 npm run count-events -- --counts /var/lib/analytics/counts.db`,
+  )
+  .action(count)
+  .parseAsync()
+  .catch((error: unknown) => {
+    const isExpected = error instanceof CannotStart || error instanceof SettingsError;
+    const reason = isExpected ? error.message : error instanceof Error ? error.stack : String(error);
+    process.stderr.write(`count-events: ${reason ?? ''}\n`);
+    process.exitCode = 1;
+  });

@@ -1,0 +1,46 @@
+import { contractKey, topics } from '../../../../schemas/topics.ts';
+import type { MessageBus, MessageToPublish } from '../../../../shared/message-bus/message-bus.ts';
+import type { ContractCounts } from '../event-counts.sqlite.ts';
+
+export interface ContractChange {
+  /** Its address, as a number. */
+  contract: number;
+  isReverted: boolean;
+}
+
+/** What happens to some contracts, as the relay publishes it, and the counts that must come of it. */
+export class PublishedChanges {
+  private readonly stored: (MessageToPublish & { isReverted: boolean })[] = [];
+  private published = 0;
+
+  constructor(private readonly messageBus: MessageBus) {}
+
+  /** @param again so many of those before are published again: as a relay that lost its checkpoint */
+  async publish(changes: readonly ContractChange[], again = 0): Promise<void> {
+    for (const { contract, isReverted } of changes) {
+      const type = isReverted ? 'annals.ChainEventReverted.v1' : 'annals.ChainEventObserved.v1';
+      this.stored.push({
+        key: contractKey(2484, `0x${contract.toString(16).padStart(40, '0')}`),
+        headers: { ce_type: type, ce_position: String((this.stored.length + 1) * 3) },
+        value: '{}',
+        timestamp: Date.now(),
+        isReverted,
+      });
+    }
+    await this.messageBus.publish(topics.chainEvents, this.stored.slice(Math.max(0, this.published - again)));
+    this.published = this.stored.length;
+  }
+
+  /** In the order of the contracts. */
+  get counts(): ContractCounts[] {
+    const byContract = Map.groupBy(this.stored, ({ key }) => key);
+    return Array.from(byContract, ([contract, changes]) => {
+      const reverted = changes.filter(({ isReverted }) => isReverted).length;
+      const observed = changes.length - reverted;
+      return { contract, observed, reverted, standing: observed - reverted };
+    }).sort(byName);
+  }
+}
+
+export const byName = (one: ContractCounts, other: ContractCounts): number =>
+  one.contract.localeCompare(other.contract);
