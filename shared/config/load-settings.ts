@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { refusedInProduction, type WrongSetting } from './production.ts';
 import { settingDefinitions, type SettingName, type Settings } from './settings.ts';
 
 export type SettingSource = 'default' | 'environment' | 'file';
@@ -7,11 +8,6 @@ export type SettingSource = 'default' | 'environment' | 'file';
 export interface LoadedSettings {
   settings: Settings;
   sources: Record<SettingName, SettingSource>;
-}
-
-export interface WrongSetting {
-  name: string;
-  message: string;
 }
 
 /** Settings that do not fit: all of them at once, each by its name. Values are left out, for they may be secret. */
@@ -52,7 +48,9 @@ export const loadSettings = (
       wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
   }
   const loaded = { settings: settings as Settings, sources: sources as LoadedSettings['sources'] };
-  if (wrong.length === 0) wrong.push(...missing(loaded.settings, needed), ...refusedInProduction(loaded.settings));
+  const unreadable = new Set(wrong.map(({ name }) => name.split('.')[0]));
+  const unfit = [...missing(loaded.settings, needed), ...refusedInProduction(loaded.settings)];
+  wrong.push(...unfit.filter(({ name }) => !unreadable.has(name)));
   if (wrong.length > 0) throw new SettingsError(wrong);
   return loaded;
 };
@@ -70,12 +68,6 @@ const readEnvironmentFile = (file: string | undefined): NodeJS.Dict<string> => {
 
 const pathOf = (name: string, path: readonly PropertyKey[]): string => [name, ...path.map(String)].join('.');
 
-/** A key anyone could guess: one byte repeated, or text that somebody typed instead of making a key. */
-const isPlaceholder = (key: string): boolean => {
-  const bytes = Buffer.from(key, 'base64');
-  return new Set(bytes).size < 8 || bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
-};
-
 const missing = (settings: Settings, { always = [], inProduction = [] }: Needed): WrongSetting[] => {
   const without = (names: readonly SettingName[], message: string): WrongSetting[] =>
     names.filter((name) => settings[name] === undefined).map((name) => ({ name, message }));
@@ -83,14 +75,4 @@ const missing = (settings: Settings, { always = [], inProduction = [] }: Needed)
     ...without(always, 'is required here'),
     ...(settings.NODE_ENV === 'production' ? without(inProduction, 'is required in production') : []),
   ];
-};
-
-const refusedInProduction = (settings: Settings): WrongSetting[] => {
-  if (settings.NODE_ENV !== 'production') return [];
-  const wrong: WrongSetting[] = [];
-  const refuse = (name: SettingName, message: string) => wrong.push({ name, message });
-  if (settings.MASTER_KEY !== undefined && isPlaceholder(settings.MASTER_KEY))
-    refuse('MASTER_KEY', 'is a placeholder; make one with: openssl rand -base64 32');
-  if (settings.RATE_LIMITS === 'off') refuse('RATE_LIMITS', 'may be off in development only');
-  return wrong;
 };

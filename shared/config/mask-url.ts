@@ -1,6 +1,12 @@
-/** A URL as it may be shown: providers of chains put keys into paths, queries and user names. */
+import { readServerUrl } from './server-url.ts';
+
+/** A URL as it may be shown: providers of chains put keys into paths, queries and user names; servers have passwords. */
 export const maskUrl = (text: string): string => {
+  if (!URL.canParse(text)) {
+    const server = readServerUrl(text);
+    return server ? `${server.scheme}://${server.hosts.join(',')}/…` : '********';
+  }
   const { protocol, host, pathname, search, username, password } = new URL(text);
-  const isBare = pathname === '/' && search === '' && username === '' && password === '';
+  const isBare = ['', '/'].includes(pathname) && search === '' && username === '' && password === '';
   return `${protocol}//${host}${isBare ? '' : '/…'}`;
 };

@@ -82,6 +82,28 @@ describe('settings', () => {
     });
   });
 
+  it('take servers with several hosts, and refuse what is none', () => {
+    for (const MONGO_URL of [
+      'mongodb://127.0.0.1:27117',
+      'mongodb://a:1,b:2,[::1]:3/annals?replicaSet=r',
+      'mongodb+srv://u:p%40ss@cluster.example',
+    ])
+      expect(loadSettings({ MONGO_URL }).settings).toMatchObject({ MONGO_URL });
+    for (const EVENTSTORE_URL of ['esdb://u:p@a:2113,b:2113,c:2113?tls=false', 'esdb+discover://events.example:2113/'])
+      expect(loadSettings({ EVENTSTORE_URL }).settings).toMatchObject({ EVENTSTORE_URL });
+    for (const MONGO_URL of [
+      'mongodb://',
+      'http://a',
+      'mongodb://a:99999',
+      'mongodb://a,,b',
+      'mongodb://u:p/q@a',
+      'a:1',
+    ])
+      expect(wrongIn({ MONGO_URL })).toEqual(['MONGO_URL']);
+    for (const EVENTSTORE_URL of ['esdb://a b', 'http://a:2113', 'esdb://u:%zz@a'])
+      expect(wrongIn({ EVENTSTORE_URL })).toEqual(['EVENTSTORE_URL']);
+  });
+
   it('show what a provider of a chain is, and not its key', () => {
     const shown = [
       'https://user:pass@rpc.example:8443/v3/key?apikey=key',
@@ -89,6 +111,18 @@ describe('settings', () => {
       'wss://rpc.example/key',
     ];
     expect(shown.map(maskUrl)).toEqual(['https://rpc.example:8443/…', 'http://127.0.0.1:8545', 'wss://rpc.example/…']);
+    const servers = [
+      'mongodb://u:hush@a:1,[::1]:2/db?w=1',
+      'esdb://127.0.0.1:2113',
+      'esdb://u:hush@a:1',
+      'mongodb://u:hu/sh@a,b',
+    ];
+    expect(servers.map(maskUrl)).toEqual([
+      'mongodb://a:1,[::1]:2/…',
+      'esdb://127.0.0.1:2113',
+      'esdb://a:1/…',
+      '********',
+    ]);
   });
 
   it.each([
@@ -103,6 +137,17 @@ describe('settings', () => {
     ['no chain', { CHAINS: '', MASTER_KEY: aKey }, 'CHAINS'],
   ])('refuse production with %s', (_what, environment, name) => {
     expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains, ...environment })).toEqual([name]);
+  });
+
+  it('name what is refused in production beside what cannot be read', () => {
+    const environment = {
+      NODE_ENV: 'production',
+      ACCOUNT_PORT: 'x',
+      KAFKA_ACKS: '2',
+      RATE_LIMITS: 'off',
+      CHAINS: chains,
+    };
+    expect(wrongIn(environment)).toEqual(['ACCOUNT_PORT', 'KAFKA_ACKS', 'MASTER_KEY', 'RATE_LIMITS']);
   });
 
   it('take production with a key, limits and chains', () => {

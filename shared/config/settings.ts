@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { allTopics } from '../../schemas/topics.ts';
+import { readServerUrl } from './server-url.ts';
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 const port = z.string().refine(isPort, 'is no port: 0 to 65535').transform(Number);
@@ -59,6 +60,8 @@ const listOf = (isPart: (text: string) => boolean, message: string) =>
         .filter((part) => part !== ''),
     )
     .refine((parts) => parts.every(isPart), message);
+const serverUrl = (schemes: readonly [string, ...string[]]) =>
+  z.string().refine((text) => schemes.includes(readServerUrl(text)?.scheme ?? ''), `is no ${schemes[0]} URL`);
 const topicName = z.enum(allTopics.map(({ name }) => name) as [string, ...string[]]);
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
@@ -109,8 +112,8 @@ export const settingDefinitions = {
     'metrics and health of this process; 0: any free port, off: none',
   ),
   EVENTSTORE_URL: setting(
-    z.url({ protocol: /^esdb(\+discover)?$/, error: 'is no esdb URL' }).optional(),
-    'EventStoreDB, e.g. esdb://user:password@host:2113?tls=true; without it an embedded store in DATA_DIR',
+    serverUrl(['esdb', 'esdb+discover']).optional(),
+    'EventStoreDB, e.g. esdb://user:password@host:2113,host2:2113?tls=true; without it an embedded store in DATA_DIR',
     'in URLs',
   ),
   KAFKA_BROKERS: setting(
@@ -137,8 +140,8 @@ export const settingDefinitions = {
     'JSON {topic: count}, for topics that do not exist yet',
   ),
   MONGO_URL: setting(
-    z.url({ protocol: /^mongodb(\+srv)?$/, error: 'is no mongodb URL' }).optional(),
-    'MongoDB; without it an embedded read store in DATA_DIR',
+    serverUrl(['mongodb', 'mongodb+srv']).optional(),
+    'MongoDB, e.g. mongodb://user:password@host,host2/?replicaSet=r; without it an embedded read store in DATA_DIR',
     'in URLs',
   ),
   MONGO_DATABASE: setting(

@@ -57,7 +57,7 @@ export const printable = ({ settings, sources }: LoadedSettings): PrintedSetting
 const withoutKeys = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (_, part: unknown) =>
-      typeof part === 'string' && URL.canParse(part) ? maskUrl(part) : part,
+      typeof part === 'string' && part.includes('://') ? maskUrl(part) : part,
     ),
   );
 
