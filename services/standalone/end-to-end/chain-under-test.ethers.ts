@@ -36,9 +36,11 @@ export class ChainUnderTest {
   /** Blocks of so many transfers each. */
   async mine(blocks: number, transfersPerBlock: number): Promise<void> {
     for (let block = 0; block < blocks; block += 1) {
+      // Named here: the chain may give one nonce to two of many that come at once.
+      const nonce = Number(await this.call('eth_getTransactionCount', [OWNER, 'latest']));
       await this.callMany(
         'eth_sendTransaction',
-        Array.from({ length: transfersPerBlock }, () => [this.transfer()]),
+        Array.from({ length: transfersPerBlock }, (_, at) => [this.transfer(nonce + at)]),
       );
       await this.call('evm_mine', []);
     }
@@ -67,7 +69,7 @@ export class ChainUnderTest {
 
   private amount = 0;
 
-  private transfer(): object {
+  private transfer(nonce: number): object {
     this.amount += 1;
     const to = `0x${(0xabc000 + (this.amount % 7)).toString(16).padStart(40, '0')}`;
     return {
@@ -75,6 +77,7 @@ export class ChainUnderTest {
       to: this.token.address,
       data: token.encodeFunctionData('transfer', [to, this.amount]),
       gas: '0x186a0',
+      nonce: `0x${nonce.toString(16)}`,
     };
   }
 

@@ -39,8 +39,8 @@ whereServer('TEST_SERVERS', () => {
     );
 
     it('a kill of all processes at once, again and again', async () => {
+      const workload = system.work();
       for (let round = 0; round < 3; round += 1) {
-        const workload = system.work();
         await workload.goesOn(randomInt(5, 30));
         await system.processes.kill();
         await system.processes.restart();

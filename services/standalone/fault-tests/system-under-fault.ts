@@ -21,7 +21,7 @@ const SETTLES_WITHIN_MS = 90_000;
 
 /** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
 export class SystemUnderFault {
-  private workloads: Workload[] = [];
+  private readonly workloads: Workload[] = [];
 
   private constructor(
     readonly servers: BreakableServers,
