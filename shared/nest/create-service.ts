@@ -44,11 +44,12 @@ export interface RunningService {
   close: () => Promise<void>;
 }
 
-/** Starts a Nest application over Fastify that keeps the conventions of the interface. */
+/** Starts a Nest application over Fastify that keeps the conventions of the interface. @throws CannotStart */
 export const createService = async (options: ServiceOptions): Promise<RunningService> => {
   const { module, foundation, issuer, host, port, readiness = {}, configure } = options;
   const traffic: Traffic = { inFlight: 0, closing: false };
   const origins = new AppOrigins(foundation.readStore, foundation.clock);
+  if (foundation.settings.NODE_ENV === 'production') await origins.refuseWildcards();
   const server = makeHttpServer({ ...foundation, traffic, origins });
   const refuseRest = refuseOtherMethods(server);
   const edge = edgeModule({ issuer, readiness: { signingKeys: issuer.hasKeys, ...readiness }, origins });
