@@ -1,9 +1,10 @@
-import { connect as openSocket } from 'node:net';
+import { isIP, connect as openSocket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { describe, isAccessDenied } from './client-errors.esdb.ts';
+import { withinDeadline } from './within-deadline.ts';
 
 const ANSWER_MS = 9_000;
 const RETRY_MS = 250;
@@ -41,24 +42,26 @@ export const readTarget = (url: string): Target => {
   } catch (cause) {
     throw cannotStart('is no connection string of EventStoreDB', cause);
   }
-  const hosts = base.replace(/^[^/]*\/\/([^@]*@)?/, '').split(',');
-  return {
-    connectionString,
-    hosts: hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:2113`)),
-    isSecure: parameters.get('tls') !== 'false',
-  };
+  const named = base.replace(/^[^/]*\/\/([^@]*@)?/, '').split(',');
+  const hosts = named.map((host) => (/:\d+$/.test(host) ? host : `${host}:2113`));
+  const isSecure = parameters.get('tls') !== 'false';
+  const address = hosts.map((host) => host.replace(/:\d+$/, '')).find((host) => isIP(host) > 0);
+  // Node refuses an address as the name that a certificate is checked against, and the client has no other.
+  if (isSecure && address) throw cannotStart(`TLS needs the host's name, not its address ${address}`);
+  return { connectionString, hosts, isSecure };
 };
 
 /** Returns when the server has answered us. @throws CannotStart after 10 s, or at once when it refuses us */
 export const checkConnection = async (client: EventStoreDBClient, target: Target): Promise<void> => {
-  const deadline = performance.now() + ANSWER_MS;
+  const giveUpAt = performance.now() + ANSWER_MS;
   for (;;) {
     try {
-      await readThrough(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), () => true);
+      const read = readThrough(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), () => true);
+      await withinDeadline('a first read', giveUpAt - performance.now(), read);
       return;
     } catch (error) {
       if (isAccessDenied(error)) throw cannotStart(`${target.hosts.join(', ')} refuses these credentials`, error);
-      if (performance.now() + RETRY_MS > deadline) throw cannotStart(await explain(target, error), error);
+      if (performance.now() + RETRY_MS > giveUpAt) throw cannotStart(await explain(target, error), error);
       await pause(RETRY_MS);
     }
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anEvent, someMetadata } from '../testing/event-builder.ts';
-import { WrongExpectedRevision, type EventBatch, type EventStore } from './event-store.ts';
+import { WrongExpectedRevision, type EventBatch, type EventFilter, type EventStore } from './event-store.ts';
 
 /** What every adapter of the port must pass; the store may hold other events already. */
 export const eventStoreContract = (name: string, open: () => Promise<EventStore>): void => {
@@ -124,6 +124,36 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(batches.flatMap(({ events }) => events).map(({ revision }) => revision)).toEqual([0, 3]);
     });
 
+    it('goes on where any batch ended, with a filter and without', async () => {
+      const [stream, from] = [aStream(), await store.head()];
+      const types = ['Wanted', 'Unwanted', 'Unwanted', 'Wanted', 'Wanted', 'Unwanted'];
+      for (const [index, type] of types.entries()) await store.append(stream, index - 1, [anEvent({ type })]);
+      for (const filter of [undefined, { types: ['Wanted'] }]) {
+        const wanted = types.flatMap((type, index) => (!filter || type === 'Wanted' ? index : []));
+        const read = await subscribed(store, { from, filter, revisionsMin: wanted.length });
+        for (const { position, given } of [{ position: from, given: 0 }, ...read]) {
+          const rest = wanted.slice(given);
+          const again = await subscribed(store, { from: position, filter, revisionsMin: rest.length });
+          expect(again.at(-1)?.revisions).toEqual(rest);
+          const { events } = await store.readAll(position, filter, 100);
+          expect(events.map(({ revision }) => revision)).toEqual(rest);
+        }
+      }
+    });
+
+    it('says how far it has come, also past events that it leaves out', async () => {
+      const stop = new AbortController();
+      let wanted = Infinity;
+      for await (const batch of store.subscribeAll(await store.head(), { types: ['Wanted'] }, stop.signal)) {
+        expect(batch.events).toEqual([]);
+        if (batch.position >= wanted) stop.abort();
+        else if (batch.caughtUp && wanted === Infinity) {
+          wanted = (await store.append(aStream(), -1, [anEvent({ type: 'Unwanted' })])).position;
+        }
+      }
+      expect(stop.signal.aborted).toBe(true);
+    });
+
     it('ends a waiting subscription when it is aborted', async () => {
       const stop = new AbortController();
       for await (const { caughtUp } of store.subscribeAll(await store.head(), undefined, stop.signal)) {
@@ -143,4 +173,20 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(await store.read(stream)).toHaveLength(1);
     });
   });
+};
+
+/** What a subscription gave in each batch, until it was caught up with so many events. */
+const subscribed = async (
+  store: EventStore,
+  { from, filter, revisionsMin }: { from: number; filter: EventFilter | undefined; revisionsMin: number },
+): Promise<{ position: number; given: number; revisions: number[] }[]> => {
+  const stop = new AbortController();
+  const revisions: number[] = [];
+  const batches: { position: number; given: number; revisions: number[] }[] = [];
+  for await (const { events, position, caughtUp } of store.subscribeAll(from, filter, stop.signal)) {
+    revisions.push(...events.map(({ revision }) => revision));
+    batches.push({ position, given: revisions.length, revisions });
+    if (caughtUp && revisions.length >= revisionsMin) stop.abort();
+  }
+  return batches;
 };

@@ -1,14 +1,21 @@
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, beforeAll, describe } from '@jest/globals';
 import { pino } from 'pino';
 import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
 
-const logger = pino({ level: 'silent' });
-let server: EventStoreServer;
-beforeAll(async () => {
-  server = await EventStoreServer.start();
-});
-afterAll(() => server.close());
+/** On the server that is there, else on the stand-in. */
+describe('with EVENTSTORE_URL', () => {
+  let standIn: EventStoreServer | undefined;
+  let url = process.env['EVENTSTORE_URL'] ?? '';
+  beforeAll(async () => {
+    if (url) return;
+    standIn = await EventStoreServer.start();
+    url = standIn.url;
+  });
+  afterAll(() => standIn?.close());
 
-eventStoreContract('EventStoreDB', () => EsdbEventStore.connect({ settings: { EVENTSTORE_URL: server.url }, logger }));
+  eventStoreContract('EventStoreDB', () =>
+    EsdbEventStore.connect({ settings: { EVENTSTORE_URL: url }, logger: pino({ level: 'silent' }) }),
+  );
+});

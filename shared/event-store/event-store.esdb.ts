@@ -55,7 +55,12 @@ export class EsdbEventStore implements EventStore {
     const target = readTarget(settings.EVENTSTORE_URL);
     const connect = () => EventStoreDBClient.connectionString(target.connectionString);
     const client = connect();
-    await checkConnection(client, target);
+    try {
+      await checkConnection(client, target);
+    } catch (error) {
+      await client.dispose();
+      throw error;
+    }
     return new EsdbEventStore(client, connect, logger);
   }
 

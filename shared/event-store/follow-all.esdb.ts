@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { START, eventTypeFilter, type AllStreamSubscription, type EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from '../observability/logger.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
@@ -98,6 +98,8 @@ class Feed {
         if (this.position > before || batch.caughtUp !== wasCaughtUp) yield batch;
         else if (this.failure) throw this.failure;
         else await this.news.wait(seen, signal);
+        // Whatever this turn of the event loop still brings comes along.
+        await nextTurn();
         wasCaughtUp = batch.caughtUp;
       }
     } finally {

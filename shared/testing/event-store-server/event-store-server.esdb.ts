@@ -150,14 +150,14 @@ export class EventStoreServer {
     });
   }
 
-  /** Before any call on streams: who asks, and whether this node is the one to ask. */
+  /** Before any call: whether it is served yet, and on streams who asks, and whether this node is the one to ask. */
   private admission(): ServerInterceptor {
     return ({ path }, call) =>
       new ServerInterceptingCall(call, {
         start: (next) => {
           next({
             onReceiveMetadata: (metadata, take) => {
-              const refused = path.includes('.streams.') ? this.refusal(metadata) : undefined;
+              const refused = this.refusal(path, metadata);
               if (refused) call.sendStatus(refused);
               else take(metadata);
             },
@@ -166,9 +166,11 @@ export class EventStoreServer {
       });
   }
 
-  private refusal(metadata: Metadata): ServiceError | undefined {
+  private refusal(path: string, metadata: Metadata): ServiceError | undefined {
     const { credentials } = this.options;
-    const { leader } = this.faults;
+    const { leader, isStarting } = this.faults;
+    if (isStarting) return namedError(status.UNKNOWN, 'Server Is Not Ready', {});
+    if (!path.includes('.streams.')) return undefined;
     if (credentials && metadata.get('authorization')[0] !== `Basic ${btoa(credentials)}`) {
       return namedError(status.UNAUTHENTICATED, 'access-denied', {});
     }

@@ -10,6 +10,8 @@ export class Faults {
   delayMs = 0;
   /** This node follows, and names the leader to whoever calls. */
   leader: { host: string; port: number } | undefined;
+  /** Listens, but does not serve yet. */
+  isStarting = false;
   private frozen: PromiseWithResolvers<undefined> | undefined;
 
   /** Takes calls, and does nothing. */

@@ -44,6 +44,7 @@ export class Reading {
   }
 
   private async give(): Promise<void> {
+    if (this.faults.isSlow) await this.faults.slowness();
     const stream = this.options.getStream();
     const name = stream ? streamName(stream) : undefined;
     const state = name === undefined ? 'present' : this.log.readable(name).state;

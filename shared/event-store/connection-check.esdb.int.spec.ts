@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { pino } from 'pino';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { anEvent } from '../testing/event-builder.ts';
+import {
+  EventStoreServer,
+  type EventStoreServerOptions,
+} from '../testing/event-store-server/event-store-server.esdb.ts';
+import { testCertificate } from '../testing/event-store-server/test-certificate.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { EsdbEventStore } from './event-store.esdb.ts';
+
+const PASSWORD = 'open-sesame';
+const connect = (url: string) =>
+  EsdbEventStore.connect({ settings: { EVENTSTORE_URL: url }, logger: pino({ level: 'silent' }) });
+const certificateFile = join(temporaryFolder(), 'ca.pem');
+writeFileSync(certificateFile, testCertificate.certificate);
+
+const secure = `tls=true&tlsCAFile=${encodeURIComponent(certificateFile)}`;
+
+const closing: { close: () => unknown }[] = [];
+const aServer = async (options: EventStoreServerOptions = {}) => {
+  const server = await EventStoreServer.start(options);
+  closing.push(server);
+  return server;
+};
+afterEach(async () => {
+  for (const opened of closing.splice(0)) await opened.close();
+});
+
+/** Something that listens, and never says a word. */
+const aMuteServer = async (): Promise<number> => {
+  const sockets = new Set<Socket>();
+  const listener = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
+  closing.push({
+    close: () => {
+      listener.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  });
+  await once(listener, 'listening');
+  return (listener.address() as AddressInfo).port;
+};
+
+/** The line that says why it cannot start; the time it took is part of the promise. */
+const refused = async (url: string): Promise<string> => {
+  const from = performance.now();
+  const error: unknown = await connect(url).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(CannotStart);
+  const { message } = error as CannotStart;
+  expect(performance.now() - from).toBeLessThan(11_000);
+  expect(message).toMatch(/^EVENTSTORE_URL: [^\n]*$/);
+  expect(message).not.toContain(PASSWORD);
+  return message;
+};
+
+describe('a start with an EventStoreDB', () => {
+  it('works with TLS, and with credentials in the URL', async () => {
+    const { port } = await aServer({ tls: testCertificate, credentials: `annals:${PASSWORD}` });
+    const query = `${secure}&throwOnAppendFailure=false`;
+    const store = await connect(`esdb://annals:${PASSWORD}@localhost:${String(port)}?${query}`);
+    await store.append('test-secure', -1, [anEvent()]);
+    await expect(store.append('test-secure', -1, [anEvent()])).rejects.toMatchObject({ actual: 0 });
+    await store.close();
+  });
+
+  it('works with the address of a cluster', async () => {
+    const { port } = await aServer();
+    const store = await connect(`esdb+discover://127.0.0.1:${String(port)}?tls=false`);
+    await store.append('test-cluster', -1, [anEvent()]);
+    expect(await store.read('test-cluster')).toHaveLength(1);
+    await store.close();
+  });
+
+  it('waits for a server that is starting', async () => {
+    const server = await aServer();
+    const restarted = server.restart(1_000);
+    const store = await connect(server.url);
+    await restarted;
+    await store.close();
+  });
+
+  it('is refused within 10 s where no EventStoreDB answers, or not in this way', async () => {
+    const mute = await aMuteServer();
+    const gone = await aServer();
+    await gone.close();
+    closing.splice(closing.indexOf(gone), 1);
+    const [open, tls] = [await aServer(), await aServer({ tls: testCertificate })];
+    const [nothing, silence, noTls, onlyTls, untrusted] = await Promise.all([
+      refused(`esdb://annals:${PASSWORD}@127.0.0.1:${String(gone.port)}?tls=false`),
+      refused(`esdb://127.0.0.1:${String(mute)}?tls=false`),
+      refused(`esdb://localhost:${String(open.port)}?tls=true`),
+      refused(`esdb://127.0.0.1:${String(tls.port)}?tls=false`),
+      refused(`esdb://localhost:${String(tls.port)}?tls=true`),
+    ]);
+    expect(nothing).toBe(`EVENTSTORE_URL: nothing answers at 127.0.0.1:${String(gone.port)}`);
+    expect(silence).toContain('no EventStoreDB that speaks without TLS (tls=false)');
+    expect(noTls).toContain('no EventStoreDB that speaks with TLS (tls=true)');
+    expect(onlyTls).toContain('no EventStoreDB that speaks without TLS (tls=false)');
+    expect(untrusted).toMatch(/self-signed certificate/);
+  });
+
+  it('is refused at once with wrong credentials', async () => {
+    const { port } = await aServer({ tls: testCertificate, credentials: 'annals:other' });
+    const at = `localhost:${String(port)}`;
+    expect(await refused(`esdb://annals:${PASSWORD}@${at}?${secure}`)).toBe(
+      `EVENTSTORE_URL: ${at} refuses these credentials`,
+    );
+  });
+
+  it('is refused with an URL that the client cannot take, without a word of it on the terminal', async () => {
+    const warn = jest.spyOn(console, 'warn');
+    const url = `esdb://annals:${PASSWORD}@127.0.0.1:1`;
+    expect(await refused(`${url}?tls=maybe`)).toContain('no connection string');
+    expect(await refused(`${url}?poolSize=5`)).toContain('not known: poolSize');
+    expect(await refused(`${url}?tls=true`)).toContain("TLS needs the host's name");
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  });
+});

@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import type { JsonObject } from '../../schemas/json.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { anEvent } from '../testing/event-builder.ts';
+import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
+import { eventually } from '../testing/eventually.ts';
+import { EsdbEventStore } from './event-store.esdb.ts';
+import { OutcomeUnknown, type EventFilter, type EventToAppend } from './event-store.ts';
+import { appendSettled } from './transact.ts';
+
+const logger = pino({ level: 'silent' });
+const aStream = () => `test-${randomUUID()}`;
+const connect = (url: string) => EsdbEventStore.connect({ settings: { EVENTSTORE_URL: url }, logger });
+
+let server: EventStoreServer;
+let store: EsdbEventStore;
+beforeEach(async () => {
+  server = await EventStoreServer.start();
+  store = await connect(server.url);
+});
+afterEach(async () => {
+  server.faults.thaw();
+  await store.close();
+  await server.close();
+});
+
+/** Follows in the background; `seen` are the revisions by stream, in the order in which they came. */
+const following = (filter?: EventFilter) => {
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const ended = (async () => {
+    for await (const { events } of store.subscribeAll(0, filter, stop.signal)) {
+      seen.push(...events.map(({ stream, revision }) => `${stream}@${String(revision)}`));
+    }
+  })();
+  return {
+    seen,
+    stop: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+};
+
+describe('appends to EventStoreDB when its connection is cut', () => {
+  it('are all there, and none of them twice, whatever 64 writers were told', async () => {
+    const written = new Map<string, EventToAppend[]>();
+    let acknowledged = 0;
+    const cut = () => {
+      acknowledged += 1;
+      if (acknowledged % 150 === 50) server.dropConnections();
+      else if (acknowledged % 150 === 100) server.faults.dropBeforeWrite = 1;
+      else if (acknowledged % 150 === 0) server.faults.dropAfterWrite = 1;
+    };
+    const writers = Array.from({ length: 64 }, async () => {
+      const stream = aStream();
+      const events = Array.from({ length: 20 }, () => anEvent());
+      written.set(stream, events);
+      for (const [index, event] of events.entries()) {
+        await appendSettled(store, stream, index - 1, [event]);
+        cut();
+      }
+    });
+    await Promise.all(writers);
+    for (const [stream, events] of written) {
+      expect((await store.read(stream)).map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+    }
+    expect((await store.readAll(0, undefined, 10_000)).events).toHaveLength(64 * 20);
+  });
+
+  it.each(['dropBeforeWrite', 'dropAfterWrite'] as const)(
+    'have an unknown outcome, which the same events settle (%s)',
+    async (fault) => {
+      const [stream, events] = [aStream(), [anEvent(), anEvent()]];
+      server.faults[fault] = 1;
+      await expect(store.append(stream, -1, events)).rejects.toBeInstanceOf(OutcomeUnknown);
+      const { revision, position } = await appendSettled(store, stream, -1, events);
+      const stored = await store.read(stream);
+      expect(stored.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
+      expect({ revision, position }).toEqual({ revision: 1, position: stored[1]?.position });
+    },
+  );
+
+  it('go on after the server was away', async () => {
+    const stream = aStream();
+    const restarted = server.restart(1_000);
+    await appendSettled(store, stream, -1, [anEvent()]);
+    await restarted;
+    expect(await store.read(stream)).toHaveLength(1);
+  });
+
+  it('go on after the server said that it is starting', async () => {
+    server.faults.isStarting = true;
+    server.dropConnections();
+    const [stream, events] = [aStream(), [anEvent()]];
+    await expect(store.append(stream, -1, events)).rejects.toBeInstanceOf(OutcomeUnknown);
+    await expect(store.append(stream, -1, events)).rejects.toBeInstanceOf(OutcomeUnknown);
+    server.faults.isStarting = false;
+    expect(await appendSettled(store, stream, -1, events)).toMatchObject({ revision: 0 });
+  });
+
+  it('go to the leader that a follower names', async () => {
+    const leader = await EventStoreServer.start();
+    server.faults.leader = { host: '127.0.0.1', port: leader.port };
+    const stream = aStream();
+    await appendSettled(store, stream, -1, [anEvent()]);
+    const reader = await connect(leader.url);
+    expect(await reader.read(stream)).toHaveLength(1);
+    await reader.close();
+    await leader.close();
+  });
+});
+
+describe('EventStoreDB that does not answer', () => {
+  it('keeps nobody waiting, and has stored an append once when it answers again', async () => {
+    const [stream, events] = [aStream(), [anEvent()]];
+    await store.append(aStream(), -1, [anEvent()]);
+    server.faults.freeze();
+    const from = performance.now();
+    const outcomes = await Promise.allSettled([
+      store.append(stream, -1, events),
+      store.read(stream),
+      store.readAll(0, undefined, 10),
+      store.head(),
+      ...Array.from({ length: 30 }, () => store.append(aStream(), -1, [anEvent()])),
+    ]);
+    expect(performance.now() - from).toBeLessThan(7_000);
+    const [append, ...others] = outcomes.map((outcome) =>
+      outcome.status === 'rejected' ? (outcome.reason as unknown) : null,
+    );
+    expect(append).toBeInstanceOf(OutcomeUnknown);
+    for (const read of others.slice(0, 3)) expect(read).toMatchObject({ code: 'dependency_unavailable' });
+    // Those that had no turn were certainly not written.
+    const refused = others.slice(3).filter((error) => error instanceof Refusal);
+    expect(refused.length).toBeGreaterThanOrEqual(15);
+    server.faults.thaw();
+    await appendSettled(store, stream, -1, events);
+    expect(await store.read(stream)).toHaveLength(1);
+  });
+});
+
+describe('a subscription to EventStoreDB', () => {
+  it.each([undefined, { types: ['Happened'] }])(
+    'gives each event once and in order across restarts (filter %j)',
+    async (filter) => {
+      const [stream, followed] = [aStream(), following(filter)];
+      for (let revision = 0; revision < 60; revision += 1) {
+        await appendSettled(store, stream, revision - 1, [anEvent()]);
+        if (revision % 20 === 10) await server.restart(50);
+        else if (revision % 20 === 15) server.dropConnections();
+      }
+      const expected = Array.from({ length: 60 }, (_, revision) => `${stream}@${String(revision)}`);
+      await eventually(() => followed.seen.length >= 60, 10_000, 'the subscription must come back');
+      await followed.stop();
+      expect(followed.seen).toEqual(expected);
+    },
+  );
+
+  it('gives what came while a batch was worked on as the next one, up to a thousand events', async () => {
+    const stream = aStream();
+    const events = Array.from({ length: 5_000 }, () => anEvent());
+    for (let at = 0; at < events.length; at += 1_000) await store.append(stream, at - 1, events.slice(at, at + 1_000));
+    const stop = new AbortController();
+    const sizes: number[] = [];
+    for await (const batch of store.subscribeAll(0, undefined, stop.signal)) {
+      sizes.push(batch.events.length);
+      if (batch.caughtUp) stop.abort();
+      else await pause(50);
+    }
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(5_000);
+    expect(Math.max(...sizes)).toBeGreaterThan(100);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000);
+  });
+
+  it('ends when the store is closed', async () => {
+    const followed = following();
+    await store.append(aStream(), -1, [anEvent()]);
+    await eventually(() => followed.seen.length === 1, 2_000, 'the subscription must run');
+    await store.close();
+    await followed.stop();
+    await expect(store.append(aStream(), -1, [anEvent()])).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+});
+
+describe('what EventStoreDB or its client cannot take', () => {
+  const wrong: [string, Partial<EventToAppend>][] = [
+    ['an id that is no UUID', { id: 'event-1' }],
+    ['an empty type', { type: '' }],
+    ['a bigint', { data: { amount: 1n } as unknown as JsonObject }],
+  ];
+  it.each(wrong)('is refused before it gets there: %s', async (_, members) => {
+    const stream = aStream();
+    await expect(store.append(stream, -1, [anEvent(), { ...anEvent(), ...members }])).rejects.toBeInstanceOf(TypeError);
+    await store.append(stream, -1, [anEvent()]);
+    expect(await store.read(stream)).toHaveLength(1);
+  });
+
+  it('is refused with the limit when it is too large, and nothing of it is written', async () => {
+    const stream = aStream();
+    const large = Array.from({ length: 12 }, () => anEvent({ data: { pad: 'x'.repeat(100_000) } }));
+    await expect(store.append(stream, -1, large)).rejects.toThrow('larger than the 1048576 bytes');
+    expect(await store.read(stream)).toEqual([]);
+    await store.append(stream, -1, large.slice(0, 8));
+  });
+});
+
+describe("EventStoreDB's own events", () => {
+  it('reach nobody, and are passed by positions', async () => {
+    const [stream, from] = [aStream(), await store.head()];
+    await store.keepNewest(stream, 1);
+    const head = await store.head();
+    expect(head).toBeGreaterThan(from);
+    expect(await store.readAll(from, undefined, 10)).toEqual({ events: [], position: head, caughtUp: true });
+    await store.append(stream, -1, [anEvent()]);
+    await store.keepNewest(aStream(), 1);
+    const { events, position } = await store.readAll(from, undefined, 10);
+    expect(events.map(({ stream: of }) => of)).toEqual([stream]);
+    expect(position).toBe(await store.head());
+  });
+
+  it('are written for a stream to keep its newest only when it does not yet', async () => {
+    const stream = aStream();
+    await store.keepNewest(stream, 2);
+    const head = await store.head();
+    await store.keepNewest(stream, 2);
+    expect(await store.head()).toBe(head);
+    await store.keepNewest(stream, 1);
+    await store.append(stream, -1, [anEvent(), anEvent(), anEvent()]);
+    expect((await store.read(stream)).map(({ revision }) => revision)).toEqual([2]);
+  });
+});
