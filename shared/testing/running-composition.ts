@@ -1,0 +1,168 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server } from 'node:net';
+import { pipeline } from 'node:stream';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { eventually } from './eventually.ts';
+import { startTlsProxy, type TlsProxy } from './tls-proxy.ts';
+import type { WholeProgram } from './whole-program.ts';
+
+const run = promisify(execFile);
+
+const READY_WITHIN_MS = 120_000;
+const ORIGIN = 'https://shop.example';
+const SERVICES = ['account', 'event-catcher', 'projector', 'relay', 'stream'];
+const CREATE_APP = ['annals', 'app', 'create', '--name', 'Shop', '--origin', ORIGIN, '--json'];
+const ASK_READY =
+  "fetch('http://127.0.0.1:9464/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))";
+const PORTS = ['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'CHAIN_PORT', 'MAIL_PORT'] as const;
+/** Not that of a composition that somebody runs here for other reasons. */
+const NETWORK = '172.30.85';
+/** This machine, as seen from there. */
+const GATEWAY = `${NETWORK}.1`;
+/** A suite asks faster than any client should. */
+const GENEROUS = Object.fromEntries(
+  ['login', 'register', 'query', 'request'].map((name) => [name, { points: 1_000_000, seconds: 1 }]),
+);
+
+const createdApp = z.object({
+  id: z.string(),
+  apiKey: z.string(),
+  signingKey: z.string(),
+  redirectUris: z.array(z.string()),
+});
+const chains = z.tuple([z.object({ chainId: z.int(), rpcUrls: z.tuple([z.url()]), confirmations: z.int() })]);
+
+/**
+ * `docker-compose.yml` in production, beside whatever else runs on this machine: containers, volumes, network, ports and
+ * secrets are its own. `COMPOSE_FILE` and the variables of the images say of what.
+ */
+export class RunningComposition implements WholeProgram {
+  private proxies: TlsProxy[] = [];
+  private chain: Server | undefined;
+  private current: DevelopmentFile | undefined;
+
+  private constructor(
+    private readonly command: readonly string[],
+    private readonly environment: Record<string, string>,
+  ) {}
+
+  /**
+   * Builds the images and starts everything, with nothing kept; returns when it is ready.
+   * @param setting `CHAINS`, of one chain that listens on this machine
+   */
+  static async start(setting: string): Promise<RunningComposition> {
+    const [{ chainId, rpcUrls, confirmations }] = chains.parse(JSON.parse(setting));
+    const ports = await Promise.all(PORTS.map(freePort));
+    const composition = new RunningComposition(await composeCommand(), {
+      ...Object.fromEntries(PORTS.map((name, index) => [name, String(ports[index])])),
+      COMPOSE_PROJECT_NAME: `annals-test-${String(process.pid)}`,
+      EDGE_SUBNET: `${NETWORK}.0/24`,
+      TRUSTED_PROXIES: GATEWAY,
+      MASTER_KEY: randomBytes(32).toString('base64'),
+      MONGO_PASSWORD: randomBytes(24).toString('hex'),
+      KAFKA_PASSWORD: randomBytes(24).toString('hex'),
+      RATE_LIMITS: JSON.stringify(GENEROUS),
+      CHAIN_ID: String(chainId),
+      CHAIN_CONFIRMATIONS: String(confirmations),
+    });
+    try {
+      // Its network has to be there before the chain can be reached from it.
+      await composition.compose('up', '-d', '--build', 'chain');
+      composition.environment['CHAIN_RPC_URL'] = await composition.leadTo(rpcUrls[0]);
+      await composition.restart();
+      composition.current = { ...(await composition.introduce()), chainId, rpcUrl: rpcUrls[0] };
+      return composition;
+    } catch (error) {
+      process.stderr.write(composition.logs);
+      await composition.stop();
+      throw error;
+    }
+  }
+
+  /** What clients are told: proxies that end TLS. */
+  get development(): DevelopmentFile {
+    if (!this.current) throw new Error('the composition was not started');
+    return this.current;
+  }
+
+  get logs(): string {
+    const [program = '', ...before] = this.command;
+    const args = [...before, 'logs', '--no-color', '--tail', '40', ...SERVICES];
+    return execFileSync(program, args, { env: this.processEnvironment, encoding: 'utf8' });
+  }
+
+  /** All services of ours. */
+  async kill(): Promise<void> {
+    await this.compose('kill', '-s', 'SIGKILL', ...SERVICES);
+  }
+
+  async restart(): Promise<this> {
+    await this.compose('up', '-d');
+    for (const service of SERVICES) {
+      await eventually(() => this.isReady(service), READY_WITHIN_MS, `${service} must be ready`);
+    }
+    return this;
+  }
+
+  /** And forgets what was kept. */
+  async stop(): Promise<void> {
+    await Promise.all(this.proxies.map(({ close }) => close()));
+    this.chain?.close();
+    await this.compose('down', '--volumes');
+  }
+
+  private async introduce(): Promise<Omit<DevelopmentFile, 'chainId' | 'rpcUrl'>> {
+    const app = createdApp.parse(JSON.parse(await this.compose('exec', '-T', 'account', ...CREATE_APP)));
+    const targets = PORTS.slice(0, 3).map((name) => `http://127.0.0.1:${String(this.environment[name])}`);
+    this.proxies = await Promise.all(targets.map(startTlsProxy));
+    const [accountUrl = '', eventUrl = '', streamUrl = ''] = this.proxies.map(({ url }) => url);
+    return { accountUrl, eventUrl, streamUrl, app: { ...app, origin: ORIGIN } };
+  }
+
+  /** @returns where the containers reach what listens on loopback only */
+  private async leadTo(url: string): Promise<string> {
+    const { hostname: host, port } = new URL(url);
+    this.chain = createServer((socket) => {
+      pipeline(socket, connect({ host, port: Number(port) }), socket, () => undefined);
+    }).listen(0, GATEWAY);
+    await once(this.chain, 'listening');
+    return `http://${GATEWAY}:${String((this.chain.address() as AddressInfo).port)}`;
+  }
+
+  private async isReady(service: string): Promise<boolean> {
+    await this.compose('exec', '-T', service, 'node', '-e', ASK_READY);
+    return true;
+  }
+
+  private async compose(...args: string[]): Promise<string> {
+    const [program = '', ...before] = this.command;
+    return (await run(program, [...before, ...args], { env: this.processEnvironment, maxBuffer: 1 << 26 })).stdout;
+  }
+
+  private get processEnvironment(): NodeJS.ProcessEnv {
+    return { ...process.env, ...this.environment };
+  }
+}
+
+/** The plugin where there is one, else the program. */
+const composeCommand = async (): Promise<string[]> => {
+  try {
+    await run('docker', ['compose', 'version']);
+    return ['docker', 'compose'];
+  } catch {
+    return ['docker-compose'];
+  }
+};
+
+const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+};
