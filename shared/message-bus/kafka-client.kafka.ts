@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
-import type { Settings } from '../config/settings.ts';
+import type { KafkaSasl, Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Logger } from '../observability/logger.ts';
 import { inTime } from '../primitives/in-time.ts';
@@ -69,7 +69,7 @@ const tlsOf = (setting: string | undefined): ConnectionOptions | undefined => {
 };
 
 /** kafkajs types each mechanism apart. */
-const saslOf = ({ mechanism, username, password }: NonNullable<Settings['KAFKA_SASL']>): SASLOptions => {
+const saslOf = ({ mechanism, username, password }: KafkaSasl): SASLOptions => {
   switch (mechanism) {
     case 'plain':
       return { mechanism, username, password };

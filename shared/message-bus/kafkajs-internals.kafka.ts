@@ -3,7 +3,7 @@ import type { KafkaMessage } from 'kafkajs';
 
 /**
  * The inside of kafkajs 2.2.4, whose version is pinned, as far as it is used here. It has no types: these are what its
- * sources say, and `kafkajs-internals.int.spec.ts` relies on each.
+ * sources say. The specs of the guard against idle loops, and of the bus on Kafka, fail without any of it.
  */
 const require = createRequire(import.meta.url);
 
