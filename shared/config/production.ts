@@ -9,35 +9,45 @@ export interface WrongSetting {
 /** What would be convenient while developing, and is dangerous where it counts. Values are left out. */
 export const refusedInProduction = (settings: Partial<Settings>): WrongSetting[] =>
   settings.NODE_ENV === 'production'
-    ? Object.entries(rules).flatMap(([name, rule]) => {
-        const message = rule(settings);
-        return message === undefined ? [] : [{ name, message }];
-      })
+    ? rules.filter(({ applies }) => applies(settings)).map(({ name, message }) => ({ name, message }))
     : [];
 
-const WELL_KNOWN = 'has a password that anyone could guess';
+interface Rule {
+  name: SettingName;
+  message: string;
+  applies: (settings: Partial<Settings>) => boolean;
+}
 
-const rules: { [Name in SettingName]?: (settings: Partial<Settings>) => string | undefined } = {
-  EVENTSTORE_URL: ({ EVENTSTORE_URL }) => (hasWellKnownPassword(EVENTSTORE_URL) ? WELL_KNOWN : undefined),
-  KAFKA_SASL: ({ KAFKA_SASL }) => (KAFKA_SASL && isWellKnown(KAFKA_SASL) ? WELL_KNOWN : undefined),
-  KAFKA_ACKS: ({ KAFKA_ACKS }) =>
-    KAFKA_ACKS === 'all' ? undefined : 'must be all in production: fewer replicas can lose what was acknowledged',
-  MONGO_URL: ({ MONGO_URL }) =>
-    hasWellKnownPassword(MONGO_URL)
-      ? WELL_KNOWN
-      : isWeak(MONGO_URL)
-        ? 'lets a write count that can be lost: set w=majority, and leave journal=false out'
-        : undefined,
-  MASTER_KEY: ({ MASTER_KEY }) =>
-    MASTER_KEY !== undefined && isPlaceholder(MASTER_KEY)
-      ? 'is a placeholder; make one with: openssl rand -base64 32'
-      : undefined,
-  RATE_LIMITS: ({ RATE_LIMITS }) => (RATE_LIMITS === 'off' ? 'may be off in development only' : undefined),
-};
+const GUESSABLE = 'has a password that anyone could guess';
+const rules: readonly Rule[] = [
+  { name: 'EVENTSTORE_URL', message: GUESSABLE, applies: ({ EVENTSTORE_URL }) => hasGuessablePassword(EVENTSTORE_URL) },
+  { name: 'KAFKA_SASL', message: GUESSABLE, applies: ({ KAFKA_SASL }) => !!KAFKA_SASL && isGuessable(KAFKA_SASL) },
+  {
+    name: 'KAFKA_ACKS',
+    message: 'must be all in production: fewer replicas can lose what was acknowledged',
+    applies: ({ KAFKA_ACKS }) => KAFKA_ACKS !== 'all',
+  },
+  { name: 'MONGO_URL', message: GUESSABLE, applies: ({ MONGO_URL }) => hasGuessablePassword(MONGO_URL) },
+  {
+    name: 'MONGO_URL',
+    message: 'takes writes for done that can be lost: set w=majority, and leave journal=false out',
+    applies: ({ MONGO_URL }) => isWeak(MONGO_URL),
+  },
+  {
+    name: 'MASTER_KEY',
+    message: 'is a placeholder; make one with: openssl rand -base64 32',
+    applies: ({ MASTER_KEY }) => MASTER_KEY !== undefined && isPlaceholder(MASTER_KEY),
+  },
+  {
+    name: 'RATE_LIMITS',
+    message: 'may be off in development only',
+    applies: ({ RATE_LIMITS }) => RATE_LIMITS === 'off',
+  },
+];
 
-const hasWellKnownPassword = (url: string | undefined): boolean => {
+const hasGuessablePassword = (url: string | undefined): boolean => {
   const server = url === undefined ? undefined : readServerUrl(url);
-  return server !== undefined && server.password !== '' && isWellKnown(server);
+  return server !== undefined && server.password !== '' && isGuessable(server);
 };
 
 /** Every one counts: the driver takes the last, a reader the first. */
@@ -54,8 +64,11 @@ const GUESSED = new Set([
 ]);
 const DIFFERENT_CHARACTERS_MIN = 5;
 
-const isWellKnown = ({ username, password }: { username: string; password: string }): boolean =>
-  GUESSED.has(wordsOf(password).replace(wordsOf(username), '')) || new Set(password).size < DIFFERENT_CHARACTERS_MIN;
+const isGuessable = ({ username, password }: { username: string; password: string }): boolean => {
+  const words = wordsOf(password);
+  const isGuessed = GUESSED.has(words) || GUESSED.has(words.replace(wordsOf(username), ''));
+  return isGuessed || new Set(password).size < DIFFERENT_CHARACTERS_MIN;
+};
 
 const wordsOf = (text: string): string =>
   text
