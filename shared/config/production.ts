@@ -50,7 +50,7 @@ const hasGuessablePassword = (url: string | undefined): boolean => {
   return server !== undefined && server.password !== '' && isGuessable(server);
 };
 
-/** Every one counts: the driver takes the last, a reader the first. */
+/** Of an option that is given twice, neither may be weak. */
 const isWeak = (mongoUrl: string | undefined): boolean =>
   (mongoUrl === undefined ? undefined : readServerUrl(mongoUrl))?.options.some(
     ([name, value]) => (name === 'w' && value !== 'majority') || (['j', 'journal'].includes(name) && value !== 'true'),
