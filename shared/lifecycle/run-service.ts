@@ -68,8 +68,9 @@ const runPart = async <Name extends EngineName>(
   const running = await start({ settings, logger, clock: systemClock, ids: systemIds, ...engines });
   shutdown.add(name, () => running.close());
   const metricsUrl = await serveHealth(starting, [running]);
-  await untilReady(running.health, logger, shutdown.signal);
   const where = [running.url, metricsUrl && `metrics ${metricsUrl}`].filter(Boolean).join(', ');
+  logger.debug(`listening: ${where}`);
+  await untilReady(running.health, logger, shutdown.signal);
   return `annals ${name} is ready in ${(performance.now() / 1_000).toFixed(1)} s${where && `: ${where}`}\n`;
 };
 

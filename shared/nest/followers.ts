@@ -30,6 +30,8 @@ export class Followers implements OnApplicationBootstrap, OnApplicationShutdown 
     private readonly followers: readonly Follower[],
     private readonly eventStore: Pick<EventStore, 'head'>,
     private readonly readStore: Pick<ReadStore, 'position'>,
+    /** Milliseconds that never go back. */
+    private readonly now: () => number = () => performance.now(),
   ) {
     for (const { checkpoint } of followers) this.catchUps.set(checkpoint, new CatchUp());
   }
@@ -58,7 +60,7 @@ export class Followers implements OnApplicationBootstrap, OnApplicationShutdown 
 
   private async areCaughtUp(): Promise<boolean> {
     const judgements = (await this.progress()).map((progress) =>
-      this.catchUps.get(progress.checkpoint)?.judge(progress, performance.now()),
+      this.catchUps.get(progress.checkpoint)?.judge(progress, this.now()),
     );
     return judgements.every(Boolean);
   }

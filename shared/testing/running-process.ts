@@ -63,6 +63,12 @@ export class RunningProcess {
     }
   }
 
+  /** Waits for its end. Returns the exit code. */
+  async ended(): Promise<number | null> {
+    if (!this.hasEnded) await once(this.child, 'close');
+    return this.child.exitCode;
+  }
+
   /** As a crash: no handler runs. */
   async kill(): Promise<void> {
     await this.end('SIGKILL');
@@ -76,9 +82,7 @@ export class RunningProcess {
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {
-    if (this.hasEnded) return;
-    const exit = once(this.child, 'exit');
     this.child.kill(signal);
-    await exit;
+    await this.ended();
   }
 }

@@ -1,0 +1,178 @@
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../shared/testing/eventually.ts';
+import { RunningService, serviceNames, type ServiceName } from '../../shared/testing/running-processes.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+
+const STOPS_WITHIN_MS = 5_000;
+const REFUSES_WITHIN_MS = 15_000;
+const folder = temporaryFolder();
+const running: RunningService[] = [];
+const servers: Server[] = [];
+
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(({ process }) => process.kill()));
+  for (const server of servers.splice(0)) server.close();
+});
+
+const begin = (name: ServiceName, settings: Record<string, string>): RunningService => {
+  const service = new RunningService(name, settings);
+  running.push(service);
+  return service;
+};
+const start = (name: ServiceName, settings: Record<string, string>) => begin(name, settings).ready();
+
+/** Accepts, and says nothing; returns its port. */
+const silentServer = async (): Promise<{ port: number; connected: Set<Socket> }> => {
+  const connected = new Set<Socket>();
+  const server = createServer((socket) => connected.add(socket)).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, connected };
+};
+
+/** What it said on its way out, within the time that a refusal may take. */
+const refusal = async (name: ServiceName, settings: Record<string, string>): Promise<string> => {
+  const from = performance.now();
+  const { process } = begin(name, { LOG_LEVEL: 'silent', ...settings });
+  expect(await process.ended()).toBe(1);
+  expect(performance.now() - from).toBeLessThan(REFUSES_WITHIN_MS);
+  expect(process.output).toMatch(/^annals cannot start: [^\n]*\n$/);
+  return process.output;
+};
+
+const readiness = async (url: string): Promise<{ status: number; body: unknown }> => {
+  const answer = await fetch(`${url}/health/ready`);
+  return { status: answer.status, body: await answer.json() };
+};
+
+describe('a service that cannot start', () => {
+  const DATA_DIR = join(folder, 'refused');
+  const nowhere = '127.0.0.1:9';
+
+  it.each<[ServiceName, string, Record<string, string>, RegExp]>([
+    ['event-catcher', 'has no chain', {}, /CHAINS is required here/],
+    ['account', 'has no key in production', { NODE_ENV: 'production' }, /MASTER_KEY is required in production/],
+    ['stream', 'cannot know whose tokens count', {}, /ACCOUNT_URL is required here/],
+    ['projector', 'cannot write', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
+    [
+      'relay',
+      'has none of its engines',
+      {
+        EVENTSTORE_URL: `esdb://user:hush@${nowhere}?tls=false`,
+        KAFKA_BROKERS: nowhere,
+        MONGO_URL: `mongodb://${nowhere}`,
+      },
+      /EVENTSTORE_URL.*; .*KAFKA_BROKERS.*; .*MONGO_URL/,
+    ],
+  ])('as %s %s says so in one line', async (name, _what, settings, reason) => {
+    const said = await refusal(name, { DATA_DIR, ...settings });
+    expect(said).toMatch(reason);
+    expect(said).not.toContain('hush');
+  });
+
+  it('says which setting asks for a port that is taken', async () => {
+    const { port } = await silentServer();
+    const taken = String(port);
+    expect(await refusal('relay', { DATA_DIR, METRICS_PORT: taken })).toMatch(/is in use: .* set METRICS_PORT/);
+    expect(await refusal('account', { DATA_DIR, ACCOUNT_PORT: taken })).toMatch(/is in use: .* set ACCOUNT_PORT/);
+  });
+
+  it('says that a store is damaged', async () => {
+    const damaged = join(folder, 'damaged');
+    mkdirSync(damaged);
+    writeFileSync(join(damaged, 'read.db'), 'damaged '.repeat(1_000));
+    expect(await refusal('projector', { DATA_DIR: damaged })).toMatch(/a store in .*damaged cannot be opened/);
+  });
+});
+
+describe('a service', () => {
+  it('says what it runs on and where it is, and stops once, however often it is told to', async () => {
+    const DATA_DIR = join(folder, 'told');
+    const { process, metricsUrl } = await start('relay', { DATA_DIR });
+    expect(process.output.match(/INFO: engines.*/g)).toEqual([expect.stringContaining(`embedded in ${DATA_DIR}`)]);
+    expect(await readiness(metricsUrl)).toEqual({ status: 200, body: { status: 'ready' } });
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) process.child.kill(signal);
+    expect(await process.ended()).toBe(0);
+    expect(process.output.match(/^stopped$/gm)).toHaveLength(1);
+  });
+
+  it('is given no secrets in production that it does not use', async () => {
+    const { process } = await start('relay', {
+      DATA_DIR: join(folder, 'bare'),
+      NODE_ENV: 'production',
+      RATE_LIMITS: '',
+    });
+    expect((await process.stop()).code).toBe(0);
+  });
+
+  it('can be stopped while it waits for an engine', async () => {
+    const { port, connected } = await silentServer();
+    const EVENTSTORE_URL = `esdb://127.0.0.1:${String(port)}?tls=false`;
+    const { process } = begin('projector', { DATA_DIR: join(folder, 'waits'), EVENTSTORE_URL });
+    await eventually(() => connected.size > 0, 20_000, 'it must ask the event store');
+    const { code, tookMs } = await process.stop();
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(STOPS_WITHIN_MS);
+  });
+
+  it('stops after a fault of ours, and says that with its exit code', async () => {
+    const fault = encodeURIComponent("process.once('SIGUSR2', () => setImmediate(() => { throw Error('planted') }))");
+    const NODE_OPTIONS = `--import=data:text/javascript,${fault}`;
+    const { process } = await start('projector', { DATA_DIR: join(folder, 'fault'), NODE_OPTIONS });
+    process.child.kill('SIGUSR2');
+    expect(await process.ended()).toBe(1);
+    expect(process.output).toMatch(/planted[^]*^stopped$/m);
+  });
+
+  it('stands by where another works, is ready then, and takes over from one that was killed', async () => {
+    const DATA_DIR = join(folder, 'two');
+    const [first, second] = [await start('relay', { DATA_DIR }), await start('relay', { DATA_DIR })];
+    const works = async ({ metricsUrl }: RunningService) =>
+      (await (await fetch(`${metricsUrl}/metrics`)).text()).includes('followed_here{checkpoint="relay-v1"} 1');
+    expect([await works(first), await works(second)]).toEqual([true, false]);
+    await first.process.kill();
+    await eventually(() => works(second), 10_000, 'the other must take over');
+    expect(await readiness(second.metricsUrl)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('a service that checks tokens', () => {
+  it('starts before the account service, is ready with it, and stays so without it', async () => {
+    const DATA_DIR = join(folder, 'keys');
+    const first = await start('account', { DATA_DIR });
+    const { url: ACCOUNT_URL } = first;
+    const ACCOUNT_PORT = new URL(ACCOUNT_URL).port;
+    await first.process.stop();
+
+    const stream = begin('stream', { DATA_DIR, ACCOUNT_URL, LOG_LEVEL: 'debug' });
+    await eventually(() => stream.process.output.includes('listening'), 20_000, 'it must listen');
+    expect(stream.process.output).not.toContain('is ready');
+
+    const account = await start('account', { DATA_DIR, ACCOUNT_PORT });
+    await stream.ready();
+    await account.process.kill();
+    expect(await readiness(stream.url)).toMatchObject({
+      status: 200,
+      body: { signingKeys: true, dependencies: { eventStore: 'up', messageBus: 'up', readStore: 'up' } },
+    });
+  });
+});
+
+describe('the services', () => {
+  it('all stop in time at once, as by one Ctrl-C', async () => {
+    const DATA_DIR = join(folder, 'all');
+    const account = await start('account', { DATA_DIR });
+    const settings = { DATA_DIR, ACCOUNT_URL: account.url };
+    const others = serviceNames.filter((name) => name !== 'account' && name !== 'event-catcher');
+    const all = [account, ...(await Promise.all(others.map((name) => start(name, settings))))];
+    const ends = await Promise.all(all.map(({ process }) => process.stop()));
+    for (const { code, tookMs } of ends) {
+      expect(code).toBe(0);
+      expect(tookMs).toBeLessThan(STOPS_WITHIN_MS);
+    }
+  });
+});
