@@ -64,10 +64,11 @@ export class LiveTail {
 
   /** Batches of a partition must come in its order; one may come again. */
   async take({ partition, messages }: BusBatch): Promise<void> {
+    const recent = this.partitions.get(partition);
     let busy = 0;
     for (const message of messages) {
       const chainMessage = this.options.reader.message(message);
-      if (!chainMessage || !this.partitions.get(partition)?.add(chainMessage)) continue;
+      if (!chainMessage || !recent?.add(chainMessage)) continue;
       if (this.options.onMessage(chainMessage)) busy += 1;
       if (busy === MESSAGES_PER_TURN) {
         busy = 0;
