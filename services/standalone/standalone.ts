@@ -6,7 +6,7 @@ import { endLeftOverChain, startLocalChain } from '../../shared/chain/local-chai
 import { loadMasterKey } from '../../shared/config/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
-import { closeEngines, everyEngine, openEngines } from '../../shared/engines/engines.ts';
+import { closeEngines, describeEngines, everyEngine, isEmbedded, openEngines } from '../../shared/engines/engines.ts';
 import type { StartingProcess } from '../../shared/lifecycle/run-process.ts';
 import { serveHealth } from '../../shared/lifecycle/serve-health.ts';
 import type { Shutdown } from '../../shared/lifecycle/shutdown.ts';
@@ -51,6 +51,8 @@ interface Chains {
 export const startStandalone = async (starting: StartingProcess): Promise<Standalone> => {
   const { settings, logger, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
+  if (!everyEngine.every((name) => isEmbedded(name, settings)))
+    logger.info(describeEngines(settings, everyEngine), 'engines');
   const engines = await untilAborted(openEngines(settings, logger, everyEngine), shutdown.signal);
   shutdown.add('engines', () => closeEngines(engines));
   const { messageBus, ...stores } = engines;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, describe } from '@jest/globals';
-import { Kafka, logLevel } from 'kafkajs';
 import { MongoClient } from 'mongodb';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { kafkaForTests } from '../../../shared/testing/kafka-topics.kafka.ts';
 import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
@@ -12,6 +12,7 @@ import { promisesTheMainPath } from './main-path.contract.ts';
 whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
   whereServer('MONGO_URL', (MONGO_URL) => {
     const folder = temporaryFolder();
+    const { TOPIC_PREFIX } = kafkaForTests(KAFKA_BROKERS);
     const run = `e2e-${randomUUID().slice(0, 8)}`;
     const databases: string[] = [];
     const eventStores: EventStoreServer[] = [];
@@ -21,10 +22,6 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
       const mongo = await MongoClient.connect(MONGO_URL);
       for (const name of databases) await mongo.db(name).dropDatabase();
       await mongo.close();
-      const admin = new Kafka({ brokers: KAFKA_BROKERS.split(','), logLevel: logLevel.NOTHING }).admin();
-      await admin.connect();
-      await admin.deleteTopics({ topics: (await admin.listTopics()).filter((name) => name.startsWith(run)) });
-      await admin.disconnect();
     });
 
     describe('a process for each service, on EventStoreDB, Kafka and MongoDB', () => {
@@ -36,7 +33,7 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
         return RunningProcesses.start(join(folder, name), {
           EVENTSTORE_URL: eventStore.url,
           KAFKA_BROKERS,
-          TOPIC_PREFIX: `${MONGO_DATABASE}.`,
+          TOPIC_PREFIX: `${TOPIC_PREFIX}${name}.`,
           MONGO_URL,
           MONGO_DATABASE,
           CHAINS: chain.setting,
