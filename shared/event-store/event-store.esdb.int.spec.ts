@@ -4,8 +4,7 @@ import { EventStoreServer } from '../testing/event-store-server/event-store-serv
 import { eventStoreContract } from './event-store.contract.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
 
-/** On the server that is there, else on the stand-in. */
-describe('with EVENTSTORE_URL', () => {
+describe('the server of EVENTSTORE_URL, or the stand-in', () => {
   let standIn: EventStoreServer | undefined;
   let url = process.env['EVENTSTORE_URL'] ?? '';
   beforeAll(async () => {
