@@ -115,8 +115,8 @@ const embedded = <Engine>({ DATA_DIR }: Settings, open: (folder: string) => Engi
   try {
     return open(DATA_DIR);
   } catch (cause) {
-    if (errorCode(cause) !== 'ERR_SQLITE_ERROR' || !(cause instanceof Error)) throw cause;
-    const what = `a store in ${DATA_DIR} cannot be opened (${cause.message})`;
+    if (errorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
+    const what = `a store in ${DATA_DIR} cannot be opened (${cause instanceof Error ? cause.message : String(cause)})`;
     throw new CannotStart(`${what}: put it back from a copy, or set DATA_DIR to an empty folder`, { cause });
   }
 };

@@ -1,0 +1,46 @@
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { loadSettings } from '../config/load-settings.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { anEvent } from '../testing/event-builder.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { closeEngines, describeEngines, everyEngine, openEngines } from './engines.ts';
+
+const logger = pino({ level: 'silent' });
+const settingsOf = (environment: Record<string, string>) => loadSettings(environment).settings;
+
+describe('the engines of a process', () => {
+  const DATA_DIR = temporaryFolder();
+  const damaged = temporaryFolder();
+
+  it('are those that it asks for, ready for use', async () => {
+    const engines = await openEngines(settingsOf({ DATA_DIR }), logger, ['eventStore', 'readStore']);
+    expect(Object.keys(engines)).toEqual(['eventStore', 'readStore']);
+    await engines.eventStore.append('user-0x1', -1, [anEvent({ type: 'UserRegistered' })]);
+    expect(await engines.readStore.find('users', {})).toEqual([]);
+    await closeEngines(engines);
+  });
+
+  it('are named without what is secret in their addresses', () => {
+    const settings = settingsOf({
+      DATA_DIR,
+      EVENTSTORE_URL: 'esdb://admin:hush@events.example:2113?tls=true',
+      KAFKA_BROKERS: 'one.example:9092,two.example:9092',
+      KAFKA_SASL: '{"mechanism":"plain","username":"annals","password":"hush"}',
+    });
+    expect(describeEngines(settings, everyEngine)).toEqual({
+      eventStore: 'esdb://events.example:2113/…',
+      messageBus: 'kafka://one.example:9092,two.example:9092',
+      readStore: `embedded in ${resolve(DATA_DIR)}`,
+    });
+  });
+
+  it('are none when one of them cannot be opened, and each that cannot is named', async () => {
+    for (const file of ['bus.db', 'read.db']) writeFileSync(join(damaged, file), 'damaged '.repeat(1_000));
+    const opening = openEngines(settingsOf({ DATA_DIR: damaged }), logger, everyEngine);
+    await expect(opening).rejects.toThrow(CannotStart);
+    await expect(opening).rejects.toThrow(/a store in .*; a store in /);
+  });
+});
