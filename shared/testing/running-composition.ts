@@ -19,7 +19,7 @@ const CREATE_APP = ['annals', 'app', 'create', '--name', 'Shop', '--origin', ORI
 const ASK_READY =
   "fetch('http://127.0.0.1:9464/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))";
 const PORTS = ['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'CHAIN_PORT', 'MAIL_PORT'] as const;
-/** Not that of a composition that somebody runs here for other reasons. */
+/** Not that of a composition that somebody runs here for other reasons; one test at a time. */
 const NETWORK = '172.30.85';
 /** This machine, as seen from there. */
 const GATEWAY = `${NETWORK}.1`;
@@ -59,7 +59,7 @@ export class RunningComposition implements WholeProgram {
     const ports = await Promise.all(PORTS.map(freePort));
     const composition = new RunningComposition(await composeCommand(), {
       ...Object.fromEntries(PORTS.map((name, index) => [name, String(ports[index])])),
-      COMPOSE_PROJECT_NAME: `annals-test-${String(process.pid)}`,
+      COMPOSE_PROJECT_NAME: 'annals-test',
       EDGE_SUBNET: `${NETWORK}.0/24`,
       TRUSTED_PROXIES: GATEWAY,
       MASTER_KEY: randomBytes(32).toString('base64'),
@@ -70,6 +70,8 @@ export class RunningComposition implements WholeProgram {
       CHAIN_CONFIRMATIONS: String(confirmations),
     });
     try {
+      // Left over from a run that was interrupted.
+      await composition.compose('down', '--volumes');
       // Its network has to be there before the chain can be reached from it.
       await composition.compose('up', '-d', '--build', 'chain');
       composition.environment['CHAIN_RPC_URL'] = await composition.leadTo(rpcUrls[0]);
