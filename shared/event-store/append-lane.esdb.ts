@@ -41,6 +41,8 @@ export class AppendLane {
   private readonly waiting = new Set<() => void>();
   private readonly open = new Set<Promise<unknown>>();
   private isPaused = false;
+  /** What was logged last. */
+  private isInterrupted = false;
   private needsNewClient = false;
   private isClosed = false;
 
@@ -92,14 +94,18 @@ export class AppendLane {
     const { connection } = this;
     connection.outstanding += 1;
     const lost = setTimeout(() => {
-      if (connection === this.connection) this.recover(true);
+      if (connection === this.connection) this.recover(true, new Error('the client does not settle an append'));
     }, LOST_MS).unref();
     const settle = (error?: unknown) => {
       clearTimeout(lost);
       connection.outstanding -= 1;
       if (connection !== this.connection) return;
-      if (error === undefined || isAnswer(error)) this.startNext();
-      else this.recover(!isRecoverable(error), error);
+      if (error !== undefined && !isAnswer(error)) {
+        this.recover(!isRecoverable(error), error);
+        return;
+      }
+      this.tellOnce(false);
+      this.startNext();
     };
     const sent = connection.client.appendToStream(stream, [...events], {
       expectedRevision: expectedRevision === NO_STREAM ? NO_STREAM_EXPECTED : BigInt(expectedRevision),
@@ -112,12 +118,19 @@ export class AppendLane {
   }
 
   /** After an error nothing is sent until the client has let go of the failed call, and where it cannot, is replaced. */
-  private recover(needsNewClient: boolean, error?: unknown): void {
+  private recover(needsNewClient: boolean, error: unknown): void {
     this.needsNewClient ||= needsNewClient;
     if (this.isPaused) return;
     this.isPaused = true;
-    this.logger.warn({ err: error }, `appends to the event store were interrupted: ${describe(error)}`);
+    this.tellOnce(true, error);
     void this.resume();
+  }
+
+  private tellOnce(isInterrupted: boolean, error?: unknown): void {
+    if (isInterrupted === this.isInterrupted) return;
+    this.isInterrupted = isInterrupted;
+    if (isInterrupted) this.logger.warn({ err: error }, `the event store takes no appends: ${describe(error)}`);
+    else this.logger.info('the event store takes appends again');
   }
 
   private async resume(): Promise<void> {

@@ -5,7 +5,7 @@ import { NO_STREAM, OutcomeUnknown, WrongExpectedRevision } from './event-store.
 /** gRPC's number for it: some errors of the channel reach us as they are. */
 const UNAVAILABLE = 14;
 
-/** The answer to one append. Any other error may be about the connection, and so about every append that was on it. */
+/** The server's answer to one append. Any other error may be the connection's, and so be about every append that was on it. */
 export const isAnswer = (error: unknown): boolean =>
   isOneOf(
     error,
@@ -13,6 +13,7 @@ export const isAnswer = (error: unknown): boolean =>
     ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED,
     ErrorType.STREAM_DELETED,
     ErrorType.ACCESS_DENIED,
+    ErrorType.DEADLINE_EXCEEDED,
   );
 
 /** Whether the client recovers by itself; after anything else it may go on giving an error that it has kept. */

@@ -64,7 +64,7 @@ const refused = async (url: string): Promise<string> => {
 describe('a start with an EventStoreDB', () => {
   it('works with TLS, and with credentials in the URL', async () => {
     const { port } = await aServer({ tls: testCertificate, credentials: `annals:${PASSWORD}` });
-    const query = `${secure}&throwOnAppendFailure=false`;
+    const query = `${secure}&throw_on_append_failure=false`;
     const store = await connect(`esdb://annals:${PASSWORD}@localhost:${String(port)}?${query}`);
     await store.append('test-secure', -1, [anEvent()]);
     await expect(store.append('test-secure', -1, [anEvent()])).rejects.toMatchObject({ actual: 0 });
@@ -73,7 +73,7 @@ describe('a start with an EventStoreDB', () => {
 
   it('works with the address of a cluster', async () => {
     const { port } = await aServer();
-    const store = await connect(`esdb+discover://127.0.0.1:${String(port)}?tls=false`);
+    const store = await connect(`esdb+discover://127.0.0.1:${String(port)}/?TLS=false`);
     await store.append('test-cluster', -1, [anEvent()]);
     expect(await store.read('test-cluster')).toHaveLength(1);
     await store.close();
@@ -121,6 +121,7 @@ describe('a start with an EventStoreDB', () => {
     expect(await refused(`${url}?tls=maybe`)).toContain('no connection string');
     expect(await refused(`${url}?poolSize=5`)).toContain('not known: poolSize');
     expect(await refused(`${url}?tls=true`)).toContain("TLS needs the host's name");
+    expect(await refused(`${url}?tls=true&tlsCAFile=/none.pem`)).toContain('File was not found');
     expect(warn).not.toHaveBeenCalled();
     warn.mockRestore();
   });

@@ -9,14 +9,12 @@ import { withinDeadline } from './within-deadline.ts';
 const ANSWER_MS = 9_000;
 const RETRY_MS = 250;
 const SOCKET_MS = 1_000;
-/** The client prints any other, and the password with it. */
-const OPTIONS = new Set(
-  [
-    ...['userCertFile', 'userKeyFile', 'tls', 'tlsCAFile', 'connectionName', 'nodePreference'],
-    ...['maxDiscoverAttempts', 'discoveryInterval', 'gossipTimeout'],
-    ...['defaultDeadline', 'keepAliveInterval', 'keepAliveTimeout', 'throwOnAppendFailure'],
-  ].map((name) => name.toLowerCase()),
-);
+/** The client takes them in any spelling; any other it prints, and the password with it. */
+const OPTIONS = new Set([
+  ...['tls', 'tlscafile', 'usercertfile', 'userkeyfile', 'connectionname', 'throwonappendfailure'],
+  ...['nodepreference', 'maxdiscoverattempts', 'discoveryinterval', 'gossiptimeout'],
+  ...['defaultdeadline', 'keepaliveinterval', 'keepalivetimeout'],
+]);
 
 interface Target {
   /** With what we depend on, whatever was asked for. */
@@ -29,26 +27,36 @@ interface Target {
 /** @throws CannotStart: what is wrong with EVENTSTORE_URL, without its password */
 export const readTarget = (url: string): Target => {
   const [base = '', query = ''] = url.trim().replace(/\/+$/, '').split('?');
-  const parameters = new URLSearchParams(query);
-  for (const name of parameters.keys()) {
-    if (!OPTIONS.has(name.toLowerCase().replace(/[_-]/g, '')))
-      throw cannotStart(`has an option that is not known: ${name}`);
-  }
+  const options = readOptions(query);
   // An append that fails without an error tells a wrong revision.
-  parameters.set('throwOnAppendFailure', 'true');
-  const connectionString = `${base}?${parameters.toString()}`;
+  options.set('throwonappendfailure', 'true');
+  const connectionString = `${base}?${Array.from(options, ([name, value]) => `${name}=${value}`).join('&')}`;
   try {
     EventStoreDBClient.connectionString(connectionString);
   } catch (cause) {
-    throw cannotStart('is no connection string of EventStoreDB', cause);
+    // What the client cannot read it quotes, and that may be the password.
+    const isFile = cause instanceof Error && /file/i.test(cause.message);
+    throw cannotStart(isFile ? cause.message : 'is no connection string of EventStoreDB', cause);
   }
-  const named = base.replace(/^[^/]*\/\/([^@]*@)?/, '').split(',');
-  const hosts = named.map((host) => (/:\d+$/.test(host) ? host : `${host}:2113`));
-  const isSecure = parameters.get('tls') !== 'false';
+  const named = base.replace(/^[^/]*\/\/([^@]*@)?/, '').replace(/\/+$/, '');
+  const hosts = named.split(',').map((host) => (/:\d+$/.test(host) ? host : `${host}:2113`));
+  const isSecure = options.get('tls') !== 'false';
   const address = hosts.map((host) => host.replace(/:\d+$/, '')).find((host) => isIP(host) > 0);
   // Node refuses an address as the name that a certificate is checked against, and the client has no other.
   if (isSecure && address) throw cannotStart(`TLS needs the host's name, not its address ${address}`);
   return { connectionString, hosts, isSecure };
+};
+
+/** Names as the client compares them, values as they are. */
+const readOptions = (query: string): Map<string, string> => {
+  const options = new Map<string, string>();
+  for (const option of query.split('&').filter((text) => text !== '')) {
+    const [name = '', value = ''] = option.split('=');
+    const flat = name.toLowerCase().replace(/[_-]/g, '');
+    if (!OPTIONS.has(flat)) throw cannotStart(`has an option that is not known: ${name}`);
+    options.set(flat, value);
+  }
+  return options;
 };
 
 /** Returns when the server has answered us. @throws CannotStart after 10 s, or at once when it refuses us */
@@ -57,7 +65,7 @@ export const checkConnection = async (client: EventStoreDBClient, target: Target
   for (;;) {
     try {
       const read = readThrough(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), () => true);
-      await withinDeadline('a first read', giveUpAt - performance.now(), read);
+      await withinDeadline('a first read', Math.max(giveUpAt - performance.now(), 1), read);
       return;
     } catch (error) {
       if (isAccessDenied(error)) throw cannotStart(`${target.hosts.join(', ')} refuses these credentials`, error);

@@ -153,9 +153,11 @@ export class EsdbEventStore implements EventStore {
 
   /** Of the event at a revision, or if it is not kept any more of the first one behind it. */
   private async positionOf(stream: string, revision: number): Promise<Position> {
-    const [event] = await this.readRaw(stream, { direction: FORWARDS, fromRevision: BigInt(revision), maxCount: 1 });
-    if (!event?.position) throw new OutcomeUnknown(`${stream} was appended to, but where is not known`);
-    return toPosition(event.position);
+    const read = this.readRaw(stream, { direction: FORWARDS, fromRevision: BigInt(revision), maxCount: 1 });
+    const [event] = await read.catch((cause: unknown) => {
+      throw new OutcomeUnknown(`${stream} was appended to, but where is not known`, { cause });
+    });
+    return event?.position ? toPosition(event.position) : this.head();
   }
 
   private async readRaw(stream: string, options: Parameters<EventStoreDBClient['readStream']>[1]): Promise<Recorded[]> {

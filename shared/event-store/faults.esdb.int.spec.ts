@@ -221,6 +221,14 @@ describe("EventStoreDB's own events", () => {
     expect(position).toBe(await store.head());
   });
 
+  it('leave a repeated append its place, also when it is not kept any more', async () => {
+    const [stream, events] = [aStream(), [anEvent(), anEvent()]];
+    await store.keepNewest(stream, 1);
+    await store.append(stream, -1, events);
+    const newest = await store.append(stream, 1, [anEvent()]);
+    expect(await store.append(stream, -1, events)).toEqual({ revision: 1, position: newest.position });
+  });
+
   it('are written for a stream to keep its newest only when it does not yet', async () => {
     const stream = aStream();
     await store.keepNewest(stream, 2);

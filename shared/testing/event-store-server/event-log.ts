@@ -21,9 +21,11 @@ export interface LoggedEvent {
 
 export type Expectation = number | 'any' | 'no-stream' | 'stream-exists';
 
-/** `actual`: the newest revision, -1 without any. */
+/** `actual`: the newest revision, -1 without any. No `position`: it repeats an append whose events are hidden. */
 export type Outcome =
-  { kind: 'written'; revision: number; position: number } | { kind: 'conflict'; actual: number } | { kind: 'deleted' };
+  | { kind: 'written'; revision: number; position: number | undefined }
+  | { kind: 'conflict'; actual: number }
+  | { kind: 'deleted' };
 
 export type Encode = (event: ProposedEvent, place: Pick<LoggedEvent, 'stream' | 'revision' | 'position'>) => Buffer;
 
@@ -102,7 +104,7 @@ export class EventLog {
         : 'present';
     return {
       events: stream.events,
-      first: Math.max(stream.truncateBefore, stream.events.length - stream.maxCount, 0),
+      first: firstReadable(stream),
       state,
     };
   }
@@ -184,6 +186,9 @@ export class EventLog {
   }
 }
 
+const firstReadable = ({ events, maxCount, truncateBefore }: Stream): number =>
+  Math.max(truncateBefore, events.length - maxCount, 0);
+
 const isDeleted = ({ truncateBefore }: Stream): boolean => truncateBefore > Number.MAX_SAFE_INTEGER;
 
 const written = ({ events }: Stream): Outcome => ({
@@ -193,8 +198,11 @@ const written = ({ events }: Stream): Outcome => ({
 });
 
 /** The same ids at the same revisions are the same append; some of them only are a conflict. */
-const repeatOf = ({ events }: Stream, proposed: readonly ProposedEvent[], from: number): Outcome | undefined => {
+const repeatOf = (stream: Stream, proposed: readonly ProposedEvent[], from: number): Outcome | undefined => {
+  const { events } = stream;
   const isRepeat = proposed.every(({ id }, index) => events[from + index]?.id === id);
   const last = events[from + proposed.length - 1];
-  return isRepeat && last ? { kind: 'written', revision: last.revision, position: last.position } : undefined;
+  if (!isRepeat || !last) return undefined;
+  const { revision, position } = last;
+  return { kind: 'written', revision, position: revision < firstReadable(stream) ? undefined : position };
 };

@@ -126,7 +126,7 @@ export const batchAnswer = ({ correlationId, stream, expected, outcome }: BatchA
       return answer.setSuccess(
         new streams.BatchAppendResp.Success()
           .setCurrentRevision(String(outcome.revision))
-          .setPosition(toAllPosition(outcome.position)),
+          .setPosition(outcome.position === undefined ? undefined : toAllPosition(outcome.position)),
       );
     case 'conflict':
       return answer.setError(toStatus('WrongExpectedVersion', toConflict(expected, outcome.actual)));

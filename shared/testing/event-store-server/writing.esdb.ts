@@ -110,8 +110,8 @@ export class Writing {
     const expected = expectation(options);
     const outcome = this.log[how](stream, expected);
     if (outcome.kind === 'written') {
-      position.setCommitPosition(String(outcome.position));
-      position.setPreparePosition(String(outcome.position));
+      position.setCommitPosition(String(outcome.position ?? 0));
+      position.setPreparePosition(String(outcome.position ?? 0));
       answer(null);
     } else {
       answer(
@@ -162,8 +162,8 @@ const answerAppend = (
             .setCurrentRevision(String(outcome.revision))
             .setPosition(
               new streams.AppendResp.Position()
-                .setCommitPosition(String(outcome.position))
-                .setPreparePosition(String(outcome.position)),
+                .setCommitPosition(String(outcome.position ?? 0))
+                .setPreparePosition(String(outcome.position ?? 0)),
             ),
         ),
       );
