@@ -22,7 +22,7 @@ export class Checkpoint {
   reach(position: Position): void {
     this.throwFailure();
     this.reached = position;
-    this.saving ??= this.save();
+    if (position > this.saved) this.saving ??= this.save();
   }
 
   /** Returns when all that was reached is saved. */

@@ -51,6 +51,8 @@ export class ChainUnderTest {
     const id = await this.call('evm_snapshot', []);
     return async () => {
       await this.call('evm_revert', [id]);
+      // What was mined since may be waiting to be mined again.
+      await this.call('anvil_dropAllTransactions', []);
     };
   }
 

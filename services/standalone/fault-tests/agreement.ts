@@ -9,7 +9,9 @@ import { projections } from '../../projector/projections.ts';
 import { projectBatch } from '../../projector/run-projection/project-batch.ts';
 import { keyOf, publishedTypes, topicOf, type TopicName } from '../../relay/publish-events/address-event.ts';
 
-const PAGE = 1_000;
+const EVENTS_PER_READ = 1_000;
+/** Few pages: a store may look through the whole collection for each. */
+const DOCUMENTS_PER_PAGE = 20_000;
 /** A report that names more than a few is not read. */
 const SHOWN_MAX = 5;
 
@@ -32,7 +34,7 @@ export const disagreements = async ({ eventStore, readStore, messageBus }: Engin
 export const everyEvent = async (eventStore: EventStore): Promise<StoredEvent[]> => {
   const events: StoredEvent[] = [];
   for (let after = 0; ;) {
-    const batch = await eventStore.readAll(after, undefined, PAGE);
+    const batch = await eventStore.readAll(after, undefined, EVENTS_PER_READ);
     for (const event of batch.events) events.push(event);
     if (batch.caughtUp) return events;
     after = batch.position;
@@ -61,9 +63,13 @@ const inReadModels = async (events: readonly StoredEvent[], readStore: ReadStore
 const everyDocument = async (store: ReadStore, collection: string): Promise<Map<string, StoredDocument>> => {
   const documents = new Map<string, StoredDocument>();
   for (let last = ''; ;) {
-    const page = await store.find(collection, { filter: { id: { gt: last } }, sort: [['id', 'asc']], limit: PAGE });
+    const page = await store.find(collection, {
+      filter: { id: { gt: last } },
+      sort: [['id', 'asc']],
+      limit: DOCUMENTS_PER_PAGE,
+    });
     for (const document of page) documents.set(document.id, document);
-    if (page.length < PAGE) return documents;
+    if (page.length < DOCUMENTS_PER_PAGE) return documents;
     last = page.at(-1)?.id ?? '';
   }
 };

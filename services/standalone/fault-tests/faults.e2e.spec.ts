@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../shared/testing/eventually.ts';
 import { serviceNames, type ServiceName } from '../../../shared/testing/running-processes.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
@@ -84,7 +83,7 @@ whereServer('TEST_SERVERS', () => {
       const workers: readonly Worker[] = ['relay', 'projector'];
       const takesOver = async (name: Worker): Promise<void> => {
         const before = await system.position(name);
-        await eventually(
+        await system.eventually(
           async () => (await system.position(name)) > before,
           TAKES_OVER_WITHIN_MS,
           'the other must take over',

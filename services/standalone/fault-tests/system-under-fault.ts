@@ -18,6 +18,8 @@ import { disagreements, everyEvent } from './agreement.ts';
 import { Workload } from './workload.ethers.ts';
 
 const SETTLES_WITHIN_MS = 90_000;
+/** Few pages: the test server looks through the whole collection for each. */
+const PAGE = 20_000;
 
 /** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
 export class SystemUnderFault {
@@ -61,14 +63,32 @@ export class SystemUnderFault {
   /** @returns when nothing is under way any more: what differs then, and what was acknowledged and is not stored once */
   async settle(): Promise<string[]> {
     await Promise.all(this.workloads.map((workload) => workload.stop()));
-    await eventually(() => this.hasCaughtTheChain(), SETTLES_WITHIN_MS, 'what was caught must equal the chain');
-    await eventually(() => this.isDerived(), SETTLES_WITHIN_MS, 'relay and projections must reach the head');
+    await this.eventually(() => this.hasCaughtTheChain(), SETTLES_WITHIN_MS, 'what was caught must equal the chain');
+    await this.eventually(
+      async () => {
+        const behind = await this.behind();
+        if (behind.length > 0) throw new Error(behind.join(', '));
+        return true;
+      },
+      SETTLES_WITHIN_MS,
+      'relay and projections must reach the head',
+    );
     const events = await everyEvent(this.engines.eventStore);
     const lost = this.workloads.flatMap((workload) => workload.lost(events));
     return [
       ...lost.map(({ userId }) => `the profile of ${userId} is lost, or there twice`),
       ...(await disagreements(this.engines)),
     ];
+  }
+
+  /** A failure shows what the processes said. */
+  async eventually(ask: () => Promise<boolean>, withinMs: number, otherwise: string): Promise<void> {
+    try {
+      await eventually(ask, withinMs, otherwise);
+    } catch (cause) {
+      const reason = cause instanceof Error ? String(cause.cause) : '';
+      throw new Error(`${otherwise}: ${reason}\n${this.processes.logs}`, { cause });
+    }
   }
 
   /** How far the relay has published, or the projector has stored profiles. */
@@ -104,6 +124,7 @@ export class SystemUnderFault {
       const page = await readStore.find(readModels.chainEvents.collection, {
         filter: { id: { gt: last } },
         sort: [['id', 'asc']],
+        limit: PAGE,
       });
       caught.push(
         ...page
@@ -117,11 +138,14 @@ export class SystemUnderFault {
     return JSON.stringify(caught) === JSON.stringify(await this.chain.transferIds());
   }
 
-  private async isDerived(): Promise<boolean> {
+  /** Whatever of relay and projections has not reached the head. */
+  private async behind(): Promise<string[]> {
     const { eventStore, readStore } = this.engines;
     const head = await eventStore.head();
     const names = [RELAY_CHECKPOINT, ...projections.map(({ name }) => name)];
-    const positions = await Promise.all(names.map((name) => readStore.position(name)));
-    return positions.every((position) => position >= head);
+    const positions = await Promise.all(names.map(async (name) => [name, await readStore.position(name)] as const));
+    return positions
+      .filter(([, position]) => position < head)
+      .map(([name, position]) => `${name} is at ${String(position)} of ${String(head)}`);
   }
 }

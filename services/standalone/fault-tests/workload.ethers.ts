@@ -41,7 +41,8 @@ export class Workload {
   /** Returns when so much more has happened. */
   async goesOn(count: number): Promise<void> {
     const until = this.done + count;
-    await eventually(() => this.done >= until, ANSWERS_WITHIN_MS, `${String(count)} more things must happen`);
+    const going = eventually(() => this.done >= until, ANSWERS_WITHIN_MS, `${String(count)} more things must happen`);
+    await Promise.race([going, this.working]);
   }
 
   /** Returns when it has worked so long. */
