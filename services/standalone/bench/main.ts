@@ -4,20 +4,18 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { benchCatcher } from './catcher.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
-import type { Report } from './measure.ts';
+import { benchEngines } from './engines.bench.ts';
+import type { Latency, Measured, Report } from './measure.ts';
 
 const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
   'embedded-store': benchEmbeddedStore,
   catcher: benchCatcher,
+  engines: benchEngines,
 };
 
 const run = async (names: readonly string[], json: boolean): Promise<void> => {
   const report: Report = (measured) => {
-    const { what, perSecond, count, seconds } = measured;
-    const line = json
-      ? JSON.stringify(measured)
-      : `${what.padEnd(44)} ${perSecond.toLocaleString('en').padStart(10)}/s   ${count.toLocaleString('en')} in ${String(seconds)} s`;
-    process.stdout.write(`${line}\n`);
+    process.stdout.write(`${json ? JSON.stringify(measured) : lineOf(measured)}\n`);
   };
   for (const name of names.length === 0 ? Object.keys(benches) : names) {
     const folder = mkdtempSync(join(tmpdir(), 'annals-bench-'));
@@ -27,6 +25,16 @@ const run = async (names: readonly string[], json: boolean): Promise<void> => {
       rmSync(folder, { recursive: true, force: true });
     }
   }
+};
+
+const lineOf = (measured: Measured | Latency): string => {
+  const what = measured.what.padEnd(44);
+  if ('p50Ms' in measured) {
+    const { p50Ms, p99Ms, maxMs, count } = measured;
+    return `${what} p50 ${String(p50Ms)} ms, p99 ${String(p99Ms)} ms, longest ${String(maxMs)} ms of ${count.toLocaleString('en')}`;
+  }
+  const { perSecond, count, seconds } = measured;
+  return `${what} ${perSecond.toLocaleString('en').padStart(10)}/s   ${count.toLocaleString('en')} in ${String(seconds)} s`;
 };
 
 await new Command('npm run bench --')

@@ -5,7 +5,22 @@ export interface Measured {
   seconds: number;
 }
 
-export type Report = (measured: Measured) => void;
+/** How long each of so many things took. */
+export interface Latency {
+  what: string;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+  count: number;
+}
+
+export type Report = (measured: Measured | Latency) => void;
+
+export const latencyOf = (what: string, tookMs: readonly number[]): Latency => {
+  const sorted = tookMs.toSorted((left, right) => left - right);
+  const at = (share: number) => Math.round((sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN) * 10) / 10;
+  return { what, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), count: sorted.length };
+};
 
 /** Runs `work` once and says how many of `count` things it did in a second. */
 export const measure = async (what: string, count: number, work: () => Promise<void>): Promise<Measured> => {

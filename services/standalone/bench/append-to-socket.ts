@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Wallet } from 'ethers';
+import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
+import { Subscriber } from '../end-to-end/subscriber.socketio.ts';
+import { TRANSFER, TRANSFER_ABI } from '../end-to-end/transfer-event.ts';
+import { latencyOf, type Latency } from './measure.ts';
+import { someObservation } from './some-observation.ts';
+
+const PER_SECOND = 500;
+const SECONDS = 20;
+/** Not counted: connections, caches and compilers are cold. */
+const WARM_UP_SECONDS = 5;
+const ARRIVES_WITHIN_MS = 30_000;
+const CONTRACT = '0x00000000000000000000000000000000000ca7c4';
+
+/** How long an event takes from its append to a socket, with a process for each service. */
+export const appendToSocket = async (
+  folder: string,
+  engines: Record<string, string>,
+  eventStore: EventStore,
+): Promise<Latency> => {
+  const chain = await startLocalChain({ chainId: 2484, folder: join(folder, 'chain'), port: 0 });
+  const CHAINS = JSON.stringify([{ chainId: chain.chainId, rpcUrls: [chain.rpcUrl] }]);
+  try {
+    const processes = await RunningProcesses.start(folder, { ...engines, CHAINS });
+    try {
+      return await measureLatency(await subscribe(processes), eventStore);
+    } finally {
+      await processes.stop();
+    }
+  } finally {
+    await chain.stop();
+  }
+};
+
+const subscribe = async ({ development }: RunningProcesses): Promise<Subscriber> => {
+  const { bearer, accessToken } = await signIn(development, Wallet.createRandom());
+  const watch = { chainId: 2484, contractAddress: CONTRACT, eventSignature: TRANSFER };
+  const body = { ...watch, eventAbi: TRANSFER_ABI, startBlock: 0 };
+  const headers = bearer;
+  const registered = await call(`${development.eventUrl}/api/v1/contracts`, { method: 'POST', body, headers });
+  if (registered.status !== 201) throw new Error(`the registration answered ${JSON.stringify(registered.body)}`);
+  const { subscriber, refused } = await Subscriber.connect(development.streamUrl, accessToken);
+  if (refused) throw new Error(`the stream refused ${JSON.stringify(refused)}`);
+  const answer = await subscriber.subscribe({ ...watch, eventSignature: 'Transfer' });
+  if (!answer.ok) throw new Error(`the stream answered ${JSON.stringify(answer)}`);
+  return subscriber;
+};
+
+const measureLatency = async (subscriber: Subscriber, eventStore: EventStore): Promise<Latency> => {
+  const begun = new Map<string, number>();
+  const tookMs: number[] = [];
+  const warmUp = WARM_UP_SECONDS * PER_SECOND;
+  const count = SECONDS * PER_SECOND;
+  subscriber.socket.on('event', ({ event }: { event: { Id: string } }) => {
+    tookMs.push(performance.now() - (begun.get(event.Id) ?? Number.NaN));
+  });
+  const startedAt = performance.now();
+  const appends: Promise<unknown>[] = [];
+  let revision = -1;
+  for (let sent = 0; sent < count;) {
+    const due = Math.min(count, Math.floor(((performance.now() - startedAt) / 1_000) * PER_SECOND));
+    for (; sent < due; sent += 1, revision += 1) {
+      const event = someObservation(CONTRACT, sent);
+      begun.set(event.data['Id'] as string, performance.now());
+      appends.push(eventStore.append(`chain-2484-${CONTRACT}`, revision, [event]));
+    }
+    await pause(1);
+  }
+  await Promise.all(appends);
+  const deadline = performance.now() + ARRIVES_WITHIN_MS;
+  while (tookMs.length < count && performance.now() < deadline) await pause(1);
+  if (tookMs.length !== count) throw new Error(`${String(tookMs.length)} of ${String(count)} events arrived`);
+  return latencyOf(`append to socket, ${String(PER_SECOND)} events/s`, tookMs.slice(warmUp));
+};
