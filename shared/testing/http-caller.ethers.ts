@@ -42,9 +42,10 @@ export interface SignedIn {
   bearer: { authorization: string };
 }
 
+/** @param wallet default: of somebody who was never there */
 export const signIn = async (
   development: DevelopmentFile,
-  wallet: { address: string; signMessageSync(text: string): string },
+  wallet: { address: string; signMessageSync(text: string): string } = Wallet.createRandom(),
 ): Promise<SignedIn> => {
   const { accountUrl } = development;
   const challenge = await call(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, {

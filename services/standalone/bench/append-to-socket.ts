@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Wallet } from 'ethers';
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
@@ -38,7 +37,7 @@ export const appendToSocket = async (
 };
 
 const subscribe = async ({ development }: RunningProcesses): Promise<Subscriber> => {
-  const { bearer, accessToken } = await signIn(development, Wallet.createRandom());
+  const { bearer, accessToken } = await signIn(development);
   const watch = { chainId: 2484, contractAddress: CONTRACT, eventSignature: TRANSFER };
   const body = { ...watch, eventAbi: TRANSFER_ABI, startBlock: 0 };
   const headers = bearer;

@@ -201,7 +201,7 @@ export const promisesTheMainPath = (start: (name: string, chain: ChainUnderTest)
   promise('goes on where it was after a kill during the backfill', async () => {
     await program.stop();
     program = await start('second', chain);
-    user = await signIn(program.development, Wallet.createRandom());
+    user = await signIn(program.development);
     await register(program.development.eventUrl);
     await program.kill();
     program = await program.restart();

@@ -3,7 +3,6 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { Wallet } from 'ethers';
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
@@ -70,7 +69,7 @@ describe('npm start', () => {
     );
     const app = JSON.parse(made.stdout) as DevelopmentFile['app'] & { origins: string[] };
     const development = { ...program.development, app: { ...app, origin: 'https://shop.example' } };
-    const { userId, bearer } = await signIn(development, Wallet.createRandom());
+    const { userId, bearer } = await signIn(development);
     expect(await call(`${development.accountUrl}/user/${userId}`, { headers: bearer })).toMatchObject({ status: 200 });
   });
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { Wallet } from 'ethers';
 import { pino } from 'pino';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
@@ -105,7 +104,7 @@ export class SystemUnderFault {
 
   private async watchTheToken(): Promise<void> {
     const { eventUrl } = this.processes.development;
-    const { bearer } = await signIn(this.processes.development, Wallet.createRandom());
+    const { bearer } = await signIn(this.processes.development);
     const body = {
       chainId: 2484,
       contractAddress: this.chain.token.address,
