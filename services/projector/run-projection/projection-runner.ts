@@ -12,18 +12,12 @@ import type { Projection } from './projection.ts';
  */
 export const projectionLoop = (
   projection: Projection,
-  {
-    eventStore,
-    readStore,
-    logger,
-    holder,
-  }: { eventStore: EventStore; readStore: ReadStore; logger: Logger; holder?: string },
+  { eventStore, readStore, logger }: { eventStore: EventStore; readStore: ReadStore; logger: Logger },
 ): SupervisedLoop =>
   leasedLoop({
     name: `projection ${projection.name}`,
     leases: readStore,
     logger,
-    ...(holder !== undefined && { holder }),
     run: async (signal, working) => {
       const checkpoint = await readStore.position(projection.name);
       for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {

@@ -20,19 +20,16 @@ export const relayLoop = ({
   messageBus,
   readStore,
   logger,
-  holder,
 }: {
   eventStore: EventStore;
   messageBus: MessageBus;
   readStore: ReadStore;
   logger: Logger;
-  holder?: string;
 }): SupervisedLoop =>
   leasedLoop({
     name: 'relay',
     leases: readStore,
     logger,
-    ...(holder !== undefined && { holder }),
     run: async (signal, working) => {
       await messageBus.createTopics(allTopics);
       const publisher = new BatchPublisher(messageBus, logger);
