@@ -1,6 +1,7 @@
-import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { START, eventTypeFilter, type AllStreamSubscription, type EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from '../observability/logger.ts';
+import { Backoff } from '../primitives/backoff.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import { describe } from './client-errors.esdb.ts';
 import type { EventBatch, EventFilter, Position, StoredEvent } from './event-store.ts';
@@ -28,14 +29,14 @@ interface Following {
  */
 export async function* followAll({ client, after, filter, signal, logger }: Following): AsyncGenerator<EventBatch> {
   let position = after;
-  let waitMs = RECONNECT_FIRST_MS;
+  const backoff = new Backoff(RECONNECT_FIRST_MS, RECONNECT_MAX_MS);
   while (!signal.aborted) {
     try {
       for (const isCatchUp of filter ? [true, false] : [false]) {
         const feed = new Feed(client, { after: position, filter, isCatchUp });
         for await (const batch of feed.batches(signal)) {
           position = batch.position;
-          waitMs = RECONNECT_FIRST_MS;
+          backoff.reset();
           if (isCatchUp && batch.caughtUp) {
             if (batch.events.length > 0) yield { ...batch, caughtUp: false };
             break;
@@ -48,8 +49,7 @@ export async function* followAll({ client, after, filter, signal, logger }: Foll
         { err: error, position },
         `the subscription to the event store ended and starts again: ${describe(error)}`,
       );
-      await pause(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
-      waitMs = Math.min(waitMs * 2, RECONNECT_MAX_MS);
+      await backoff.pause(signal);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import { Refusal } from '../errors/refusal.ts';
+import { Backoff } from '../primitives/backoff.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { Ids } from '../primitives/ids.ts';
 import {
@@ -132,7 +133,8 @@ export const appendSettled = async (
 ): Promise<Appended> => {
   const giveUpAt = performance.now() + SETTLE_MS;
   let isUnknown = false;
-  for (let waitMs = SETTLE_FIRST_MS; ; waitMs = Math.min(waitMs * 2, SETTLE_PAUSE_MAX_MS)) {
+  const backoff = new Backoff(SETTLE_FIRST_MS, SETTLE_PAUSE_MAX_MS);
+  for (;;) {
     try {
       return await store.append(stream, expectedRevision, events);
     } catch (error) {
@@ -140,16 +142,11 @@ export const appendSettled = async (
       // That a later attempt wrote nothing says nothing about the one before it.
       const isUnsettled = isUnknown && (error instanceof OutcomeUnknown || isUnavailable(error));
       if (!isUnsettled) throw error;
-      if (performance.now() + waitMs > giveUpAt) throw cannotSettle(stream, error);
+      if (performance.now() + backoff.nextMs > giveUpAt) throw cannotSettle(stream, error);
     }
-    await pause(waitMs * (0.5 + Math.random() / 2));
+    await backoff.pause();
   }
 };
-
-const pause = (timeMs: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, timeMs);
-  });
 
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'dependency_unavailable';
 

@@ -1,6 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../observability/logger.ts';
+import { isAborted } from '../primitives/is-aborted.ts';
+import { pause } from '../primitives/pause.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
 import type { Lease, ReadStore } from '../read-store/read-store.ts';
 import { hasEnded, THIS_PROCESS } from './lease-holder.ts';
 import { SupervisedLoop } from './supervised-loop.ts';
@@ -70,7 +72,7 @@ const waitForTurn = async (
     }
     hasStoodBy = true;
     standby();
-    await pause(timing.lookEveryMs, undefined, { signal }).catch(() => undefined);
+    await pause(timing.lookEveryMs, signal);
   }
   return undefined;
 };
@@ -105,23 +107,22 @@ const renew = async (
   until: AbortSignal,
   lost: (reason: string) => void,
 ): Promise<void> => {
-  const { promise: ended, resolve: end } = Promise.withResolvers<undefined>();
-  until.addEventListener('abort', () => end(undefined), { once: true });
   const giveUpAt = (startedAt: number) =>
     setTimeout(lost, startedAt + timing.givesUpAfterMs - performance.now(), 'its lease could not be renewed in time');
   let newest = lease;
   let timer = giveUpAt(performance.now());
   while (!until.aborted) {
-    await pause(timing.renewEveryMs, undefined, { signal: until }).catch(() => undefined);
+    await pause(timing.renewEveryMs, until);
     if (isAborted(until)) break;
     const startedAt = performance.now();
     try {
-      const renewed = await Promise.race([renewOnce(leases, name, newest), ended]);
+      const renewed = await untilAborted(renewOnce(leases, name, newest), until);
       if (!renewed) break;
       newest = renewed;
       clearTimeout(timer);
       timer = giveUpAt(startedAt);
     } catch (error) {
+      if (isAborted(until)) break;
       logger.warn({ err: error, lease: name }, `${name} could not renew its lease and tries again`);
     }
   }
@@ -149,12 +150,10 @@ const giveBack = async ({ name, leases, logger }: LeasedLoopOptions, lease: Leas
   };
   const late = new AbortController();
   try {
-    await Promise.race([giving(), pause(GIVE_BACK_WITHIN_MS, undefined, { signal: late.signal })]);
+    await Promise.race([giving(), pause(GIVE_BACK_WITHIN_MS, late.signal)]);
   } catch (error) {
     logger.warn({ err: error, lease: name }, `${name} was not given back: whoever stands by waits longer`);
   } finally {
     late.abort();
   }
 };
-
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../observability/logger.ts';
+import { Backoff } from '../primitives/backoff.ts';
+import { isAborted } from '../primitives/is-aborted.ts';
 
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
@@ -43,9 +44,9 @@ export class SupervisedLoop {
   }
 
   private async keepRunning(signal: AbortSignal): Promise<void> {
-    let waitMs = RESTART_FIRST_MS;
+    const backoff = new Backoff(RESTART_FIRST_MS, RESTART_MAX_MS);
     const working = (state: 'running' | 'standby' = 'running') => {
-      waitMs = RESTART_FIRST_MS;
+      backoff.reset();
       this.current = state;
       this.error = null;
     };
@@ -57,12 +58,9 @@ export class SupervisedLoop {
         this.current = 'failing';
         this.error = error instanceof Error ? error.message : String(error);
         this.logger.error({ err: error, loop: this.name }, `${this.name} failed and starts again`);
-        await pause(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
-        waitMs = Math.min(waitMs * 2, RESTART_MAX_MS);
+        await backoff.pause(signal);
       }
     }
     this.current = 'stopped';
   }
 }
-
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;

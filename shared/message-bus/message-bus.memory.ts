@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
+import { isAborted } from '../primitives/is-aborted.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
 import { refusalOfSize } from './message-size.ts';
@@ -88,6 +89,3 @@ export class MemoryMessageBus implements MessageBus {
     return log;
   }
 }
-
-/** Between two yields the consumer may have aborted, which control flow analysis does not see. */
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;

@@ -2,6 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { Refusal } from '../errors/refusal.ts';
+import { isAborted } from '../primitives/is-aborted.ts';
 import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
 import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
 import { refusalOfSize } from './message-size.ts';
@@ -153,9 +154,6 @@ export class SqliteMessageBus implements MessageBus {
     }
   }
 }
-
-/** Between two yields the consumer may have aborted, which control flow analysis does not see. */
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;
 
 const toMessage = (row: Record<string, unknown>): BusMessage => ({
   offset: String(row['offset']),

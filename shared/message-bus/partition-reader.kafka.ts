@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import kafkajs, { type Cluster, type Consumer } from 'kafkajs';
 import type { Logger } from '../observability/logger.ts';
+import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
 import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
@@ -69,7 +69,7 @@ export class PartitionReader {
       const batch = await this.fetch(place, maxBytes, signal);
       if (!batch) continue;
       if (batch.rawMessages.length > 0) place.offset = String(BigInt(batch.lastOffset()) + 1n);
-      else await pause(LOOK_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+      else await pause(LOOK_AGAIN_AFTER_MS, signal);
       const messages = batch.messages.map((message) => toBusMessage(partition, message));
       if (messages.length > 0) yield { partition, messages };
     }
@@ -96,7 +96,7 @@ export class PartitionReader {
       this.drop(connected);
       if (!mayPass(error)) throw error;
       this.logger.debug({ err: error, ...place }, 'a partition is read again');
-      await pause(TRY_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+      await pause(TRY_AGAIN_AFTER_MS, signal);
       return undefined;
     }
   }

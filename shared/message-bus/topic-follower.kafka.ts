@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 import type { Logger } from '../observability/logger.ts';
 import { inTime } from '../primitives/in-time.ts';
+import { pause } from '../primitives/pause.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
 import { HandOver } from './hand-over.ts';
 import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
@@ -51,7 +51,7 @@ export class TopicFollower {
       } catch (error) {
         if (!mayPass(error)) throw error;
         this.logger.warn({ err: error, topic: topicName }, 'the consumer of a topic ended and is replaced');
-        await pause(START_AGAIN_AFTER_MS, undefined, { signal }).catch(() => undefined);
+        await pause(START_AGAIN_AFTER_MS, signal);
       } finally {
         const ended = session.end().finally(() => this.ending.delete(ended));
         this.ending.add(ended);

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Command } from 'commander';
 import { loadSettings, SettingsError } from '../../../shared/config/load-settings.ts';
 import { openEngines } from '../../../shared/engines/engines.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { createLogger } from '../../../shared/observability/logger.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import { startCounting, type Counting } from './count-events.ts';
 import { EventCounts, type ContractCounts } from './event-counts.sqlite.ts';
 
@@ -54,7 +54,7 @@ const show = async ({ counting, counts, once, format }: Shown, signal: AbortSign
     if (now !== shown && (caughtUp || !once)) process.stdout.write(now);
     if (once && caughtUp) return;
     shown = now;
-    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    await pause(LOOK_EVERY_MS, signal);
   }
 };
 
