@@ -5,14 +5,23 @@ export class HandOver<Item> {
   private waiting: { item: Item; done: () => void } | undefined;
   private taken: (() => void) | undefined;
   private failure: Error | undefined;
+  private isOver = false;
   private readonly changed = new WakeUp();
 
-  /** Returns when the taker is through with it. */
-  give(item: Item): Promise<void> {
+  /** Returns when the taker is through with it, or will not come back. */
+  async give(item: Item): Promise<void> {
+    if (this.isOver) return;
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.waiting = { item, done: () => resolve(undefined) };
     this.changed.ring();
-    return promise.then(() => undefined);
+    await promise;
+  }
+
+  /** The taker will not come back. */
+  end(): void {
+    this.isOver = true;
+    this.waiting?.done();
+    this.taken?.();
   }
 
   /** From now on there is nothing to take. */

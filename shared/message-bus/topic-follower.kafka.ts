@@ -69,7 +69,6 @@ export class TopicFollower {
 class Session {
   readonly batches = new HandOver<BusBatch>();
   private readonly groupId = `annals-${randomUUID()}`;
-  private readonly ended = Promise.withResolvers<undefined>();
   private readonly consumer: Consumer;
   private hasEnded = false;
   private started: Promise<void> = Promise.resolve();
@@ -107,7 +106,7 @@ class Session {
 
   async end(): Promise<void> {
     this.hasEnded = true;
-    this.ended.resolve(undefined);
+    this.batches.end();
     await letGo(this.client, () => this.leave());
   }
 
@@ -149,8 +148,8 @@ class Session {
 
   /** A taker may take its time: the group must hear from this member meanwhile. */
   private async beatUntil(given: Promise<void>, heartbeat: () => Promise<void>): Promise<void> {
+    const through = given.then(() => true);
     for (let isThrough = false; !isThrough;) {
-      const through = Promise.race([given, this.ended.promise]).then(() => true);
       isThrough = (await inTime(() => through, HEARTBEAT_MS)) ?? false;
       if (!this.hasEnded) await heartbeat();
     }
