@@ -21,8 +21,12 @@ export const observedRecord = z.object({
   TxHash: hash,
   TxIndex: z.int().nonnegative(),
   LogIndex: z.int().nonnegative(),
-  /** Decoded arguments by name, or `{raw: {topics, data}, error}`. */
-  Data: z.record(z.string(), jsonValue),
+  Data: z
+    .record(z.string(), jsonValue)
+    .describe(
+      'Decoded arguments by name; of a log that does not fit its event {raw: {topics, data}, error}; of one that is too ' +
+        'large {raw: {topics, data, bytes, hash}, error} with the first 1,024 bytes, the number of all, and their keccak-256.',
+    ),
   Origin: eventOrigin,
 });
 export type ObservedRecord = z.infer<typeof observedRecord>;

@@ -10,6 +10,8 @@ const CHAIN_ID = 2484;
 const TOPICS_MAX = 4;
 const WORD = 32;
 const GAS = 1_000_000;
+/** Of call data, of copying it and of the log: 40, 3 and 8, and memory that grows. */
+const GAS_PER_BYTE = 60;
 
 const byte = (value: number): string => value.toString(16).padStart(2, '0');
 const word = (value: number): string => value.toString(16).padStart(WORD * 2, '0');
@@ -54,7 +56,8 @@ export class Anvil {
       if (!this.emitters.has(address)) await this.call('anvil_setCode', address, EMITTER);
       this.emitters.add(address);
       const input = `0x${word(topics.length)}${[...topics, data].map((hex) => hex.slice(2)).join('')}`;
-      const transaction = { from: this.sender, to: address, input, gas: `0x${GAS.toString(16)}` };
+      const gas = GAS + (GAS_PER_BYTE * data.length) / 2;
+      const transaction = { from: this.sender, to: address, input, gas: `0x${gas.toString(16)}` };
       await this.call('eth_sendTransaction', transaction);
     }
     await this.call('evm_mine');

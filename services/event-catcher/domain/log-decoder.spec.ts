@@ -3,7 +3,9 @@ import { AbiCoder, getAddress, Interface, keccak256, ParamType, type Result } fr
 import fc from 'fast-check';
 import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
+import { NESTING_MAX } from './abi-type.ts';
 import { compileDecoder, compileMatcher, type LogContent } from './log-decoder.ts';
+import { DATA_BYTES_MAX } from './data-size.ts';
 
 const checksum = (digits: string): string => getAddress(`0x${digits}`);
 const event = (inputs: AbiParameter[], anonymous = false): EventFragment => ({ name: 'Some', anonymous, inputs });
@@ -124,6 +126,72 @@ describe('a decoded log', () => {
     );
   });
 });
+
+describe('a log that is too large', () => {
+  const text = (types: string[], value: string) => AbiCoder.defaultAbiCoder().encode(types, [value]);
+  const bytes = (value: JsonValue) => Buffer.byteLength(JSON.stringify(value));
+  const decodeText = (data: string, type = 'string') => decode([{ name: 'note', type }], { topics: [], data });
+
+  it('is its topics, the beginning of its data, and what proves the whole', () => {
+    const data = text(['string'], '\0'.repeat(100_000));
+    expect(decodeText(data)).toEqual({
+      raw: { topics: [], data: data.slice(0, 2 + 2 * 1_024), bytes: (data.length - 2) / 2, hash: keccak256(data) },
+      error: 'decoded it has more than 262144 bytes as JSON',
+    });
+  });
+
+  it('is so too when it does not fit its event', () => {
+    const data = `0x${'f'.repeat(300_000)}`;
+    const topics = Array<string>(4).fill(`0x${word('1')}`);
+    const decoded = decode([{ name: 'note', type: 'string' }], { topics, data }, false);
+    expect(decoded).toMatchObject({ raw: { topics, bytes: 150_000, hash: keccak256(data) } });
+    expect(bytes(decoded)).toBeLessThan(3_000);
+  });
+
+  it('is whole up to the last byte that is taken, whatever its characters take as JSON', () => {
+    for (const character of ['x', '"', '\0', 'é', '🏝']) {
+      const each = bytes(character) - 2;
+      const fitting = Math.floor((DATA_BYTES_MAX - bytes({ note: '' })) / each);
+      expect(decodeText(text(['string'], character.repeat(fitting)))).toEqual({ note: character.repeat(fitting) });
+      expect(decodeText(text(['string'], character.repeat(fitting + 1)))).toHaveProperty('raw.bytes');
+    }
+    const hex = `0x${'ab'.repeat(130_000)}`;
+    expect(decodeText(text(['bytes'], hex), 'bytes')).toEqual({ note: hex });
+  });
+
+  it('is never larger than what is taken, for every type, name and data', () => {
+    const name = fc.nat(127).map((length) => 'n'.repeat(length + 1));
+    const tuple = fc.array(name, { minLength: 1, maxLength: NESTING_MAX - 1 }).map((names) =>
+      names.reduce<AbiParameter>((component, of) => ({ name: of, type: 'tuple', components: [component] }), {
+        name: 'leaf',
+        type: 'uint256',
+      }),
+    );
+    const counts = fc.oneof(fc.nat(110), fc.nat(5_000));
+    fc.assert(
+      fc.property(tuple, counts, fc.constantFrom('0', 'f'), (element, count, digit) => {
+        const data = `0x${word('20')}${word(count.toString(16))}${digit.repeat(64).repeat(count)}`;
+        const decoded = decode([{ ...element, type: `${element.type}[]` }], { topics: [], data });
+        expect(bytes(decoded)).toBeLessThanOrEqual(DATA_BYTES_MAX);
+      }),
+      { examples: [[deepest(), 98, 'f']] },
+    );
+  });
+
+  it('is not measured to its end', () => {
+    const data = `0x${word('20')}${word((100_000).toString(16))}${'f'.repeat(64).repeat(100_000)}`;
+    const began = performance.now();
+    expect(decode([{ ...deepest(), type: 'tuple[]' }], { topics: [], data })).toHaveProperty('raw.bytes');
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+/** The type whose values take the most as JSON. */
+const deepest = (): AbiParameter =>
+  Array.from({ length: NESTING_MAX - 1 }, () => 'n'.repeat(128)).reduce<AbiParameter>(
+    (component, name) => ({ name, type: 'tuple', components: [component] }),
+    { name: 'n'.repeat(128), type: 'uint256' },
+  );
 
 describe('matching logs', () => {
   const inputs = [

@@ -2,6 +2,7 @@ import type { EventFragment } from '../../../schemas/events/watch-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import type { AbiType } from './abi-type.ts';
 import { memberNames, readerOf, Source, toObject, WORD, type Checksum, type Reader } from './abi-values.ts';
+import { isTooLarge, beginningOf } from './data-size.ts';
 import { typeOf } from './event-abi.ts';
 
 /** Of a log, what an event is told by; lower-case hex with `0x`. */
@@ -12,17 +13,21 @@ export interface LogContent {
 
 /**
  * Compiles the decoder of an event, once per watch. What it makes is `Data` of a record: arguments by name, or
- * `{raw, error}` for a log that does not fit. It never throws.
+ * `{raw, error}` for a log that does not fit its event, or is too large to be stored. It never throws.
  */
 export const compileDecoder = (fragment: EventFragment, checksum: Checksum): ((log: LogContent) => JsonObject) => {
   const { decode } = compile(fragment, checksum);
-  return (log) => {
+  const decodeOrNot = (log: LogContent): JsonObject => {
     try {
       return decode(log);
     } catch (error) {
       const { topics, data } = log;
       return { raw: { topics: [...topics], data }, error: error instanceof Error ? error.message : String(error) };
     }
+  };
+  return (log) => {
+    const decoded = decodeOrNot(log);
+    return isTooLarge(decoded, log.data) ? beginningOf(log) : decoded;
   };
 };
 

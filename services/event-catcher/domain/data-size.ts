@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+
+/**
+ * What `Data` of a record may have as JSON. A record is appended and published whole: EventStoreDB takes 1 MiB, Kafka
+ * 1 MB. Its other members may have as much again, because names and signatures come from a request of 256 KiB.
+ */
+export const DATA_BYTES_MAX = 256 * 1024;
+/**
+ * Data of a log up to here, 100 words, cannot be more: a word makes at most one value of 195 bytes (32 characters that
+ * JSON escapes), in a parameter and 16 tuples whose names have 128 characters, 134 bytes each with what is around them.
+ */
+const SURELY_FITTING_CHARACTERS = 2 + 100 * 64;
+/** What is kept of data that does not fit. */
+const BEGINNING_BYTES = 1_024;
+
+/** Whether this is more than is stored. Almost every log is so small that nothing is measured. @param logData with `0x` */
+export const isTooLarge = (decoded: JsonObject, logData: string): boolean =>
+  logData.length > SURELY_FITTING_CHARACTERS && !hasAtMost(DATA_BYTES_MAX, decoded);
+
+/** What is stored of a log instead, never dropped: enough to find it on its chain, and to prove what it was. */
+export const beginningOf = ({ topics, data }: { topics: readonly string[]; data: string }): JsonObject => ({
+  raw: {
+    topics: [...topics],
+    data: data.slice(0, 2 + 2 * BEGINNING_BYTES),
+    bytes: (data.length - 2) / 2,
+    hash: `0x${hash('keccak-256', Buffer.from(data.slice(2), 'hex'), 'hex')}`,
+  },
+  error: `decoded it has more than ${String(DATA_BYTES_MAX)} bytes as JSON`,
+});
+
+/** Stops where it is clear: names can make of a few megabytes of data gigabytes of JSON. */
+const hasAtMost = (bytes: number, decoded: JsonValue): boolean => {
+  let left = bytes;
+  const take = (value: JsonValue): boolean => {
+    if (Array.isArray(value)) {
+      left -= 2 + Math.max(value.length - 1, 0);
+      return left >= 0 && value.every(take);
+    }
+    if (typeof value === 'object' && value !== null) {
+      const members = Object.entries(value);
+      left -= 2 + Math.max(members.length - 1, 0);
+      return members.every(([name, member]) => {
+        left -= jsonBytes(name) + 1;
+        return left >= 0 && take(member);
+      });
+    }
+    left -= jsonBytes(value);
+    return left >= 0;
+  };
+  return take(decoded);
+};
+
+const jsonBytes = (value: string | number | boolean | null): number => Buffer.byteLength(JSON.stringify(value));

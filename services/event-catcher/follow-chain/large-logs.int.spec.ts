@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { AbiCoder, keccak256 } from 'ethers';
+import { pino } from 'pino';
+import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
+import { EsdbEventStore } from '../../../shared/event-store/event-store.esdb.ts';
+import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../shared/primitives/ids.ts';
+import { Anvil } from '../../../shared/testing/anvil.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { ChainFollower } from './chain-follower.ts';
+import { ProgressMeter } from './progress-meter.ts';
+
+const logger = pino({ level: 'silent' });
+const watch = {
+  ...eventExamples.ContractRegistered,
+  chainId: Anvil.chainId,
+  eventName: 'Noted',
+  eventSignature: 'Noted(string)',
+  topic0: keccak256(Buffer.from('Noted(string)')),
+  fragment: { name: 'Noted', anonymous: false, inputs: [{ name: 'text', type: 'string', indexed: false }] },
+  startBlock: 0,
+};
+const contract = watch.contractAddress.toLowerCase();
+const noted = (text: string) => ({
+  address: contract,
+  topics: [watch.topic0],
+  data: AbiCoder.defaultAbiCoder().encode(['string'], [text]),
+});
+/** JSON writes six characters for each. */
+const large = noted('\0'.repeat(200_000));
+
+describe('a log that is too large for EventStoreDB, followed on a real chain', () => {
+  const folder = temporaryFolder();
+  let chain: Anvil;
+  let server: EventStoreServer;
+  let store: EsdbEventStore;
+  beforeAll(async () => {
+    chain = await Anvil.start(folder);
+    server = await EventStoreServer.start();
+    store = await EsdbEventStore.connect({ settings: { EVENTSTORE_URL: server.url }, logger });
+  }, 60_000);
+  afterAll(async () => {
+    await store.close();
+    await server.close();
+    await chain.stop();
+  });
+
+  it('is stored by its beginning and its hash, in its place, while backfilling and at the head', async () => {
+    const reader = new JsonRpcChainReader(Anvil.chainId, [chain.rpcUrl]);
+    const meter = new ProgressMeter(systemClock);
+    const dependencies = { eventStore: store, reader, clock: systemClock, ids: systemIds, meter, logger };
+    const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true };
+    const loop = new SupervisedLoop('follower', logger, (signal, working) =>
+      ChainFollower.run(followed, dependencies, signal, working),
+    );
+    const caught = async (count: number) => {
+      await eventually(
+        async () => (await store.read(`chain-${String(Anvil.chainId)}-${contract}`)).length === count,
+        10_000,
+        `${String(count)} logs must be caught`,
+      );
+    };
+    await store.append('watch-large', -1, [anEvent({ type: 'ContractRegistered', data: watch })]);
+    await chain.mine([noted('before'), large, noted('beside')]);
+    for (let block = 0; block < 4; block += 1) await chain.mine([noted(`final ${String(block)}`)]);
+    loop.start();
+    await caught(7);
+    await chain.mine([large]);
+    await chain.mine([noted('after')]);
+    await caught(9);
+    await loop.stop();
+    reader.close();
+    const events = (await store.read(`chain-${String(Anvil.chainId)}-${contract}`)) as (StoredEvent & ChainEvent)[];
+    const shortened = {
+      raw: {
+        topics: [watch.topic0],
+        data: large.data.slice(0, 2 + 2 * 1_024),
+        bytes: 200_064,
+        hash: keccak256(large.data),
+      },
+      error: expect.any(String),
+    };
+    const finals = Array.from({ length: 4 }, (_, block) => ({ text: `final ${String(block)}` }));
+    const expected = [{ text: 'before' }, shortened, { text: 'beside' }, ...finals, shortened, { text: 'after' }];
+    expect(events.map(({ data }) => data.Data)).toEqual(expected);
+    expect(new Set(events.map(({ data }) => data.Origin))).toEqual(new Set(['backfill', 'live']));
+  }, 60_000);
+});
