@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
@@ -9,7 +10,7 @@ import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts
 import type { DocumentChange } from '../../../shared/read-store/read-store.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { projections } from '../projections.ts';
-import { projectBatch } from './project-batch.ts';
+import { BatchProjector, projectBatch } from './project-batch.ts';
 import type { Projection } from './projection.ts';
 
 type Happening = { type: keyof typeof eventExamples; stream: string; data: JsonObject };
@@ -78,6 +79,15 @@ const deliver = (
   return projectBatch(projection, readStore, { events: followed, position: events.at(-1)?.position ?? 0 });
 };
 
+/** Again and again, whatever it fails with, until it says that it is done. */
+const until = async (attempt: () => Promise<boolean>): Promise<void> => {
+  for (let isDone = false; !isDone;) {
+    isDone = await attempt().catch((error: unknown) => {
+      expect(String(error)).toContain('the store is away');
+      return false;
+    });
+  }
+};
 const contents = async (readStore: MemoryReadStore) =>
   Promise.all(collections.map(async ({ name }) => [name, await readStore.find(name, { sort: [['id', 'asc']] })]));
 
@@ -109,6 +119,42 @@ describe('projections', () => {
           expect(await contents(readStore)).toEqual(await cleanFold(events));
         },
       ),
+    );
+  });
+
+  it('give the clean fold when each batch is folded while the one before it is stored, and a store that fails begins again', async () => {
+    const someCuts = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(someLog, someCuts, fc.array(fc.nat({ max: 12 })), async (happenings, cuts, failures) => {
+        const events = await store(happenings);
+        const readStore = await freshReadStore();
+        for (const projection of projections) {
+          let applied = 0;
+          const failing = new Set(failures);
+          const slow = {
+            getMany: readStore.getMany.bind(readStore),
+            apply: async (...args: Parameters<MemoryReadStore['apply']>) => {
+              await nextTurn();
+              applied += 1;
+              if (failing.delete(applied)) throw new Error('the store is away');
+              await readStore.apply(...args);
+            },
+          };
+          await until(async () => {
+            const projector = new BatchProjector(projection, slow);
+            const types: readonly string[] = projection.eventTypes;
+            let after = await readStore.position(projection.name);
+            for (const cut of [...cuts, events.length]) {
+              const batch = events.filter(({ position }) => position > after).slice(0, 1 + (cut % events.length));
+              after = batch.at(-1)?.position ?? after;
+              await projector.project({ events: batch.filter(({ type }) => types.includes(type)), position: after });
+            }
+            await projector.settled();
+            return after === events.at(-1)?.position;
+          });
+        }
+        expect(await contents(readStore)).toEqual(await cleanFold(events));
+      }),
     );
   });
 

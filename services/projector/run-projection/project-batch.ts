@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../schemas/json.ts';
-import type { EventBatch, Position } from '../../../shared/event-store/event-store.ts';
+import type { EventBatch, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { DocumentChange, ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { DocumentKey, Projection } from './projection.ts';
 
@@ -9,19 +9,53 @@ interface Loaded {
   changed: boolean;
 }
 
+type Documents = Map<string, Map<string, Loaded>>;
+
 /**
- * Folds a batch into its documents and stores them with the position. What a document already knows is not folded
- * again, so a batch may come twice, or in part.
+ * Folds batch after batch into their documents, and stores each with its position. What a document already knows is not
+ * folded again, so a batch may come twice, or in part. While one batch is stored, the next is loaded and folded: the
+ * documents of the one under way are taken from here.
  */
+export class BatchProjector {
+  private storing: Promise<void> = Promise.resolve();
+  private underWay: Documents = new Map();
+
+  constructor(
+    private readonly projection: Projection,
+    private readonly store: Pick<ReadStore, 'getMany' | 'apply'>,
+  ) {}
+
+  /** Returns when the batch is folded and the one before it is stored. @throws what that one failed with */
+  async project({ events, position }: Pick<EventBatch, 'events' | 'position'>): Promise<void> {
+    const { projection, store } = this;
+    const keys = events.flatMap((event) => projection.touches(event));
+    const documents = await load(store, keys, this.underWay);
+    fold(projection, documents, events);
+    await this.storing;
+    this.underWay = changed(documents);
+    this.storing = store.apply(projection.name, changesOf(this.underWay), position);
+    // Whoever comes next hears of it; this only keeps it from being reported as unhandled.
+    this.storing.catch(() => undefined);
+  }
+
+  /** Returns when everything is stored. @throws what that failed with */
+  settled(): Promise<void> {
+    return this.storing;
+  }
+}
+
+/** One batch alone. */
 export const projectBatch = async (
   projection: Projection,
   store: Pick<ReadStore, 'getMany' | 'apply'>,
-  { events, position }: Pick<EventBatch, 'events' | 'position'>,
+  batch: Pick<EventBatch, 'events' | 'position'>,
 ): Promise<void> => {
-  const documents = await load(
-    store,
-    events.flatMap((event) => projection.touches(event)),
-  );
+  const projector = new BatchProjector(projection, store);
+  await projector.project(batch);
+  await projector.settled();
+};
+
+const fold = (projection: Projection, documents: Documents, events: readonly StoredEvent[]): void => {
   const find = ({ collection, id }: DocumentKey): Loaded => {
     const found = documents.get(collection)?.get(id);
     if (!found) throw new Error(`${projection.name} changes ${collection}/${id} without touching it`);
@@ -37,35 +71,47 @@ export const projectBatch = async (
       known.changed = true;
     }
   }
-  await store.apply(projection.name, changesOf(documents), position);
 };
 
 const load = async (
   store: Pick<ReadStore, 'getMany'>,
   keys: readonly DocumentKey[],
-): Promise<Map<string, Map<string, Loaded>>> => {
-  const documents = new Map<string, Map<string, Loaded>>();
+  underWay: Documents,
+): Promise<Documents> => {
+  const documents: Documents = new Map();
   for (const { collection, id } of keys) {
     let ofCollection = documents.get(collection);
     if (!ofCollection) {
       ofCollection = new Map<string, Loaded>();
       documents.set(collection, ofCollection);
     }
-    if (!ofCollection.has(id)) ofCollection.set(id, { position: 0, document: undefined, changed: false });
+    if (ofCollection.has(id)) continue;
+    const { position = 0, document } = underWay.get(collection)?.get(id) ?? {};
+    ofCollection.set(id, { position, document, changed: false });
   }
   for (const [collection, ofCollection] of documents) {
-    for (const [id, stored] of await store.getMany(collection, [...ofCollection.keys()])) {
-      ofCollection.set(id, { position: stored.position, document: stored.document, changed: false });
+    const missing = [...ofCollection].filter(([, { document }]) => document === undefined).map(([id]) => id);
+    if (missing.length === 0) continue;
+    for (const [id, { position, document }] of await store.getMany(collection, missing)) {
+      ofCollection.set(id, { position, document, changed: false });
     }
   }
   return documents;
 };
 
-const changesOf = (documents: Map<string, Map<string, Loaded>>): DocumentChange[] => {
+const changed = (documents: Documents): Documents =>
+  new Map(
+    Array.from(documents, ([collection, ofCollection]) => [
+      collection,
+      new Map([...ofCollection].filter(([, one]) => one.changed)),
+    ]),
+  );
+
+const changesOf = (documents: Documents): DocumentChange[] => {
   const changes: DocumentChange[] = [];
   for (const [collection, ofCollection] of documents) {
-    for (const [id, { position, document, changed }] of ofCollection) {
-      if (changed && document) changes.push({ collection, id, position, document });
+    for (const [id, { position, document }] of ofCollection) {
+      if (document) changes.push({ collection, id, position, document });
     }
   }
   return changes;

@@ -3,7 +3,7 @@ import type { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.t
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { projectBatch } from './project-batch.ts';
+import { BatchProjector } from './project-batch.ts';
 import type { Projection } from './projection.ts';
 
 /**
@@ -20,9 +20,15 @@ export const projectionLoop = (
     logger,
     run: async (signal, working) => {
       const checkpoint = await readStore.position(projection.name);
-      for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {
-        await projectBatch(projection, readStore, batch);
-        working();
+      const projector = new BatchProjector(projection, readStore);
+      try {
+        for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {
+          await projector.project(batch);
+          working();
+        }
+      } finally {
+        // Another may work as soon as this returns.
+        await projector.settled();
       }
     },
   });

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { Subscriber } from '../end-to-end/subscriber.socketio.ts';
-import { TRANSFER, TRANSFER_ABI } from '../end-to-end/transfer-event.ts';
+import { registerTransfer } from '../end-to-end/register-transfer.ts';
 import { latencyOf, type Latency } from './measure.ts';
 import { someObservation } from './some-observation.ts';
 
@@ -37,15 +37,12 @@ export const appendToSocket = async (
 };
 
 const subscribe = async ({ development }: RunningProcesses): Promise<Subscriber> => {
-  const { bearer, accessToken } = await signIn(development);
-  const watch = { chainId: 2484, contractAddress: CONTRACT, eventSignature: TRANSFER };
-  const body = { ...watch, eventAbi: TRANSFER_ABI, startBlock: 0 };
-  const headers = bearer;
-  const registered = await call(`${development.eventUrl}/api/v1/contracts`, { method: 'POST', body, headers });
+  const user = await signIn(development);
+  const registered = await registerTransfer(development, user, CONTRACT);
   if (registered.status !== 201) throw new Error(`the registration answered ${JSON.stringify(registered.body)}`);
-  const { subscriber, refused } = await Subscriber.connect(development.streamUrl, accessToken);
+  const { subscriber, refused } = await Subscriber.connect(development.streamUrl, user.accessToken);
   if (refused) throw new Error(`the stream refused ${JSON.stringify(refused)}`);
-  const answer = await subscriber.subscribe({ ...watch, eventSignature: 'Transfer' });
+  const answer = await subscriber.subscribe({ chainId: 2484, contractAddress: CONTRACT, eventSignature: 'Transfer' });
   if (!answer.ok) throw new Error(`the stream answered ${JSON.stringify(answer)}`);
   return subscriber;
 };

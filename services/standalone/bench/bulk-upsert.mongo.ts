@@ -11,7 +11,11 @@ export const bulkUpsert = async (
   const client = new MongoClient(url);
   try {
     const collection = client.db(database).collection<{ _id: string }>('upserts');
-    await collection.createIndex({ 'document.ContractAddress': 1, 'document.observedPosition': 1, 'document.BlockNumber': 1 }, {}, {});
+    await collection.createIndex(
+      { 'document.ContractAddress': 1, 'document.observedPosition': 1, 'document.BlockNumber': 1 },
+      {},
+      {},
+    );
     for (let from = 0; from < documents.length; from += DOCUMENTS_PER_WRITE) {
       await collection.bulkWrite(
         documents.slice(from, from + DOCUMENTS_PER_WRITE).map(({ id, position, document }) => ({
