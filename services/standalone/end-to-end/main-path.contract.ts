@@ -7,7 +7,7 @@ import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { ChainUnderTest } from './chain-under-test.ethers.ts';
-import { TRANSFER, TRANSFER_ABI } from './transfer-event.ts';
+import { registerTransfer } from './register-transfer.ts';
 import { standingAfter, Subscriber } from './subscriber.socketio.ts';
 
 const PAST_EVENTS = 2_000;
@@ -30,14 +30,7 @@ const promise = (title: string, keeps: () => Promise<void>): void => {
 
 const post = (url: string, body: object) => call(url, { method: 'POST', body, headers: user.bearer });
 
-const register = (eventUrl: string) =>
-  post(`${eventUrl}/api/v1/contracts`, {
-    chainId: 2484,
-    contractAddress: chain.token.address,
-    eventSignature: TRANSFER,
-    eventAbi: TRANSFER_ABI,
-    startBlock: 0,
-  });
+const register = () => registerTransfer(program.development, user, chain.token.address);
 
 /** Every event that the query has, page by page. */
 const queriedIds = async (): Promise<string[]> => {
@@ -124,7 +117,7 @@ export const promisesTheMainPath = (start: (name: string, chain: ChainUnderTest)
   });
 
   promise('backfills what happened before the registration', async () => {
-    expect(await register(program.development.eventUrl)).toMatchObject({
+    expect(await register()).toMatchObject({
       status: 201,
       body: { eventSignature: 'Transfer(address indexed,address indexed,uint256)', startBlock: 0 },
     });
@@ -202,7 +195,7 @@ export const promisesTheMainPath = (start: (name: string, chain: ChainUnderTest)
     await program.stop();
     program = await start('second', chain);
     user = await signIn(program.development);
-    await register(program.development.eventUrl);
+    await register();
     await program.kill();
     program = await program.restart();
     await expectQueryToEqualTheChain();

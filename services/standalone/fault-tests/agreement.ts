@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { topics } from '../../../schemas/topics.ts';
+import type { Engines } from '../../../shared/engines/engines.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
@@ -10,16 +11,10 @@ import { projectBatch } from '../../projector/run-projection/project-batch.ts';
 import { keyOf, publishedTypes, topicOf, type TopicName } from '../../relay/publish-events/address-event.ts';
 
 const EVENTS_PER_READ = 1_000;
-/** Few pages: a store may look through the whole collection for each. */
+/** Few pages: the test server looks through the whole collection for each. */
 const DOCUMENTS_PER_PAGE = 20_000;
 /** A report that names more than a few is not read. */
 const SHOWN_MAX = 5;
-
-export interface Engines {
-  eventStore: EventStore;
-  readStore: ReadStore;
-  messageBus: MessageBus;
-}
 
 /**
  * Compares what was derived with the event store it was derived from: every document of every read model with a clean
@@ -60,7 +55,8 @@ const inReadModels = async (events: readonly StoredEvent[], readStore: ReadStore
   return found;
 };
 
-const everyDocument = async (store: ReadStore, collection: string): Promise<Map<string, StoredDocument>> => {
+/** By id, in the order of ids. */
+export const everyDocument = async (store: ReadStore, collection: string): Promise<Map<string, StoredDocument>> => {
   const documents = new Map<string, StoredDocument>();
   for (let last = ''; ;) {
     const page = await store.find(collection, {

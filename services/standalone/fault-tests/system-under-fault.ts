@@ -7,18 +7,16 @@ import { closeEngines, everyEngine, openEngines, type Engines } from '../../../s
 import { BreakableServers } from '../../../shared/testing/breakable-servers.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { projections } from '../../projector/projections.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
-import { TRANSFER, TRANSFER_ABI } from '../end-to-end/transfer-event.ts';
-import { disagreements, everyEvent } from './agreement.ts';
+import { registerTransfer } from '../end-to-end/register-transfer.ts';
+import { disagreements, everyDocument, everyEvent } from './agreement.ts';
 import { Workload } from './workload.ethers.ts';
 
 const SETTLES_WITHIN_MS = 90_000;
-/** Few pages: the test server looks through the whole collection for each. */
-const PAGE = 20_000;
 
 /** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
 export class SystemUnderFault {
@@ -103,38 +101,17 @@ export class SystemUnderFault {
   }
 
   private async watchTheToken(): Promise<void> {
-    const { eventUrl } = this.processes.development;
-    const { bearer } = await signIn(this.processes.development);
-    const body = {
-      chainId: 2484,
-      contractAddress: this.chain.token.address,
-      eventSignature: TRANSFER,
-      eventAbi: TRANSFER_ABI,
-      startBlock: 0,
-    };
-    const { status } = await call(`${eventUrl}/api/v1/contracts`, { method: 'POST', body, headers: bearer });
+    const { development } = this.processes;
+    const { status } = await registerTransfer(development, await signIn(development), this.chain.token.address);
     if (status !== 201) throw new Error(`the registration answered ${String(status)}`);
   }
 
   private async hasCaughtTheChain(): Promise<boolean> {
-    const { readStore } = this.engines;
-    const caught: string[] = [];
-    for (let last = ''; ;) {
-      const page = await readStore.find(readModels.chainEvents.collection, {
-        filter: { id: { gt: last } },
-        sort: [['id', 'asc']],
-        limit: PAGE,
-      });
-      caught.push(
-        ...page
-          .filter(({ document }) => document['reverted'] === false)
-          .map(({ document }) => document['Id'] as string),
-      );
-      const next = page.at(-1);
-      if (!next) break;
-      last = next.id;
-    }
-    return JSON.stringify(caught) === JSON.stringify(await this.chain.transferIds());
+    const caught = await everyDocument(this.engines.readStore, readModels.chainEvents.collection);
+    const standing = Array.from(caught.values(), ({ document }) => document).filter(
+      ({ reverted }) => reverted === false,
+    );
+    return JSON.stringify(standing.map(({ Id }) => Id)) === JSON.stringify(await this.chain.transferIds());
   }
 
   /** Whatever of relay and projections has not reached the head. */
