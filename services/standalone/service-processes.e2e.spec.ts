@@ -4,13 +4,13 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../shared/testing/eventually.ts';
-import { RunningService, serviceNames, type ServiceName } from '../../shared/testing/running-processes.ts';
+import { ServiceProcess, serviceNames, type ServiceName } from '../../shared/testing/running-processes.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;
 const REFUSES_WITHIN_MS = 15_000;
 const folder = temporaryFolder();
-const running: RunningService[] = [];
+const running: ServiceProcess[] = [];
 const servers: Server[] = [];
 
 afterEach(async () => {
@@ -18,8 +18,8 @@ afterEach(async () => {
   for (const server of servers.splice(0)) server.close();
 });
 
-const begin = (name: ServiceName, settings: Record<string, string>): RunningService => {
-  const service = new RunningService(name, settings);
+const begin = (name: ServiceName, settings: Record<string, string>): ServiceProcess => {
+  const service = new ServiceProcess(name, settings);
   running.push(service);
   return service;
 };
@@ -131,7 +131,7 @@ describe('a service', () => {
   it('stands by where another works, is ready then, and takes over from one that was killed', async () => {
     const DATA_DIR = join(folder, 'two');
     const [first, second] = [await start('relay', { DATA_DIR }), await start('relay', { DATA_DIR })];
-    const works = async ({ metricsUrl }: RunningService) =>
+    const works = async ({ metricsUrl }: ServiceProcess) =>
       (await (await fetch(`${metricsUrl}/metrics`)).text()).includes('followed_here{checkpoint="relay-v1"} 1');
     expect([await works(first), await works(second)]).toEqual([true, false]);
     await first.process.kill();

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
 
@@ -16,12 +17,7 @@ const isFree = (port: number): Promise<boolean> =>
 
 /** Three ports in a row: Kafka's two, and one more. */
 const freePorts = async (): Promise<number> => {
-  const first = await new Promise<number>((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
+  const first = await freePort();
   const [second, third] = [await isFree(first + 1), await isFree(first + 2)];
   return second && third ? first : freePorts();
 };

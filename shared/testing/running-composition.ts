@@ -4,18 +4,17 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
-import { z } from 'zod';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
 import { eventually } from './eventually.ts';
+import { freePort } from './free-port.ts';
+import { createShopApp, readShopApp } from './shop-app.ts';
 import { startTlsProxy, type TlsProxy } from './tls-proxy.ts';
-import type { WholeProgram } from './whole-program.ts';
+import { firstChain, type WholeProgram } from './whole-program.ts';
 
 const run = promisify(execFile);
 
 const READY_WITHIN_MS = 120_000;
-const ORIGIN = 'https://shop.example';
 const SERVICES = ['account', 'event-catcher', 'projector', 'relay', 'stream'];
-const CREATE_APP = ['annals', 'app', 'create', '--name', 'Shop', '--origin', ORIGIN, '--json'];
 const ASK_READY =
   "fetch('http://127.0.0.1:9464/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))";
 const PORTS = ['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'CHAIN_PORT', 'MAIL_PORT'] as const;
@@ -27,14 +26,6 @@ const GATEWAY = `${NETWORK}.1`;
 const GENEROUS = Object.fromEntries(
   ['login', 'register', 'query', 'request'].map((name) => [name, { points: 1_000_000, seconds: 1 }]),
 );
-
-const createdApp = z.object({
-  id: z.string(),
-  apiKey: z.string(),
-  signingKey: z.string(),
-  redirectUris: z.array(z.string()),
-});
-const chains = z.tuple([z.object({ chainId: z.int(), rpcUrls: z.tuple([z.url()]), confirmations: z.int() })]);
 
 /**
  * `docker-compose.yml` in production, beside whatever else runs on this machine: containers, volumes, network, ports and
@@ -55,7 +46,7 @@ export class RunningComposition implements WholeProgram {
    * @param setting `CHAINS`, of one chain that listens on this machine
    */
   static async start(setting: string): Promise<RunningComposition> {
-    const [{ chainId, rpcUrls, confirmations }] = chains.parse(JSON.parse(setting));
+    const { chainId, rpcUrl, confirmations } = firstChain(setting);
     const ports = await Promise.all(PORTS.map(freePort));
     const composition = new RunningComposition(await composeCommand(), {
       ...Object.fromEntries(PORTS.map((name, index) => [name, String(ports[index])])),
@@ -74,9 +65,9 @@ export class RunningComposition implements WholeProgram {
       await composition.compose('down', '--volumes');
       // Its network has to be there before the chain can be reached from it.
       await composition.compose('up', '-d', '--build', 'chain');
-      composition.environment['CHAIN_RPC_URL'] = await composition.leadTo(rpcUrls[0]);
+      composition.environment['CHAIN_RPC_URL'] = await composition.leadTo(rpcUrl);
       await composition.restart();
-      composition.current = { ...(await composition.introduce()), chainId, rpcUrl: rpcUrls[0] };
+      composition.current = { ...(await composition.introduce()), chainId, rpcUrl };
       return composition;
     } catch (error) {
       process.stderr.write(composition.logs);
@@ -118,11 +109,11 @@ export class RunningComposition implements WholeProgram {
   }
 
   private async introduce(): Promise<Omit<DevelopmentFile, 'chainId' | 'rpcUrl'>> {
-    const app = createdApp.parse(JSON.parse(await this.compose('exec', '-T', 'account', ...CREATE_APP)));
+    const app = readShopApp(await this.compose('exec', '-T', 'account', 'annals', ...createShopApp));
     const targets = PORTS.slice(0, 3).map((name) => `http://127.0.0.1:${String(this.environment[name])}`);
     this.proxies = await Promise.all(targets.map(startTlsProxy));
     const [accountUrl = '', eventUrl = '', streamUrl = ''] = this.proxies.map(({ url }) => url);
-    return { accountUrl, eventUrl, streamUrl, app: { ...app, origin: ORIGIN } };
+    return { accountUrl, eventUrl, streamUrl, app };
   }
 
   /** @returns where the containers reach what listens on loopback only */
@@ -158,13 +149,4 @@ const composeCommand = async (): Promise<string[]> => {
   } catch {
     return ['docker-compose'];
   }
-};
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 };

@@ -1,30 +1,20 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { z } from 'zod';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
 import { RunningProcess } from './running-process.ts';
-import { portsOf, testSettings, type WholeProgram } from './whole-program.ts';
+import { createShopApp, readShopApp } from './shop-app.ts';
+import { firstChain, portsOf, testSettings, type WholeProgram } from './whole-program.ts';
 
 const COMMAND_LINE = 'services/standalone/annals.js';
-const ORIGIN = 'https://shop.example';
-const CREATE_APP = ['app', 'create', '--name', 'Shop', '--origin', ORIGIN, '--redirect-uri', `${ORIGIN}/callback`];
 
 export const serviceNames = ['account', 'event-catcher', 'relay', 'projector', 'stream'] as const;
 export type ServiceName = (typeof serviceNames)[number];
-
-const createdApp = z.object({
-  id: z.string(),
-  apiKey: z.string(),
-  signingKey: z.string(),
-  redirectUris: z.array(z.string()),
-});
-const chains = z.tuple([z.object({ chainId: z.int(), rpcUrls: z.tuple([z.url()], z.url()) })], z.unknown());
 
 /** What a service says when it is ready. `url` is absent for one that does not listen. */
 const READY = /^annals [\w-]+ is ready in [\d.]+ s: (?:(?<url>http\S+), )?metrics (?<metricsUrl>http\S+)$/m;
 
 /** One service as a process of its own. */
-export class RunningService {
+export class ServiceProcess {
   readonly process: RunningProcess;
   private where: { url?: string; metricsUrl?: string } = {};
 
@@ -49,9 +39,9 @@ export class RunningService {
 
 /** The five services as processes, from what `npm test` built. */
 export class RunningProcesses implements WholeProgram {
-  private readonly services = new Map<ServiceName, RunningService>();
+  private readonly services = new Map<ServiceName, ServiceProcess>();
   /** Beside those, of the same services. */
-  private readonly others: RunningService[] = [];
+  private readonly others: ServiceProcess[] = [];
   private app: DevelopmentFile['app'] | undefined;
 
   private constructor(
@@ -80,16 +70,16 @@ export class RunningProcesses implements WholeProgram {
 
   get development(): DevelopmentFile {
     if (!this.app) throw new Error('there is no app yet');
-    const [{ chainId, rpcUrls }] = chains.parse(JSON.parse(this.settings['CHAINS'] ?? ''));
+    const { chainId, rpcUrl } = firstChain(this.settings['CHAINS'] ?? '');
     const [accountUrl, eventUrl, streamUrl] = [
       this.service('account').url,
       this.service('event-catcher').url,
       this.service('stream').url,
     ];
-    return { accountUrl, eventUrl, streamUrl, chainId, rpcUrl: rpcUrls[0], app: this.app };
+    return { accountUrl, eventUrl, streamUrl, chainId, rpcUrl, app: this.app };
   }
 
-  service(name: ServiceName): RunningService {
+  service(name: ServiceName): ServiceProcess {
     const service = this.services.get(name);
     if (!service) throw new Error(`${name} was not started`);
     return service;
@@ -106,7 +96,7 @@ export class RunningProcesses implements WholeProgram {
     const starting = wanted
       .filter((name) => this.services.get(name)?.process.hasEnded ?? true)
       .map((name) => {
-        const service = new RunningService(name, this.settings);
+        const service = new ServiceProcess(name, this.settings);
         this.services.set(name, service);
         return service.ready();
       });
@@ -115,8 +105,8 @@ export class RunningProcesses implements WholeProgram {
   }
 
   /** Starts one more of a service that does not listen, beside the first. */
-  another(name: 'relay' | 'projector'): Promise<RunningService> {
-    const other = new RunningService(name, this.settings);
+  another(name: 'relay' | 'projector'): Promise<ServiceProcess> {
+    const other = new ServiceProcess(name, this.settings);
     this.others.push(other);
     return other.ready();
   }
@@ -134,15 +124,15 @@ export class RunningProcesses implements WholeProgram {
       .join('\n');
   }
 
-  private running(names: readonly ServiceName[]): RunningService[] {
+  private running(names: readonly ServiceName[]): ServiceProcess[] {
     return names.length > 0 ? names.map((name) => this.service(name)) : [...this.services.values(), ...this.others];
   }
 
   /** As an operator does, beside the services. */
   private async createApp(): Promise<void> {
     const env = { PATH: process.env['PATH'], ...testSettings, ...this.settings };
-    const program = [`dist/${COMMAND_LINE}`, ...CREATE_APP, '--json'];
+    const program = [`dist/${COMMAND_LINE}`, ...createShopApp];
     const { stdout } = await promisify(execFile)(process.execPath, program, { env });
-    this.app = { ...createdApp.parse(JSON.parse(stdout)), origin: ORIGIN };
+    this.app = readShopApp(stdout);
   }
 }

@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { chainSettings } from '../config/settings.ts';
 
 /** Everything that runs for one client, in one process or in many. */
 export interface WholeProgram {
@@ -29,3 +31,11 @@ export const portsOf = ({ accountUrl, eventUrl, streamUrl }: DevelopmentFile) =>
   EVENT_CATCHER_PORT: new URL(eventUrl).port,
   STREAM_PORT: new URL(streamUrl).port,
 });
+
+const chains = z.tuple([chainSettings], z.unknown());
+
+/** The first chain of `CHAINS`: the one that clients are told of. */
+export const firstChain = (setting: string): { chainId: number; rpcUrl: string; confirmations: number } => {
+  const [{ chainId, rpcUrls, confirmations }] = chains.parse(JSON.parse(setting));
+  return { chainId, rpcUrl: rpcUrls[0] ?? '', confirmations };
+};

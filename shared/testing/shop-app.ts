@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import type { DevelopmentFile } from '../../schemas/development-file.ts';
+
+const ORIGIN = 'https://shop.example';
+
+/** `annals …`: makes the app that tests sign in to. */
+export const createShopApp: readonly string[] = [
+  ...['app', 'create', '--name', 'Shop', '--json'],
+  ...['--origin', ORIGIN, '--redirect-uri', `${ORIGIN}/callback`],
+];
+
+const created = z.object({
+  id: z.string(),
+  apiKey: z.string(),
+  signingKey: z.string(),
+  redirectUris: z.array(z.string()),
+});
+
+/** What that command has said. */
+export const readShopApp = (said: string): DevelopmentFile['app'] => ({
+  ...created.parse(JSON.parse(said)),
+  origin: ORIGIN,
+});
