@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
@@ -5,6 +6,7 @@ import type { KafkaSasl, Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Logger } from '../observability/logger.ts';
 import { inTime } from '../primitives/in-time.ts';
+import { guardAnswers } from './answer-guard.kafka.ts';
 import { registerCodecs } from './compression-codecs.kafka.ts';
 import { Connections } from './connections.kafka.ts';
 import { guardIdleLoops } from './idle-loop-guard.kafka.ts';
@@ -29,6 +31,7 @@ const RETRY = { initialRetryTime: 100, multiplier: 2, factor: 0.2, maxRetryTime:
 /** @returns what makes clients that share these settings */
 export const kafkaClients = (settings: KafkaSettings, logger: Logger): (() => KafkaClient) => {
   guardIdleLoops();
+  guardAnswers();
   registerCodecs();
   const tls = tlsOf(settings.KAFKA_TLS);
   const config: KafkaConfig = {
@@ -62,9 +65,11 @@ const tlsOf = (setting: string | undefined): ConnectionOptions | undefined => {
   if (setting === undefined) return undefined;
   if (setting === 'true') return {};
   try {
-    return { ca: readFileSync(setting) };
+    const ca = readFileSync(setting);
+    new X509Certificate(ca);
+    return { ca };
   } catch (cause) {
-    throw new CannotStart(`KAFKA_TLS: cannot read ${setting}`, { cause });
+    throw new CannotStart(`KAFKA_TLS: ${setting} is no file with certificates`, { cause });
   }
 };
 

@@ -22,6 +22,12 @@ export const isOffsetOutOfRange = (error: unknown): boolean => error instanceof 
 export const isLoginRefused = (error: unknown): boolean =>
   Array.from(chain(error)).some((cause) => cause.name === 'KafkaJSSASLAuthenticationError');
 
+/** In one line: of the topics that could not be made, kafkajs says only further in why. */
+export const reasonOf = (error: unknown): string => {
+  if (error instanceof kafkajs.KafkaJSAggregateError) return [...new Set(error.errors.map(reasonOf))].join('; ');
+  return error instanceof Error ? error.message : String(error);
+};
+
 /** Whether the same may work later: not when access is denied, say, or a message cannot be read. */
 export const mayPass = (error: unknown): boolean => {
   const innermost = Array.from(chain(error)).at(-1);

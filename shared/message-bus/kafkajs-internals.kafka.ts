@@ -1,9 +1,10 @@
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import type { KafkaMessage } from 'kafkajs';
 
 /**
  * The inside of kafkajs 2.2.4, whose version is pinned, as far as it is used here. It has no types: these are what its
- * sources say. The specs of the guard against idle loops, and of the bus on Kafka, fail without any of it.
+ * sources say. The specs of the two guards, and of the bus on Kafka, fail without any of it.
  */
 const require = createRequire(import.meta.url);
 
@@ -15,6 +16,14 @@ export interface RequestQueue {
 }
 
 export const requestQueues = require('kafkajs/src/network/requestQueue') as { prototype: RequestQueue };
+
+/** One per broker. */
+export interface BrokerConnection {
+  socket: Socket;
+  processData: (this: BrokerConnection, received: Buffer) => void;
+}
+
+export const brokerConnections = require('kafkajs/src/network/connection') as { prototype: BrokerConnection };
 
 /** What a broker gives of one partition. */
 export interface FetchedPartition {

@@ -5,7 +5,7 @@ import { CannotStart } from '../errors/cannot-start.ts';
 import type { Logger } from '../observability/logger.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { kafkaClients, letGo, type KafkaClient, type KafkaSettings } from './kafka-client.kafka.ts';
-import { isLoginRefused, unavailable } from './kafka-errors.kafka.ts';
+import { isLoginRefused, reasonOf, unavailable } from './kafka-errors.kafka.ts';
 import type { BusBatch, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
 import { refusalOfSize } from './message-size.ts';
 import { PartitionReader } from './partition-reader.kafka.ts';
@@ -24,7 +24,7 @@ interface Options {
 
 /** The message bus on Kafka. Topics, partitions, offsets and retention are Kafka's own. */
 export class KafkaMessageBus implements MessageBus {
-  private readonly newClient: () => KafkaClient;
+  private readonly newAdminClient: () => KafkaClient;
   private readonly topicSettings: TopicSettings;
   private readonly publisher: Publisher;
   private readonly reader: PartitionReader;
@@ -32,11 +32,14 @@ export class KafkaMessageBus implements MessageBus {
   private readonly closing = new AbortController();
 
   private constructor({ settings, logger }: Options) {
-    this.newClient = kafkaClients(settings, logger);
+    const newClient = kafkaClients(settings, logger);
+    // Only a start asks as admin, and what stops it is said once, by the start.
+    const isDebug = logger.isLevelEnabled('debug');
+    this.newAdminClient = isDebug ? newClient : kafkaClients(settings, logger.child({}, { level: 'silent' }));
     this.topicSettings = { prefix: settings.TOPIC_PREFIX, partitions: settings.TOPIC_PARTITIONS };
-    this.publisher = new Publisher(this.newClient, settings.KAFKA_ACKS);
-    this.reader = new PartitionReader(this.newClient, logger);
-    this.follower = new TopicFollower(this.newClient, logger);
+    this.publisher = new Publisher(newClient, settings.KAFKA_ACKS);
+    this.reader = new PartitionReader(newClient, logger);
+    this.follower = new TopicFollower(newClient, logger);
   }
 
   /** @throws CannotStart when no broker answers within 10 s, or refuses us */
@@ -56,7 +59,7 @@ export class KafkaMessageBus implements MessageBus {
       await this.withAdmin(ADMIN_MS, (admin) => createTopics(admin, settled));
     } catch (error) {
       if (error instanceof CannotStart) throw error;
-      throw unavailable('Kafka did not create the topics', error);
+      throw unavailable(`Kafka did not create the topics (${reasonOf(error)})`, error);
     }
   }
 
@@ -101,11 +104,14 @@ export class KafkaMessageBus implements MessageBus {
   }
 
   private async withAdmin<Answer>(withinMs: number, ask: (admin: Admin) => Promise<Answer>): Promise<Answer> {
-    const client = this.newClient();
+    const client = this.newAdminClient();
     const admin = client.kafka.admin();
+    const late = AbortSignal.timeout(withinMs);
     const asking = admin.connect().then(() => ask(admin));
     try {
-      return await untilAborted(asking, AbortSignal.timeout(withinMs));
+      return await untilAborted(asking, late);
+    } catch (cause) {
+      throw late.aborted ? new Error(`nothing within ${String(withinMs)} ms`, { cause }) : cause;
     } finally {
       await letGo(client, () => admin.disconnect());
     }
@@ -115,7 +121,7 @@ export class KafkaMessageBus implements MessageBus {
 const cannotStart = ({ KAFKA_BROKERS, KAFKA_SASL, KAFKA_TLS }: KafkaSettings, cause: unknown): unknown => {
   if (cause instanceof CannotStart) return cause;
   const where = KAFKA_BROKERS.join(', ');
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = reasonOf(cause);
   if (KAFKA_SASL && (isLoginRefused(cause) || /sasl/i.test(reason))) {
     return new CannotStart(`KAFKA_SASL: ${where} refuses the login of ${KAFKA_SASL.username} (${reason})`, { cause });
   }
