@@ -19,7 +19,13 @@ describe('opening a MongoDB database', () => {
 
   it('says where nothing answers, and not with which password', async () => {
     await expect(open('mongodb://me:hush@127.0.0.1:1,127.0.0.1:2/?replicaSet=r')).rejects.toEqual(
-      cannotStart(/^MONGO_URL: nothing answers at 127\.0\.0\.1:1, 127\.0\.0\.1:2$/),
+      cannotStart(/^MONGO_URL: no MongoDB answers at 127\.0\.0\.1:1, 127\.0\.0\.1:2 as the replica set r \((?!.*hush)/),
+    );
+  });
+
+  it('says which file it cannot read', async () => {
+    await expect(open('mongodb://me:hush@127.0.0.1:1/?tls=true&tlsCAFile=/none.pem')).rejects.toEqual(
+      cannotStart(/^MONGO_URL: .*no such file or directory, open '\/none\.pem'/),
     );
   });
 

@@ -66,13 +66,14 @@ const connect = async (client: MongoClient): Promise<void> => {
   try {
     await client.connect();
   } catch (cause) {
-    const { srvHost, hosts } = client.options;
+    const { srvHost, hosts, replicaSet } = client.options;
     const where = srvHost ?? hosts.join(', ');
+    const as = replicaSet ? ` as the replica set ${replicaSet}` : '';
     // A server that was reached has nothing against us but who we say we are.
     const reason =
       cause instanceof MongoServerError
         ? `${where} does not accept the user name and password`
-        : `nothing answers at ${where}`;
+        : `no MongoDB answers at ${where}${as} (${cause instanceof Error ? cause.message : String(cause)})`;
     throw new CannotStart(`MONGO_URL: ${reason}`, { cause });
   }
 };
