@@ -101,7 +101,7 @@ describe('a start with an EventStoreDB', () => {
       refused(`esdb://localhost:${String(tls.port)}?tls=true`),
     ]);
     expect(nothing).toBe(`EVENTSTORE_URL: nothing answers at 127.0.0.1:${String(gone.port)}`);
-    expect(silence).toContain('no EventStoreDB that speaks without TLS (tls=false)');
+    expect(silence).toMatch(/no EventStoreDB that speaks without TLS \(tls=false\): it says nothing$/);
     expect(noTls).toContain('no EventStoreDB that speaks with TLS (tls=true)');
     expect(onlyTls).toContain('no EventStoreDB that speaks without TLS (tls=false)');
     expect(untrusted).toMatch(/self-signed certificate/);
@@ -122,6 +122,7 @@ describe('a start with an EventStoreDB', () => {
     expect(await refused(`${url}?poolSize=5`)).toContain('not known: poolSize');
     expect(await refused(`${url}?tls=true`)).toContain("TLS needs the host's name");
     expect(await refused(`${url}?tls=true&tlsCAFile=/none.pem`)).toContain('File was not found');
+    expect(await refused(`${url}?tls=true&tlsCAFile=/tmp`)).toContain('illegal operation on a directory');
     expect(warn).not.toHaveBeenCalled();
     warn.mockRestore();
   });

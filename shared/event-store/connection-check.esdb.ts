@@ -4,7 +4,7 @@ import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { describe, isAccessDenied } from './client-errors.esdb.ts';
-import { withinDeadline } from './within-deadline.ts';
+import { DeadlineExceeded, withinDeadline } from './within-deadline.ts';
 
 const ANSWER_MS = 9_000;
 const RETRY_MS = 250;
@@ -35,8 +35,9 @@ export const readTarget = (url: string): Target => {
     EventStoreDBClient.connectionString(connectionString);
   } catch (cause) {
     // What the client cannot read it quotes, and that may be the password.
-    const isFile = cause instanceof Error && /file/i.test(cause.message);
-    throw cannotStart(isFile ? cause.message : 'is no connection string of EventStoreDB', cause);
+    const reason = String(cause).replace(/^Error: /, '');
+    const isOfFile = /^(Failed to load|E[A-Z]+: )/.test(reason);
+    throw cannotStart(isOfFile ? reason : 'is no connection string of EventStoreDB', cause);
   }
   const named = base.replace(/^[^/]*\/\/([^@]*@)?/, '').replace(/\/+$/, '');
   const hosts = named.split(',').map((host) => (/:\d+$/.test(host) ? host : `${host}:2113`));
@@ -79,8 +80,9 @@ const explain = async ({ hosts, isSecure }: Target, error: unknown): Promise<str
   const reached = await Promise.all(hosts.map(accepts));
   const where = hosts.join(', ');
   if (!reached.includes(true)) return `nothing answers at ${where}`;
+  const reason = error instanceof DeadlineExceeded ? 'it says nothing' : describe(error);
   const how = isSecure ? 'with TLS (tls=true)' : 'without TLS (tls=false)';
-  return `what answers at ${where} is no EventStoreDB that speaks ${how}: ${describe(error)}`;
+  return `what answers at ${where} is no EventStoreDB that speaks ${how}: ${reason}`;
 };
 
 /** Whether anything listens there. */
