@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -8,7 +7,6 @@ import { ServiceProcess, serviceNames, type ServiceName } from '../../shared/tes
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;
-const REFUSES_WITHIN_MS = 15_000;
 const folder = temporaryFolder();
 const running: ServiceProcess[] = [];
 const servers: Server[] = [];
@@ -34,60 +32,10 @@ const silentServer = async (): Promise<{ port: number; connected: Set<Socket> }>
   return { port: (server.address() as AddressInfo).port, connected };
 };
 
-/** What it said on its way out, within the time that a refusal may take. */
-const refusal = async (name: ServiceName, settings: Record<string, string>): Promise<string> => {
-  const from = performance.now();
-  const { process } = begin(name, { LOG_LEVEL: 'silent', ...settings });
-  expect(await process.ended()).toBe(1);
-  expect(performance.now() - from).toBeLessThan(REFUSES_WITHIN_MS);
-  expect(process.output).toMatch(/^annals cannot start: [^\n]*\n$/);
-  return process.output;
-};
-
 const readiness = async (url: string): Promise<{ status: number; body: unknown }> => {
   const answer = await fetch(`${url}/health/ready`);
   return { status: answer.status, body: await answer.json() };
 };
-
-describe('a service that cannot start', () => {
-  const DATA_DIR = join(folder, 'refused');
-  const nowhere = '127.0.0.1:9';
-
-  it.each<[ServiceName, string, Record<string, string>, RegExp]>([
-    ['event-catcher', 'has no chain', {}, /CHAINS is required here/],
-    ['account', 'has no key in production', { NODE_ENV: 'production' }, /MASTER_KEY is required in production/],
-    ['stream', 'cannot know whose tokens count', {}, /ACCOUNT_URL is required here/],
-    ['projector', 'cannot write', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
-    [
-      'relay',
-      'has none of its engines',
-      {
-        EVENTSTORE_URL: `esdb://user:hush@${nowhere}?tls=false`,
-        KAFKA_BROKERS: nowhere,
-        MONGO_URL: `mongodb://${nowhere}`,
-      },
-      /EVENTSTORE_URL.*; .*KAFKA_BROKERS.*; .*MONGO_URL/,
-    ],
-  ])('as %s %s says so in one line', async (name, _what, settings, reason) => {
-    const said = await refusal(name, { DATA_DIR, ...settings });
-    expect(said).toMatch(reason);
-    expect(said).not.toContain('hush');
-  });
-
-  it('says which setting asks for a port that is taken', async () => {
-    const { port } = await silentServer();
-    const taken = String(port);
-    expect(await refusal('relay', { DATA_DIR, METRICS_PORT: taken })).toMatch(/is in use: .* set METRICS_PORT/);
-    expect(await refusal('account', { DATA_DIR, ACCOUNT_PORT: taken })).toMatch(/is in use: .* set ACCOUNT_PORT/);
-  });
-
-  it('says that a store is damaged', async () => {
-    const damaged = join(folder, 'damaged');
-    mkdirSync(damaged);
-    writeFileSync(join(damaged, 'read.db'), 'damaged '.repeat(1_000));
-    expect(await refusal('projector', { DATA_DIR: damaged })).toMatch(/a store in .*damaged cannot be opened/);
-  });
-});
 
 describe('a service', () => {
   it('says what it runs on and where it is, and stops once, however often it is told to', async () => {

@@ -51,8 +51,6 @@ interface Chains {
 export const startStandalone = async (starting: StartingProcess): Promise<Standalone> => {
   const { settings, logger, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
-  if (!everyEngine.every((name) => isEmbedded(name, settings)))
-    logger.info(describeEngines(settings, everyEngine), 'engines');
   const engines = await untilAborted(openEngines(settings, logger, everyEngine), shutdown.signal);
   shutdown.add('engines', () => closeEngines(engines));
   const { messageBus, ...stores } = engines;
@@ -64,6 +62,8 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   const relay = await startRelay(withBus);
   shutdown.add('relay', relay.close);
   const { urls, services } = await startServices(foundation, withBus, chains, shutdown);
+  if (!everyEngine.every((name) => isEmbedded(name, settings)))
+    logger.info(describeEngines(settings, everyEngine), 'engines');
   await serveHealth(starting, [projector, relay, ...services]);
   const development = settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, chains, urls);
   return { ...urls, development };

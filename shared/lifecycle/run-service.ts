@@ -62,11 +62,11 @@ const runPart = async <Name extends EngineName>(
 ): Promise<string> => {
   const { settings, logger, shutdown } = starting;
   await preflight(settings, names);
-  logger.info(describeEngines(settings, names), 'engines');
   const engines = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
   shutdown.add('engines', () => closeEngines(engines));
   const running = await start({ settings, logger, clock: systemClock, ids: systemIds, ...engines });
   shutdown.add(name, () => running.close());
+  logger.info(describeEngines(settings, names), 'engines');
   const metricsUrl = await serveHealth(starting, [running]);
   const where = [running.url, metricsUrl && `metrics ${metricsUrl}`].filter(Boolean).join(', ');
   logger.debug(`listening: ${where}`);

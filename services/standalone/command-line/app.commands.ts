@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander';
 import { signatureScheme, type SignatureScheme } from '../../../schemas/events/app-events.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, openEngines } from '../../../shared/engines/engines.ts';
+import { closeEngines, isEmbedded, openEngines } from '../../../shared/engines/engines.ts';
+import { requireWritable } from '../../../shared/lifecycle/preflight.ts';
 import { createLogger } from '../../../shared/observability/logger.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
@@ -62,6 +63,7 @@ const list = async ({ json }: { json?: boolean }): Promise<void> => {
 
 const withApps = async <Result>(work: (apps: OperatedApps) => Promise<Result>): Promise<Result> => {
   const { settings } = loadSettings(process.env, {});
+  if (isEmbedded('eventStore', settings)) requireWritable(settings.DATA_DIR);
   const engines = await openEngines(settings, createLogger(settings), ['eventStore']);
   try {
     return await work(operateApps({ ...engines, clock: systemClock, ids: systemIds }));
