@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { topics } from '../../schemas/topics.ts';
-import { connectForTests, kafkaForTests } from '../../shared/testing/kafka-topics.kafka.ts';
+import { connectForTests, kafkaForTests } from '../../shared/testing/test-bus.kafka.ts';
 import { whereServer } from '../../shared/testing/servers.ts';
 import { aRecord } from './testing/catcher-stand-in.ts';
 import { streamUnderTest } from './testing/stream-under-test.module.ts';

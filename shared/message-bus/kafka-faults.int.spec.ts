@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { BreakableServers } from '../testing/breakable-servers.ts';
 import { eventually } from '../testing/eventually.ts';
-import { connectForTests, kafkaSettings } from '../testing/kafka-topics.kafka.ts';
+import { connectForTests, kafkaSettings } from '../testing/test-bus.kafka.ts';
 import { whereServer } from '../testing/servers.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { KafkaMessageBus } from './message-bus.kafka.ts';

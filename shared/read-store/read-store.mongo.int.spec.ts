@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { MongoClient, type Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import { pino } from 'pino';
 import type { JsonObject } from '../../schemas/json.ts';
+import { dropDatabases } from '../testing/drop-databases.mongo.ts';
 import { eventually } from '../testing/eventually.ts';
 import { MongoLink } from '../testing/mongo-link.mongo.ts';
 import { whereServer } from '../testing/servers.ts';
@@ -19,11 +20,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
   const connect = (url: string, NODE_ENV: 'test' | 'production' = 'test') =>
     MongoReadStore.connect({ MONGO_URL: url, MONGO_DATABASE, NODE_ENV, logger });
 
-  afterAll(async () => {
-    const client = new MongoClient(MONGO_URL);
-    await client.db(MONGO_DATABASE).dropDatabase();
-    await client.close();
-  });
+  afterAll(() => dropDatabases(MONGO_URL, [MONGO_DATABASE]));
 
   readStoreContract('MongoDB', () => connect(MONGO_URL));
 

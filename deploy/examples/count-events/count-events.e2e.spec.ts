@@ -7,7 +7,7 @@ import { topics } from '../../../schemas/topics.ts';
 import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { connectForTests, kafkaForTests } from '../../../shared/testing/kafka-topics.kafka.ts';
+import { connectForTests, kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';

@@ -7,7 +7,7 @@ import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory
 import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
 import type { BusBatch, MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { connectForTests, kafkaForTests } from '../../../shared/testing/kafka-topics.kafka.ts';
+import { connectForTests, kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';

@@ -9,7 +9,7 @@ import type { KafkaMessageBus } from '../../../shared/message-bus/message-bus.ka
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { connectForTests, kafkaForTests } from '../../../shared/testing/kafka-topics.kafka.ts';
+import { connectForTests, kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { RELAY_CHECKPOINT } from './checkpoint.ts';
 import { relayLoop } from './relay-loop.ts';

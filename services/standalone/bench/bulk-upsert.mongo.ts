@@ -28,12 +28,3 @@ export const bulkUpsert = async (
     await client.close();
   }
 };
-
-export const dropDatabase = async (url: string, database: string): Promise<void> => {
-  const client = new MongoClient(url);
-  try {
-    await client.db(database).dropDatabase();
-  } finally {
-    await client.close();
-  }
-};

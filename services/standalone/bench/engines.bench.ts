@@ -8,14 +8,15 @@ import { closeEngines, everyEngine, openEngines, type Engines } from '../../../s
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
+import { deleteTopics } from '../../../shared/testing/kafka-admin.kafka.ts';
+import { RunningProcess } from '../../../shared/testing/running-process.ts';
 import { chainEventsProjection } from '../../projector/chain-events/chain-events.projection.ts';
 import { projectionLoop } from '../../projector/run-projection/projection-runner.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
 import { appendToSocket } from './append-to-socket.ts';
-import { bulkUpsert, dropDatabase } from './bulk-upsert.mongo.ts';
-import { deleteTopics } from './delete-topics.kafka.ts';
-import { StandInProcess } from './stand-in-process.ts';
+import { bulkUpsert } from './bulk-upsert.mongo.ts';
 import { measure, type Report } from './measure.ts';
 import { someObservation } from './some-observation.ts';
 
@@ -34,7 +35,7 @@ export const benchEngines = async (folder: string, report: Report): Promise<void
   const { KAFKA_BROKERS, MONGO_URL } = given;
   if (!KAFKA_BROKERS || !MONGO_URL)
     throw new CannotStart('KAFKA_BROKERS and MONGO_URL: set them to servers to measure');
-  const standIn = given.EVENTSTORE_URL === undefined ? await StandInProcess.start() : undefined;
+  const standIn = given.EVENTSTORE_URL === undefined ? await startStandIn() : undefined;
   const name = `bench-${randomUUID().slice(0, 8)}`;
   const places = {
     EVENTSTORE_URL: given.EVENTSTORE_URL ?? standIn?.url ?? '',
@@ -50,10 +51,18 @@ export const benchEngines = async (folder: string, report: Report): Promise<void
     report(await appendToSocket(join(folder, 'services'), places, engines.eventStore));
   } finally {
     await closeEngines(engines);
-    await dropDatabase(MONGO_URL, name);
+    await dropDatabases(MONGO_URL, [name]);
     await deleteTopics(KAFKA_BROKERS, settings.TOPIC_PREFIX);
     await standIn?.stop();
   }
+};
+
+/** In a process of its own, as a server is. */
+const startStandIn = async () => {
+  const program = ['shared/testing/event-store-server/main.js', '127.0.0.1:0'];
+  const server = RunningProcess.spawn('the stand-in for EventStoreDB', program, {});
+  const [, where = ''] = await server.ready(/listens on (\S+),/);
+  return { url: `esdb://${where}?tls=false`, stop: () => server.stop() };
 };
 
 const benchThroughput = async (

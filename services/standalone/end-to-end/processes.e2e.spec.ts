@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, describe } from '@jest/globals';
-import { MongoClient } from 'mongodb';
+import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
-import { kafkaForTests } from '../../../shared/testing/kafka-topics.kafka.ts';
+import { kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
 import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
@@ -19,9 +19,7 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
 
     afterAll(async () => {
       await Promise.all(eventStores.map((server) => server.close()));
-      const mongo = await MongoClient.connect(MONGO_URL);
-      for (const name of databases) await mongo.db(name).dropDatabase();
-      await mongo.close();
+      await dropDatabases(MONGO_URL, databases);
     });
 
     describe('a process for each service, on EventStoreDB, Kafka and MongoDB', () => {

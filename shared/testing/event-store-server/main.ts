@@ -3,7 +3,7 @@ import { EventStoreServer } from './event-store-server.esdb.ts';
 const [host = '0.0.0.0', port = '2113'] = process.argv[2]?.split(':') ?? [];
 const server = await EventStoreServer.start({ host, port: Number(port) });
 process.stdout.write(
-  `A stand-in for EventStoreDB, for tests: listens on ${host}:${port}, keeps its data in memory only.\n`,
+  `A stand-in for EventStoreDB, for tests: listens on ${host}:${String(server.port)}, keeps its data in memory only.\n`,
 );
 
 const stop = () => {
@@ -11,3 +11,4 @@ const stop = () => {
 };
 process.once('SIGTERM', stop);
 process.once('SIGINT', stop);
+process.once('disconnect', stop);

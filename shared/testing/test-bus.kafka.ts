@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll } from '@jest/globals';
-import kafkajs, { type Admin } from 'kafkajs';
 import { pino } from 'pino';
 import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
+import { deleteTopics } from './kafka-admin.kafka.ts';
 
 type KafkaBusSettings = Parameters<typeof KafkaMessageBus.connect>[0]['settings'];
 
@@ -19,24 +19,9 @@ export const kafkaSettings = (brokers: string): KafkaBusSettings => ({
 /** The same; its topics are removed after the test file. */
 export const kafkaForTests = (brokers: string): KafkaBusSettings => {
   const settings = kafkaSettings(brokers);
-  afterAll(() =>
-    asAdmin(settings.KAFKA_BROKERS, async (admin) => {
-      const topics = (await admin.listTopics()).filter((name) => name.startsWith(settings.TOPIC_PREFIX));
-      if (topics.length > 0) await admin.deleteTopics({ topics });
-    }),
-  );
+  afterAll(() => deleteTopics(settings.KAFKA_BROKERS, settings.TOPIC_PREFIX));
   return settings;
 };
 
 export const connectForTests = (settings: KafkaBusSettings): Promise<KafkaMessageBus> =>
   KafkaMessageBus.connect({ settings, logger: pino({ level: 'silent' }) });
-
-export const asAdmin = async <Answer>(brokers: string[], ask: (admin: Admin) => Promise<Answer>): Promise<Answer> => {
-  const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
-  await admin.connect();
-  try {
-    return await ask(admin);
-  } finally {
-    await admin.disconnect();
-  }
-};
