@@ -9,7 +9,7 @@ import { Refusal } from '../errors/refusal.ts';
 import type { Logger } from '../observability/logger.ts';
 import { describe, isAnswer, isRecoverable, unavailable } from './client-errors.esdb.ts';
 import { NO_STREAM } from './event-store.ts';
-import { withinDeadline } from './within-deadline.ts';
+import { withinDeadline } from '../primitives/within-deadline.ts';
 
 /**
  * Appends that were sent and have no answer. The client writes all appends to one call. From the sixteenth that the

@@ -1,5 +1,5 @@
 import type { StreamingRead } from '@eventstore/db-client';
-import { DeadlineExceeded } from './within-deadline.ts';
+import { DeadlineExceeded } from '../primitives/within-deadline.ts';
 
 /** A read may take long; it is given up when nothing has come for so long. */
 const IDLE_MS = 5_000;

@@ -4,7 +4,7 @@ import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { describe, isAccessDenied } from './client-errors.esdb.ts';
-import { DeadlineExceeded, withinDeadline } from './within-deadline.ts';
+import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.ts';
 
 const ANSWER_MS = 9_000;
 const RETRY_MS = 250;

@@ -3,6 +3,7 @@ import type { Logger } from '../observability/logger.ts';
 import { isAborted } from '../primitives/is-aborted.ts';
 import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
+import { withinDeadline } from '../primitives/within-deadline.ts';
 import type { Lease, ReadStore } from '../read-store/read-store.ts';
 import { hasEnded, THIS_PROCESS } from './lease-holder.ts';
 import { SupervisedLoop } from './supervised-loop.ts';
@@ -148,12 +149,9 @@ const giveBack = async ({ name, leases, logger }: LeasedLoopOptions, lease: Leas
     const current = await standing(leases, name, lease);
     if (current) await leases.replaceLease(name, current, { ...current, holder: null });
   };
-  const late = new AbortController();
   try {
-    await Promise.race([giving(), pause(GIVE_BACK_WITHIN_MS, late.signal)]);
+    await withinDeadline('giving it back', GIVE_BACK_WITHIN_MS, giving());
   } catch (error) {
     logger.warn({ err: error, lease: name }, `${name} was not given back: whoever stands by waits longer`);
-  } finally {
-    late.abort();
   }
 };

@@ -1,15 +1,13 @@
+import { withinDeadline } from './within-deadline.ts';
+
 /** What is answered within `withinMs`; `undefined` when nothing is, or an error. */
 export const inTime = async <Answer>(
   ask: () => Answer | Promise<Answer>,
   withinMs: number,
 ): Promise<Answer | undefined> => {
-  const { promise: late, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(resolve, withinMs, undefined);
   try {
-    return await Promise.race([ask(), late]);
+    return await withinDeadline('what was asked', withinMs, Promise.resolve(ask()));
   } catch {
     return undefined;
-  } finally {
-    clearTimeout(timer);
   }
 };

@@ -1,5 +1,6 @@
 import { BSON, MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
 import { Refusal } from '../errors/refusal.ts';
+import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.ts';
 import { encodeDocument } from './mongo-document.ts';
 import type { DocumentChange } from './read-store.ts';
 
@@ -7,22 +8,9 @@ import type { DocumentChange } from './read-store.ts';
 const DEADLINE_MS = 4_500;
 const DUPLICATE_KEY = 11_000;
 
-export class Late extends Error {
-  override readonly name = 'Late';
-}
-
-/** The answer to a call, if it comes in time. @throws Late */
-export const beforeDeadline = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    reject(new Late(`no answer within ${String(DEADLINE_MS)} ms`));
-  }, DEADLINE_MS);
-  try {
-    return await Promise.race([asked, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
+/** The answer to a call, if it comes in time. @throws DeadlineExceeded */
+export const beforeDeadline = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
+  withinDeadline('a call', DEADLINE_MS, asked);
 
 /**
  * The answer to a call. One that is late may still take effect: whoever asks again must bear that.
@@ -32,7 +20,7 @@ export const answered = async <Answer>(asked: Promise<Answer>): Promise<Answer> 
   try {
     return await beforeDeadline(asked);
   } catch (cause) {
-    const isTheirs = cause instanceof Late || (cause instanceof MongoError && !isOurs(cause));
+    const isTheirs = cause instanceof DeadlineExceeded || (cause instanceof MongoError && !isOurs(cause));
     if (!isTheirs) throw cause;
     throw new Refusal('dependency_unavailable', 'the read store does not answer', { retryAfter: 1, cause });
   }

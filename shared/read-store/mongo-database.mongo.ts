@@ -2,7 +2,8 @@ import { MongoClient, MongoError, MongoServerError, type Db, type WriteConcern }
 import type { Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Logger } from '../observability/logger.ts';
-import { beforeDeadline, Late } from './mongo-answers.mongo.ts';
+import { DeadlineExceeded } from '../primitives/within-deadline.ts';
+import { beforeDeadline } from './mongo-answers.mongo.ts';
 
 export interface MongoOptions extends Pick<Settings, 'MONGO_DATABASE' | 'NODE_ENV'> {
   MONGO_URL: string;
@@ -105,7 +106,7 @@ const weakDefault = async (client: MongoClient): Promise<string | undefined> => 
       : `for the server's own write concern is ${JSON.stringify(w)}: set w=majority`;
   } catch (error) {
     // A single server has none, and not everybody may ask; whether it answers at all is seen at the first write.
-    if (error instanceof MongoError || error instanceof Late) return undefined;
+    if (error instanceof MongoError || error instanceof DeadlineExceeded) return undefined;
     throw error;
   }
 };
@@ -125,5 +126,5 @@ const countStart = async (database: Db): Promise<number> => {
 
 const reasonOf = (error: unknown): string | undefined => {
   if (error instanceof MongoServerError) return error.code === UNAUTHORIZED ? 'its user may not' : error.codeName;
-  return error instanceof MongoError || error instanceof Late ? error.message : undefined;
+  return error instanceof MongoError || error instanceof DeadlineExceeded ? error.message : undefined;
 };
