@@ -44,8 +44,8 @@ export const windowBlock = z.object({
   hash,
   parentHash: hash,
   timestamp: z.int().nonnegative(),
-  /** Stream revisions of what was observed in this block, by contract (lower case): first and last, inclusive. */
-  observed: z.record(z.string(), z.tuple([z.int(), z.int()])),
+  /** Position behind which everything is stored that was observed in this block and stands. */
+  since: z.int().nonnegative(),
 });
 export type WindowBlock = z.infer<typeof windowBlock>;
 
@@ -60,10 +60,10 @@ export const backfillRange = z.object({
 });
 export type BackfillRange = z.infer<typeof backfillRange>;
 
-/** Stream `chain-<chainId>`; only the newest is kept. */
+/** Stream `chain-<chainId>`; only the newest is kept. Version 1 had spans of revisions in place of `since`. */
 export const chainProgressEvents = {
   ChainAdvanced: event(
-    1,
+    2,
     z.object({
       chainId,
       /** Highest block that the window holds. */

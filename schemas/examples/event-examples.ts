@@ -104,7 +104,7 @@ export const eventExamples: Example = {
     chainId: 2484,
     head: 7,
     finalized: 7,
-    window: [{ number: 7, hash: hash('b'), parentHash: hash('a'), timestamp: 1_767_225_600, observed: {} }],
+    window: [{ number: 7, hash: hash('b'), parentHash: hash('a'), timestamp: 1_767_225_600, since: 0 }],
     backfills: [],
     watchesUpTo: 0,
   },

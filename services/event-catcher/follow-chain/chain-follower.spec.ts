@@ -124,6 +124,32 @@ describe('following a chain', () => {
   });
 });
 
+describe('what says how far a chain was read', () => {
+  it('does not grow with what was observed', async () => {
+    const catching = new Catching({ confirmations: 20 });
+    const contracts = Array.from({ length: 200 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`);
+    await catching.register();
+    for (const contractAddress of contracts) await catching.register({ watchId: contractAddress, contractAddress });
+    catching.start();
+    await catching.caughtUp();
+    const logs = contracts.map((address) => ({ ...transfer(1), address }));
+    for (let block = 0; block < 20; block += 1) catching.chain.mine([transfer(block), ...logs]);
+    await catching.expectChain();
+    expect(JSON.stringify(await catching.progress()).length).toBeLessThan(21 * 300);
+    catching.chain.takeBack(10);
+    mineSome(catching.chain, 11, 1_000);
+    await catching.expectChain();
+    await catching.stop();
+    for (const address of contracts) {
+      const changes = await catching.store.read(`chain-2484-${address}`);
+      expect(changes.map(({ type }) => type)).toEqual([
+        ...Array<string>(20).fill('ChainEventObserved'),
+        ...Array<string>(10).fill('ChainEventReverted'),
+      ]);
+    }
+  });
+});
+
 describe('a reorganisation', () => {
   it.each([1, 2, 3, 5])('of depth %i reverts, newest first, and takes the new branch', async (depth) => {
     const catching = new Catching();

@@ -7,7 +7,7 @@ import type {
 import { NO_STREAM, type Position, type StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { appendSettled, toAppend } from '../../../shared/event-store/transact.ts';
 import type { Window } from '../domain/local-chain.ts';
-import { ContractJournal, contractStream, type JournalDependencies, type Span } from './contract-journal.ts';
+import { ContractJournal, contractStream, type JournalDependencies } from './contract-journal.ts';
 
 const CHECKPOINT_EVERY_MS = 1_000;
 
@@ -33,8 +33,7 @@ export class ChainLedger {
     private readonly dependencies: JournalDependencies,
     readonly chainId: number,
     private revision: number,
-    /** Position of the newest checkpoint. */
-    private position: Position,
+    private checkpointPosition: Position,
   ) {}
 
   /** The ledger as the newest checkpoint left it. */
@@ -45,7 +44,8 @@ export class ChainLedger {
     const ledger = new ChainLedger(dependencies, chainId, stored?.revision ?? NO_STREAM, stored?.position ?? 0);
     if (stored) {
       const { window, backfills, watchesUpTo } = (stored as StoredEvent & ChainProgressEvent).data;
-      const [first, ...rest] = window;
+      // Version 1 says it in another way: then all that a contract has is looked through.
+      const [first, ...rest] = stored.schemaVersion === 1 ? window.map((block) => ({ ...block, since: 0 })) : window;
       if (first) ledger.window = [first, ...rest];
       ledger.backfills = backfills.map((range) => ({ ...range }));
       ledger.watchesUpTo = watchesUpTo;
@@ -72,6 +72,11 @@ export class ChainLedger {
     return recovered;
   }
 
+  /** Of the newest checkpoint. What is observed in a block that it does not have is stored behind it. */
+  get position(): Position {
+    return this.checkpointPosition;
+  }
+
   /** Blocks up to this one cannot be reorganised any more. */
   get finalized(): number {
     return this.window?.[0].number ?? 0;
@@ -82,45 +87,34 @@ export class ChainLedger {
     return Array.from(this.journals.values()).flatMap((journal) => journal.unconfirmedRecords);
   }
 
-  /** Stores records, all contracts at once. @returns where those of each contract are */
-  async observe(records: readonly ObservedRecord[]): Promise<Map<string, Span>> {
-    const spans = new Map<string, Span>();
+  /** Stores records, all contracts at once. */
+  async observe(records: readonly ObservedRecord[]): Promise<void> {
     const byContract = Map.groupBy(records, ({ ContractAddress }) => ContractAddress);
     await Promise.all(
       Array.from(byContract, async ([address, ofContract]) => {
-        const contract = address.toLowerCase();
-        const span = await (await this.journal(contract)).observe(ofContract);
-        if (span) spans.set(contract, span);
+        const journal = await this.journal(address.toLowerCase());
+        await journal.observe(ofContract);
       }),
     );
-    return spans;
   }
 
-  /** Stores the reversals of all that was observed in these blocks, newest first as they are. */
+  /** Stores the reversals of all that was observed in these blocks, newest first. */
   async revertBlocks(removed: readonly WindowBlock[]): Promise<void> {
-    const contracts = new Set(removed.flatMap(({ observed }) => Object.keys(observed)));
+    const hashes = new Set(removed.map(({ hash }) => hash));
+    const since = Math.min(...removed.map((block) => block.since));
     await Promise.all(
-      Array.from(contracts, async (contract) => {
-        const journal = await this.journal(contract);
-        const records: ObservedRecord[] = [];
-        for (const { hash, observed } of removed) {
-          const span = observed[contract];
-          if (span) records.push(...(await journal.standingOf(hash, span)));
-        }
-        await journal.revert(records);
+      Array.from(this.journals.values(), async (journal) => {
+        const standing = await journal.standingSince(since);
+        await journal.revert(newestFirst(standing.filter(({ BlockHash }) => hashes.has(BlockHash))));
       }),
     );
-    const hashes = new Set(removed.map(({ hash }) => hash));
     await this.revertUnconfirmed(({ BlockHash }) => hashes.has(BlockHash));
   }
 
   /** Stores the reversals of what was appended behind the newest checkpoint and is an orphan, newest first. */
   async revertUnconfirmed(isOrphan: (record: ObservedRecord) => boolean): Promise<void> {
     for (const journal of this.journals.values()) {
-      const orphans = journal.unconfirmedRecords.filter(isOrphan);
-      await journal.revert(
-        orphans.sort((left, right) => right.BlockNumber - left.BlockNumber || right.LogIndex - left.LogIndex),
-      );
+      await journal.revert(newestFirst(journal.unconfirmedRecords.filter(isOrphan)));
     }
   }
 
@@ -162,7 +156,7 @@ export class ChainLedger {
       event,
     ]);
     this.revision = appended.revision;
-    this.position = appended.position;
+    this.checkpointPosition = appended.position;
     this.checkpointed = text;
   }
 
@@ -172,12 +166,5 @@ export class ChainLedger {
   }
 }
 
-/** Adds where a block's records are to what is known of the block. */
-export const addSpans = (block: WindowBlock, spans: ReadonlyMap<string, Span>): WindowBlock => {
-  const observed = { ...block.observed };
-  for (const [contract, [first, last]] of spans) {
-    const known = observed[contract];
-    observed[contract] = known ? [Math.min(known[0], first), Math.max(known[1], last)] : [first, last];
-  }
-  return { ...block, observed };
-};
+const newestFirst = (records: readonly ObservedRecord[]): ObservedRecord[] =>
+  records.toSorted((left, right) => right.BlockNumber - left.BlockNumber || right.LogIndex - left.LogIndex);

@@ -2,6 +2,7 @@ import type { ChainEvent, ObservedRecord } from '../../../schemas/events/chain-e
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import {
   NO_STREAM,
+  type Appended,
   type EventStore,
   type Position,
   type StoredEvent,
@@ -11,14 +12,10 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 import { appendChunks } from './append-chunks.ts';
 
-/** First and last revision of what was appended, inclusive. */
-export type Span = [first: number, last: number];
-
 interface Unconfirmed {
   record: ObservedRecord;
   /** `false`: its newest event is a reversal. */
   stands: boolean;
-  revision: number;
 }
 
 export interface JournalDependencies {
@@ -40,7 +37,7 @@ export class ContractJournal {
   private constructor(
     private readonly dependencies: JournalDependencies,
     private readonly stream: string,
-    private revision: number,
+    private newest: Appended,
     private readonly unconfirmed: Map<string, Unconfirmed>,
   ) {}
 
@@ -49,22 +46,8 @@ export class ContractJournal {
     stream: string,
     checkpoint: Position,
   ): Promise<ContractJournal> {
-    const behind: StoredEvent[] = [];
-    let from: number | undefined;
-    for (;;) {
-      const page = await dependencies.eventStore.read(stream, {
-        direction: 'backwards',
-        limit: READ_BACK_EVENTS,
-        ...(from === undefined ? {} : { from }),
-      });
-      behind.push(...page.filter(({ position }) => position > checkpoint));
-      const oldest = page.at(-1);
-      if (!oldest || oldest.position <= checkpoint || oldest.revision === 0) {
-        const revision = behind[0]?.revision ?? page[0]?.revision ?? NO_STREAM;
-        return new ContractJournal(dependencies, stream, revision, unconfirmedOf(behind.reverse()));
-      }
-      from = oldest.revision - 1;
-    }
+    const { newest, behind } = await readBehind(dependencies.eventStore, stream, checkpoint);
+    return new ContractJournal(dependencies, stream, newest, unconfirmedOf(behind));
   }
 
   get unconfirmedRecords(): ObservedRecord[] {
@@ -76,16 +59,13 @@ export class ContractJournal {
   }
 
   /** Stores records in the order given, but for those that stand already. */
-  async observe(records: readonly ObservedRecord[]): Promise<Span | undefined> {
-    if (!this.hasUnconfirmed) return spanOf(await this.append('ChainEventObserved', records));
-    const confirmed: number[] = [];
+  async observe(records: readonly ObservedRecord[]): Promise<void> {
     const fresh = records.filter(({ Id }) => {
       const known = this.unconfirmed.get(Id);
       this.unconfirmed.delete(Id);
-      if (known?.stands) confirmed.push(known.revision);
       return !known?.stands;
     });
-    return spanOf([...confirmed, ...(await this.append('ChainEventObserved', fresh))]);
+    await this.append('ChainEventObserved', fresh);
   }
 
   /** Stores the reversal of records in the order given, but for those that were reverted already. */
@@ -103,12 +83,10 @@ export class ContractJournal {
     this.unconfirmed.delete(id);
   }
 
-  /** The records of a block that stand, newest first. */
-  async standingOf(blockHash: string, [first, last]: Span): Promise<ObservedRecord[]> {
-    const events = await this.dependencies.eventStore.read(this.stream, { from: first, limit: last - first + 1 });
-    return standingRecords(events)
-      .filter(({ BlockHash }) => BlockHash === blockHash)
-      .reverse();
+  /** What was stored behind a position and stands. Asks for nothing when nothing was stored there. */
+  async standingSince(since: Position): Promise<ObservedRecord[]> {
+    if (this.newest.position <= since) return [];
+    return standingRecords((await readBehind(this.dependencies.eventStore, this.stream, since)).behind);
   }
 
   /** Every record that stands, newest first. */
@@ -116,26 +94,44 @@ export class ContractJournal {
     return standingRecords(await this.dependencies.eventStore.read(this.stream)).reverse();
   }
 
-  private async append(type: ChainEvent['type'], records: readonly ObservedRecord[]): Promise<number[]> {
-    const revisions: number[] = [];
+  private async append(type: ChainEvent['type'], records: readonly ObservedRecord[]): Promise<void> {
     for (const chunk of appendChunks(records)) {
       const events = chunk.map((data) => toAppend({ type, data }, metadata, this.dependencies));
-      const { revision } = await appendSettled(this.dependencies.eventStore, this.stream, this.revision, events);
-      revisions.push(this.revision + 1, revision);
-      this.revision = revision;
+      this.newest = await appendSettled(this.dependencies.eventStore, this.stream, this.newest.revision, events);
     }
-    return revisions;
   }
 }
 
-const spanOf = (revisions: readonly number[]): Span | undefined =>
-  revisions.length === 0 ? undefined : [Math.min(...revisions), Math.max(...revisions)];
+/** The newest event of a stream, and what it holds behind a position, in order. */
+const readBehind = async (
+  eventStore: EventStore,
+  stream: string,
+  position: Position,
+): Promise<{ newest: Appended; behind: StoredEvent[] }> => {
+  const behind: StoredEvent[] = [];
+  let newest: Appended | undefined;
+  let from: number | undefined;
+  for (;;) {
+    const page = await eventStore.read(stream, {
+      direction: 'backwards',
+      limit: READ_BACK_EVENTS,
+      ...(from === undefined ? {} : { from }),
+    });
+    newest ??= page[0];
+    behind.push(...page.filter((event) => event.position > position));
+    const oldest = page.at(-1);
+    if (!oldest || oldest.position <= position || oldest.revision === 0) {
+      return { newest: newest ?? { revision: NO_STREAM, position: 0 }, behind: behind.reverse() };
+    }
+    from = oldest.revision - 1;
+  }
+};
 
 const unconfirmedOf = (events: readonly StoredEvent[]): Map<string, Unconfirmed> =>
   new Map(
     events.map((stored) => {
-      const { type, data, revision } = stored as StoredEvent & ChainEvent;
-      return [data.Id, { record: data, stands: type === 'ChainEventObserved', revision }];
+      const { type, data } = stored as StoredEvent & ChainEvent;
+      return [data.Id, { record: data, stands: type === 'ChainEventObserved' }];
     }),
   );
 

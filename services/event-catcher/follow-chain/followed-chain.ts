@@ -32,10 +32,7 @@ const WALK_BLOCKS_MAX = 500;
 export const isFar = (window: Window<WindowBlock>, header: BlockHeader, confirmations: number): boolean =>
   header.number - (window.at(-1) ?? window[0]).number > confirmations + WALK_BLOCKS_MAX;
 
-export const toWindowBlock = ({ number, hash, parentHash, timestamp }: BlockHeader): WindowBlock => ({
-  number,
-  hash,
-  parentHash,
-  timestamp,
-  observed: {},
-});
+export const toWindowBlock = (
+  { number, hash, parentHash, timestamp }: BlockHeader,
+  since: WindowBlock['since'],
+): WindowBlock => ({ number, hash, parentHash, timestamp, since });

@@ -2,7 +2,7 @@ import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import { arrivalOf, extend, type Window } from '../domain/local-chain.ts';
-import { addSpans, type ChainLedger } from './chain-ledger.ts';
+import type { ChainLedger } from './chain-ledger.ts';
 import { DeeperThanFinality, isFar, toWindowBlock, type FollowedChain } from './followed-chain.ts';
 import { isOf } from './watch-list.ts';
 import type { WatchRoster } from './watch-roster.ts';
@@ -31,8 +31,8 @@ export class Footing {
       await this.beginAnew(head, final !== undefined);
       return;
     }
-    const stood = await this.judgeUnconfirmed(window);
-    if (isFar(stood, head, this.chain.confirmations)) await this.leap(stood, head);
+    await this.judgeUnconfirmed(window);
+    if (isFar(window, head, this.chain.confirmations)) await this.leap(window, head);
   }
 
   private async beginAt(head: BlockHeader): Promise<void> {
@@ -40,7 +40,7 @@ export class Footing {
     const numbers = Array.from({ length: head.number - from + 1 }, (_, index) => from + index);
     const [first, ...rest] = (await this.reader.headersByNumber(numbers)).map((header) => {
       if (!header) throw new ChainUnavailable('the chain changed while its first blocks were read');
-      return toWindowBlock(header);
+      return toWindowBlock(header, this.ledger.position);
     });
     if (!first) throw new ChainUnavailable('the chain has no blocks');
     let window: Window<WindowBlock> = [first];
@@ -69,7 +69,7 @@ export class Footing {
    * What was stored behind the checkpoint is reverted if the chain does not have it now. What live watches have in blocks
    * of the window is confirmed, or observed again if it was reverted: those blocks do not arrive a second time.
    */
-  private async judgeUnconfirmed(window: Window<WindowBlock>): Promise<Window<WindowBlock>> {
+  private async judgeUnconfirmed(window: Window<WindowBlock>): Promise<void> {
     const [final, ...rest] = window;
     const doubted = this.ledger.unconfirmed.filter(({ BlockNumber }) => BlockNumber > final.number);
     const numbers = [...new Set(doubted.map(({ BlockNumber }) => BlockNumber))];
@@ -79,16 +79,12 @@ export class Footing {
       ({ BlockNumber, BlockHash }) => BlockNumber > final.number && !canonical.has(BlockHash) && !known.has(BlockHash),
     );
     const live = this.roster.live();
-    const blocks = [];
-    for (const block of rest) {
+    for (const { hash } of rest) {
       const records = doubted.filter(
-        (record) =>
-          record.BlockHash === block.hash && canonical.has(block.hash) && live.some((watch) => isOf(watch, record)),
+        (record) => record.BlockHash === hash && canonical.has(hash) && live.some((watch) => isOf(watch, record)),
       );
-      const inOrder = records.toSorted((left, right) => left.LogIndex - right.LogIndex);
-      blocks.push(addSpans(block, await this.ledger.observe(inOrder)));
+      await this.ledger.observe(records.toSorted((left, right) => left.LogIndex - right.LogIndex));
     }
-    return (this.ledger.window = [final, ...blocks]);
   }
 
   /** Far behind after a pause: live watches read the blocks between as ranges, and join again near the head. */

@@ -3,7 +3,7 @@ import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../s
 import type { Logger } from '../../../shared/observability/logger.ts';
 import { arrivalOf, cutAfter, extend, type Window } from '../domain/local-chain.ts';
 import { recordsOfBlock } from './block-records.ts';
-import { addSpans, type ChainLedger } from './chain-ledger.ts';
+import type { ChainLedger } from './chain-ledger.ts';
 import { DeeperThanFinality, FootingLost, isFar, toWindowBlock, type FollowedChain } from './followed-chain.ts';
 import { isOf } from './watch-list.ts';
 import type { WatchRoster } from './watch-roster.ts';
@@ -81,7 +81,8 @@ export class HeadWalker {
     const { number, hash } = header;
     // Stored behind the checkpoint, of another block of this number: no longer of the chain.
     await this.ledger.revertUnconfirmed(({ BlockNumber, BlockHash }) => BlockNumber === number && BlockHash !== hash);
-    const block = addSpans(toWindowBlock(header), await this.ledger.observe(records));
+    const block = toWindowBlock(header, this.ledger.position);
+    await this.ledger.observe(records);
     // Of this very block, and not among its logs now: not doubted for ever.
     this.ledger.settle((record) => record.BlockHash === hash && live.some((watch) => isOf(watch, record)));
     this.ledger.window = extend(window, block, this.chain.confirmations);

@@ -1,7 +1,7 @@
 import { BLOOM_OF_EVERYTHING } from '../../../shared/chain/bloom.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { recordsOfBlock } from './block-records.ts';
-import { addSpans, type ChainLedger } from './chain-ledger.ts';
+import type { ChainLedger } from './chain-ledger.ts';
 import { isOf, type Watch } from './watch-list.ts';
 
 /** Stores what a watch has in the blocks of the window that are not final; only inside `exclusively`. */
@@ -12,8 +12,7 @@ export const observeWindow = async (
   isWanted: (block: number) => boolean,
 ): Promise<void> => {
   if (!ledger.window) return;
-  const [first, ...rest] = ledger.window;
-  const wanted = rest.filter(({ number }) => isWanted(number));
+  const wanted = ledger.window.slice(1).filter(({ number }) => isWanted(number));
   const headers = await reader.headersByNumber(wanted.map(({ number }) => number));
   const records = await Promise.all(
     wanted.map((block, at) => {
@@ -22,15 +21,8 @@ export const observeWindow = async (
       return recordsOfBlock(reader, header, [watch], 'backfill');
     }),
   );
-  const joined = [];
-  for (const block of rest) {
-    const at = wanted.indexOf(block);
-    if (at === -1) {
-      joined.push(block);
-      continue;
-    }
-    joined.push(addSpans(block, await ledger.observe(records[at] ?? [])));
-    ledger.settle((record) => record.BlockHash === block.hash && isOf(watch, record));
+  for (const [at, { hash }] of wanted.entries()) {
+    await ledger.observe(records[at] ?? []);
+    ledger.settle((record) => record.BlockHash === hash && isOf(watch, record));
   }
-  ledger.window = [first, ...joined];
 };

@@ -124,7 +124,8 @@ export class Catching {
 
   /** What the registered watches have on the canonical chain. */
   idsOnChain(): string[] {
-    const isWanted = ({ topics, blockNumber }: ChainLog) =>
+    const isWanted = ({ address, topics, blockNumber }: ChainLog) =>
+      address === contract &&
       Array.from(this.registered.values()).some(
         ({ contractAddress, topic0, startBlock }) =>
           contractAddress.toLowerCase() === contract && topic0 === topics[0] && startBlock <= blockNumber,
