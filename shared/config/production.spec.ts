@@ -57,6 +57,17 @@ describe('production', () => {
     expect(refusals({ [name]: value, NODE_ENV: 'development' })).toEqual([]);
   });
 
+  it('refuses credentials that EventStoreDB would never see', () => {
+    const messages = (query: string) =>
+      refusals({ EVENTSTORE_URL: `esdb://annals:${made}@a:2113,b:2113/?${query}` }).map(({ message }) => message);
+    for (const query of ['tls=false', 'TLS=false', 'tls=true&tls=false'])
+      expect(messages(query)).toEqual([
+        'has credentials, which are not sent without TLS: set tls=true, or leave them out',
+      ]);
+    for (const query of ['', 'tls=true', 'tls=false&tls=true']) expect(messages(query)).toEqual([]);
+    expect(refusals({ EVENTSTORE_URL: 'esdb://a:2113?tls=false' })).toEqual([]);
+  });
+
   it('names everything it refuses at once', () => {
     const wrong = {
       ...{ KAFKA_ACKS: '1', MONGO_URL: 'mongodb://a:admin@a/?w=1', EVENTSTORE_URL: 'esdb://admin:changeit@a:2113' },

@@ -1,5 +1,6 @@
 import type { SettingName, Settings } from './settings.ts';
 import { readServerUrl } from './server-url.ts';
+import { hasUnsentCredentials } from './unsent-credentials.ts';
 
 export interface WrongSetting {
   name: string;
@@ -21,6 +22,11 @@ interface Rule {
 const GUESSABLE = 'has a password that anyone could guess';
 const rules: readonly Rule[] = [
   { name: 'EVENTSTORE_URL', message: GUESSABLE, applies: ({ EVENTSTORE_URL }) => hasGuessablePassword(EVENTSTORE_URL) },
+  {
+    name: 'EVENTSTORE_URL',
+    message: 'has credentials, which are not sent without TLS: set tls=true, or leave them out',
+    applies: ({ EVENTSTORE_URL }) => EVENTSTORE_URL !== undefined && hasUnsentCredentials(EVENTSTORE_URL),
+  },
   { name: 'KAFKA_SASL', message: GUESSABLE, applies: ({ KAFKA_SASL }) => !!KAFKA_SASL && isGuessable(KAFKA_SASL) },
   {
     name: 'KAFKA_ACKS',

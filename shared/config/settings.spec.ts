@@ -62,6 +62,9 @@ describe('settings', () => {
     ['METRICS_PORT', 'OFF'],
     ['TRUSTED_PROXIES', 'nonsense'],
     ['TRUSTED_PROXIES', '127.0.0.1,10.0.0.0/33'],
+    ['KAFKA_BROKERS', '[::1]:9092'],
+    ['KAFKA_BROKERS', 'a:9092,b'],
+    ['KAFKA_BROKERS', 'a:0'],
     ['ACCOUNT_URL', 'ftp://accounts.example'],
     ['ACCOUNT_URL', 'https://accounts.example/?a'],
     ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]},{"chainId":1,"rpcUrls":["http://b"]}]'],
@@ -89,7 +92,11 @@ describe('settings', () => {
       'mongodb+srv://u:p%40ss@cluster.example',
     ])
       expect(loadSettings({ MONGO_URL }).settings).toMatchObject({ MONGO_URL });
-    for (const EVENTSTORE_URL of ['esdb://u:p@a:2113,b:2113,c:2113?tls=false', 'esdb+discover://events.example:2113/'])
+    for (const EVENTSTORE_URL of [
+      'esdb://a:2113,b:2113?tls=true',
+      'esdb://u:p@a:2113,b:2113,c:2113?tls=false',
+      'esdb+discover://events.example:2113/',
+    ])
       expect(loadSettings({ EVENTSTORE_URL }).settings).toMatchObject({ EVENTSTORE_URL });
     for (const MONGO_URL of [
       'mongodb://',

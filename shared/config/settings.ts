@@ -46,8 +46,9 @@ const kafkaSasl = z.object({
 });
 export type KafkaSasl = z.infer<typeof kafkaSasl>;
 
+/** kafkajs cuts at the first colon: it cannot take an IPv6 address. */
 const isBroker = (text: string): boolean => {
-  const [, host = '', portText = ''] = /^(\[[\da-fA-F:]+\]|[\w.-]+):(\d{1,5})$/.exec(text) ?? [];
+  const [, host = '', portText = ''] = /^([\w.-]+):(\d{1,5})$/.exec(text) ?? [];
   return host !== '' && isPort(portText) && portText !== '0';
 };
 const listOf = (isPart: (text: string) => boolean, message: string) =>
@@ -117,7 +118,7 @@ export const settingDefinitions = {
     'in URLs',
   ),
   KAFKA_BROKERS: setting(
-    listOf(isBroker, 'is no list of host:port')
+    listOf(isBroker, 'is no list of host:port, where a host is a name or an IPv4 address')
       .refine((brokers) => brokers.length > 0, 'names no broker')
       .optional(),
     'Kafka, host:port separated by commas; without it an embedded bus in DATA_DIR',

@@ -71,6 +71,30 @@ describe('a start with an EventStoreDB', () => {
     await store.close();
   });
 
+  it('says that it does not send the credentials of the URL without TLS, and nothing when there are none', async () => {
+    const { port } = await aServer();
+    const warned: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line: string) => warned.push(line) });
+    for (const credentials of [`annals:${PASSWORD}@`, '']) {
+      const url = `esdb://${credentials}127.0.0.1:${String(port)}?tls=false`;
+      await (await EsdbEventStore.connect({ settings: { EVENTSTORE_URL: url }, logger })).close();
+    }
+    expect(warned).toHaveLength(1);
+    expect(warned[0]).toContain('EVENTSTORE_URL: without TLS (tls=false) its credentials are not sent');
+    expect(warned[0]).not.toContain(PASSWORD);
+  });
+
+  it('works with several hosts', async () => {
+    const { port } = await aServer();
+    const gone = await aServer();
+    await gone.close();
+    closing.splice(closing.indexOf(gone), 1);
+    const store = await connect(`esdb://127.0.0.1:${String(gone.port)},127.0.0.1:${String(port)}?tls=false`);
+    await store.append('test-hosts', -1, [anEvent()]);
+    expect(await store.read('test-hosts')).toHaveLength(1);
+    await store.close();
+  });
+
   it('works with the address of a cluster', async () => {
     const { port } = await aServer();
     const store = await connect(`esdb+discover://127.0.0.1:${String(port)}/?TLS=false`);

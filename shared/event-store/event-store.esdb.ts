@@ -7,6 +7,7 @@ import {
   jsonEvent,
   type AppendResult,
 } from '@eventstore/db-client';
+import { hasUnsentCredentials } from '../config/unsent-credentials.ts';
 import type { Logger } from '../observability/logger.ts';
 import { checkAppend } from './append-check.ts';
 import { AppendLane } from './append-lane.esdb.ts';
@@ -57,6 +58,9 @@ export class EsdbEventStore implements EventStore {
     const client = connect();
     try {
       await checkConnection(client, target);
+      if (hasUnsentCredentials(settings.EVENTSTORE_URL)) {
+        logger.warn('EVENTSTORE_URL: without TLS (tls=false) its credentials are not sent');
+      }
     } catch (error) {
       await client.dispose();
       throw error;
