@@ -4,6 +4,8 @@ import { isAborted } from '../primitives/is-aborted.ts';
 
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
+/** An outage is one piece of news, not one at every attempt. */
+const TELL_AGAIN_AFTER_MS = 30_000;
 
 /** `standby`: another process does this work, and this one would take over. */
 export type LoopState = 'starting' | 'running' | 'standby' | 'failing' | 'stopped';
@@ -17,6 +19,7 @@ export class SupervisedLoop {
   private finished: Promise<void> = Promise.resolve();
   private current: LoopState = 'starting';
   private error: string | null = null;
+  private told: { error: string; at: number } | undefined;
 
   constructor(
     readonly name: string,
@@ -57,10 +60,20 @@ export class SupervisedLoop {
         if (isAborted(signal)) break;
         this.current = 'failing';
         this.error = error instanceof Error ? error.message : String(error);
-        this.logger.error({ err: error, loop: this.name }, `${this.name} failed and starts again`);
+        this.logger[this.isNews(this.error) ? 'error' : 'debug'](
+          { err: error, loop: this.name },
+          `${this.name} failed and starts again`,
+        );
         await backoff.pause(signal);
       }
     }
     this.current = 'stopped';
+  }
+
+  private isNews(error: string): boolean {
+    const now = performance.now();
+    if (error === this.told?.error && now - this.told.at < TELL_AGAIN_AFTER_MS) return false;
+    this.told = { error, at: now };
+    return true;
   }
 }

@@ -1,16 +1,14 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { logRefusal } from '../observability/log-refusal.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 
 /** Answers any failure with its problem document; the cause goes to the log and nowhere else. */
 export const sendProblem = (logger: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
   const refusal = refusalOf(error);
   const problem = problemOf(refusal, request.id);
-  if (problem.status >= 500) {
-    const level = refusal.code === 'internal_error' ? 'error' : 'warn';
-    logger[level]({ requestId: request.id, code: refusal.code, err: refusal.cause ?? refusal }, 'request failed');
-  }
+  if (problem.status >= 500) logRefusal(logger, refusal, { requestId: request.id }, 'request failed');
   if (reply.sent) return;
   void reply.status(problem.status).headers(problemHeaders(problem)).send(problem);
 };

@@ -4,9 +4,20 @@ import type { Settings } from '../config/settings.ts';
 
 export type { Logger };
 
+/** What drivers hang on to their errors is left out: whole topologies and requests, and who knows what of a person. */
+export const loggedError = (error: unknown): unknown => {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = pino.stdSerializers.err(error);
+  return {
+    ...{ type, message, stack },
+    ...('code' in error && { code: error.code }),
+    ...(error instanceof AggregateError && { errors: error.errors.map(loggedError) }),
+  };
+};
+
 /** JSON lines in production, readable lines elsewhere; both on standard error, so that output stays a program's own. */
 export const createLogger = ({ LOG_LEVEL, NODE_ENV }: Pick<Settings, 'LOG_LEVEL' | 'NODE_ENV'>): Logger => {
-  const options = { level: LOG_LEVEL, base: null };
+  const options = { level: LOG_LEVEL, base: null, serializers: { err: loggedError } };
   const standardError = 2;
   return NODE_ENV === 'production'
     ? pino(options, pino.destination(standardError))

@@ -4,6 +4,7 @@ import type { CommandRefused, ConnectionRefused } from '../../../schemas/socket/
 import type { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/nest/parse-request.ts';
 import { refusalOf } from '../../../shared/nest/problem-document.ts';
+import { logRefusal } from '../../../shared/observability/log-refusal.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 
 /** Enough to mend a command by. */
@@ -20,11 +21,7 @@ export const parseCommand = <Schema extends z.ZodType>(schema: Schema, payload: 
 /** A failure as a refusal; what it was, if it was ours, goes to the log. */
 export const loggedRefusal = (logger: Logger, error: unknown): Refusal => {
   const refusal = refusalOf(error);
-  const { status } = problemCatalogue[refusal.code];
-  if (status >= 500) {
-    const level = refusal.code === 'internal_error' ? 'error' : 'warn';
-    logger[level]({ code: refusal.code, err: refusal.cause ?? refusal }, 'a client was refused');
-  }
+  if (problemCatalogue[refusal.code].status >= 500) logRefusal(logger, refusal, {}, 'a client was refused');
   return refusal;
 };
 

@@ -1,0 +1,19 @@
+import { expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { eventually } from '../testing/eventually.ts';
+import { SupervisedLoop } from './supervised-loop.ts';
+
+it('a loop that fails again and again for one reason says that once, and another reason too', async () => {
+  const told: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => told.push(line) });
+  let runs = 0;
+  const loop = new SupervisedLoop('work', logger, (_, working) => {
+    runs += 1;
+    working();
+    return Promise.reject(new Error(runs < 4 ? 'the store is away' : 'the store is full'));
+  });
+  loop.start();
+  await eventually(() => runs === 5, 5_000, 'it must start again');
+  await loop.stop();
+  expect(told.map((line) => /the store is \w+/.exec(line)?.[0])).toEqual(['the store is away', 'the store is full']);
+});
