@@ -24,3 +24,7 @@ export class Refusal extends Error {
     this.retryAfter = details.retryAfter;
   }
 }
+
+/** What this depends on does not answer, or cannot: the same is worth another try in a second. */
+export const unavailable = (detail: string, cause: unknown): Refusal =>
+  new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause });

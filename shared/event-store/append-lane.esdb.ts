@@ -5,9 +5,9 @@ import {
   type EventData,
   type EventStoreDBClient,
 } from '@eventstore/db-client';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import type { Logger } from '../observability/logger.ts';
-import { describe, isAnswer, isRecoverable, unavailable } from './client-errors.esdb.ts';
+import { describe, isAnswer, isRecoverable } from './client-errors.esdb.ts';
 import { NO_STREAM } from './event-store.ts';
 import { withinDeadline } from '../primitives/within-deadline.ts';
 

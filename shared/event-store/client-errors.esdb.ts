@@ -1,5 +1,5 @@
 import { ErrorType, isCommandError, type CommandError } from '@eventstore/db-client';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import { NO_STREAM, OutcomeUnknown, WrongExpectedRevision } from './event-store.ts';
 
 /** gRPC's number for it: some errors of the channel reach us as they are. */
@@ -47,10 +47,6 @@ export const toAppendError = (stream: string, expected: number, error: unknown):
       return new OutcomeUnknown(`whether ${stream} was appended to is not known: ${describe(error)}`, { cause: error });
   }
 };
-
-/** Nothing was written, or nothing could be read; worth another try. */
-export const unavailable = (detail: string, cause: unknown): Refusal =>
-  new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause });
 
 /** One line. The client's messages are often empty, and never hold a password. */
 export const describe = (error: unknown): string => {

@@ -8,11 +8,12 @@ import {
   type AppendResult,
 } from '@eventstore/db-client';
 import { hasUnsentCredentials } from '../config/unsent-credentials.ts';
+import { unavailable } from '../errors/refusal.ts';
 import type { Logger } from '../observability/logger.ts';
 import { checkAppend } from './append-check.ts';
 import { AppendLane } from './append-lane.esdb.ts';
 import { readThrough } from './bounded-read.esdb.ts';
-import { describe, isMissingStream, toAppendError, unavailable } from './client-errors.esdb.ts';
+import { describe, isMissingStream, toAppendError } from './client-errors.esdb.ts';
 import { checkConnection, readTarget } from './connection-check.esdb.ts';
 import {
   NO_STREAM,

@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
 import {
   WrongExpectedRevision,
@@ -135,7 +135,7 @@ export class SqliteEventStore implements EventStore {
         else if (outcome) resolve(outcome);
       });
     } catch (cause) {
-      const refusal = new Refusal('dependency_unavailable', 'the event store cannot write', { retryAfter: 1, cause });
+      const refusal = unavailable('the event store cannot write', cause);
       for (const { reject } of group) reject(refusal);
     }
     if (this.pending.length > 0) {

@@ -1,6 +1,6 @@
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata } from '../../schemas/events/event.ts';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import { Backoff } from '../primitives/backoff.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { Ids } from '../primitives/ids.ts';
@@ -151,10 +151,7 @@ export const appendSettled = async (
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'dependency_unavailable';
 
 const cannotSettle = (stream: string, cause: unknown): Refusal =>
-  new Refusal('dependency_unavailable', `the event store does not say whether ${stream} was appended to`, {
-    retryAfter: 1,
-    cause,
-  });
+  unavailable(`the event store does not say whether ${stream} was appended to`, cause);
 
 const foldEvents = <State, Event extends DomainEvent>(fold: Fold<State, Event>, events: StoredEvent[]): State =>
   events.reduce((state, event) => fold.evolve(state, event as unknown as Event, event.time), fold.initial);

@@ -1,5 +1,4 @@
 import kafkajs from 'kafkajs';
-import { Refusal } from '../errors/refusal.ts';
 
 /** What the broker says of a message that it will never take. */
 const REFUSED_MESSAGES = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_TIMESTAMP', 'INVALID_RECORD']);
@@ -33,6 +32,3 @@ export const mayPass = (error: unknown): boolean => {
   const innermost = Array.from(chain(error)).at(-1);
   return innermost instanceof kafkajs.KafkaJSError && innermost.retriable;
 };
-
-export const unavailable = (detail: string, cause: unknown): Refusal =>
-  new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause });

@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
-import { Refusal } from '../errors/refusal.ts';
+import { unavailable } from '../errors/refusal.ts';
 import { isAborted } from '../primitives/is-aborted.ts';
 import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
 import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
@@ -75,9 +75,7 @@ export class SqliteMessageBus implements MessageBus {
       });
       return Promise.resolve();
     } catch (cause) {
-      return Promise.reject(
-        new Refusal('dependency_unavailable', 'the message bus cannot write', { retryAfter: 1, cause }),
-      );
+      return Promise.reject(unavailable('the message bus cannot write', cause));
     }
   }
 

@@ -1,10 +1,11 @@
 import kafkajs, { type Cluster, type Consumer } from 'kafkajs';
+import { unavailable } from '../errors/refusal.ts';
 import type { Logger } from '../observability/logger.ts';
 import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
 import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
-import { isOffsetOutOfRange, mayPass, unavailable } from './kafka-errors.kafka.ts';
+import { isOffsetOutOfRange, mayPass } from './kafka-errors.kafka.ts';
 import { Batch, type FetchedPartition } from './kafkajs-internals.kafka.ts';
 import type { BusBatch, Offsets } from './message-bus.ts';
 

@@ -1,8 +1,9 @@
 import kafkajs, { type Producer } from 'kafkajs';
 import type { Settings } from '../config/settings.ts';
+import { unavailable } from '../errors/refusal.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
-import { refusalOfMessage, unavailable } from './kafka-errors.kafka.ts';
+import { refusalOfMessage } from './kafka-errors.kafka.ts';
 import { MessageRefused } from './message-bus.ts';
 import { publishRequests, type Routed } from './publish-requests.ts';
 
@@ -36,6 +37,7 @@ export class Publisher {
     const published = this.previous.then(async () => {
       for (const request of publishRequests(messages)) await this.send(topicName, request, deadline);
     });
+    // Whoever asked hears of a failure; the next call only waits.
     this.previous = published.catch(() => undefined);
     return published;
   }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { loginMethod } from '../../schemas/values.ts';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { UserCaller } from './caller.ts';
 import { SessionEnds } from './session-ends.ts';
@@ -87,7 +87,7 @@ export const verifyToken = async (token: string, typ: string, issuer: TokenIssue
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw new Refusal('token_expired', 'refresh it, or sign in again');
     if (isTokensFault(error)) throw new Refusal('token_invalid', 'the token is not one of ours', { cause: error });
-    throw new Refusal('dependency_unavailable', 'the signing keys cannot be read', { retryAfter: 1, cause: error });
+    throw unavailable('the signing keys cannot be read', error);
   }
 };
 

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import { problemCatalogue, type Problem } from '../../schemas/http/problem.ts';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import { OutcomeUnknown, WrongExpectedRevision } from '../event-store/event-store.ts';
 
 /** The RFC 9457 document of a refusal. */
@@ -29,15 +29,8 @@ export const problemHeaders = ({ status, retryAfter }: Problem): Record<string, 
 /** Any failure as a refusal. What is not known becomes `internal_error` with a fixed text and the cause kept for the log. */
 export const refusalOf = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error;
-  if (error instanceof OutcomeUnknown) {
-    return new Refusal('dependency_unavailable', 'the event store does not answer', { retryAfter: 1, cause: error });
-  }
-  if (error instanceof WrongExpectedRevision) {
-    return new Refusal('dependency_unavailable', 'too many commands at once change the same', {
-      retryAfter: 1,
-      cause: error,
-    });
-  }
+  if (error instanceof OutcomeUnknown) return unavailable('the event store does not answer', error);
+  if (error instanceof WrongExpectedRevision) return unavailable('too many commands at once change the same', error);
   return (
     serverRefusal(error) ?? new Refusal('internal_error', 'the request failed for a reason of ours', { cause: error })
   );

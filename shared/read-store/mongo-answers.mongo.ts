@@ -1,5 +1,5 @@
 import { BSON, MongoBulkWriteError, MongoError, MongoInvalidArgumentError, MongoServerError } from 'mongodb';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.ts';
 import { encodeDocument } from './mongo-document.ts';
 import type { DocumentChange } from './read-store.ts';
@@ -22,7 +22,7 @@ export const answered = async <Answer>(asked: Promise<Answer>): Promise<Answer> 
   } catch (cause) {
     const isTheirs = cause instanceof DeadlineExceeded || (cause instanceof MongoError && !isOurs(cause));
     if (!isTheirs) throw cause;
-    throw new Refusal('dependency_unavailable', 'the read store does not answer', { retryAfter: 1, cause });
+    throw unavailable('the read store does not answer', cause);
   }
 };
 
