@@ -45,7 +45,7 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
     const readStore =
       MONGO_URL === undefined
         ? embedded(settings, (folder) => new SqliteReadStore(join(folder, 'read.db')))
-        : await MongoReadStore.connect({ ...settings, MONGO_URL, logger });
+        : await MongoReadStore.connect({ settings: { ...settings, MONGO_URL }, logger });
     return prepared('MONGO_URL', readStore, () => readStore.define(collections));
   },
 };

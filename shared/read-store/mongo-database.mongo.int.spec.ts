@@ -11,7 +11,7 @@ describe('opening a MongoDB database', () => {
   const warnings: string[] = [];
   const logger = pino({ level: 'warn' }, { write: (line) => warnings.push(line) });
   const open = async (MONGO_URL: string, NODE_ENV: 'development' | 'production' = 'production') => {
-    const { client } = await openDatabase({ MONGO_URL, MONGO_DATABASE, NODE_ENV, logger });
+    const { client } = await openDatabase({ settings: { MONGO_URL, MONGO_DATABASE, NODE_ENV }, logger });
     await client.close();
   };
   const cannotStart = (message: RegExp) =>

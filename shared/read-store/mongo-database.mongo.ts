@@ -5,8 +5,8 @@ import type { Logger } from '../observability/logger.ts';
 import { DeadlineExceeded } from '../primitives/within-deadline.ts';
 import { beforeDeadline } from './mongo-answers.mongo.ts';
 
-export interface MongoOptions extends Pick<Settings, 'MONGO_DATABASE' | 'NODE_ENV'> {
-  MONGO_URL: string;
+export interface MongoOptions {
+  settings: Pick<Settings, 'MONGO_DATABASE' | 'NODE_ENV'> & { MONGO_URL: string };
   logger: Logger;
 }
 
@@ -29,13 +29,13 @@ const UNAUTHORIZED = 13;
  * has it. Reads see nothing less, so that nothing they saw is ever taken back. @throws CannotStart
  */
 export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase> => {
-  const client = clientOf(options.MONGO_URL);
+  const client = clientOf(options.settings.MONGO_URL);
   try {
     await connect(client);
     await requireMajority(client, options);
     const { w = 'majority', journal } = client.writeConcern ?? {};
     const writeConcern = { w, ...(journal !== undefined && { journal }) };
-    const database = client.db(options.MONGO_DATABASE, { writeConcern });
+    const database = client.db(options.settings.MONGO_DATABASE, { writeConcern });
     return { client, database, start: await countStart(database) };
   } catch (error) {
     await client.close();
@@ -79,13 +79,13 @@ const connect = async (client: MongoClient): Promise<void> => {
   }
 };
 
-const requireMajority = async (client: MongoClient, { NODE_ENV, logger }: MongoOptions): Promise<void> => {
+const requireMajority = async (client: MongoClient, { settings, logger }: MongoOptions): Promise<void> => {
   // Then a write has no answer at all: nothing could say who has a lease.
   if (client.writeConcern?.w === 0) throw new CannotStart('MONGO_URL: with w=0 no write is answered: set w=majority');
   const weakness = weaknessOf(client.writeConcern) ?? (await weakDefault(client));
   if (weakness === undefined) return;
   const message = `MONGO_URL: an acknowledged write can be lost, ${weakness}`;
-  if (NODE_ENV === 'production') throw new CannotStart(message);
+  if (settings.NODE_ENV === 'production') throw new CannotStart(message);
   logger.warn(message);
 };
 

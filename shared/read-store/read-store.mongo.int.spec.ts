@@ -18,7 +18,7 @@ const duplicate = { index: 0, code: 11_000, errmsg: 'E11000 duplicate key' };
 
 whereServer('MONGO_URL', (MONGO_URL) => {
   const connect = (url: string, NODE_ENV: 'test' | 'production' = 'test') =>
-    MongoReadStore.connect({ MONGO_URL: url, MONGO_DATABASE, NODE_ENV, logger });
+    MongoReadStore.connect({ settings: { MONGO_URL: url, MONGO_DATABASE, NODE_ENV }, logger });
 
   afterAll(() => dropDatabases(MONGO_URL, [MONGO_DATABASE]));
 

@@ -48,7 +48,7 @@ export class MongoReadStore implements ReadStore {
     this.turn = -connection.start * TURNS_PER_START;
   }
 
-  /** @throws CannotStart */
+  /** @throws CannotStart when no server answers in time, refuses us, or takes writes that can be lost in production */
   static async connect(options: MongoOptions): Promise<MongoReadStore> {
     return new MongoReadStore(await openDatabase(options));
   }
