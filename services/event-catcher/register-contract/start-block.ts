@@ -1,5 +1,5 @@
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { WatchedChain } from '../edge/ports.ts';
 
 export interface Start {
@@ -28,7 +28,7 @@ export const findStart = async (
     return { startBlock: hasCode ? await findDeployment(chain, contract, head) : head, warnings };
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
-    throw new Refusal('dependency_unavailable', 'the chain does not answer', { retryAfter: 1, cause: error });
+    throw unavailable('the chain does not answer', error);
   }
 };
 
