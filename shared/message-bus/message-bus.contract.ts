@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { Topic } from '../../schemas/topics.ts';
 import {
   MessageRefused,
+  TopicReplaced,
   type BusMessage,
   type MessageBus,
   type MessageToPublish,
@@ -142,6 +143,18 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       const second = all[1];
       const rest = await take(new Map([[second?.partition ?? -1, second?.offset ?? '']]), 2);
       expect(rest.map(({ value }) => value)).toEqual(['2', '3']);
+    });
+
+    it('says so when there never was such an offset: the topic is another one now', async () => {
+      await bus.publish(topic, [message('a', '1')]);
+      const partition = bus.partitionOf(topic, 'a');
+      const beyond = (offset = '0') => String(BigInt(offset) + 100n);
+      const latest = new Map(await bus.offsets(topic, 'latest'));
+      const one = new Map([[partition, beyond(latest.get(partition))]]);
+      const all = new Map(Array.from(latest, ([at, offset]) => [at, beyond(offset)]));
+      for (const from of [one, all, new Map([...latest, ...one])]) {
+        await expect(take(from, 1)).rejects.toBeInstanceOf(TopicReplaced);
+      }
     });
 
     it('finds offsets by time', async () => {

@@ -2,7 +2,14 @@ import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { isAborted } from '../primitives/is-aborted.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
-import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
+import {
+  TopicReplaced,
+  type BusBatch,
+  type BusMessage,
+  type MessageBus,
+  type MessageToPublish,
+  type Offsets,
+} from './message-bus.ts';
 import { refusalOfSize } from './message-size.ts';
 import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
@@ -59,6 +66,9 @@ export class MemoryMessageBus implements MessageBus {
 
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
     const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
+    for (const [partition, offset] of next) {
+      if (offset > this.log(topic, partition).length) throw new TopicReplaced(topic.name, partition, String(offset));
+    }
     while (!signal.aborted) {
       const seen = this.published.rung;
       let isIdle = true;

@@ -4,7 +4,14 @@ import type { Topic } from '../../schemas/topics.ts';
 import { unavailable } from '../errors/refusal.ts';
 import { isAborted } from '../primitives/is-aborted.ts';
 import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
-import type { BusBatch, BusMessage, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
+import {
+  TopicReplaced,
+  type BusBatch,
+  type BusMessage,
+  type MessageBus,
+  type MessageToPublish,
+  type Offsets,
+} from './message-bus.ts';
 import { refusalOfSize } from './message-size.ts';
 import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
@@ -95,8 +102,12 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    const { name } = this.settled(topic);
+    const settled = this.settled(topic);
+    const { name } = settled;
     const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
+    for (const [partition, offset] of next) {
+      if (offset > this.endsOf(settled, partition).end) throw new TopicReplaced(name, partition, String(offset));
+    }
     while (!signal.aborted) {
       const seen = this.database.changed.rung;
       let isIdle = true;
@@ -122,10 +133,11 @@ export class SqliteMessageBus implements MessageBus {
     return settledTopic(topic, this.topicSettings);
   }
 
-  private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number } {
+  /** @returns also the end of all partitions together: no offset is beyond it */
+  private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number; end: number } {
     const { first, last, newest } = this.ends.get(name, partition, name, partition) as Record<string, number | null>;
     const latest = (last ?? newest ?? 0) + 1;
-    return { earliest: first ?? latest, latest };
+    return { earliest: first ?? latest, latest, end: (newest ?? 0) + 1 };
   }
 
   /** By bisection: messages are published in the order of their timestamps, or nearly. */

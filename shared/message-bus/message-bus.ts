@@ -40,6 +40,17 @@ export class MessageRefused extends Error {
   }
 }
 
+/**
+ * An offset is beyond the end of its partition: the topic was deleted and made anew, or its newest messages were lost. Ask
+ * for offsets again, and begin there.
+ */
+export class TopicReplaced extends Error {
+  override readonly name = 'TopicReplaced';
+  constructor(topicName: string, partition: number, offset: string) {
+    super(`partition ${String(partition)} of ${topicName} ends before ${offset}: the topic is another one now`);
+  }
+}
+
 export interface MessageBus {
   /**
    * Creates what is missing.
@@ -61,6 +72,7 @@ export interface MessageBus {
   /**
    * Messages from these offsets on (only of these partitions), for ever: ends when the signal aborts. What is no longer
    * kept is passed over. While the bus is away it waits; afterwards it goes on where it was.
+   * @throws TopicReplaced, of a partition that has a message
    */
   consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncIterable<BusBatch>;
   close(): Promise<void>;

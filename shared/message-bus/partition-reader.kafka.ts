@@ -7,7 +7,7 @@ import { toBusMessage } from './bus-message.kafka.ts';
 import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
 import { isOffsetOutOfRange, mayPass } from './kafka-errors.kafka.ts';
 import { Batch, type FetchedPartition } from './kafkajs-internals.kafka.ts';
-import type { BusBatch, Offsets } from './message-bus.ts';
+import { TopicReplaced, type BusBatch, type Offsets } from './message-bus.ts';
 
 const READ_COMMITTED = 1;
 const ANSWER_MS = 10_000;
@@ -106,9 +106,7 @@ export class PartitionReader {
   private async nearest({ topicName, partition, offset }: Place): Promise<string> {
     const earliest = (await this.offsets(topicName, 'earliest')).get(partition) ?? '0';
     if (BigInt(offset) <= BigInt(earliest)) return earliest;
-    throw new Error(
-      `partition ${String(partition)} of ${topicName} ends before ${offset}: the topic is another one now`,
-    );
+    throw new TopicReplaced(topicName, partition, offset);
   }
 
   private connect(): Connected {

@@ -7,7 +7,7 @@ import { toBusMessage } from './bus-message.kafka.ts';
 import { HandOver } from './hand-over.ts';
 import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
 import { mayPass } from './kafka-errors.kafka.ts';
-import type { BusBatch, Offsets } from './message-bus.ts';
+import { TopicReplaced, type BusBatch, type Offsets } from './message-bus.ts';
 
 const CHUNK_MESSAGES = 1_000;
 const HEARTBEAT_MS = 3_000;
@@ -132,8 +132,7 @@ class Session {
     const { partition, messages, highWatermark } = payload.batch;
     const next = BigInt(this.next.get(partition) ?? 0);
     if (BigInt(highWatermark) < next) {
-      const where = `partition ${String(partition)} of ${this.topicName}`;
-      this.batches.fail(new Error(`${where} ends before ${String(next)}: the topic is another one now`));
+      this.batches.fail(new TopicReplaced(this.topicName, partition, String(next)));
       return;
     }
     const isOver = () => this.hasEnded || !payload.isRunning() || payload.isStale();

@@ -3,7 +3,7 @@ import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandl
 import { isObservable, lastValueFrom, throwError, type Observable } from 'rxjs';
 import type { Topic } from '../../schemas/topics.ts';
 import { SupervisedLoop } from '../lifecycle/supervised-loop.ts';
-import type { BusBatch, MessageBus, Offsets } from '../message-bus/message-bus.ts';
+import { TopicReplaced, type BusBatch, type MessageBus, type Offsets } from '../message-bus/message-bus.ts';
 import type { Logger } from '../observability/logger.ts';
 
 /** What a handler may know beside its batch. */
@@ -23,7 +23,7 @@ export interface BatchServerOptions {
   logger: Logger;
   /** Those that handlers may name. */
   topics: readonly Topic[];
-  /** Where to begin with a topic; asked once, or until it answers. */
+  /** Where to begin with a topic; asked once, or until it answers, and again when the topic is another one. */
   startAt: (topic: Topic) => Promise<Offsets>;
 }
 
@@ -77,11 +77,16 @@ export class BatchServer extends Server implements CustomTransportStrategy {
       // Otherwise the first batch will show whether it works now.
       if (!isBehind(next, await messageBus.offsets(topic, 'latest'))) working();
       const context = new BatchContext([topic, signal]);
-      for await (const batch of messageBus.consume(topic, next, signal)) {
-        await this.handle(handler, batch, context);
-        const last = batch.messages.at(-1);
-        if (last) next.set(batch.partition, String(BigInt(last.offset) + 1n));
-        working();
+      try {
+        for await (const batch of messageBus.consume(topic, next, signal)) {
+          await this.handle(handler, batch, context);
+          const last = batch.messages.at(-1);
+          if (last) next.set(batch.partition, String(BigInt(last.offset) + 1n));
+          working();
+        }
+      } catch (error) {
+        if (error instanceof TopicReplaced) next = undefined;
+        throw error;
       }
       if (!signal.aborted) throw new Error('the message bus ended');
     });
