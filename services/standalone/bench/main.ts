@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
+import { runCommandLine } from '../command-line/run-command-line.ts';
 import { benchCatcher } from './catcher.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import { benchEngines } from './engines.bench.ts';
@@ -37,7 +38,7 @@ const lineOf = (measured: Measured | Latency): string => {
   return `${what} ${perSecond.toLocaleString('en').padStart(10)}/s   ${count.toLocaleString('en')} in ${String(seconds)} s`;
 };
 
-await new Command('npm run bench --')
+const bench = new Command('npm run bench --')
   .description('measures this machine')
   .argument('[names...]', `which: ${Object.keys(benches).join(', ')}; all without any`)
   .option('--json', 'a line of JSON for each figure')
@@ -46,5 +47,6 @@ await new Command('npm run bench --')
     if (unknown === undefined) return run(names, json);
     process.stderr.write(`There is no bench called ${unknown}; there are: ${Object.keys(benches).join(', ')}\n`);
     process.exitCode = 1;
-  })
-  .parseAsync();
+  });
+
+await runCommandLine(bench);
