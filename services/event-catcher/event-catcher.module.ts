@@ -5,10 +5,11 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { TokenIssuer } from '../../shared/nest/access-tokens.jose.ts';
 import { createService, type RunningService, type ServiceOptions } from '../../shared/nest/create-service.ts';
 import type { Foundation } from '../../shared/nest/foundation.module.ts';
-import { CLOCK, EVENT_STORE, IDS, LOGGER } from '../../shared/nest/tokens.ts';
+import { CLOCK, EVENT_STORE, IDS, LOGGER, READ_STORE } from '../../shared/nest/tokens.ts';
 import type { Logger } from '../../shared/observability/logger.ts';
 import type { Clock } from '../../shared/primitives/clock.ts';
 import type { Ids } from '../../shared/primitives/ids.ts';
+import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { CHAINS, PROGRESS } from './edge/ports.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { FollowedChains, type ChainToFollow } from './follow-chain/followed-chains.ts';
@@ -42,12 +43,13 @@ const CHAINS_TO_FOLLOW = Symbol('ChainsToFollow');
       useFactory: (
         chains: readonly ChainToFollow[],
         eventStore: EventStore,
+        readStore: ReadStore,
         clock: Clock,
         ids: Ids,
         meter: ProgressMeter,
         logger: Logger,
-      ) => new FollowedChains(chains, { eventStore, clock, ids, meter, logger }),
-      inject: [CHAINS_TO_FOLLOW, EVENT_STORE, CLOCK, IDS, ProgressMeter, LOGGER],
+      ) => new FollowedChains(chains, { eventStore, readStore, clock, ids, meter, logger }),
+      inject: [CHAINS_TO_FOLLOW, EVENT_STORE, READ_STORE, CLOCK, IDS, ProgressMeter, LOGGER],
     },
     WatchModels,
     RegisterContractHandler,

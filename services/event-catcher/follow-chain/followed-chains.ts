@@ -1,6 +1,8 @@
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { leasedLoop } from '../../../shared/lifecycle/leased-loop.ts';
+import type { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { ChainFollower, type FollowerDependencies } from './chain-follower.ts';
 
 const LOCAL_POLL_MS = 100;
@@ -13,22 +15,25 @@ export interface ChainToFollow {
   isDevelopment: boolean;
 }
 
-/** One loop for each configured chain. */
+interface Dependencies extends Omit<FollowerDependencies, 'reader'> {
+  readStore: Pick<ReadStore, 'lease' | 'replaceLease'>;
+}
+
+/** One loop for each configured chain. Of several processes one follows a chain at a time, and the others stand by. */
 export class FollowedChains {
   private readonly loops: ReadonlyMap<number, SupervisedLoop>;
 
-  constructor(chains: readonly ChainToFollow[], dependencies: Omit<FollowerDependencies, 'reader'>) {
+  constructor(chains: readonly ChainToFollow[], { readStore, ...dependencies }: Dependencies) {
     this.loops = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
         const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
-        const loop = new SupervisedLoop(`chain ${String(chainId)}`, dependencies.logger, (signal, working) =>
-          ChainFollower.run(
-            { chainId, confirmations, pollMs, isDevelopment },
-            { ...dependencies, reader },
-            signal,
-            working,
-          ),
-        );
+        const chain = { chainId, confirmations, pollMs, isDevelopment };
+        const loop = leasedLoop({
+          name: `chain ${String(chainId)}`,
+          leases: readStore,
+          logger: dependencies.logger,
+          run: (signal, working) => ChainFollower.run(chain, { ...dependencies, reader }, signal, working),
+        });
         return [chainId, loop];
       }),
     );
@@ -42,8 +47,9 @@ export class FollowedChains {
     await Promise.all(Array.from(this.loops.values(), (loop) => loop.stop()));
   }
 
+  /** Here, or ready to be followed here when another process ends. */
   get areRunning(): boolean {
-    return [...this.loops.values()].every(({ state }) => state === 'running');
+    return [...this.loops.values()].every(({ state }) => state === 'running' || state === 'standby');
   }
 
   /** What keeps a chain from being followed. */

@@ -25,7 +25,7 @@ const services: readonly ServiceCommand[] = [
   },
   {
     name: 'event-catcher',
-    does: 'follows chains and answers what it caught; one at a time',
+    does: 'follows chains and answers what it caught; of several, one follows a chain and the others stand by',
     settings: ['CHAINS', 'EVENT_CATCHER_PORT', 'EVENT_URL', 'ACCOUNT_URL', 'ACCOUNT_JWKS_URL', 'MASTER_KEY', ...stores],
     examples: [
       `METRICS_PORT=9465 CHAINS='[{"chainId":2484,"rpcUrls":["http://127.0.0.1:8545"]}]' annals event-catcher`,
