@@ -22,7 +22,9 @@ export const kafkaLogCreator = (logger: Logger): logCreator => {
   };
   return () =>
     ({ level, namespace, log: { message, timestamp: _, logger: __, stack: ___, ...details } }) => {
-      const isWarning = level === kafkajs.logLevel.ERROR && !PASSES_BY.test(message) && isNews(message);
+      // Of an answer it says only there what is wrong with it.
+      const said = `${message} ${String(details['error'] ?? '')}`;
+      const isWarning = level === kafkajs.logLevel.ERROR && !PASSES_BY.test(said) && isNews(message);
       logger[isWarning ? 'warn' : 'debug']({ kafka: { of: namespace, ...details } }, `kafka: ${message}`);
     };
 };

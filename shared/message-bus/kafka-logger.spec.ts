@@ -4,15 +4,15 @@ import { pino } from 'pino';
 import { kafkaLogCreator } from './kafka-logger.kafka.ts';
 
 describe('log of kafkajs', () => {
-  const logged = (messages: [level: logLevel, message: string][]) => {
+  const logged = (messages: [level: logLevel, message: string, error?: string][]) => {
     const lines: { level: number; msg: string }[] = [];
     const logger = pino(
       { level: 'trace' },
       { write: (line: string) => lines.push(JSON.parse(line) as (typeof lines)[0]) },
     );
     const log = kafkaLogCreator(logger)(kafkajs.logLevel.INFO);
-    for (const [level, message] of messages) {
-      log({ namespace: 'Connection', level, label: '', log: { timestamp: '', message, stack: 'at …' } });
+    for (const [level, message, error] of messages) {
+      log({ namespace: 'Connection', level, label: '', log: { timestamp: '', message, error, stack: 'at …' } });
     }
     return lines.map(({ level, msg }) => [pino.levels.labels[level], msg]);
   };
@@ -34,9 +34,10 @@ describe('log of kafkajs', () => {
     const levels = logged([
       [ERROR, 'The group coordinator is not available'],
       [ERROR, 'The coordinator is loading and hence can’t process requests for this group'],
+      [ERROR, 'Response ListOffsets(key: 2, version: 3)', 'This server is not the leader for that topic-partition'],
       [WARN, 'Limiting retries for the idempotent producer may invalidate EoS guarantees'],
       [INFO, 'Consumer has joined the group'],
     ]).map(([level]) => level);
-    expect(levels).toEqual(['debug', 'debug', 'debug', 'debug']);
+    expect(levels).toEqual(['debug', 'debug', 'debug', 'debug', 'debug']);
   });
 });

@@ -16,6 +16,8 @@ const MAX_WAIT_MS = 100;
 const PARTITION_BYTES_MAX = 512 * 1024;
 const FETCH_BYTES_MAX = 4 * 1024 * 1024;
 const START_AGAIN_AFTER_MS = 250;
+/** A broker that is away is one piece of news, not one at every attempt. */
+const TELL_AGAIN_AFTER_MS = 30_000;
 /** kafkajs tells of a stop before it tells of the crash that was its reason. */
 const CRASH_AFTER_STOP_MS = 1_000;
 
@@ -39,6 +41,7 @@ export class TopicFollower {
 
   async *follow({ topicName, from, signal }: Follow): AsyncGenerator<BusBatch> {
     const next = new Map(from);
+    let toldAt = -Infinity;
     while (!signal.aborted) {
       const session = new Session(this.newClient(), topicName, next);
       try {
@@ -50,7 +53,12 @@ export class TopicFollower {
         }
       } catch (error) {
         if (!mayPass(error)) throw error;
-        this.logger.warn({ err: error, topic: topicName }, 'the consumer of a topic ended and is replaced');
+        const isNews = performance.now() - toldAt >= TELL_AGAIN_AFTER_MS;
+        if (isNews) toldAt = performance.now();
+        this.logger[isNews ? 'warn' : 'debug'](
+          { err: error, topic: topicName },
+          'the consumer of a topic ended and is replaced',
+        );
         await pause(START_AGAIN_AFTER_MS, signal);
       } finally {
         const ended = session.end().finally(() => this.ending.delete(ended));
