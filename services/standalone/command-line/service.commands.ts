@@ -10,7 +10,8 @@ interface ServiceCommand {
   run: () => Promise<unknown>;
 }
 
-const stores = ['EVENTSTORE_URL', 'MONGO_URL', 'DATA_DIR', 'METRICS_PORT'] as const;
+const stores = ['EVENTSTORE_URL', 'MONGO_URL', 'MONGO_DATABASE', 'DATA_DIR', 'METRICS_PORT'] as const;
+const bus = ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS'] as const;
 
 const services: readonly ServiceCommand[] = [
   {
@@ -35,7 +36,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'relay',
     does: 'publishes stored events on the message bus; of several, one works and the others stand by',
-    settings: ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS', ...stores],
+    settings: [...bus, 'KAFKA_ACKS', ...stores],
     examples: ['METRICS_PORT=9466 annals relay', 'METRICS_PORT=9466 KAFKA_BROKERS=127.0.0.1:9092 annals relay'],
     run: () => import('../../relay/main.ts'),
   },
@@ -49,15 +50,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'stream',
     does: 'tells subscribers what the event catcher observes, over Socket.IO; any number side by side',
-    settings: [
-      'STREAM_PORT',
-      'STREAM_URL',
-      'ACCOUNT_URL',
-      'ACCOUNT_JWKS_URL',
-      'KAFKA_BROKERS',
-      'MASTER_KEY',
-      ...stores,
-    ],
+    settings: ['STREAM_PORT', 'STREAM_URL', 'ACCOUNT_URL', 'ACCOUNT_JWKS_URL', 'MASTER_KEY', ...bus, ...stores],
     examples: ['METRICS_PORT=9468 annals stream'],
     run: () => import('../../stream/main.ts'),
   },
