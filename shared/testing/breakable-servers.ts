@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from './free-port.ts';
 
 const run = promisify(execFile);
 
@@ -15,11 +15,14 @@ const isFree = (port: number): Promise<boolean> =>
       .listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
   });
 
+/** Below the ports that the system gives to clients: one that asks for a server that is away could be given its port. */
+const PORTS = { first: 20_000, last: 32_000 } as const;
+
 /** Three ports in a row: Kafka's two, and one more. */
 const freePorts = async (): Promise<number> => {
-  const first = await freePort();
-  const [second, third] = [await isFree(first + 1), await isFree(first + 2)];
-  return second && third ? first : freePorts();
+  const first = randomInt(PORTS.first, PORTS.last);
+  const free = await Promise.all([first, first + 1, first + 2].map((port) => isFree(port)));
+  return free.every(Boolean) ? first : freePorts();
 };
 
 /** Servers of one test's own, which it may stop and start: by the scripts `up` and `down` of the folder `TEST_SERVERS`. */

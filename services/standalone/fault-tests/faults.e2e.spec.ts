@@ -54,8 +54,11 @@ whereServer('TEST_SERVERS', () => {
         const workload = system.work();
         await workload.goesOn(10);
         await system.servers.kill(name);
-        await workload.lasts(OUTAGE_MS);
-        await system.servers.revive(name);
+        try {
+          await workload.lasts(OUTAGE_MS);
+        } finally {
+          await system.servers.revive(name);
+        }
         await workload.goesOn(10);
         expect(await system.settle()).toEqual([]);
         expect(serviceNames.filter((one) => system.processes.service(one).process.hasEnded)).toEqual([]);

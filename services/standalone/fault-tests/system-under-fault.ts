@@ -21,6 +21,7 @@ const SETTLES_WITHIN_MS = 90_000;
 /** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
 export class SystemUnderFault {
   private readonly workloads: Workload[] = [];
+  private working: Workload | undefined;
 
   private constructor(
     readonly servers: BreakableServers,
@@ -54,12 +55,13 @@ export class SystemUnderFault {
   work(): Workload {
     const workload = new Workload(this.processes.development, this.chain);
     this.workloads.push(workload);
+    this.working = workload;
     return workload;
   }
 
   /** @returns when nothing is under way any more: what differs then, and what was acknowledged and is not stored once */
   async settle(): Promise<string[]> {
-    await Promise.all(this.workloads.map((workload) => workload.stop()));
+    await this.rest();
     await this.eventually(() => this.hasCaughtTheChain(), SETTLES_WITHIN_MS, 'what was caught must equal the chain');
     await this.eventually(
       async () => {
@@ -94,10 +96,16 @@ export class SystemUnderFault {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.workloads.map((workload) => workload.stop()));
+    await this.rest();
     await this.processes.kill();
     await closeEngines(this.engines);
     await Promise.all([this.servers.stop(), this.eventStoreServer.close(), this.chain.stop()]);
+  }
+
+  private async rest(): Promise<void> {
+    const { working } = this;
+    this.working = undefined;
+    await working?.stop();
   }
 
   private async watchTheToken(): Promise<void> {
