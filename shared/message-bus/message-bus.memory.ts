@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
-import { isAborted } from '../primitives/is-aborted.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import {
   TopicReplaced,
@@ -11,6 +10,7 @@ import {
   type Offsets,
 } from './message-bus.ts';
 import { refusalOfSize } from './message-size.ts';
+import { readOn } from './read-on.ts';
 import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
@@ -65,23 +65,12 @@ export class MemoryMessageBus implements MessageBus {
   }
 
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
-    for (const [partition, offset] of next) {
-      if (offset > this.log(topic, partition).length) throw new TopicReplaced(topic.name, partition, String(offset));
+    for (const [partition, offset] of from) {
+      if (Number(offset) > this.log(topic, partition).length) throw new TopicReplaced(topic.name, partition, offset);
     }
-    while (!signal.aborted) {
-      const seen = this.published.rung;
-      let isIdle = true;
-      for (const [partition, offset] of next) {
-        const messages = this.log(topic, partition).slice(offset, offset + BATCH_MESSAGES_MAX);
-        if (messages.length === 0) continue;
-        isIdle = false;
-        next.set(partition, offset + messages.length);
-        yield { partition, messages };
-        if (isAborted(signal)) return;
-      }
-      if (isIdle) await this.published.wait(seen, signal);
-    }
+    const read = (partition: number, offset: number) =>
+      this.log(topic, partition).slice(offset, offset + BATCH_MESSAGES_MAX);
+    yield* readOn({ from, read, more: this.published, signal });
   }
 
   close(): Promise<void> {

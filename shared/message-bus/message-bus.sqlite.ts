@@ -2,7 +2,6 @@ import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { unavailable } from '../errors/refusal.ts';
-import { isAborted } from '../primitives/is-aborted.ts';
 import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
 import {
   TopicReplaced,
@@ -13,6 +12,7 @@ import {
   type Offsets,
 } from './message-bus.ts';
 import { refusalOfSize } from './message-size.ts';
+import { readOn } from './read-on.ts';
 import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
@@ -104,24 +104,12 @@ export class SqliteMessageBus implements MessageBus {
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
     const settled = this.settled(topic);
     const { name } = settled;
-    const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
-    for (const [partition, offset] of next) {
-      if (offset > this.endsOf(settled, partition).end) throw new TopicReplaced(name, partition, String(offset));
+    for (const [partition, offset] of from) {
+      if (Number(offset) > this.endsOf(settled, partition).end) throw new TopicReplaced(name, partition, offset);
     }
-    while (!signal.aborted) {
-      const seen = this.database.changed.rung;
-      let isIdle = true;
-      for (const [partition, offset] of next) {
-        const messages = this.from.all(name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
-        const last = messages.at(-1);
-        if (!last) continue;
-        isIdle = false;
-        next.set(partition, Number(last.offset) + 1);
-        yield { partition, messages };
-        if (isAborted(signal)) return;
-      }
-      if (isIdle) await this.database.changed.wait(seen, signal);
-    }
+    const read = (partition: number, offset: number) =>
+      this.from.all(name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
+    yield* readOn({ from, read, more: this.database.changed, signal });
   }
 
   close(): Promise<void> {

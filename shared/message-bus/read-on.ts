@@ -1,0 +1,31 @@
+import { isAborted } from '../primitives/is-aborted.ts';
+import type { WakeUp } from '../primitives/wake-up.ts';
+import type { BusBatch, BusMessage, Offsets } from './message-bus.ts';
+
+interface Reading {
+  from: Offsets;
+  /** At most so many as make a batch; none when there are no newer ones. */
+  read: (partition: number, offset: number) => BusMessage[];
+  /** Rings when there may be more. */
+  more: WakeUp;
+  signal: AbortSignal;
+}
+
+/** Reads partitions in turn, for ever: ends when the signal aborts. */
+export async function* readOn({ from, read, more, signal }: Reading): AsyncGenerator<BusBatch> {
+  const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
+  while (!signal.aborted) {
+    const seen = more.rung;
+    let isIdle = true;
+    for (const [partition, offset] of next) {
+      const messages = read(partition, offset);
+      const last = messages.at(-1);
+      if (!last) continue;
+      isIdle = false;
+      next.set(partition, Number(last.offset) + 1);
+      yield { partition, messages };
+      if (isAborted(signal)) return;
+    }
+    if (isIdle) await more.wait(seen, signal);
+  }
+}
