@@ -17,14 +17,14 @@ const DOCUMENTS_PER_PAGE = 20_000;
 const SHOWN_MAX = 5;
 
 /**
- * Compares what was derived with the event store it was derived from: every document of every read model with a clean
+ * Compares what was derived with the events it was derived from: every document of every read model with a clean
  * fold, and every topic, repeats left out, with the events that belong there, in order per key.
  * @returns what differs; empty when all agree
  */
-export const disagreements = async ({ eventStore, readStore, messageBus }: Engines): Promise<string[]> => {
-  const events = await everyEvent(eventStore);
-  return [...(await inReadModels(events, readStore)), ...(await inTopics(events, messageBus))];
-};
+export const disagreements = async (
+  events: readonly StoredEvent[],
+  { readStore, messageBus }: Pick<Engines, 'readStore' | 'messageBus'>,
+): Promise<string[]> => [...(await inReadModels(events, readStore)), ...(await inTopics(events, messageBus))];
 
 export const everyEvent = async (eventStore: EventStore): Promise<StoredEvent[]> => {
   const events: StoredEvent[] = [];
@@ -46,10 +46,7 @@ const inReadModels = async (events: readonly StoredEvent[], readStore: ReadStore
   }
   const found: string[] = [];
   for (const { name } of collections) {
-    const [folded, stored] = [await everyDocument(fold, name), await everyDocument(readStore, name)];
-    const wrong = [...new Set([...folded.keys(), ...stored.keys()])].filter(
-      (id) => !isDeepStrictEqual(folded.get(id), stored.get(id)),
-    );
+    const wrong = differing(await everyDocument(fold, name), await everyDocument(readStore, name));
     if (wrong.length > 0) found.push(`${name}: ${some(wrong)}`);
   }
   return found;
@@ -81,9 +78,7 @@ const inTopics = async (events: readonly StoredEvent[], messageBus: MessageBus):
     const expected = idsByKey((published.get(name) ?? []).map((event) => [keyOf(event), event.id]));
     const messages = await everyMessage(messageBus, name);
     const actual = idsByKey(messages.map(({ key, headers }) => [key, headers['ce_id'] ?? '']));
-    const wrong = [...new Set([...expected.keys(), ...actual.keys()])].filter(
-      (key) => !isDeepStrictEqual(expected.get(key), actual.get(key)),
-    );
+    const wrong = differing(expected, actual);
     if (wrong.length > 0) found.push(`${topics[name].name}: ${some(wrong)}`);
   }
   return found;
@@ -117,6 +112,10 @@ export const everyMessage = async (messageBus: MessageBus, name: TopicName): Pro
   }
   return messages;
 };
+
+/** Keys under which the two do not have the same. */
+const differing = (left: ReadonlyMap<string, unknown>, right: ReadonlyMap<string, unknown>): string[] =>
+  [...new Set([...left.keys(), ...right.keys()])].filter((key) => !isDeepStrictEqual(left.get(key), right.get(key)));
 
 const some = (wrong: readonly string[]): string =>
   `${wrong.slice(0, SHOWN_MAX).join(', ')}${wrong.length > SHOWN_MAX ? ` and ${String(wrong.length - SHOWN_MAX)} more` : ''} differ`;

@@ -76,7 +76,7 @@ export class SystemUnderFault {
     const lost = this.workloads.flatMap((workload) => workload.lost(events));
     return [
       ...lost.map(({ userId }) => `the profile of ${userId} is lost, or there twice`),
-      ...(await disagreements(this.engines)),
+      ...(await disagreements(events, this.engines)),
     ];
   }
 
