@@ -17,3 +17,17 @@ it('a loop that fails again and again for one reason says that once, and another
   await loop.stop();
   expect(told.map((line) => /the store is \w+/.exec(line)?.[0])).toEqual(['the store is away', 'the store is full']);
 });
+
+it('a loop that ends by itself has failed, and waits before it starts again', async () => {
+  let runs = 0;
+  const loop = new SupervisedLoop('work', pino({ level: 'silent' }), () => {
+    runs += 1;
+    return Promise.resolve();
+  });
+  loop.start();
+  await eventually(() => loop.state === 'failing', 5_000, 'it must be seen as failing');
+  expect(runs).toBe(1);
+  expect(loop.lastError).toBe('work ended by itself');
+  await loop.stop();
+  expect(loop.state).toBe('stopped');
+});

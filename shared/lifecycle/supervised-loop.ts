@@ -11,7 +11,7 @@ const TELL_AGAIN_AFTER_MS = 30_000;
 export type LoopState = 'starting' | 'running' | 'standby' | 'failing' | 'stopped';
 
 /**
- * Runs a loop that should never end, and starts it again when it fails: after 100 ms, then twice as long each time up to
+ * Runs a loop that should never end, and starts it again when it fails or ends: after 100 ms, then twice as long each time up to
  * 5 s, with jitter, until it is stopped. The loop resumes from its own checkpoint.
  */
 export class SupervisedLoop {
@@ -56,6 +56,7 @@ export class SupervisedLoop {
     while (!signal.aborted) {
       try {
         await this.run(signal, working);
+        if (!isAborted(signal)) throw new Error(`${this.name} ended by itself`);
       } catch (error) {
         if (isAborted(signal)) break;
         this.current = 'failing';

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { BackfillRange, ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { Backoff } from '../../../shared/primitives/backoff.ts';
 import { recordsOfRange } from './block-records.ts';
 import type { ChainLedger } from './chain-ledger.ts';
 import { ChunkSize } from './chunk-size.ts';
@@ -57,7 +57,8 @@ export class Backfiller {
   /** Asks until there is an answer; a provider that fails holds up this watch alone. */
   private async fetch(from: number, signal: AbortSignal): Promise<Chunk> {
     const { reader, meter, chunks } = this.dependencies;
-    for (let waitMs = RETRY_FIRST_MS; ;) {
+    const backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
+    for (;;) {
       await chunks.acquire(signal);
       const to = Math.min(from + this.size.blocks - 1, this.range.to);
       try {
@@ -73,8 +74,8 @@ export class Backfiller {
         }
         if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
         meter.failed(this.watch.id, error.message);
-        await pause(waitMs, undefined, { signal });
-        waitMs = Math.min(waitMs * 2, RETRY_MAX_MS);
+        await backoff.pause(signal);
+        signal.throwIfAborted();
       }
     }
   }
