@@ -11,8 +11,8 @@ const TELL_AGAIN_AFTER_MS = 30_000;
 export type LoopState = 'starting' | 'running' | 'standby' | 'failing' | 'stopped';
 
 /**
- * Runs a loop that should never end, and starts it again when it fails or ends: after 100 ms, then twice as long each time up to
- * 5 s, with jitter, until it is stopped. The loop resumes from its own checkpoint.
+ * Runs a loop that should never end, and starts it again when it fails or ends by itself: after 100 ms, then twice as long
+ * each time up to 5 s, with jitter, until it is stopped. The loop resumes from its own checkpoint.
  */
 export class SupervisedLoop {
   private readonly stopping = new AbortController();

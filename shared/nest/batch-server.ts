@@ -88,7 +88,6 @@ export class BatchServer extends Server implements CustomTransportStrategy {
         if (error instanceof TopicReplaced) next = undefined;
         throw error;
       }
-      if (!signal.aborted) throw new Error('the message bus ended');
     });
   }
 

@@ -150,6 +150,20 @@ describe('what says how far a chain was read', () => {
   });
 });
 
+describe('a head that went far away at once', () => {
+  it('is followed without a failure', async () => {
+    const catching = new Catching();
+    mineSome(catching.chain, 10);
+    await catching.register();
+    catching.start();
+    await catching.caughtUp();
+    mineSome(catching.chain, 600);
+    await catching.expectChain();
+    await catching.stop();
+    expect(catching.starts).toBe(1);
+  });
+});
+
 describe('a reorganisation', () => {
   it.each([1, 2, 3, 5])('of depth %i reverts, newest first, and takes the new branch', async (depth) => {
     const catching = new Catching();

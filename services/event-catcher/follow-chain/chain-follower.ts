@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import { Backfiller } from './backfiller.ts';
 import { ChainLedger } from './chain-ledger.ts';
 import type { JournalDependencies } from './contract-journal.ts';
@@ -53,6 +53,23 @@ export class ChainFollower {
     signal: AbortSignal,
     working: () => void,
   ): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await ChainFollower.followFromCheckpoint(chain, dependencies, signal, working);
+      } catch (error) {
+        if (!(error instanceof FootingLost)) throw error;
+        working();
+        await pause(chain.pollMs, signal);
+      }
+    }
+  }
+
+  private static async followFromCheckpoint(
+    chain: FollowedChain,
+    dependencies: FollowerDependencies,
+    signal: AbortSignal,
+    working: () => void,
+  ): Promise<void> {
     const stop = new AbortController();
     const stopping = AbortSignal.any([signal, stop.signal]);
     const ledger = await ChainLedger.load(dependencies, chain.chainId);
@@ -60,10 +77,6 @@ export class ChainFollower {
     const follower = new ChainFollower(chain, { ...dependencies, reader }, ledger);
     try {
       await follower.follow(stopping, working);
-    } catch (error) {
-      if (!(error instanceof FootingLost)) throw error;
-      working();
-      await pause(chain.pollMs, undefined, { signal });
     } finally {
       stop.abort();
       await Promise.allSettled(follower.running);
@@ -109,7 +122,7 @@ export class ChainFollower {
         await this.ledger.exclusively(() => this.ledger.checkpointNowAndThen());
       }
       working();
-      await pause(this.chain.pollMs, undefined, { signal });
+      await pause(this.chain.pollMs, signal);
     }
   }
 

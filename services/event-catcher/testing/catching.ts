@@ -54,6 +54,8 @@ export class Catching {
   readonly store = new MemoryEventStore();
   readonly registered = new Map<string, Registered & { extensions: number }>();
   loop: SupervisedLoop | undefined;
+  /** How often the follower was started, also by its supervisor. */
+  starts = 0;
   private registeredUpTo = 0;
   private readonly confirmations: number;
   private readonly isDevelopment: boolean;
@@ -72,9 +74,10 @@ export class Catching {
     const dependencies = { eventStore: store, reader, clock: systemClock, ids: systemIds, meter, logger };
     const { confirmations, isDevelopment } = this;
     const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment };
-    this.loop = new SupervisedLoop('follower', logger, (signal, working) =>
-      ChainFollower.run(followed, dependencies, signal, working),
-    );
+    this.loop = new SupervisedLoop('follower', logger, (signal, working) => {
+      this.starts += 1;
+      return ChainFollower.run(followed, dependencies, signal, working);
+    });
     this.loop.start();
     return this.loop;
   }
