@@ -12,7 +12,7 @@ import type { Ids } from '../../shared/primitives/ids.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { CHAINS, PROGRESS } from './edge/ports.ts';
 import { WatchModels } from './edge/watch-models.ts';
-import { FollowedChains, type ChainToFollow } from './follow-chain/followed-chains.ts';
+import { ChainLoops, type ChainToFollow } from './follow-chain/chain-loops.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
 import { GetWatchHandler, ListWatchesHandler } from './list-watches/list-watches.handler.ts';
 import { ListWatchesHttp } from './list-watches/list-watches.http.ts';
@@ -39,7 +39,7 @@ const CHAINS_TO_FOLLOW = Symbol('ChainsToFollow');
       inject: [CHAINS_TO_FOLLOW],
     },
     {
-      provide: FollowedChains,
+      provide: ChainLoops,
       useFactory: (
         chains: readonly ChainToFollow[],
         eventStore: EventStore,
@@ -48,7 +48,7 @@ const CHAINS_TO_FOLLOW = Symbol('ChainsToFollow');
         ids: Ids,
         meter: ProgressMeter,
         logger: Logger,
-      ) => new FollowedChains(chains, { eventStore, readStore, clock, ids, meter, logger }),
+      ) => new ChainLoops(chains, { eventStore, readStore, clock, ids, meter, logger }),
       inject: [CHAINS_TO_FOLLOW, EVENT_STORE, READ_STORE, CLOCK, IDS, ProgressMeter, LOGGER],
     },
     WatchModels,
@@ -61,7 +61,7 @@ const CHAINS_TO_FOLLOW = Symbol('ChainsToFollow');
 })
 class EventCatcherModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
-    private readonly followed: FollowedChains,
+    private readonly followed: ChainLoops,
     @Inject(CHAINS_TO_FOLLOW) private readonly chains: readonly ChainToFollow[],
   ) {}
 
@@ -92,7 +92,7 @@ export const startEventCatcher = async (
     reader: new JsonRpcChainReader(settings.chainId, settings.rpcUrls),
     isDevelopment: settings.chainId === developmentChainId,
   }));
-  let followed: FollowedChains | undefined;
+  let followed: ChainLoops | undefined;
   return createService({
     module: {
       module: EventCatcherModule,
@@ -104,7 +104,7 @@ export const startEventCatcher = async (
     port: foundation.settings.EVENT_CATCHER_PORT,
     readiness: { following: () => followed?.areRunning ?? false },
     configure: async (app) => {
-      followed = app.get(FollowedChains);
+      followed = app.get(ChainLoops);
       await configure?.(app);
     },
   });

@@ -7,7 +7,7 @@ import { EVENT_STORE, LOGGER, READ_STORE } from '../../shared/nest/tokens.ts';
 import type { Logger } from '../../shared/observability/logger.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { projections } from './projections.ts';
-import { projectionLoop } from './run-projection/projection-runner.ts';
+import { projectionLoop } from './run-projection/projection-loop.ts';
 
 /** Keeps every read model up with the event store. */
 @Module({

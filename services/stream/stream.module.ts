@@ -1,7 +1,7 @@
 import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { topics } from '../../schemas/topics.ts';
 import type { Settings } from '../../shared/config/settings.ts';
-import type { SupervisedLoop } from '../../shared/lifecycle/supervised-loop.ts';
+import type { SupervisedLoop } from '../../shared/loops/supervised-loop.ts';
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
 import { AccessTokens, type TokenIssuer } from '../../shared/nest/access-tokens.jose.ts';
 import { AppOrigins } from '../../shared/nest/app-origins.ts';

@@ -1,6 +1,6 @@
 import type { Followers } from '../nest/followers.ts';
 import type { HealthReport } from '../nest/health.ts';
-import { measureFollowers } from '../observability/follower-metrics.ts';
+import { measureFollowers } from './follower-metrics.ts';
 import { startMetricsServer } from '../observability/metrics-server.ts';
 import type { StartingProcess } from './run-process.ts';
 

@@ -2,7 +2,7 @@ import { Catch, type RpcExceptionFilter } from '@nestjs/common';
 import { BaseRpcContext, Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { isObservable, lastValueFrom, throwError, type Observable } from 'rxjs';
 import type { Topic } from '../../schemas/topics.ts';
-import { SupervisedLoop } from '../lifecycle/supervised-loop.ts';
+import { SupervisedLoop } from '../loops/supervised-loop.ts';
 import { TopicReplaced, type BusBatch, type MessageBus, type Offsets } from '../message-bus/message-bus.ts';
 import type { Logger } from '../observability/logger.ts';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { SupervisedLoop, type LoopState } from '../lifecycle/supervised-loop.ts';
-import { measureFollowers } from '../observability/follower-metrics.ts';
+import { SupervisedLoop, type LoopState } from '../loops/supervised-loop.ts';
+import { measureFollowers } from '../lifecycle/follower-metrics.ts';
 import { Followers } from './followers.ts';
 
 class LoopInState extends SupervisedLoop {

@@ -1,6 +1,6 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { EventStore, Position } from '../event-store/event-store.ts';
-import type { LoopState, SupervisedLoop } from '../lifecycle/supervised-loop.ts';
+import type { LoopState, SupervisedLoop } from '../loops/supervised-loop.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 import type { Readiness } from './health.ts';
 

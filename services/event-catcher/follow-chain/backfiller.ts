@@ -7,7 +7,7 @@ import { ChunkSize } from './chunk-size.ts';
 import { observeWindow } from './observe-window.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { Semaphore } from './semaphore.ts';
-import { isOf, type Watch } from './watch-list.ts';
+import { isOf, type Watch } from './watched-event.ts';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 10_000;

@@ -7,7 +7,8 @@ import {
   type ChainReader,
 } from '../../../shared/chain/chain-reader.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { filterFor, matcherFor, possibleIn, recordOf, type Watch } from './watch-list.ts';
+import { filterFor, matcherFor, possibleIn } from './watch-matching.ts';
+import { recordOf, type Watch } from './watched-event.ts';
 
 /** What the watches have in one block: no call when its bloom rules them all out, else one. */
 export const recordsOfBlock = async (

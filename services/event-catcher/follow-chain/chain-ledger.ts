@@ -6,7 +6,7 @@ import type {
 } from '../../../schemas/events/chain-events.ts';
 import { NO_STREAM, type Position, type StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { appendSettled, toAppend } from '../../../shared/event-store/transact.ts';
-import type { Window } from '../domain/local-chain.ts';
+import type { Window } from '../domain/window.ts';
 import { ContractJournal, contractStream, type JournalDependencies } from './contract-journal.ts';
 
 const CHECKPOINT_EVERY_MS = 1_000;

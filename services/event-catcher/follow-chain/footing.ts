@@ -1,10 +1,10 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
-import { arrivalOf, extend, type Window } from '../domain/local-chain.ts';
+import { arrivalOf, extend, isFar, toWindowBlock, type Window } from '../domain/window.ts';
 import type { ChainLedger } from './chain-ledger.ts';
-import { DeeperThanFinality, isFar, toWindowBlock, type FollowedChain } from './followed-chain.ts';
-import { isOf } from './watch-list.ts';
+import { DeeperThanFinality, type FollowedChain } from './followed-chain.ts';
+import { isOf } from './watched-event.ts';
 import type { WatchRoster } from './watch-roster.ts';
 
 /**

@@ -1,11 +1,11 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
-import { arrivalOf, cutAfter, extend, type Window } from '../domain/local-chain.ts';
+import { arrivalOf, cutAfter, extend, isFar, toWindowBlock, type Window } from '../domain/window.ts';
 import { recordsOfBlock } from './block-records.ts';
 import type { ChainLedger } from './chain-ledger.ts';
-import { DeeperThanFinality, FootingLost, isFar, toWindowBlock, type FollowedChain } from './followed-chain.ts';
-import { isOf } from './watch-list.ts';
+import { DeeperThanFinality, FootingLost, type FollowedChain } from './followed-chain.ts';
+import { isOf } from './watched-event.ts';
 import type { WatchRoster } from './watch-roster.ts';
 
 /** Missing headers are asked for so many at a time. */

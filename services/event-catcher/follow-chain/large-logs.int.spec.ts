@@ -6,7 +6,7 @@ import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
 import { EsdbEventStore } from '../../../shared/event-store/event-store.esdb.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';

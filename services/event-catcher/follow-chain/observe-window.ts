@@ -2,7 +2,7 @@ import { BLOOM_OF_EVERYTHING } from '../../../shared/chain/bloom.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { recordsOfBlock } from './block-records.ts';
 import type { ChainLedger } from './chain-ledger.ts';
-import { isOf, type Watch } from './watch-list.ts';
+import { isOf, type Watch } from './watched-event.ts';
 
 /** Stores what a watch has in the blocks of the window that are not final; only inside `exclusively`. */
 export const observeWindow = async (

@@ -1,6 +1,6 @@
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { watchOf, type Watch } from './watch-list.ts';
+import { watchOf, type Watch } from './watched-event.ts';
 
 export type Registration = { position: Position } & (
   { kind: 'registered'; watch: Watch } | { kind: 'extended'; watchId: string; startBlock: number }

@@ -4,7 +4,7 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { ChainLedger } from './chain-ledger.ts';
 import { observeWindow } from './observe-window.ts';
 import type { Registration } from './registrations.ts';
-import type { Watch } from './watch-list.ts';
+import type { Watch } from './watched-event.ts';
 
 /** The watches of a chain, and what has to be read for them. A watch is live when no range of its own is to join the head. */
 export class WatchRoster {

@@ -5,7 +5,7 @@ import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import type { ChainLog, ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';

@@ -11,10 +11,10 @@ import { chainSettings } from '../../../shared/config/settings.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/engines/engines.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { FollowedChains } from '../../event-catcher/follow-chain/followed-chains.ts';
+import { ChainLoops } from '../../event-catcher/follow-chain/chain-loops.ts';
 import { ProgressMeter } from '../../event-catcher/follow-chain/progress-meter.ts';
 import { projections } from '../../projector/projections.ts';
-import { projectionLoop } from '../../projector/run-projection/projection-runner.ts';
+import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
 import { measure, type Report } from './measure.ts';
 
@@ -65,7 +65,7 @@ const catchAll = async ({ rpcUrl, events, withRelay }: Range, engines: Engines):
   };
   const reader = new JsonRpcChainReader(2484, [rpcUrl]);
   const settings = chainSettings.parse({ chainId: 2484, rpcUrls: [rpcUrl], confirmations: 12 });
-  const followed = new FollowedChains([{ settings, reader, isDevelopment: true }], dependencies);
+  const followed = new ChainLoops([{ settings, reader, isDevelopment: true }], dependencies);
   const loops = projections.map((projection) => projectionLoop(projection, dependencies));
   if (withRelay) loops.push(relayLoop(dependencies));
   await register(engines);

@@ -10,7 +10,7 @@ import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { projections } from '../../projector/projections.ts';
-import { projectionLoop } from '../../projector/run-projection/projection-runner.ts';
+import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
 import { disagreements, everyEvent, everyMessage } from './agreement.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { sessionDocument } from '../../../schemas/read-models/sessions.ts';
-import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';

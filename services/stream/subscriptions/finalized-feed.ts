@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { channelName, type Channel } from '../domain/channel.ts';

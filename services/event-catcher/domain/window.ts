@@ -1,3 +1,7 @@
+import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
+
+const WALK_BLOCKS_MAX = 500;
+
 /** A block as the window knows it. */
 export interface LinkedBlock {
   number: number;
@@ -63,3 +67,15 @@ export const extend = <Block extends LinkedBlock>(
   const [first = block, ...rest] = longer.slice(-(confirmations + 1));
   return [first, ...rest];
 };
+
+/**
+ * A head so far away is not walked to block by block: the blocks between are read as ranges. Then no block of the window
+ * is in the next one.
+ */
+export const isFar = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
+  header.number - (window.at(-1) ?? window[0]).number > confirmations + WALK_BLOCKS_MAX;
+
+export const toWindowBlock = (
+  { number, hash, parentHash, timestamp }: Omit<WindowBlock, 'since'>,
+  since: WindowBlock['since'],
+): WindowBlock => ({ number, hash, parentHash, timestamp, since });

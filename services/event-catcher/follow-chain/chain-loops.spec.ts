@@ -5,7 +5,7 @@ import { systemIds } from '../../../shared/primitives/ids.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { Catching, mineSome } from '../testing/catching.ts';
-import { FollowedChains } from './followed-chains.ts';
+import { ChainLoops } from './chain-loops.ts';
 import { ProgressMeter } from './progress-meter.ts';
 
 const logger = pino({ level: 'silent' });
@@ -19,7 +19,7 @@ describe('several event catchers on one chain', () => {
     const open = () => {
       const meter = new ProgressMeter(systemClock);
       const dependencies = { eventStore: store, readStore, clock: systemClock, ids: systemIds, meter, logger };
-      const followed = new FollowedChains([{ settings, reader: chain, isDevelopment: false }], dependencies);
+      const followed = new ChainLoops([{ settings, reader: chain, isDevelopment: false }], dependencies);
       followed.start();
       return followed;
     };

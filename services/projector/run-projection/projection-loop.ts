@@ -1,5 +1,5 @@
-import { leasedLoop } from '../../../shared/lifecycle/leased-loop.ts';
-import type { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
+import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { arrivalOf, extend, type LinkedBlock, type Window } from './local-chain.ts';
+import { arrivalOf, extend, type LinkedBlock, type Window } from './window.ts';
 
 const block = (number: number, hash: string, parentHash: string): LinkedBlock => ({ number, hash, parentHash });
 const window: Window<LinkedBlock> = [block(4, 'd', 'c'), block(5, 'e', 'd'), block(6, 'f', 'e'), block(7, 'g', 'f')];
@@ -11,7 +11,7 @@ const isLinked = (blocks: readonly LinkedBlock[]): boolean =>
     return before === undefined || (one.parentHash === before.hash && one.number === before.number + 1);
   });
 
-describe('local chain', () => {
+describe('the window of a chain', () => {
   it.each([
     ['a block of the window', block(6, 'f', 'e'), { kind: 'duplicate' }],
     ['a block from before the window', block(2, 'x', 'y'), { kind: 'duplicate' }],

@@ -1,8 +1,8 @@
 import type { ObservedRecord, EventOrigin } from '../../../schemas/events/chain-events.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { checksumAddress } from '../../../shared/chain/address.ts';
-import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ts';
-import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
+import { bloomBits, type BloomBits } from '../../../shared/chain/bloom.ts';
+import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
 
 /** A registered event as the catcher uses it. */
@@ -22,9 +22,6 @@ export interface Watch {
   startBlock: number;
 }
 
-/** More addresses than this, and the block's logs are asked for without naming any. */
-const ADDRESSES_MAX = 500;
-
 export const watchOf = ({ data }: Extract<WatchEvent, { type: 'ContractRegistered' }>): Watch => {
   const { watchId: id, chainId, contractAddress, eventName, eventSignature, topic0, fragment, startBlock } = data;
   const contract = contractAddress.toLowerCase();
@@ -41,37 +38,6 @@ export const watchOf = ({ data }: Extract<WatchEvent, { type: 'ContractRegistere
     bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
     startBlock,
   };
-};
-
-export const filterFor = (watches: readonly Watch[]): LogFilter => {
-  const addresses = [...new Set(watches.map(({ contract }) => contract))];
-  const topics = watches.map(({ topic0 }) => topic0);
-  return {
-    addresses: addresses.length > ADDRESSES_MAX ? [] : addresses,
-    topics: topics.includes(null) ? [] : [...new Set(topics.filter((topic) => topic !== null))],
-  };
-};
-
-/** Those that may have logs in a block; the others certainly have none. */
-export const possibleIn = ({ logsBloom, number }: BlockHeader, watches: readonly Watch[]): Watch[] =>
-  watches.filter(
-    ({ bloom, startBlock }) => startBlock <= number && bloom.every((bits) => bloomMayContain(logsBloom, bits)),
-  );
-
-/** Finds the watch a log belongs to: by contract and first topic, else an anonymous event whose layout it has. */
-export const matcherFor = (watches: readonly Watch[]): ((log: ChainLog) => Watch | undefined) => {
-  const named = new Map<string, Map<string, Watch>>();
-  for (const watch of watches) {
-    if (watch.topic0 === null) continue;
-    const ofContract = named.get(watch.contract) ?? new Map<string, Watch>();
-    named.set(watch.contract, ofContract.set(watch.topic0, watch));
-  }
-  const anonymous = Map.groupBy(
-    watches.filter(({ topic0 }) => topic0 === null),
-    ({ contract }) => contract,
-  );
-  return (log) =>
-    named.get(log.address)?.get(log.topics[0] ?? '') ?? anonymous.get(log.address)?.find(({ matches }) => matches(log));
 };
 
 /** Whether a record is one that the watch asks for. */

@@ -4,10 +4,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../shared/testing/eventually.ts';
-import { rawConnection } from '../../shared/testing/raw-http.ts';
-import { RunningProgram } from '../../shared/testing/running-program.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { rawConnection } from '../../../shared/testing/raw-http.ts';
+import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;
 const program = ['--enable-source-maps', 'dist/services/standalone/main.js'];

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../shared/testing/eventually.ts';
-import { ServiceProcess, serviceNames, type ServiceName } from '../../shared/testing/running-processes.ts';
-import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { ServiceProcess, serviceNames, type ServiceName } from '../../../shared/testing/running-processes.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;
 const folder = temporaryFolder();

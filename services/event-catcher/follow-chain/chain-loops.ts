@@ -1,7 +1,7 @@
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { leasedLoop } from '../../../shared/lifecycle/leased-loop.ts';
-import type { SupervisedLoop } from '../../../shared/lifecycle/supervised-loop.ts';
+import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
+import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { ChainFollower, type FollowerDependencies } from './chain-follower.ts';
 
@@ -20,7 +20,7 @@ interface Dependencies extends Omit<FollowerDependencies, 'reader'> {
 }
 
 /** One loop for each configured chain. Of several processes one follows a chain at a time, and the others stand by. */
-export class FollowedChains {
+export class ChainLoops {
   private readonly loops: ReadonlyMap<number, SupervisedLoop>;
 
   constructor(chains: readonly ChainToFollow[], { readStore, ...dependencies }: Dependencies) {
