@@ -10,7 +10,7 @@ import { startStandalone } from './standalone.ts';
 import { welcome } from './welcome.ts';
 
 /** What `--fresh` removes: the folder may hold something of somebody else's. */
-const OURS = /^((events|bus|read)\.db(-wal|-shm|-journal)?|chain|keys|master\.key|dev\.json)$/;
+const OURS = /^((events|bus|read)\.db(-wal|-shm|-journal)?|chain|keys|(master\.key|dev\.json)(\.[\da-f-]{36})?)$/;
 
 const start = async (starting: StartingProcess, isFresh: boolean): Promise<string> => {
   await prepare(starting, isFresh);

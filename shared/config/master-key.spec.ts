@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -13,6 +13,13 @@ describe('master key', () => {
     expect(key).toHaveLength(32);
     expect(loadMasterKey({ DATA_DIR, MASTER_KEY: undefined })).toEqual(key);
     expect(statSync(join(DATA_DIR, 'master.key')).mode & 0o777).toBe(0o600);
+  });
+
+  it('is made beside what a start left over that was killed', () => {
+    const DATA_DIR = join(folder, 'left-over');
+    mkdirSync(DATA_DIR);
+    writeFileSync(join(DATA_DIR, `master.key.${String(process.pid)}`), 'cut of');
+    expect(loadMasterKey({ DATA_DIR, MASTER_KEY: undefined })).toHaveLength(32);
   });
 
   it('is the setting where that is given', () => {

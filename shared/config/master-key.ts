@@ -1,9 +1,10 @@
 import { hkdfSync, randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { errorCode } from '../errors/error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
+import { createFileWhole } from '../primitives/write-file-whole.ts';
 import type { Settings } from './settings.ts';
 
 const KEY_BYTES = 32;
@@ -33,19 +34,7 @@ const readKey = (file: string): Buffer | undefined => {
   }
 };
 
-/** Linked into place whole: of two processes that make it at once, both use the first one's. */
 const makeKey = (file: string): Buffer => {
-  const made = `${file}.${String(process.pid)}`;
-  const descriptor = openSync(made, 'wx', 0o600);
-  writeSync(descriptor, randomBytes(KEY_BYTES).toString('base64'));
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-  try {
-    linkSync(made, file);
-  } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
-  } finally {
-    unlinkSync(made);
-  }
+  createFileWhole(file, randomBytes(KEY_BYTES).toString('base64'), 0o600);
   return readKey(file) ?? makeKey(file);
 };

@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -28,9 +28,7 @@ export const requireFreePorts = async (ports: readonly PortToTake[]): Promise<vo
 /** Makes the folder where it is not there, for its owner alone. @throws CannotStart */
 export const requireWritable = (folder: string): void => {
   try {
-    const isNew = !existsSync(folder);
-    makeFolder(folder);
-    if (isNew) chmodSync(folder, 0o700);
+    makeFolder(folder, 0o700);
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (!statSync(folder).isDirectory()) throw new Error('it is a file');
   } catch (cause) {

@@ -1,11 +1,38 @@
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { errorCode } from '../errors/error-code.ts';
 
 /** Replaces a file in one step: a reader, or a start after a crash, finds the old text or the new one, never a part. */
 export const writeFileWhole = (file: string, text: string, mode: number): void => {
-  const written = `${file}.${String(process.pid)}`;
-  const descriptor = openSync(written, 'w', mode);
-  writeSync(descriptor, text);
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-  renameSync(written, file);
+  withText(file, text, mode, (written) => {
+    renameSync(written, file);
+  });
+};
+
+/** Makes a file in one step, unless it is there: of two processes that make it at once, both find the first one's. */
+export const createFileWhole = (file: string, text: string, mode: number): void => {
+  withText(file, text, mode, (written) => {
+    try {
+      linkSync(written, file);
+    } catch (error) {
+      if (errorCode(error) !== 'EEXIST') throw error;
+    }
+  });
+};
+
+/** A process id would not do for the name: containers that share a folder have the same ones, and so has a restart. */
+const withText = (file: string, text: string, mode: number, put: (written: string) => void): void => {
+  const written = `${file}.${randomUUID()}`;
+  try {
+    const descriptor = openSync(written, 'wx', mode);
+    try {
+      writeFileSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    put(written);
+  } finally {
+    rmSync(written, { force: true });
+  }
 };

@@ -1,21 +1,13 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { deriveKey } from '../../../shared/config/master-key.ts';
 import { openText, sealText } from '../../../shared/encryption/sealed-text.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
+import { makeFolder } from '../../../shared/primitives/make-folder.ts';
+import { createFileWhole } from '../../../shared/primitives/write-file-whole.ts';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
 
 /** Numbered in the order they were made. */
@@ -25,7 +17,7 @@ const FIRST = 'token-signing-0001.key';
 /** Opens the keys in a folder, readable by their owner alone and encrypted with the master key; makes the first. @throws CannotStart */
 export const openSigningKeys = (folder: string, masterKey: Uint8Array): SigningKeys => {
   const key = deriveKey(masterKey, 'token signing keys');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   if (keyFiles(folder).length === 0) makeFirst(folder, key);
   const keys = keyFiles(folder).map((file) => readKey(folder, file, key));
   const current = keys.at(-1);
@@ -61,22 +53,10 @@ const readKey = (folder: string, file: string, key: Uint8Array): SigningKey => {
   return { kid: sha256(JSON.stringify(coordinates(publicKey))).slice(0, 32), privateKey, publicKey };
 };
 
-/** Linked into place whole: of two processes that start at once, both use the first one's. */
 const makeFirst = (folder: string, key: Uint8Array): void => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-  const made = join(folder, `${randomUUID()}.making`);
-  const descriptor = openSync(made, 'wx', 0o600);
-  writeSync(descriptor, sealText(key, FIRST, pem));
-  fsyncSync(descriptor);
-  closeSync(descriptor);
-  try {
-    linkSync(made, join(folder, FIRST));
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  } finally {
-    unlinkSync(made);
-  }
+  createFileWhole(join(folder, FIRST), sealText(key, FIRST, pem), 0o600);
 };
 
 const coordinatesOf = z.object({ crv: z.literal('P-256'), kty: z.literal('EC'), x: z.string(), y: z.string() });

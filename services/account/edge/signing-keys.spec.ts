@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
@@ -15,6 +15,12 @@ describe('the keys that sign tokens', () => {
     expect(again.current.kid).toBe(made.current.kid);
     expect(made.byId(made.current.kid)?.privateKey.equals(made.current.privateKey)).toBe(true);
     expect(made.byId('other')).toBeUndefined();
+  });
+
+  it('are made beside what a start left over that was killed', () => {
+    mkdirSync(join(folder, 'left-over'));
+    writeFileSync(join(folder, 'left-over', 'token-signing-0001.key.3f1c'), 'cut of');
+    expect(openSigningKeys(join(folder, 'left-over'), masterKey).published.keys).toHaveLength(1);
   });
 
   it('publish nothing private', () => {

@@ -1,0 +1,50 @@
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { createFileWhole, writeFileWhole } from './write-file-whole.ts';
+
+const folder = temporaryFolder();
+const newFolder = (name: string): string => {
+  const path = join(folder, name);
+  mkdirSync(path);
+  return path;
+};
+
+describe.each([
+  ['made', createFileWhole],
+  ['written', writeFileWhole],
+])('a file that is %s whole', (name, write) => {
+  it('has its mode from the beginning, and leaves nothing beside it', () => {
+    const inside = newFolder(name);
+    write(join(inside, 'key'), 'text', 0o600);
+    expect(readFileSync(join(inside, 'key'), 'utf8')).toBe('text');
+    expect(statSync(join(inside, 'key')).mode & 0o777).toBe(0o600);
+    expect(readdirSync(inside)).toEqual(['key']);
+  });
+});
+
+describe('a file that is there', () => {
+  it('is what everyone has who makes it', () => {
+    const file = join(newFolder('both'), 'key');
+    createFileWhole(file, 'first', 0o600);
+    createFileWhole(file, 'second', 0o600);
+    expect(readFileSync(file, 'utf8')).toBe('first');
+  });
+
+  it('is another when it is written', () => {
+    const file = join(newFolder('again'), 'key');
+    writeFileWhole(file, 'first', 0o600);
+    writeFileWhole(file, 'second', 0o600);
+    expect(readFileSync(file, 'utf8')).toBe('second');
+  });
+
+  it('leaves nothing beside it where it cannot be put', () => {
+    const inside = newFolder('refused');
+    mkdirSync(join(inside, 'key', 'full'), { recursive: true });
+    expect(() => {
+      writeFileWhole(join(inside, 'key'), 'text', 0o600);
+    }).toThrow('directory');
+    expect(readdirSync(inside)).toEqual(['key']);
+  });
+});
