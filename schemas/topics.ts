@@ -7,12 +7,14 @@ export interface Topic {
   retentionMs: number | null;
 }
 
-/** Every topic with the interface's defaults, and the events it carries. How they are keyed is the relay's. */
+const DAY_MS = 86_400_000;
+
+/** Every topic that events go to, with the interface's defaults, and the events it carries. How they are keyed is the relay's. */
 export const topics = {
   users: {
     name: 'annals.users.v1',
     partitions: 12,
-    retentionMs: 30 * 86_400_000,
+    retentionMs: 30 * DAY_MS,
     events: ['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'],
   },
   contracts: {
@@ -24,13 +26,13 @@ export const topics = {
   chainEvents: {
     name: 'annals.chain-events.v1',
     partitions: 12,
-    retentionMs: 7 * 86_400_000,
+    retentionMs: 7 * DAY_MS,
     events: ['ChainEventObserved', 'ChainEventReverted'],
   },
 } as const satisfies Record<string, Topic & { events: readonly EventType[] }>;
 
 const PARKED_PARTITIONS = 3;
-const PARKED_RETENTION_MS = 90 * 86_400_000;
+const PARKED_RETENTION_MS = 90 * DAY_MS;
 const parked = <Name extends string>({ name }: { name: Name }) => ({
   name: `${name}.parked` as const,
   partitions: PARKED_PARTITIONS,
@@ -44,7 +46,15 @@ export const parkedTopics = {
   chainEvents: parked(topics.chainEvents),
 } as const satisfies Record<keyof typeof topics, Topic>;
 
-export const allTopics: readonly Topic[] = [...Object.values(topics), ...Object.values(parkedTopics)];
+/** Nothing is published there yet: no document describes it, but it is there, for partitions cannot change later. */
+const transactions: Topic = { name: 'annals.transactions.v1', partitions: 12, retentionMs: 30 * DAY_MS };
+
+export const allTopics: readonly Topic[] = [
+  ...Object.values(topics),
+  ...Object.values(parkedTopics),
+  transactions,
+  parked(transactions),
+];
 
 /** What leaves the event store. Sessions, challenges, identities, apps and progress never do. */
 export type PublishedType = (typeof topics)[keyof typeof topics]['events'][number];

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { loadSettings } from '../config/load-settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { anEvent } from '../testing/event-builder.ts';
+import type { MessageBus } from '../message-bus/message-bus.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { closeEngines, describeEngines, everyEngine, openEngines } from './engines.ts';
 
@@ -22,6 +23,32 @@ describe('the engines of a process', () => {
     expect(await engines.readStore.find('users', {})).toEqual([]);
     await closeEngines(engines);
   });
+
+  it.each([
+    ['annals.users.v1', 12],
+    ['annals.transactions.v1', 12],
+    ['annals.contracts.v1', 3],
+    ['annals.chain-events.v1', 12],
+    ['annals.users.v1.parked', 3],
+    ['annals.transactions.v1.parked', 3],
+    ['annals.contracts.v1.parked', 3],
+    ['annals.chain-events.v1.parked', 3],
+  ])(
+    'have the topic %s from the first start on, in %i partitions or as many as the operator says',
+    async (name, partitions) => {
+      const open = async (environment: Record<string, string>) =>
+        (await openEngines(settingsOf(environment), logger, ['messageBus'])).messageBus;
+      const partitionsOf = async (bus: MessageBus) =>
+        (await bus.offsets({ name, partitions, retentionMs: null }, 'latest')).size;
+      const usual = await open({ DATA_DIR });
+      expect(await partitionsOf(usual)).toBe(partitions);
+      await usual.close();
+      const TOPIC_PARTITIONS = JSON.stringify({ [name]: 5 });
+      const other = await open({ DATA_DIR: join(DATA_DIR, name), TOPIC_PARTITIONS });
+      expect(await partitionsOf(other)).toBe(5);
+      await other.close();
+    },
+  );
 
   it('are named without what is secret in their addresses', () => {
     const settings = settingsOf({
