@@ -24,6 +24,10 @@ export const event = <Schema extends z.ZodType>(version: number, data: Schema): 
   data,
 });
 
+/** Where the JSON Schema of an event's data is; its last part is the file's name in `schemas/generated/events/`. */
+export const dataSchemaUrl = (type: string, version: number): string =>
+  `https://annals.dev/schemas/${type}.v${String(version)}.json`;
+
 /** The union of `{type, data}` that a table of event definitions describes. */
 export type EventOf<Definitions extends Record<string, EventDefinition>> = {
   [Type in keyof Definitions & string]: { type: Type; data: z.infer<Definitions[Type]['data']> };

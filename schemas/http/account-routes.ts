@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { actor } from '../events/event.ts';
-import { jsonValue } from '../json.ts';
+import { historyDocument } from '../read-models/history.ts';
 import { userDocument } from '../read-models/users.ts';
 import { chainId, isoTime, loginMethod, unixMs } from '../values.ts';
 import { route } from './route.ts';
@@ -39,16 +38,9 @@ export const profile = z.object({
   signature: profileMember('at most 200 characters'),
 });
 
-export const historyItem = z.object({
-  type: z.string(),
-  time: isoTime,
-  actor,
-  app: z.string().nullable(),
-  session: z.string().nullable(),
-  requestId: z.string(),
-  data: z.record(z.string(), jsonValue),
-  position: z.int(),
-  hash: z.string(),
+export const historyItem = historyDocument.pick({
+  ...{ type: true, time: true, actor: true, app: true, session: true, requestId: true },
+  ...{ data: true, position: true, hash: true },
 });
 export const historyPage = z.object({ items: z.array(historyItem), take: z.int(), next: z.string().nullable() });
 export type HistoryPage = z.infer<typeof historyPage>;

@@ -43,15 +43,19 @@ const keys: Record<keyof typeof topics, string> = {
   chainEvents: 'eip155:<chainId>/<contract>, lower case',
 };
 
-const jsonSchema = (schema: z.ZodType): object => z.toJSONSchema(schema, { io: 'input' });
+/** @param place where it stands in the document: a reference in it is read from the root */
+const jsonSchema = (schema: z.ZodType, place: string): object => {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input' });
+  return JSON.parse(JSON.stringify(described).replaceAll('"#/$defs/', `"${place}/$defs/`)) as object;
+};
 
-const eventMessage = (type: PublishedType): Record<string, unknown> => {
+const eventMessage = (channel: string, type: PublishedType): Record<string, unknown> => {
   const { version, data } = eventCatalogue[type];
   return {
     name: `annals.${type}.v${String(version)}`,
     contentType: 'application/json',
     headers: { $ref: '#/components/schemas/CloudEventHeaders' },
-    payload: jsonSchema(data),
+    payload: jsonSchema(data, `#/channels/${channel}/messages/${type}/payload`),
     examples: [{ payload: eventExamples[type] }],
   };
 };
@@ -71,7 +75,7 @@ export const asyncApiDocument = (): object => {
     {
       address: topics[name].name,
       description: `Key: ${keys[name]}. ${String(topics[name].partitions)} partitions.`,
-      messages: Object.fromEntries(topics[name].events.map((type) => [type, eventMessage(type)])),
+      messages: Object.fromEntries(topics[name].events.map((type) => [type, eventMessage(name, type)])),
     },
   ]);
   const parkedChannels = names.map((name): [string, object] => [
@@ -104,7 +108,10 @@ export const asyncApiDocument = (): object => {
       },
     },
     components: {
-      schemas: { CloudEventHeaders: jsonSchema(cloudEventHeaders), ParkedHeaders: jsonSchema(parkedHeaders) },
+      schemas: {
+        CloudEventHeaders: jsonSchema(cloudEventHeaders, '#/components/schemas/CloudEventHeaders'),
+        ParkedHeaders: jsonSchema(parkedHeaders, '#/components/schemas/ParkedHeaders'),
+      },
     },
   };
 };
@@ -115,13 +122,17 @@ const streamChannel = (): object => {
     name,
     {
       name,
-      payload: jsonSchema(payload),
-      'x-acknowledgement': { oneOf: [jsonSchema(answer), jsonSchema(commandRefused)] },
+      payload: jsonSchema(payload, `${streamMessagePlace(name)}/payload`),
+      'x-acknowledgement': {
+        oneOf: [answer, commandRefused].map((schema, index) =>
+          jsonSchema(schema, `${streamMessagePlace(name)}/x-acknowledgement/oneOf/${String(index)}`),
+        ),
+      },
     },
   ]);
   const messages = Object.entries(streamMessages).map(([name, payload]): [string, object] => [
     name,
-    { name, payload: jsonSchema(payload) },
+    { name, payload: jsonSchema(payload, `${streamMessagePlace(name)}/payload`) },
   ]);
   return {
     address: STREAM_NAMESPACE,
@@ -132,4 +143,5 @@ const streamChannel = (): object => {
 };
 
 const reference = (channel: string): object => ({ $ref: `#/channels/${channel}` });
-const streamMessage = (name: string): object => ({ $ref: `#/channels/stream/messages/${name}` });
+const streamMessagePlace = (name: string): string => `#/channels/stream/messages/${name}`;
+const streamMessage = (name: string): object => ({ $ref: streamMessagePlace(name) });

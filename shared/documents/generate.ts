@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { generatedDocuments } from './generated-documents.ts';
 
 /** `npm run generate`: writes `schemas/generated/` anew. */
 const folder = join(process.cwd(), 'schemas', 'generated');
-mkdirSync(folder, { recursive: true });
-for (const [name, text] of generatedDocuments()) writeFileSync(join(folder, name), text);
+for (const [name, text] of generatedDocuments()) {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  writeFileSync(join(folder, name), text);
+}

@@ -1,3 +1,4 @@
+import { dataSchemaUrl } from '../../../schemas/events/event.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
@@ -13,7 +14,7 @@ export const toCloudEvent = (event: StoredEvent, key: string): MessageToPublish 
   const headers: Record<string, string> = {
     ...identityOf(event),
     ce_time: toIso(event.time),
-    ce_dataschema: `https://annals.dev/schemas/${typeOf(event)}.json`,
+    ce_dataschema: dataSchemaUrl(event.type, event.schemaVersion),
     ce_correlationid: correlationId,
   };
   if (causationId !== undefined) headers['ce_causationid'] = causationId;
