@@ -1,3 +1,4 @@
+import { firstIndex } from '../primitives/first-index.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import {
   WrongExpectedRevision,
@@ -63,7 +64,8 @@ export class MemoryEventStore implements EventStore {
 
   readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
     const events: StoredEvent[] = [];
-    for (let at = this.indexAfter(after); at < this.all.length && events.length < limit; at += 1) {
+    const first = firstIndex(this.all, ({ position }) => position > after);
+    for (let at = first; at < this.all.length && events.length < limit; at += 1) {
       const event = this.all[at];
       if (event && (!filter || filter.types.includes(event.type))) events.push(event);
     }
@@ -87,17 +89,6 @@ export class MemoryEventStore implements EventStore {
 
   close(): Promise<void> {
     return Promise.resolve();
-  }
-
-  private indexAfter(position: number): number {
-    let low = 0;
-    let high = this.all.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.all[middle]?.position ?? 0) <= position) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 
   private forgetOld(stream: string, stored: StoredEvent[]): void {

@@ -1,4 +1,5 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
+import { firstIndex } from '../../../shared/primitives/first-index.ts';
 import type { ChainMessage } from './chain-message.ts';
 
 /** Per partition; twelve of them stay below 100 MB. */
@@ -44,7 +45,8 @@ export class RecentMessages {
   }
 
   *after(position: Position): Generator<ChainMessage> {
-    for (let at = this.indexAfter(position); at < this.messages.length; at += 1) {
+    const first = firstIndex(this.messages, (message) => message.position > position);
+    for (let at = first; at < this.messages.length; at += 1) {
       const message = this.messages[at];
       if (message) yield message;
     }
@@ -55,16 +57,5 @@ export class RecentMessages {
     if (!oldest) return;
     this.characters -= oldest.characters;
     this.lowest = oldest.position;
-  }
-
-  private indexAfter(position: Position): number {
-    let low = 0;
-    let high = this.messages.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.messages[middle]?.position ?? 0) <= position) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

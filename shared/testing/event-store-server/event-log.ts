@@ -1,3 +1,4 @@
+import { firstIndex } from '../../primitives/first-index.ts';
 import { WakeUp } from '../../primitives/wake-up.ts';
 
 /** What a client wants to be written. */
@@ -111,14 +112,7 @@ export class EventLog {
 
   /** Index in `all` of the first event at a position or behind it. */
   indexFrom(position: number): number {
-    let low = 0;
-    let high = this.all.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.all[middle]?.position ?? 0) < position) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.all, (event) => event.position >= position);
   }
 
   private decide(stream: Stream, expected: Expectation, proposed: readonly ProposedEvent[]): Outcome | 'write' {
