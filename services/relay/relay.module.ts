@@ -3,7 +3,7 @@ import type { EventStore } from '../../shared/event-store/event-store.ts';
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
 import { createWorker, type RunningWorker } from '../../shared/nest/create-worker.ts';
 import { Followers } from '../../shared/nest/followers.ts';
-import type { WorkerFoundation } from '../../shared/nest/foundation.module.ts';
+import type { WithMessageBus, WorkerFoundation } from '../../shared/nest/foundation.module.ts';
 import { EVENT_STORE, LOGGER, MESSAGE_BUS, READ_STORE } from '../../shared/nest/tokens.ts';
 import type { Logger } from '../../shared/observability/logger.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
@@ -26,6 +26,6 @@ import { relayLoop } from './publish-events/relay-loop.ts';
 })
 class RelayModule {}
 
-/** Starts the relay; the foundation must have a message bus. Ready when all that was stored is published, or it stands by. */
-export const startRelay = (foundation: WorkerFoundation): Promise<RunningWorker> =>
+/** Starts the relay. Ready when all that was stored is published, or it stands by. */
+export const startRelay = (foundation: WorkerFoundation & WithMessageBus): Promise<RunningWorker> =>
   createWorker(RelayModule, foundation);

@@ -6,16 +6,14 @@ import { endLeftOverChain, startLocalChain } from '../../shared/chain/local-chai
 import { loadMasterKey } from '../../shared/config/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
-import { closeEngines, describeEngines, everyEngine, isEmbedded, openEngines } from '../../shared/engines/engines.ts';
+import { everyEngine } from '../../shared/engines/engines.ts';
+import { openFoundation } from '../../shared/lifecycle/open-foundation.ts';
 import type { StartingProcess } from '../../shared/lifecycle/run-process.ts';
 import { serveHealth } from '../../shared/lifecycle/serve-health.ts';
 import type { Shutdown } from '../../shared/lifecycle/shutdown.ts';
 import { remoteIssuer } from '../../shared/nest/access-tokens.jose.ts';
 import type { RunningService } from '../../shared/nest/create-service.ts';
-import type { Foundation } from '../../shared/nest/foundation.module.ts';
-import { systemClock } from '../../shared/primitives/clock.ts';
-import { systemIds } from '../../shared/primitives/ids.ts';
-import { untilAborted } from '../../shared/primitives/until-aborted.ts';
+import type { Foundation, WithMessageBus } from '../../shared/nest/foundation.module.ts';
 import { startAccount } from '../account/account.module.ts';
 import { operateApps } from '../account/apps.module.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
@@ -49,21 +47,16 @@ interface Chains {
 
 /** Starts everything in this process; what was started ends by `shutdown`, also when a later part does not start. */
 export const startStandalone = async (starting: StartingProcess): Promise<Standalone> => {
-  const { settings, logger, shutdown } = starting;
+  const { settings, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
-  const engines = await untilAborted(openEngines(settings, logger, everyEngine), shutdown.signal);
-  shutdown.add('engines', () => closeEngines(engines));
-  const { messageBus, ...stores } = engines;
-  const masterKey = loadMasterKey(settings);
-  const foundation: Foundation = { settings, logger, clock: systemClock, ids: systemIds, masterKey, ...stores };
+  const { messageBus, ...withoutBus } = await openFoundation(starting, everyEngine);
+  const foundation: Foundation = { ...withoutBus, masterKey: loadMasterKey(settings) };
   const withBus = { ...foundation, messageBus };
   const projector = await startProjector(foundation);
   shutdown.add('projector', projector.close);
   const relay = await startRelay(withBus);
   shutdown.add('relay', relay.close);
   const { urls, services } = await startServices(foundation, withBus, chains, shutdown);
-  if (!everyEngine.every((name) => isEmbedded(name, settings)))
-    logger.info(describeEngines(settings, everyEngine), 'engines');
   await serveHealth(starting, [projector, relay, ...services]);
   const development = settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, chains, urls);
   return { ...urls, development };
@@ -82,7 +75,7 @@ const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chai
 
 const startServices = async (
   foundation: Foundation,
-  withBus: Foundation,
+  withBus: Foundation & WithMessageBus,
   chains: Chains,
   shutdown: Shutdown,
 ): Promise<Services> => {

@@ -7,7 +7,7 @@ import { AccessTokens, type TokenIssuer } from '../../shared/nest/access-tokens.
 import { AppOrigins } from '../../shared/nest/app-origins.ts';
 import { BatchServer } from '../../shared/nest/batch-server.ts';
 import { createService, type RunningService } from '../../shared/nest/create-service.ts';
-import type { Foundation } from '../../shared/nest/foundation.module.ts';
+import type { Foundation, WithMessageBus } from '../../shared/nest/foundation.module.ts';
 import { ReadModels } from '../../shared/nest/read-models.ts';
 import { CLOCK, IDS, LOGGER, MASTER_KEY, MESSAGE_BUS, READ_STORE, SETTINGS } from '../../shared/nest/tokens.ts';
 import type { Logger } from '../../shared/observability/logger.ts';
@@ -88,8 +88,8 @@ class StreamModule implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 }
 
-/** Starts the stream service; the foundation must have a message bus. Ready when all that was published has been read. */
-export const startStream = (foundation: Foundation, issuer: TokenIssuer): Promise<RunningService> => {
+/** Starts the stream service. Ready when all that was published has been read. */
+export const startStream = (foundation: Foundation & WithMessageBus, issuer: TokenIssuer): Promise<RunningService> => {
   const { HOST, STREAM_PORT } = foundation.settings;
   let tail: LiveTail | undefined;
   let server: BatchServer | undefined;

@@ -1,14 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { loadMasterKey } from '../config/master-key.ts';
 import type { SettingName, Settings } from '../config/settings.ts';
-import { closeEngines, describeEngines, isEmbedded, openEngines } from '../engines/engines.ts';
-import type { EngineName, Engines } from '../engines/engines.ts';
+import { isEmbedded, type EngineName, type Engines } from '../engines/engines.ts';
 import type { Foundation, WorkerFoundation } from '../nest/foundation.module.ts';
 import type { HealthReport } from '../nest/health.ts';
 import type { Logger } from '../observability/logger.ts';
-import { systemClock } from '../primitives/clock.ts';
-import { systemIds } from '../primitives/ids.ts';
-import { untilAborted } from '../primitives/until-aborted.ts';
+import { pause } from '../primitives/pause.ts';
+import { openFoundation } from './open-foundation.ts';
 import { requireFreePorts, requireWritable } from './preflight.ts';
 import { runProcess, type StartingProcess } from './run-process.ts';
 import { serveHealth, type RunningPart } from './serve-health.ts';
@@ -62,11 +59,8 @@ const runPart = async <Name extends EngineName>(
 ): Promise<string> => {
   const { settings, logger, shutdown } = starting;
   await preflight(settings, names);
-  const engines = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
-  shutdown.add('engines', () => closeEngines(engines));
-  const running = await start({ settings, logger, clock: systemClock, ids: systemIds, ...engines });
+  const running = await start(await openFoundation(starting, names));
   shutdown.add(name, () => running.close());
-  logger.info(describeEngines(settings, names), 'engines');
   const metricsUrl = await serveHealth(starting, [running]);
   const where = [running.url, metricsUrl && `metrics ${metricsUrl}`].filter(Boolean).join(', ');
   logger.debug(`listening: ${where}`);
@@ -83,11 +77,11 @@ const preflight = async (settings: Settings, engines: readonly EngineName[]): Pr
 const untilReady = async (health: () => Promise<HealthReport>, logger: Logger, signal: AbortSignal): Promise<void> => {
   let saidAt = performance.now();
   for (let report = await health(); !report.isReady; report = await health()) {
-    signal.throwIfAborted();
     if (performance.now() - saidAt >= WAITING_EVERY_MS) {
       saidAt = performance.now();
       logger.info({ ...report.dependencies, ...report.conditions }, 'not ready yet');
     }
-    await pause(READY_POLL_MS, undefined, { signal });
+    await pause(READY_POLL_MS, signal);
+    signal.throwIfAborted();
   }
 };

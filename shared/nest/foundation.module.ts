@@ -19,7 +19,10 @@ export interface Foundation {
   masterKey: Uint8Array;
   eventStore: EventStore;
   readStore: ReadStore;
-  messageBus?: MessageBus;
+}
+
+export interface WithMessageBus {
+  messageBus: MessageBus;
 }
 
 /** A part without a way in needs no key. */
@@ -29,7 +32,9 @@ export type WorkerFoundation = Omit<Foundation, 'masterKey'>;
 class FoundationModule {}
 
 /** Binds the tokens of `tokens.ts` and `Transactor` for every module of one application. */
-export const foundationModule = (foundation: WorkerFoundation & Partial<Foundation>): DynamicModule => {
+export const foundationModule = (
+  foundation: WorkerFoundation & Partial<Foundation & WithMessageBus>,
+): DynamicModule => {
   const { settings, logger, clock, ids, masterKey, eventStore, readStore, messageBus } = foundation;
   const providers = [
     { provide: SETTINGS, useValue: settings },
