@@ -47,6 +47,8 @@ export class LiveTail {
       messageBus.offsets(topic, clock.now() - WARM_UP_MS),
       messageBus.offsets(topic, 'latest'),
     ]);
+    // Where the topic is another one now, what there was to reach is no more.
+    this.behind.clear();
     const partitions = new Map<number, RecentMessages>();
     const from = new Map<number, string>();
     for (const partition of latest.keys()) {
