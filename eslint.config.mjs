@@ -2,6 +2,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import { configs } from 'typescript-eslint';
 
 const SPECS = ['**/*.spec.ts', '**/*.contract.ts'];
+const TESTING = [...SPECS, '**/testing/**', 'services/standalone/{end-to-end,fault-tests}/**'];
 const JAVASCRIPT = ['**/*.mjs'];
 
 /** @type {import('eslint').Rule.RuleModule} */
@@ -20,6 +21,11 @@ const TIME_AND_CHANCE = [
   { selector: 'CallExpression[callee.object.name="Math"][callee.property.name="random"]', message: 'Take Ids.' },
   { selector: 'ImportSpecifier[imported.name=/^random/]', message: 'Take Ids.' },
 ];
+const PAUSES = ['node:timers/promises', 'timers/promises'].map((name) => ({
+  name,
+  importNames: ['setTimeout'],
+  message: 'It throws when its signal aborts: take pause from shared/primitives, which returns.',
+}));
 const NAMES = [
   { selector: 'ExportDefaultDeclaration', message: 'Export by name, so that a thing is called the same everywhere.' },
   { selector: 'TSEnumDeclaration', message: 'Use a union of strings.' },
@@ -71,6 +77,11 @@ export default defineConfig(
     files: ['services/*/domain/**', '**/*.handler.ts'],
     ignores: SPECS,
     rules: { 'no-restricted-syntax': ['error', ...NAMES, ...TIME_AND_CHANCE] },
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: ['shared/primitives/pause.ts', ...TESTING],
+    rules: { 'no-restricted-imports': ['error', ...PAUSES] },
   },
   {
     files: SPECS,

@@ -5,10 +5,10 @@ import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { errorCode } from '../errors/error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
+import { pause } from '../primitives/pause.ts';
 
 export interface LocalChain {
   chainId: number;

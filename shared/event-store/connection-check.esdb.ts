@@ -1,7 +1,7 @@
 import { isIP, connect as openSocket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { pause } from '../primitives/pause.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { describe, isAccessDenied } from './client-errors.esdb.ts';
 import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.ts';

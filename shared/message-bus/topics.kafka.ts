@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import kafkajs, { type Admin } from 'kafkajs';
 import type { Topic } from '../../schemas/topics.ts';
+import { pause } from '../primitives/pause.ts';
 import { mayPass } from './kafka-errors.kafka.ts';
 import { partitionsDiffer } from './topic-settings.ts';
 

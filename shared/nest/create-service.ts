@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { setTimeout as pause } from 'node:timers/promises';
 import { Module, type LoggerService, type ModuleMetadata } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { CqrsModule } from '@nestjs/cqrs';
@@ -7,6 +6,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { serviceUrl } from '../config/service-url.ts';
+import { pause } from '../primitives/pause.ts';
 import type { TokenIssuer } from './access-tokens.jose.ts';
 import { AppOrigins } from './app-origins.ts';
 import { edgeModule } from './edge.module.ts';

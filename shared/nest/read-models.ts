@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { Refusal } from '../errors/refusal.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
+import { pause } from '../primitives/pause.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 import { EVENT_STORE, READ_STORE } from './tokens.ts';
 

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { EventMetadata } from '../../schemas/events/event.ts';
@@ -9,6 +8,7 @@ import { Refusal } from '../errors/refusal.ts';
 import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../event-store/event-store.ts';
 import { appendSettled, toAppend, Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
+import { pause } from '../primitives/pause.ts';
 import { MASTER_KEY } from './tokens.ts';
 
 const KEPT_MS = 24 * 3_600_000;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { Subscriber } from '../end-to-end/subscriber.socketio.ts';

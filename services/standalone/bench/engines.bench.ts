@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
@@ -8,6 +7,7 @@ import { closeEngines, everyEngine, openEngines, type Engines } from '../../../s
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
 import { deleteTopics } from '../../../shared/testing/kafka-admin.kafka.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';

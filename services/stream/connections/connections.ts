@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import type { Connection } from './connection.socketio.ts';
 
 /** Over how long the clients of a stopping node come back. */

@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { sessionDocument } from '../../../schemas/read-models/sessions.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Connection } from './connection.socketio.ts';
 import type { Connections } from './connections.ts';
@@ -30,7 +30,7 @@ export const tokenEndsLoop = ({ connections, readStore, clock, logger }: TokenEn
       endExpired(connections, clock.now());
       await endRevoked(connections, readStore);
       working();
-      await pause(LOOK_EVERY_MS, undefined, { signal });
+      await pause(LOOK_EVERY_MS, signal);
     }
   });
 

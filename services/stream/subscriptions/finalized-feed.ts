@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { channelName, type Channel } from '../domain/channel.ts';
 import { placeOf, type Cursors } from '../domain/cursor.ts';
@@ -50,7 +50,7 @@ export class FinalizedFeed implements Feed {
       while (!signal.aborted) {
         await this.advance();
         working();
-        await pause(LOOK_EVERY_MS, undefined, { signal });
+        await pause(LOOK_EVERY_MS, signal);
       }
     });
   }
