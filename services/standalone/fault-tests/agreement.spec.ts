@@ -3,9 +3,10 @@ import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { collections } from '../../../schemas/read-models/catalogue.ts';
-import { allTopics, topics } from '../../../schemas/topics.ts';
+import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
@@ -20,6 +21,15 @@ const observed = (index: number) =>
     type: 'ChainEventObserved',
     data: { ...(eventExamples.ChainEventObserved as JsonObject), LogIndex: index, Id: `log${String(index)}` },
   });
+
+/** Whose keys can change their partitions. */
+class MovingBus extends MemoryMessageBus {
+  movedBy = 0;
+
+  override partitionOf(topic: Topic, key: string): number {
+    return (super.partitionOf(topic, key) + this.movedBy) % topic.partitions;
+  }
+}
 
 describe('agreement of what is derived with the event store', () => {
   let engines: { eventStore: MemoryEventStore; readStore: MemoryReadStore; messageBus: MemoryMessageBus };
@@ -60,7 +70,7 @@ describe('agreement of what is derived with the event store', () => {
 
   it('is seen when all is derived, repeats of messages included', async () => {
     await derive();
-    await engines.messageBus.publish(topics.chainEvents, await everyMessage(engines.messageBus, 'chainEvents'));
+    await engines.messageBus.publish(topics.chainEvents, await everyMessage(engines.messageBus, topics.chainEvents));
     expect(await found(engines)).toEqual([]);
   });
 
@@ -87,17 +97,85 @@ describe('agreement of what is derived with the event store', () => {
     expect(await found(engines)).toEqual(['users: 0x1, 0x2 differ']);
   });
 
-  it('is missed when a message is missing, or first comes in another order', async () => {
-    await derive();
-    const messages = await everyMessage(engines.messageBus, 'chainEvents');
-    for (const wrong of [messages.slice(1), messages.toReversed()]) {
-      const messageBus = new MemoryMessageBus();
-      await messageBus.createTopics(allTopics);
-      await messageBus.publish(topics.users, await everyMessage(engines.messageBus, 'users'));
-      await messageBus.publish(topics.chainEvents, wrong);
-      expect(await found({ ...engines, messageBus })).toEqual([
-        expect.stringMatching(/^annals.chain-events.v1: .* differ$/),
+  /** The same derived, but for a bus with other chain events and parked messages. */
+  const published = async (chainEvents: readonly BusMessage[], parkedMessages: readonly BusMessage[] = []) => {
+    const messageBus = new MemoryMessageBus();
+    await messageBus.createTopics(allTopics);
+    await messageBus.publish(topics.users, await everyMessage(engines.messageBus, topics.users));
+    await messageBus.publish(topics.chainEvents, chainEvents);
+    await messageBus.publish(parkedTopics.chainEvents, parkedMessages);
+    return { ...engines, messageBus };
+  };
+
+  describe('is missed when of the messages', () => {
+    let messages: BusMessage[];
+    beforeEach(async () => {
+      await derive();
+      messages = await everyMessage(engines.messageBus, topics.chainEvents);
+      expect(await found(await published(messages))).toEqual([]);
+    });
+
+    const differs = [expect.stringMatching(/^annals.chain-events.v1: eip155:2484\/0x[0-9a-f]+ differ$/)];
+    const withHeader = (message: BusMessage, name: string, value: string): BusMessage => ({
+      ...message,
+      headers: { ...message.headers, [name]: value },
+    });
+    /** All of them, and the first changed. */
+    const withFirst = (change: (first: BusMessage) => BusMessage): BusMessage[] =>
+      messages.map((message, index) => (index === 0 ? change(message) : message));
+
+    it('one is missing, or another comes first', async () => {
+      for (const wrong of [messages.slice(1), messages.toReversed()]) {
+        expect(await found(await published(wrong))).toEqual(differs);
+      }
+    });
+
+    it('one has another value, none, or another time', async () => {
+      for (const change of [{ value: '{}' }, { value: null }, { timestamp: 1 }]) {
+        expect(await found(await published(withFirst((first) => ({ ...first, ...change }))))).toEqual(differs);
+      }
+    });
+
+    it.each(['ce_id', 'ce_type', 'ce_sequence', 'ce_position', 'ce_subject', 'ce_time', 'ce_correlationid', 'more'])(
+      'one has another header %s',
+      async (name) => {
+        expect(await found(await published(withFirst((first) => withHeader(first, name, '17'))))).toEqual(differs);
+      },
+    );
+
+    it('one lacks a header', async () => {
+      const wrong = withFirst(({ headers: { ce_source: _, ...headers }, ...first }) => ({ ...first, headers }));
+      expect(await found(await published(wrong))).toEqual(differs);
+    });
+
+    it('one has another key', async () => {
+      expect(await found(await published(withFirst((first) => ({ ...first, key: 'other' }))))).toEqual([
+        expect.stringMatching(/^annals.chain-events.v1: eip155.*, other differ$/),
       ]);
-    }
+    });
+
+    it('one is repeated, and is not the same then', async () => {
+      const repeated = withFirst((first) => withHeader(first, 'ce_position', '17')).slice(0, 1);
+      expect(await found(await published([...messages, ...repeated]))).toEqual(differs);
+    });
+
+    it('one is published in another partition than its key has', async () => {
+      const messageBus = new MovingBus();
+      await messageBus.createTopics(allTopics);
+      await messageBus.publish(topics.users, await everyMessage(engines.messageBus, topics.users));
+      messageBus.movedBy = 1;
+      await messageBus.publish(topics.chainEvents, messages);
+      messageBus.movedBy = 0;
+      expect(await found({ ...engines, messageBus })).toEqual(differs);
+    });
+
+    it('one is published and parked too, or parked alone', async () => {
+      const parked = messages.slice(0, 1);
+      expect(await found(await published(messages, parked))).toEqual(['annals.chain-events.v1.parked: 1 of them']);
+      expect(await found(await published(messages.slice(1), parked))).toEqual([
+        ...differs,
+        'annals.chain-events.v1.parked: 1 of them',
+      ]);
+    });
   });
 });
