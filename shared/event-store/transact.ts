@@ -20,10 +20,10 @@ export interface DomainEvent {
   data: object;
 }
 
-/** An aggregate's fold. `time` is the Unix milliseconds of the stored event. */
+/** An aggregate's fold. `time` is the Unix milliseconds of the stored event, `id` its id. */
 export interface Fold<State, Event extends DomainEvent> {
   initial: State;
-  evolve: (state: State, event: Event, time: number) => State;
+  evolve: (state: State, event: Event, time: number, id: string) => State;
 }
 
 export interface Transaction<State, Event extends DomainEvent> {
@@ -103,10 +103,7 @@ export class Transactor {
       const events = decided.map((event) => toAppend(event, metadata, this));
       try {
         const { position } = await appendSettled(this.store, stream, last?.revision ?? NO_STREAM, events);
-        const after = decided.reduce(
-          (folded, event, index) => fold.evolve(folded, event, events[index]?.time ?? 0),
-          state,
-        );
+        const after = events.reduce((folded, event) => foldEvent(fold, folded, event), state);
         return { state: after, position, appended: true };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === ATTEMPTS_MAX) throw error;
@@ -154,4 +151,10 @@ const cannotSettle = (stream: string, cause: unknown): Refusal =>
   unavailable(`the event store does not say whether ${stream} was appended to`, cause);
 
 const foldEvents = <State, Event extends DomainEvent>(fold: Fold<State, Event>, events: StoredEvent[]): State =>
-  events.reduce((state, event) => fold.evolve(state, event as unknown as Event, event.time), fold.initial);
+  events.reduce((state, event) => foldEvent(fold, state, event), fold.initial);
+
+const foldEvent = <State, Event extends DomainEvent>(
+  fold: Fold<State, Event>,
+  state: State,
+  event: StoredEvent | EventToAppend,
+): State => fold.evolve(state, event as unknown as Event, event.time, event.id);

@@ -7,7 +7,10 @@ type Past<Event> = readonly [event: Event, time: number];
 
 /** Given what happened, when something is decided, then these events (or this refusal). */
 export const given = <State, Event extends DomainEvent>(fold: Fold<State, Event>, past: readonly Past<Event>[]) => {
-  const state = past.reduce((before, [event, time]) => fold.evolve(before, event, time), fold.initial);
+  const state = past.reduce(
+    (before, [event, time], index) => fold.evolve(before, event, time, `event-${String(index)}`),
+    fold.initial,
+  );
   return {
     state,
     when: (decide: (state: State) => readonly Event[]) => ({
@@ -39,6 +42,6 @@ export const expectNothingTheSecondTime = <State, Event extends DomainEvent>(
   decide: (state: State) => readonly Event[],
   time: number,
 ): void => {
-  const after = decide(state).reduce((before, event) => fold.evolve(before, event, time), state);
+  const after = decide(state).reduce((before, event) => fold.evolve(before, event, time, 'event'), state);
   expect(decide(after)).toEqual([]);
 };

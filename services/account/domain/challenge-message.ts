@@ -11,7 +11,7 @@ export const challengeMessage = ({
   nonce,
   issuedAt,
   expiresAt,
-}: Omit<Challenge, 'sessionId'>) =>
+}: Omit<Challenge, 'redemption'>) =>
   `${new URL(origin).host} wants you to sign in with your Ethereum account:
 ${signer}
 

@@ -53,7 +53,7 @@ describe('a challenge', () => {
   it('stays with the session that it was redeemed for', () => {
     const { state, when } = given(challengeFold, [issued('a'), redeemed('a', 'ses_1')]);
     when(redeem('a', NOON, 'ses_2').decide).then([]);
-    expect(state[0]?.sessionId).toBe('ses_1');
+    expect(state[0]?.redemption?.sessionId).toBe('ses_1');
   });
 
   it('is closed by the tenth after it', () => {
@@ -101,7 +101,7 @@ describe('a challenge', () => {
         let at = NOON;
         const events = gaps.map((gap, index) => issued(String(index), (at += gap)));
         const { state } = given(challengeFold, events);
-        expect(state.filter(({ sessionId }) => sessionId === undefined).length).toBeLessThanOrEqual(10);
+        expect(state.filter(({ redemption }) => redemption === undefined).length).toBeLessThanOrEqual(10);
       }),
     );
   });

@@ -21,28 +21,30 @@ export interface Challenge {
   chainId: number;
   issuedAt: string;
   expiresAt: string;
-  /** The session it was redeemed for. */
-  sessionId: string | undefined;
+  /** For which session, and the event that says so. */
+  redemption: { sessionId: string; eventId: string } | undefined;
 }
 
 /** Oldest first; only those that have not expired when the newest was issued. */
 export type Challenges = readonly Challenge[];
 
 const isLive = ({ expiresAt }: Challenge, nowMs: number): boolean => Date.parse(expiresAt) > nowMs;
-const isOpen = (challenge: Challenge): boolean => challenge.sessionId === undefined;
+const isOpen = (challenge: Challenge): boolean => challenge.redemption === undefined;
 
 export const challengeFold = {
   initial: [] as Challenges,
-  evolve: (challenges: Challenges, { type, data }: ChallengeEvent): Challenges => {
+  evolve: (challenges: Challenges, { type, data }: ChallengeEvent, _time: number, eventId: string): Challenges => {
     switch (type) {
       case 'ChallengeIssued': {
         const live = challenges.filter((challenge) => isLive(challenge, Date.parse(data.issuedAt)));
         const oldestOpen = live.filter(isOpen).length >= OPEN_MAX ? live.find(isOpen) : undefined;
-        return [...live.filter((challenge) => challenge !== oldestOpen), { ...data, sessionId: undefined }];
+        return [...live.filter((challenge) => challenge !== oldestOpen), { ...data, redemption: undefined }];
       }
       case 'ChallengeRedeemed':
         return challenges.map((challenge) =>
-          challenge.nonce === data.nonce ? { ...challenge, sessionId: data.sessionId } : challenge,
+          challenge.nonce === data.nonce
+            ? { ...challenge, redemption: { sessionId: data.sessionId, eventId } }
+            : challenge,
         );
     }
   },

@@ -7,26 +7,28 @@ export const userStream = (userId: string): string => `user-${userId}`;
 export const userIdFrom = (token26: string): string => `usr_${token26}`;
 
 /** A login that was cut short is finished within the life of its challenge; more sessions cannot be open to that. */
-const SESSIONS_REMEMBERED = 64;
+const LOGINS_REMEMBERED = 64;
 
 export interface User {
   entity: UserDocument | undefined;
-  /** Of the newest logins. */
-  sessionIds: readonly string[];
+  /** The newest, and the event that records each. */
+  logins: readonly { sessionId: string; eventId: string }[];
 }
 
 export const userFold = {
-  initial: { entity: undefined, sessionIds: [] } as User,
-  evolve: ({ entity, sessionIds }: User, event: UserEvent, time: number): User => ({
+  initial: { entity: undefined, logins: [] } as User,
+  evolve: ({ entity, logins }: User, event: UserEvent, time: number, eventId: string): User => ({
     entity: evolveUserEntity(entity, event, time),
-    sessionIds:
-      event.type === 'UserLoggedIn' ? [...sessionIds, event.data.sessionId].slice(-SESSIONS_REMEMBERED) : sessionIds,
+    logins:
+      event.type === 'UserLoggedIn'
+        ? [...logins, { sessionId: event.data.sessionId, eventId }].slice(-LOGINS_REMEMBERED)
+        : logins,
   }),
 };
 
 /** Registers the user with its first login, and records the login once per session. */
 export const logIn = (
-  { entity, sessionIds }: User,
+  { entity, logins }: User,
   { userId, appId, sessionId, ...identity }: Identity & { userId: string; appId: string; sessionId: string },
 ): UserEvent[] => {
   const { identityId, method } = identity;
@@ -34,7 +36,7 @@ export const logIn = (
   return [
     ...(entity ? [] : [{ type: 'UserRegistered' as const, data: { userId } }]),
     ...(isLinked ? [] : [{ type: 'IdentityLinked' as const, data: { userId, ...identity } }]),
-    ...(sessionIds.includes(sessionId)
+    ...(logins.some((login) => login.sessionId === sessionId)
       ? []
       : [{ type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId } }]),
   ];

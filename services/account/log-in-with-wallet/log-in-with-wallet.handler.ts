@@ -29,16 +29,21 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
   async execute({ login, metadata: asApp }: LogInWithWallet): Promise<LoggedIn> {
     const { appId, device } = login;
     const signer = readSigner(login.signer);
-    const sessionId = await this.redeem({ ...login, signer, signature: readSignature(login.signature) }, asApp);
+    const { sessionId, eventId: causationId } = await this.redeem(
+      { ...login, signer, signature: readSignature(login.signature) },
+      asApp,
+    );
     const identity = walletIdentity(signer);
-    const userId = await this.holderOf(identity, signer.toLowerCase(), asApp);
+    const userId = await this.holderOf(identity, signer.toLowerCase(), { ...asApp, causationId });
     const metadata = { ...asApp, actor: { type: 'user' as const, id: userId }, session: sessionId };
-    await this.transactor.transact({
+    const { state: user } = await this.transactor.transact({
       stream: userStream(userId),
       fold: userFold,
-      metadata,
-      decide: (user) => logIn(user, { ...identity, userId, appId, sessionId }),
+      metadata: { ...metadata, causationId },
+      decide: (before) => logIn(before, { ...identity, userId, appId, sessionId }),
     });
+    const recorded = user.logins.find((one) => one.sessionId === sessionId);
+    if (!recorded) throw new Error('a login that was recorded is there');
     const start = {
       ...{ sessionId, userId, appId, method: identity.method },
       device: device?.slice(0, DEVICE_CHARACTERS_MAX) ?? null,
@@ -47,18 +52,18 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     const { state: session, position } = await this.transactor.transact({
       stream: sessionStream(sessionId),
       fold: sessionFold,
-      metadata,
+      metadata: { ...metadata, causationId: recorded.eventId },
       decide: (state) => startSession(state, start),
     });
     if (!session) throw new Error('a session that started is there');
     return { session: await this.tokens.issue(session), position };
   }
 
-  /** The session that the challenge was redeemed for. */
+  /** What the challenge was redeemed for. */
   private async redeem(
     { appId, origin, signer, signature }: { appId: string; origin: string; signer: string; signature: string },
     metadata: EventMetadata,
-  ): Promise<string> {
+  ): Promise<NonNullable<Challenge['redemption']>> {
     const stream = challengeStream(appId, signer);
     const fits = (challenge: Challenge): boolean =>
       challenge.origin === origin && recoverSigner(challengeMessage(challenge), signature) === signer;
@@ -72,7 +77,9 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
       metadata,
       decide: (current, nowMs) => redeemChallenge(current, nowMs, { nonce, sessionId }),
     });
-    return state.find((challenge) => challenge.nonce === nonce)?.sessionId ?? sessionId;
+    const redemption = state.find((challenge) => challenge.nonce === nonce)?.redemption;
+    if (!redemption) throw new Error('a challenge that was redeemed is there');
+    return redemption;
   }
 
   /** The user whose wallet it is; a new one has the wallet's address as id, unless that was a user's before. */

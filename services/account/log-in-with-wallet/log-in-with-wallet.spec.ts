@@ -17,6 +17,30 @@ describe('logging in with a wallet', () => {
   afterAll(() => account.service.close());
 
   const typesIn = async (stream: string) => (await account.foundation.eventStore.read(stream)).map(({ type }) => type);
+  /** Each event of a first login beside the one that caused it. */
+  const causesOfLogin = async (wallet: { address: string }) => {
+    const id = wallet.address.toLowerCase();
+    const eventsOf = (stream: string) => account.foundation.eventStore.read(stream);
+    const ofUser = await eventsOf(`user-${id}`);
+    const sessionId = ofUser.at(-1)?.data['sessionId'] as string;
+    const events = [
+      ...(await eventsOf(`challenge-${sha256(`${account.app.id}:${id}`)}`)),
+      ...(await eventsOf(`identity-${sha256(`wallet:${id}`)}`)),
+      ...ofUser,
+      ...(await eventsOf(`session-${sessionId}`)),
+    ];
+    const typeOf = new Map(events.map((event) => [event.id, event.type]));
+    return events.map(({ type, metadata: { causationId } }) => [type, causationId && typeOf.get(causationId)]);
+  };
+  const causes = [
+    ['ChallengeIssued', undefined],
+    ['ChallengeRedeemed', undefined],
+    ['IdentityClaimed', 'ChallengeRedeemed'],
+    ['UserRegistered', 'ChallengeRedeemed'],
+    ['IdentityLinked', 'ChallengeRedeemed'],
+    ['UserLoggedIn', 'ChallengeRedeemed'],
+    ['SessionStarted', 'UserLoggedIn'],
+  ];
   const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
   it('begins with an ERC-4361 message for the origin of the caller', async () => {
@@ -104,6 +128,12 @@ describe('logging in with a wallet', () => {
     expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
   });
 
+  it('keeps with each event which one caused it', async () => {
+    const wallet = account.newWallet();
+    await account.logIn(wallet);
+    expect(await causesOfLogin(wallet)).toEqual(causes);
+  });
+
   it('finishes what a crash cut short, after whichever append', async () => {
     const streams = ['identity-', 'user-', 'session-'];
     for (const cutShort of streams) {
@@ -120,6 +150,7 @@ describe('logging in with a wallet', () => {
       expect(again.status).toBe(201);
       const { userId } = (await again.json()) as Session;
       expect(await typesIn(`user-${userId}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+      expect(await causesOfLogin(wallet)).toEqual(causes);
       expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
     }
   });
