@@ -51,6 +51,15 @@ describe('users', () => {
     expect((await eventsOf(userId)).at(-1)?.data).toEqual({ userId, changes: { username: 'ada', signature: 'hello' } });
   });
 
+  it('leave the trace of their request with what it changed', async () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const body = { signature: 'traced' };
+    await account.ask(`/user/${userId}/profile`, { method: 'POST', headers: { ...headers, traceparent }, body });
+    const changed = (await eventsOf(userId)).at(-1);
+    expect(changed?.data).toEqual({ userId, changes: body });
+    expect(changed?.metadata.traceparent).toBe(traceparent);
+  });
+
   it('change nothing by what is already so, or by nothing', async () => {
     await update({ username: 'ada' });
     const before = await eventsOf(userId);

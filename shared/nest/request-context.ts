@@ -14,7 +14,8 @@ declare module 'fastify' {
   }
 }
 
-const TRACEPARENT = /^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** W3C Trace Context: version, then trace, parent and flags. Version ff, and zeros alone, are none; a later one may have more. */
+const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(-.*)?$/;
 
 /** What a handler may know of a request beside its contents. */
 export const requestContext = (request: FastifyRequest): RequestContext => ({
@@ -29,12 +30,18 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
 
 /** Metadata of the events that a request causes. */
 export const requestMetadata = (request: FastifyRequest): EventMetadata => {
-  const traceparent = request.headers['traceparent'];
+  const traceparent = readTraceparent(request.headers['traceparent']);
   return {
     correlationId: request.id,
     ...callerMetadata(request.caller),
-    ...(typeof traceparent === 'string' && TRACEPARENT.test(traceparent) && { traceparent }),
+    ...(traceparent !== undefined && { traceparent }),
   };
+};
+
+/** As version 00, which is the one that is known here; without a valid one the request is not traced. */
+const readTraceparent = (header: string | string[] | undefined): string | undefined => {
+  const [, version, known, more] = TRACEPARENT.exec(String(header)) ?? [];
+  return known === undefined || (version === '00' && more !== undefined) ? undefined : `00-${known}`;
 };
 
 const callerMetadata = (caller: Caller | undefined): Pick<EventMetadata, 'actor' | 'app' | 'session'> => {

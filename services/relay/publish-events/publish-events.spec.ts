@@ -109,6 +109,19 @@ describe('relay', () => {
     });
   });
 
+  it('says which event caused one, and which trace it belongs to', async () => {
+    const system = await aSystem();
+    const causationId = 'c0ffee00-0000-4000-8000-000000000000';
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const event = anEvent({ type: 'UserLoggedIn', data: eventExamples.UserLoggedIn });
+    await system.eventStore.append(`user-${wallet}`, -1, [
+      { ...event, metadata: { ...event.metadata, causationId, traceparent } },
+    ]);
+    await relayAll(system);
+    const [message] = await published(system, topics.users);
+    expect(message?.headers).toMatchObject({ ce_id: event.id, ce_causationid: causationId, traceparent });
+  });
+
   it('goes on from its checkpoint after a restart, and publishes again only what the checkpoint did not reach', async () => {
     const system = await aSystem();
     await appendExamples(system);
