@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { CannotStart } from '../errors/cannot-start.ts';
 import { refusedInProduction, type WrongSetting } from './production.ts';
 import { settingDefinitions, type SettingName, type Settings } from './settings.ts';
 
@@ -11,7 +12,7 @@ export interface LoadedSettings {
 }
 
 /** Settings that do not fit: all of them at once, each by its name. Values are left out, for they may be secret. */
-export class SettingsError extends Error {
+export class SettingsError extends CannotStart {
   override readonly name = 'SettingsError';
   constructor(readonly wrong: readonly WrongSetting[]) {
     super(wrong.map(({ name, message }) => `${name} ${message}`).join('; '));

@@ -1,6 +1,6 @@
-import { loadSettings, SettingsError, type Needed } from '../config/load-settings.ts';
+import { loadSettings, type Needed } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
+import { reasonToEnd } from '../errors/reason-to-end.ts';
 import { createLogger, type Logger } from '../observability/logger.ts';
 import { Shutdown } from './shutdown.ts';
 
@@ -28,7 +28,7 @@ export const runProcess = async (
     const logger = createLogger(settings);
     await run(start, { settings, logger, shutdown: new Shutdown(logger) });
   } catch (error) {
-    process.stderr.write(`annals cannot start: ${reasonOf(error)}\n`);
+    process.stderr.write(`annals cannot start: ${reasonToEnd(error)}\n`);
     process.exit(1);
   }
 };
@@ -77,12 +77,4 @@ const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promis
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.channel?.unref();
   if (process.channel && !process.connected) stop();
-};
-
-/** What a person can mend is said in one line; anything else is a fault of ours, and shown whole. */
-const reasonOf = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  const isExpected = error instanceof CannotStart || error instanceof SettingsError;
-  // What the operating system refuses, it names.
-  return isExpected || 'syscall' in error ? error.message.replaceAll(/\s*\n\s*/g, ' ') : (error.stack ?? error.message);
 };

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { loadSettings, SettingsError } from '../../../shared/config/load-settings.ts';
+import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { openEngines } from '../../../shared/engines/engines.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
+import { reasonToEnd } from '../../../shared/errors/reason-to-end.ts';
 import { createLogger } from '../../../shared/observability/logger.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { startCounting, type Counting } from './count-events.ts';
@@ -100,8 +101,6 @@ Examples:
   .action(count)
   .parseAsync()
   .catch((error: unknown) => {
-    const isExpected = error instanceof CannotStart || error instanceof SettingsError;
-    const reason = isExpected ? error.message : error instanceof Error ? error.stack : String(error);
-    process.stderr.write(`count-events: ${reason ?? ''}\n`);
+    process.stderr.write(`count-events: ${reasonToEnd(error)}\n`);
     process.exitCode = 1;
   });

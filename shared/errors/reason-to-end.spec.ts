@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it } from '@jest/globals';
+import { SettingsError } from '../config/load-settings.ts';
+import { CannotStart } from './cannot-start.ts';
+import { reasonToEnd } from './reason-to-end.ts';
+import { Refusal } from './refusal.ts';
+
+/** What is thrown by something that must not succeed, as an error of ours: under jest, Node's have another `Error`. */
+const thrownBy = (work: () => unknown): unknown => {
+  try {
+    work();
+  } catch (error) {
+    const { message } = error as Error;
+    return Object.assign(new Error(message), error);
+  }
+  throw new Error('nothing was thrown');
+};
+
+describe('the reason why a program ends', () => {
+  it.each([
+    ['a start in whose way something is', new CannotStart('port 1 is in use'), 'port 1 is in use'],
+    ['the same in several lines', new CannotStart('anvil ended:\n  no memory\n'), 'anvil ended: no memory'],
+    [
+      'settings',
+      new SettingsError([
+        { name: 'HOST', message: 'is empty' },
+        { name: 'CHAINS', message: 'is no JSON' },
+      ]),
+      'HOST is empty; CHAINS is no JSON',
+    ],
+    ['a refusal', new Refusal('validation_failed', 'an origin\nis no URL'), 'an origin is no URL'],
+    [
+      'a file that is not there',
+      thrownBy(() => readFileSync('/no/such/file')),
+      "ENOENT: no such file or directory, open '/no/such/file'",
+    ],
+    ['what is thrown that is no error', 'nothing', 'nothing'],
+  ])('is one line for %s', (_what, error, line) => {
+    expect(reasonToEnd(error)).toBe(line);
+  });
+
+  it.each([
+    ['a wrong argument', thrownBy(() => join(1 as unknown as string)), /must be of type string/],
+    ['a port that is none', thrownBy(() => createServer().listen(70_000)), /should be >= 0/],
+    ['a wrong statement', thrownBy(() => new DatabaseSync(':memory:').exec('no SQL')), /syntax error/],
+    ['anything else', new Error('unthought of'), /unthought of/],
+  ])('is shown whole for a fault of ours: %s', (_what, error, message) => {
+    expect(reasonToEnd(error)).toMatch(message);
+    expect(reasonToEnd(error)).toMatch(/\n {4}at /);
+  });
+});
