@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { settingDefinitions } from '../../../shared/config/settings.ts';
 import { serviceCommands } from './service.commands.ts';
 
 const helpOf = (command: ReturnType<typeof serviceCommands>[number]): string => {
@@ -6,6 +7,12 @@ const helpOf = (command: ReturnType<typeof serviceCommands>[number]): string => 
   command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => Infinity }).outputHelp();
   return help;
 };
+
+const settingsIn = (help: string): string[] =>
+  Array.from(help.matchAll(/^ {2}([A-Z_]+) +\S/gm), ([, name = '']) => name);
+
+/** Of the whole, which tells clients where its services are, and of its own chain. */
+const OF_NPM_START = ['EVENT_URL', 'LOCAL_CHAIN_PORT', 'STREAM_URL'];
 
 describe('annals <service> --help', () => {
   it('is there for each service', () => {
@@ -19,8 +26,16 @@ describe('annals <service> --help', () => {
     (name, command) => {
       const help = helpOf(command);
       expect(help).toContain(command.description());
+      expect(settingsIn(help)).toEqual(expect.arrayContaining(['NODE_ENV', 'HOST', 'METRICS_PORT', 'LOG_LEVEL']));
       expect(help).toMatch(/^ {2}METRICS_PORT +metrics and health/m);
       expect(help).toMatch(new RegExp(`Examples:\\n  .*annals ${name}\\n`));
     },
   );
+
+  it('says of every setting who reads it, and that once', () => {
+    const lists = serviceCommands().map((command) => settingsIn(helpOf(command)));
+    for (const list of lists) expect(new Set(list).size).toBe(list.length);
+    const read = new Set(lists.flat());
+    expect([...read, ...OF_NPM_START].toSorted()).toEqual(Object.keys(settingDefinitions).toSorted());
+  });
 });
