@@ -25,7 +25,7 @@ export interface StreamOptions {
   logger: Logger;
 }
 
-/** Both feeds and what is subscribed to them; the latest waits for its batches, the finalized for its loop to start. */
+/** Both feeds and what is subscribed to them; the latest waits for its batches, and both for their loops to start. */
 export const composeStream = (options: StreamOptions) => {
   const { messageBus, readStore, readModels, masterKey, subscriptionsPerConnection, clock, ids, logger } = options;
   const cursors = new Cursors(masterKey);
@@ -38,7 +38,7 @@ export const composeStream = (options: StreamOptions) => {
     history: (channel, fromBlock) => standingFrom({ readStore, cursors, clock }, channel, fromBlock),
     lostAfter: (channel, place, newest) => replay.lostAfter(channel, place, newest),
   };
-  const latest = new LatestFeed({ messageBus, reader, past, clock });
+  const latest = new LatestFeed({ messageBus, reader, past, clock, logger });
   const finalized = new FinalizedFeed({ readStore, cursors, logger });
   const channels = new FindChannel(readStore, readModels);
   const feeds = { latest, finalized };

@@ -70,13 +70,13 @@ class StreamModule implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly loops: SupervisedLoop[];
 
   constructor(
-    @Inject(STREAM) { finalized }: Stream,
+    @Inject(STREAM) { latest, finalized }: Stream,
     connections: Connections,
     @Inject(READ_STORE) readStore: ReadStore,
     @Inject(CLOCK) clock: Clock,
     @Inject(LOGGER) logger: Logger,
   ) {
-    this.loops = [finalized.loop, tokenEndsLoop({ connections, readStore, clock, logger })];
+    this.loops = [latest.tail.loop, finalized.loop, tokenEndsLoop({ connections, readStore, clock, logger })];
   }
 
   onApplicationBootstrap(): void {

@@ -30,5 +30,7 @@ export const reasonOf = (error: unknown): string => {
 /** Whether the same may work later: not when access is denied, say, or a message cannot be read. */
 export const mayPass = (error: unknown): boolean => {
   const innermost = Array.from(chain(error)).at(-1);
+  // To kafkajs that is final; a cluster has none while the broker that was it is away.
+  if (innermost instanceof kafkajs.KafkaJSGroupCoordinatorNotFound) return true;
   return innermost instanceof kafkajs.KafkaJSError && innermost.retriable;
 };

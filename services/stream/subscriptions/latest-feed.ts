@@ -2,6 +2,7 @@ import { topics } from '../../../schemas/topics.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
+import type { Logger } from '../../../shared/observability/logger.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { channelKey, channelName, type Channel } from '../domain/channel.ts';
 import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
@@ -22,6 +23,7 @@ interface LatestFeedOptions {
   reader: MessageReader;
   past: Past;
   clock: Clock;
+  logger: Logger;
 }
 
 /** Every change as the relay publishes it, and those before it as far as they are remembered here. */
@@ -30,9 +32,9 @@ export class LatestFeed implements Feed {
   private readonly members = new Members();
 
   constructor(private readonly options: LatestFeedOptions) {
-    const { messageBus, reader, clock } = options;
+    const { messageBus, reader, clock, logger } = options;
     const onMessage = (message: ChainMessage) => this.fanOut(message);
-    this.tail = new LiveTail({ messageBus, reader, clock, onMessage });
+    this.tail = new LiveTail({ messageBus, reader, clock, onMessage, logger });
   }
 
   now(channel: Channel): Promise<Position> {

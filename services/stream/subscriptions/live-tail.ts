@@ -1,7 +1,10 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
+import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { BusBatch, MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
+import type { Logger } from '../../../shared/observability/logger.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
 import { RecentMessages } from '../domain/recent-messages.ts';
 
@@ -11,6 +14,9 @@ const topic = topics.chainEvents;
 const WARM_UP_MS = 60_000;
 /** Sockets get their turn after every batch, and after so many messages that somebody listened to. */
 const MESSAGES_PER_TURN = 64;
+/** Who is further behind than this is not caught up. */
+const BEHIND_MAX_MS = 10_000;
+const LOOK_EVERY_MS = 1_000;
 
 interface LiveTailOptions {
   messageBus: MessageBus;
@@ -18,19 +24,37 @@ interface LiveTailOptions {
   clock: Clock;
   /** Called once per message, in position order per partition, when it is at hand. @returns whether it kept anybody busy */
   onMessage: (message: ChainMessage) => boolean;
+  logger: Logger;
+  /** Milliseconds that never go back. */
+  now?: () => number;
 }
 
 /** Is given every partition of the topic and remembers the newest messages of each. */
 export class LiveTail {
+  /** Looks every second how far the topic goes. */
+  readonly loop: SupervisedLoop;
   private partitions: ReadonlyMap<number, RecentMessages> = new Map();
-  /** Last offset that was there at the start, by partition, until it is reached. */
+  /** Last offset that was there when last asked, by partition, until it is reached. */
   private readonly behind = new Map<number, bigint>();
+  /** Last offset that was taken, by partition. */
+  private readonly taken = new Map<number, bigint>();
+  private caughtUpAtMs = -Infinity;
+  private readonly now: () => number;
 
-  constructor(private readonly options: LiveTailOptions) {}
+  constructor(private readonly options: LiveTailOptions) {
+    this.now = options.now ?? (() => performance.now());
+    this.loop = new SupervisedLoop(`end of ${topic.name}`, options.logger, async (signal, working) => {
+      while (!signal.aborted) {
+        await this.look();
+        working();
+        await pause(LOOK_EVERY_MS, signal);
+      }
+    });
+  }
 
-  /** Whether all that was published before the start has been read. */
+  /** Whether all that was published up to a moment ago has been read; not known means no. */
   get isCaughtUp(): boolean {
-    return this.partitions.size > 0 && this.behind.size === 0;
+    return this.now() - this.caughtUpAtMs < BEHIND_MAX_MS;
   }
 
   /** `undefined` before the first start has found the topic. */
@@ -49,6 +73,8 @@ export class LiveTail {
     ]);
     // Where the topic is another one now, what there was to reach is no more.
     this.behind.clear();
+    this.taken.clear();
+    this.caughtUpAtMs = -Infinity;
     const partitions = new Map<number, RecentMessages>();
     const from = new Map<number, string>();
     for (const partition of latest.keys()) {
@@ -61,7 +87,28 @@ export class LiveTail {
       if (!isEmpty) this.behind.set(partition, newest);
     }
     this.partitions = partitions;
+    this.noteArrival();
     return from;
+  }
+
+  /** Asks how far the topic goes, once the answer before is reached: it goes on while it is followed. */
+  async look(): Promise<void> {
+    const { messageBus } = this.options;
+    const { partitions } = this;
+    if (partitions.size === 0) return;
+    const latest = await messageBus.offsets(topic, 'latest');
+    const earliest = await messageBus.offsets(topic, 'earliest');
+    if (partitions !== this.partitions) return;
+    // What was deleted meanwhile need not be reached.
+    for (const [partition, newest] of this.behind)
+      if (newest < offsetIn(earliest, partition)) this.behind.delete(partition);
+    if (this.behind.size > 0) return;
+    this.noteArrival();
+    for (const partition of partitions.keys()) {
+      const newest = offsetIn(latest, partition) - 1n;
+      const isRead = newest <= (this.taken.get(partition) ?? -1n) || newest < offsetIn(earliest, partition);
+      if (!isRead) this.behind.set(partition, newest);
+    }
   }
 
   /** Batches of a partition must come in its order; one may come again. */
@@ -79,7 +126,16 @@ export class LiveTail {
     }
     await letOthersWork();
     const last = messages.at(-1);
-    if (last && BigInt(last.offset) >= (this.behind.get(partition) ?? 0n)) this.behind.delete(partition);
+    if (!last) return;
+    this.taken.set(partition, BigInt(last.offset));
+    const goal = this.behind.get(partition);
+    if (goal === undefined || BigInt(last.offset) < goal) return;
+    this.behind.delete(partition);
+    this.noteArrival();
+  }
+
+  private noteArrival(): void {
+    if (this.behind.size === 0) this.caughtUpAtMs = this.now();
   }
 }
 

@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { apis, int16, int32, kafkaAnswer, kafkaText, onKafkaFrame, readKafkaRequest } from './kafka-frames.ts';
+
+const COORDINATOR_NOT_AVAILABLE = 15;
+/** Of an answer: its size, its number, and how long the client should wait. */
+const HEAD_BYTES = 12;
+
+/**
+ * Stands in front of the only broker of a Kafka, and puts its own port into the broker's answers, so that clients stay with
+ * it. It can say that groups have no coordinator, while all else goes on.
+ */
+export class KafkaProxy {
+  refusesGroups = false;
+  private readonly sockets = new Set<Socket>();
+
+  private constructor(
+    private readonly server: Server,
+    private readonly broker: { host: string; port: number },
+  ) {}
+
+  static async start(brokers: string): Promise<KafkaProxy> {
+    const { hostname: host, port } = new URL(`kafka://${brokers}`);
+    const proxy = new KafkaProxy(createServer(), { host, port: Number(port) });
+    proxy.server.on('connection', (client) => {
+      proxy.pass(client);
+    });
+    await once(proxy.server.listen(0, '127.0.0.1'), 'listening');
+    return proxy;
+  }
+
+  get brokers(): string {
+    return `127.0.0.1:${String(this.port)}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.server.close(), 'close');
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
+  }
+
+  private get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  private pass(client: Socket): void {
+    const broker = connect(this.broker);
+    this.link(client, broker);
+    this.link(broker, client);
+    /** What was asked, by the number of the request. */
+    const asked = new Map<number, number>();
+    onKafkaFrame(client, (frame) => {
+      const request = readKafkaRequest(frame);
+      if (request.api === apis.findCoordinator && this.refusesGroups) {
+        const nobody = [int32(-1), kafkaText(''), int32(-1)];
+        client.write(kafkaAnswer(request, int32(0), int16(COORDINATOR_NOT_AVAILABLE), int16(-1), ...nobody));
+        return;
+      }
+      asked.set(request.number, request.api);
+      broker.write(frame);
+    });
+    onKafkaFrame(broker, (answer) => {
+      const number = answer.readInt32BE(4);
+      const api = asked.get(number);
+      asked.delete(number);
+      // As the versions have it that kafkajs asks for: a list of one broker; a code, a text, and the coordinator.
+      if (api === apis.metadata) this.putPort(answer, HEAD_BYTES + 4);
+      const isFound = api === apis.findCoordinator && answer.readInt16BE(HEAD_BYTES) === 0;
+      if (isFound) this.putPort(answer, HEAD_BYTES + 4 + Math.max(0, answer.readInt16BE(HEAD_BYTES + 2)));
+      client.write(answer);
+    });
+  }
+
+  private link(socket: Socket, other: Socket): void {
+    this.sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      this.sockets.delete(socket);
+      other.destroy();
+    });
+  }
+
+  /** @param at where a broker is named: by id, host and port */
+  private putPort(answer: Buffer, at: number): void {
+    const hostAt = at + 4;
+    const portAt = hostAt + 2 + answer.readInt16BE(hostAt);
+    if (answer.readInt32BE(portAt) !== this.broker.port) throw new Error('the broker is not where it was expected');
+    answer.writeInt32BE(this.port, portAt);
+  }
+}
