@@ -110,6 +110,7 @@ export class AppendLane {
     const sent = connection.client.appendToStream(stream, [...events], {
       expectedRevision: expectedRevision === NO_STREAM ? NO_STREAM_EXPECTED : BigInt(expectedRevision),
       batchAppendSize: MESSAGE_BYTES_MAX,
+      requiresLeader: true,
     });
     sent.then(() => {
       settle();

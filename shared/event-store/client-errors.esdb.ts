@@ -26,6 +26,12 @@ export const isMissingStream = (error: unknown): boolean =>
 
 export const isAccessDenied = (error: unknown): boolean => isOneOf(error, ErrorType.ACCESS_DENIED);
 
+/** `host:port` of the node to ask, where the one that was asked does not lead: the client goes there by itself. */
+export const leaderNamedBy = (error: unknown): string | undefined => {
+  const known = commandError(error);
+  return known?.type === ErrorType.NOT_LEADER ? `${known.leader.address}:${String(known.leader.port)}` : undefined;
+};
+
 /** What `append` throws, as the port names it. */
 export const toAppendError = (stream: string, expected: number, error: unknown): Error => {
   if (error instanceof Refusal) return error;

@@ -13,7 +13,7 @@ import type { Logger } from '../observability/logger.ts';
 import { checkAppend } from './append-check.ts';
 import { AppendLane } from './append-lane.esdb.ts';
 import { readThrough } from './bounded-read.esdb.ts';
-import { describe, isMissingStream, toAppendError } from './client-errors.esdb.ts';
+import { describe, isMissingStream, leaderNamedBy, toAppendError } from './client-errors.esdb.ts';
 import { checkConnection, readTarget } from './connection-check.esdb.ts';
 import {
   NO_STREAM,
@@ -38,10 +38,15 @@ interface EsdbOptions {
   logger: Logger;
 }
 
-/** The event store on EventStoreDB. One to a process: see `AppendLane`. */
+/**
+ * The event store on EventStoreDB. One to a process: see `AppendLane`. Everything is asked of the node that leads: another
+ * one may be behind, and would give what is no longer so.
+ */
 export class EsdbEventStore implements EventStore {
   private readonly lane: AppendLane;
   private readonly closing = new AbortController();
+  /** Aborted when another node turns out to lead. Who follows the one that did would stay with it. */
+  private leadership = new AbortController();
 
   private constructor(
     /** For all but appends: its errors must not touch those. */
@@ -96,7 +101,11 @@ export class EsdbEventStore implements EventStore {
     const wanted = filter && new Set(filter.types);
     const events: StoredEvent[] = [];
     let position = after;
-    const read = this.client.readAll({ fromPosition: after === 0 ? START : toLogPosition(after), direction: FORWARDS });
+    const read = this.client.readAll({
+      fromPosition: after === 0 ? START : toLogPosition(after),
+      direction: FORWARDS,
+      requiresLeader: true,
+    });
     await readThrough(read, ({ event }) => {
       // The event at the position was given before.
       if (!event || toPosition(event.position) <= after) return true;
@@ -105,14 +114,18 @@ export class EsdbEventStore implements EventStore {
       if (stored) events.push(stored);
       return events.length < limit;
     }).catch((error: unknown) => {
-      throw cannotRead(error);
+      throw this.cannotRead(error);
     });
     return { events, position, caughtUp: events.length < limit };
   }
 
   subscribeAll(after: Position, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {
     const { client, logger } = this;
-    return followAll({ client, after, filter, logger, signal: AbortSignal.any([signal, this.closing.signal]) });
+    return followAll({
+      ...{ client, after, filter, logger },
+      leadership: () => this.leadership.signal,
+      signal: AbortSignal.any([signal, this.closing.signal]),
+    });
   }
 
   async keepNewest(stream: string, count: number): Promise<void> {
@@ -134,12 +147,12 @@ export class EsdbEventStore implements EventStore {
 
   async head(): Promise<Position> {
     let position: Position = 0;
-    const read = this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 });
+    const read = this.client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true });
     await readThrough(read, ({ event }) => {
       if (event) position = toPosition(event.position);
       return true;
     }).catch((error: unknown) => {
-      throw cannotRead(error);
+      throw this.cannotRead(error);
     });
     return position;
   }
@@ -168,20 +181,26 @@ export class EsdbEventStore implements EventStore {
   private async readRaw(stream: string, options: Parameters<EventStoreDBClient['readStream']>[1]): Promise<Recorded[]> {
     const events: Recorded[] = [];
     try {
-      await readThrough(this.client.readStream(stream, options), ({ event }) => {
+      await readThrough(this.client.readStream(stream, { ...options, requiresLeader: true }), ({ event }) => {
         if (event) events.push(event);
         return true;
       });
     } catch (error) {
       if (isMissingStream(error)) return [];
-      throw cannotRead(error);
+      throw this.cannotRead(error);
     }
     return events;
+  }
+
+  private cannotRead(error: unknown): Error {
+    if (leaderNamedBy(error) !== undefined) {
+      this.leadership.abort();
+      this.leadership = new AbortController();
+    }
+    return unavailable(`the event store cannot be read: ${describe(error)}`, error);
   }
 }
 
 /** The answer to a repeated append has none when the events are not kept any more. */
 const isKnown = (position: AppendResult['position']): position is NonNullable<AppendResult['position']> =>
   position !== undefined && position.commit <= Number.MAX_SAFE_INTEGER;
-
-const cannotRead = (error: unknown): Error => unavailable(`the event store cannot be read: ${describe(error)}`, error);

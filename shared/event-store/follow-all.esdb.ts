@@ -19,6 +19,8 @@ interface Following {
   after: Position;
   filter: EventFilter | undefined;
   signal: AbortSignal;
+  /** Of the node that leads now: aborted when another one does. */
+  leadership: () => AbortSignal;
   logger: Logger;
 }
 
@@ -27,13 +29,20 @@ interface Following {
  * the server filters until everything that is stored was searched; from there on we do, because only a subscription without
  * a filter says how far it has come past events that it leaves out.
  */
-export async function* followAll({ client, after, filter, signal, logger }: Following): AsyncGenerator<EventBatch> {
+export async function* followAll({
+  client,
+  after,
+  filter,
+  signal,
+  leadership,
+  logger,
+}: Following): AsyncGenerator<EventBatch> {
   let position = after;
   const backoff = new Backoff(RECONNECT_FIRST_MS, RECONNECT_MAX_MS);
   while (!signal.aborted) {
     try {
       for (const isCatchUp of filter ? [true, false] : [false]) {
-        const feed = new Feed(client, { after: position, filter, isCatchUp });
+        const feed = new Feed(client, { after: position, filter, isCatchUp, leadership: leadership() });
         for await (const batch of feed.batches(signal)) {
           position = batch.position;
           backoff.reset();
@@ -54,11 +63,19 @@ export async function* followAll({ client, after, filter, signal, logger }: Foll
   }
 }
 
+interface FeedOptions {
+  after: Position;
+  filter: EventFilter | undefined;
+  isCatchUp: boolean;
+  leadership: AbortSignal;
+}
+
 /** One subscription: gathers what has arrived, and lets the server wait while nobody takes it. */
 class Feed {
   private readonly subscription: AllStreamSubscription;
   private readonly wanted: ReadonlySet<string> | undefined;
   private readonly news = new WakeUp();
+  private readonly leadership: AbortSignal;
   private position: Position;
   /** The newest that came; true once everything that came before it was taken. */
   private checkpoint: Position = 0;
@@ -66,15 +83,14 @@ class Feed {
   private isLive = false;
   private failure: Error | undefined;
 
-  constructor(
-    client: EventStoreDBClient,
-    { after, filter, isCatchUp }: { after: Position; filter: EventFilter | undefined; isCatchUp: boolean },
-  ) {
+  constructor(client: EventStoreDBClient, { after, filter, isCatchUp, leadership }: FeedOptions) {
+    this.leadership = leadership;
     this.position = after;
     this.wanted = filter && new Set(filter.types);
     this.subscription = client.subscribeToAll(
       {
         fromPosition: after === 0 ? START : toLogPosition(after),
+        requiresLeader: true,
         ...(filter && isCatchUp ? { filter: this.serverFilter(filter) } : {}),
       },
       { highWaterMark: BATCH_EVENTS_MAX },
@@ -89,6 +105,10 @@ class Feed {
     this.subscription.on('confirmation', () => {
       clearTimeout(unconfirmed);
     });
+    const deposed = () => {
+      this.fail(new Error('another node leads'));
+    };
+    this.leadership.addEventListener('abort', deposed);
     let wasCaughtUp = false;
     try {
       while (!signal.aborted) {
@@ -104,6 +124,7 @@ class Feed {
       }
     } finally {
       clearTimeout(unconfirmed);
+      this.leadership.removeEventListener('abort', deposed);
       // Fails only as the subscription did.
       this.subscription.unsubscribe().catch(() => undefined);
     }

@@ -91,6 +91,19 @@ export class EventLog {
     return written(stream);
   }
 
+  /** Takes over what another log has that this one has not yet, as a follower does from its leader. */
+  copyFrom(other: EventLog): void {
+    for (const event of other.all.slice(this.all.length)) {
+      this.all.push(event);
+      this.stream(event.stream).events.push(event);
+    }
+    for (const [name, { maxCount, truncateBefore, isTombstoned }] of other.streams) {
+      Object.assign(this.stream(name), { maxCount, truncateBefore, isTombstoned });
+    }
+    this.nextPosition = other.nextPosition;
+    this.appended.ring();
+  }
+
   /** What can be read of a stream, and from which revision on. */
   readable(name: string): {
     events: readonly LoggedEvent[];

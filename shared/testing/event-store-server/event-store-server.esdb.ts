@@ -85,6 +85,11 @@ export class EventStoreServer {
     return `esdb://127.0.0.1:${String(this.port)}?tls=${String(this.options.tls !== undefined)}`;
   }
 
+  /** Stores what another one has stored so far: what makes a follower. */
+  replicate(leader: EventStoreServer): void {
+    this.log.copyFrom(leader.log);
+  }
+
   dropConnections(): void {
     for (const socket of this.connections) socket.destroy();
   }
@@ -120,12 +125,11 @@ export class EventStoreServer {
     const writing = new Writing(this.log, this.faults, APPEND_BYTES_MAX, () => {
       this.dropConnections();
     });
-    const { read, append, batchAppend, delete: remove, tombstone } = streams.StreamsService;
+    const { read, batchAppend, delete: remove, tombstone } = streams.StreamsService;
     this.grpc.addService(
       // What is read is encoded once, when it is written.
       {
         read: { ...read, responseSerialize: (message: Buffer) => message },
-        append,
         batchAppend,
         delete: remove,
         tombstone,
@@ -134,7 +138,6 @@ export class EventStoreServer {
         read: (call: ReadCall) => {
           void new Reading(this.log, this.faults, call).answer();
         },
-        append: writing.append.bind(writing),
         batchAppend: writing.batchAppend.bind(writing),
         delete: (call: DeleteCall, answer: sendUnaryData<DeleteResp>) => {
           void writing.delete(call, answer);
@@ -146,11 +149,11 @@ export class EventStoreServer {
     );
     this.grpc.addService(features.ServerFeaturesService, { getSupportedMethods: answering(supportedMethods) });
     this.grpc.addService(gossip.GossipService, {
-      read: answering(() => clusterInfo({ host: '127.0.0.1', port: this.port })),
+      read: answering(() => clusterInfo({ host: '127.0.0.1', port: this.port }, this.faults.leader)),
     });
   }
 
-  /** Before any call: whether it is served yet, and on streams who asks, and whether this node is the one to ask. */
+  /** Before any call on streams: who asks. */
   private admission(): ServerInterceptor {
     return ({ path }, call) =>
       new ServerInterceptingCall(call, {
@@ -168,17 +171,9 @@ export class EventStoreServer {
 
   private refusal(path: string, metadata: Metadata): ServiceError | undefined {
     const { credentials } = this.options;
-    const { leader, isStarting } = this.faults;
-    if (isStarting) return namedError(status.UNKNOWN, 'Server Is Not Ready', {});
-    if (!path.includes('.streams.')) return undefined;
-    if (credentials && metadata.get('authorization')[0] !== `Basic ${btoa(credentials)}`) {
-      return namedError(status.UNAUTHENTICATED, 'access-denied', {});
-    }
-    if (!leader) return undefined;
-    return namedError(status.NOT_FOUND, 'not-leader', {
-      'leader-endpoint-host': leader.host,
-      'leader-endpoint-port': String(leader.port),
-    });
+    if (!credentials || !path.includes('.streams.')) return undefined;
+    const isKnown = metadata.get('authorization')[0] === `Basic ${btoa(credentials)}`;
+    return isKnown ? undefined : namedError(status.UNAUTHENTICATED, 'access-denied', {});
   }
 }
 

@@ -8,10 +8,12 @@ export class Faults {
   dropAfterWrite = 0;
   /** Every call waits this long first. */
   delayMs = 0;
-  /** This node follows, and names the leader to whoever calls. */
+  /** This node follows: writes, and whoever requires the leader, are told where that is. Others read what it has. */
   leader: { host: string; port: number } | undefined;
-  /** Listens, but does not serve yet. */
+  /** Listens, but is not ready to read or write. */
   isStarting = false;
+  /** How far this node's clock is ahead of its clients'. */
+  clockAheadMs = 0;
   private frozen: PromiseWithResolvers<undefined> | undefined;
 
   /** Takes calls, and does nothing. */

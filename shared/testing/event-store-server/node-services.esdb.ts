@@ -1,5 +1,5 @@
 import gossip from '@eventstore/db-client/generated/gossip_pb.js';
-import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
+import type { ClusterInfo, MemberInfo } from '@eventstore/db-client/generated/gossip_pb.js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import shared from '@eventstore/db-client/generated/shared_pb.js';
@@ -11,18 +11,28 @@ export const supportedMethods = (): SupportedMethods =>
   new features.SupportedMethods()
     .setEventStoreServerVersion('24.6.0')
     .setMethodsList(
-      ['read', 'append', 'batchappend', 'delete', 'tombstone'].map((name) =>
+      ['read', 'batchappend', 'delete', 'tombstone'].map((name) =>
         new features.SupportedMethod().setServiceName(STREAMS).setMethodName(name),
       ),
     );
 
-/** A cluster of one. */
-export const clusterInfo = ({ host, port }: { host: string; port: number }): ClusterInfo =>
-  new gossip.ClusterInfo().setMembersList([
-    new gossip.MemberInfo()
-      .setInstanceId(new shared.UUID().setString(crypto.randomUUID()))
-      .setTimeStamp(`${String(Date.now())}0000`)
-      .setState(gossip.MemberInfo.VNodeState.LEADER)
-      .setIsAlive(true)
-      .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port)),
-  ]);
+interface Node {
+  host: string;
+  port: number;
+}
+
+/** As this node sees its cluster: itself, and where it follows the one that leads. */
+export const clusterInfo = (self: Node, leader: Node | undefined): ClusterInfo =>
+  new gossip.ClusterInfo().setMembersList(
+    leader ? [member(self, VNodeState.FOLLOWER), member(leader, VNodeState.LEADER)] : [member(self, VNodeState.LEADER)],
+  );
+
+const { VNodeState } = gossip.MemberInfo;
+
+const member = ({ host, port }: Node, state: MemberInfo.VNodeState): MemberInfo =>
+  new gossip.MemberInfo()
+    .setInstanceId(new shared.UUID().setString(crypto.randomUUID()))
+    .setTimeStamp(`${String(Date.now())}0000`)
+    .setState(state)
+    .setIsAlive(true)
+    .setHttpEndPoint(new gossip.EndPoint().setAddress(host).setPort(port));

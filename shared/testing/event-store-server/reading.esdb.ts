@@ -4,7 +4,16 @@ import type { ReadReq } from '@eventstore/db-client/generated/streams_pb.js';
 import type { ServerWritableStream } from '@grpc/grpc-js';
 import type { EventLog, LoggedEvent } from './event-log.ts';
 import type { Faults } from './faults.ts';
-import { caughtUp, checkpoint, confirmation, streamDeleted, streamName, streamNotFound } from './wire.esdb.ts';
+import {
+  caughtUp,
+  checkpoint,
+  confirmation,
+  notLeader,
+  notReady,
+  streamDeleted,
+  streamName,
+  streamNotFound,
+} from './wire.esdb.ts';
 
 /** A call that is answered with messages which are encoded already. */
 export type ReadCall = ServerWritableStream<ReadReq, Buffer>;
@@ -39,7 +48,11 @@ export class Reading {
   }
 
   async answer(): Promise<void> {
-    if (this.options.hasSubscription()) await this.follow();
+    const { leader, isStarting } = this.faults;
+    const wantsLeader = this.call.metadata.get('requires-leader')[0] === 'true';
+    if (isStarting) this.call.emit('error', notReady());
+    else if (leader && wantsLeader) this.call.emit('error', notLeader(leader));
+    else if (this.options.hasSubscription()) await this.follow();
     else await this.give();
   }
 

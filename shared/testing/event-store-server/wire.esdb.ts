@@ -3,17 +3,15 @@ import type { UUID } from '@eventstore/db-client/generated/shared_pb.js';
 import status from '@eventstore/db-client/generated/status_pb.js';
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type {
-  AppendReq,
   BatchAppendReq,
   BatchAppendResp,
   DeleteReq,
+  TombstoneReq,
 } from '@eventstore/db-client/generated/streams_pb.js';
 import { Metadata, status as grpcStatus, type ServiceError } from '@grpc/grpc-js';
 import any from 'google-protobuf/google/protobuf/any_pb.js';
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import type { Encode, Expectation, Outcome, ProposedEvent } from './event-log.ts';
-
-type WireMessage = AppendReq.ProposedMessage | BatchAppendReq.ProposedMessage;
 
 const toBytes = (message: { serializeBinary(): Uint8Array }): Buffer => {
   const { buffer, byteOffset, byteLength } = message.serializeBinary();
@@ -28,7 +26,7 @@ export const streamName = (request: { getStreamIdentifier(): shared.StreamIdenti
 const toIdentifier = (name: string): shared.StreamIdentifier =>
   new shared.StreamIdentifier().setStreamName(Buffer.from(name));
 
-export const toProposed = (message: WireMessage): ProposedEvent => ({
+export const toProposed = (message: BatchAppendReq.ProposedMessage): ProposedEvent => ({
   id: uuidText(message.getId()),
   type: message.getMetadataMap().get('type') ?? '',
   contentType: message.getMetadataMap().get('content-type') ?? '',
@@ -85,6 +83,22 @@ export const namedError = (code: grpcStatus, exception: string, details: Record<
   return Object.assign(new Error(exception), { code, details: exception, metadata });
 };
 
+export const notLeader = (leader: { host: string; port: number }): ServiceError =>
+  namedError(grpcStatus.NOT_FOUND, 'not-leader', {
+    'leader-endpoint-host': leader.host,
+    'leader-endpoint-port': String(leader.port),
+  });
+
+const NOT_READY = 'Server Is Not Ready';
+
+/** Of a read; an append is answered by `batchAnswer`. */
+export const notReady = (): ServiceError =>
+  Object.assign(new Error(NOT_READY), {
+    code: grpcStatus.UNAVAILABLE,
+    details: NOT_READY,
+    metadata: new Metadata(),
+  });
+
 export const streamDeleted = (stream: string): ServiceError =>
   namedError(grpcStatus.FAILED_PRECONDITION, 'stream-deleted', { 'stream-name': stream });
 
@@ -95,16 +109,13 @@ export const wrongExpectedVersion = (stream: string, expected: Expectation, actu
     ...(actual < 0 ? {} : { 'actual-version': String(actual) }),
   });
 
-export const maximumAppendSize = (bytesMax: number): ServiceError =>
-  namedError(grpcStatus.INVALID_ARGUMENT, 'maximum-append-size-exceeded', { 'maximum-append-size': String(bytesMax) });
-
 export const batchExpectation = (options: BatchAppendReq.Options): Expectation => {
   if (options.hasAny()) return 'any';
   if (options.hasNoStream()) return 'no-stream';
   return options.hasStreamExists() ? 'stream-exists' : Number(options.getStreamPosition());
 };
 
-export const expectation = (options: AppendReq.Options | DeleteReq.Options): Expectation => {
+export const expectation = (options: DeleteReq.Options | TombstoneReq.Options): Expectation => {
   if (options.hasAny()) return 'any';
   if (options.hasNoStream()) return 'no-stream';
   return options.hasStreamExists() ? 'stream-exists' : Number(options.getRevision());
@@ -114,8 +125,11 @@ interface BatchAnswer {
   correlationId: UUID | undefined;
   stream: string;
   expected: Expectation;
-  outcome: Outcome | { kind: 'too-large'; bytesMax: number };
+  outcome: Outcome | Refused;
 }
+
+/** What is not for the log to decide. */
+export type Refused = { kind: 'too-large'; bytesMax: number } | { kind: 'not-ready' } | { kind: 'too-late' };
 
 export const batchAnswer = ({ correlationId, stream, expected, outcome }: BatchAnswer): BatchAppendResp => {
   const answer = new streams.BatchAppendResp()
@@ -134,6 +148,10 @@ export const batchAnswer = ({ correlationId, stream, expected, outcome }: BatchA
       return answer.setError(
         toStatus('StreamDeleted', new shared.StreamDeleted().setStreamIdentifier(toIdentifier(stream))),
       );
+    case 'not-ready':
+      return answer.setError(toStatus(NOT_READY));
+    case 'too-late':
+      return answer.setError(toStatus('Timeout', new shared.Timeout()));
     case 'too-large':
       return answer.setError(
         toStatus(
@@ -158,8 +176,9 @@ const toConflict = (expected: Expectation, actual: number): shared.WrongExpected
     : conflict.setExpectedStreamPosition(String(expected));
 };
 
-const toStatus = (name: string, detail: { serializeBinary(): Uint8Array }): status.Status => {
+const toStatus = (name: string, detail?: { serializeBinary(): Uint8Array }): status.Status => {
   const packed = new any.Any();
-  packed.pack(detail.serializeBinary(), `event_store.client.${name}`);
+  if (detail) packed.pack(detail.serializeBinary(), `event_store.client.${name}`);
+  else packed.pack(new empty.Empty().serializeBinary(), 'google.protobuf.Empty');
   return new status.Status().setMessage(name).setDetails(packed);
 };

@@ -1,7 +1,5 @@
 import streams from '@eventstore/db-client/generated/streams_pb.js';
 import type {
-  AppendReq,
-  AppendResp,
   BatchAppendReq,
   BatchAppendResp,
   DeleteReq,
@@ -9,19 +7,21 @@ import type {
   TombstoneReq,
   TombstoneResp,
 } from '@eventstore/db-client/generated/streams_pb.js';
-import type { sendUnaryData, ServerDuplexStream, ServerReadableStream, ServerUnaryCall } from '@grpc/grpc-js';
+import type { sendUnaryData, ServerDuplexStream, ServerUnaryCall, ServiceError } from '@grpc/grpc-js';
 import type { EventLog, Expectation, Outcome, ProposedEvent } from './event-log.ts';
 import type { Faults } from './faults.ts';
 import {
   batchAnswer,
   batchExpectation,
   expectation,
-  maximumAppendSize,
+  notLeader,
+  notReady,
   streamDeleted,
   streamName,
   toProposed,
   uuidText,
   wrongExpectedVersion,
+  type Refused,
 } from './wire.esdb.ts';
 
 export type DeleteCall = ServerUnaryCall<DeleteReq, DeleteResp>;
@@ -31,6 +31,8 @@ interface OpenAppend {
   stream: string;
   expected: Expectation;
   events: ProposedEvent[];
+  /** Unix milliseconds by the client's clock. */
+  deadline: number;
 }
 
 interface Removed {
@@ -55,7 +57,10 @@ export class Writing {
       const correlationId = request.getCorrelationId();
       const options = request.getOptions();
       const id = uuidText(correlationId);
-      if (options) open.set(id, { stream: streamName(options), expected: batchExpectation(options), events: [] });
+      if (options) {
+        const deadline = options.getDeadline()?.toDate().getTime() ?? Infinity;
+        open.set(id, { stream: streamName(options), expected: batchExpectation(options), events: [], deadline });
+      }
       const append = open.get(id);
       if (!append) return;
       append.events.push(...request.getProposedMessagesList().map(toProposed));
@@ -63,25 +68,11 @@ export class Writing {
       open.delete(id);
       last = last.then(async () => {
         const outcome = await this.take(append, () => !call.cancelled);
-        if (outcome) call.write(batchAnswer({ correlationId, ...append, outcome }));
+        if (outcome === 'not-leader') call.emit('error', this.refusal());
+        else if (outcome) call.write(batchAnswer({ correlationId, ...append, outcome }));
       });
     });
     call.on('end', () => call.end());
-  }
-
-  append(call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>): void {
-    const append: OpenAppend = { stream: '', expected: 'any', events: [] };
-    call.on('data', (request: AppendReq) => {
-      const options = request.getOptions();
-      const message = request.getProposedMessage();
-      if (options) Object.assign(append, { stream: streamName(options), expected: expectation(options) });
-      if (message) append.events.push(toProposed(message));
-    });
-    call.on('end', () => {
-      void this.take(append, () => !call.cancelled).then((outcome) => {
-        if (outcome) answerAppend(append, outcome, answer);
-      });
-    });
   }
 
   async delete(call: DeleteCall, answer: sendUnaryData<DeleteResp>): Promise<void> {
@@ -106,6 +97,11 @@ export class Writing {
   ): Promise<void> {
     if (!options) throw new Error('a removal without options');
     if (this.faults.isSlow) await this.faults.slowness();
+    const refused = this.refusal();
+    if (refused) {
+      answer(refused);
+      return;
+    }
     const stream = streamName(options);
     const expected = expectation(options);
     const outcome = this.log[how](stream, expected);
@@ -120,14 +116,24 @@ export class Writing {
     }
   }
 
+  /** Of a call as a whole. */
+  private refusal(): ServiceError | undefined {
+    const { leader, isStarting } = this.faults;
+    if (isStarting) return notReady();
+    return leader && notLeader(leader);
+  }
+
   /** @returns nothing where nobody is to hear of it */
   private async take(
-    { stream, expected, events }: OpenAppend,
+    { stream, expected, events, deadline }: OpenAppend,
     isAwaited: () => boolean,
-  ): Promise<Outcome | { kind: 'too-large'; bytesMax: number } | undefined> {
+  ): Promise<Outcome | Refused | 'not-leader' | undefined> {
     if (this.faults.isSlow) await this.faults.slowness();
     // What a connection had sent when it was cut is lost with it, unless it had been taken up.
     if (!isAwaited()) return undefined;
+    if (this.faults.isStarting) return { kind: 'not-ready' };
+    if (this.faults.leader) return 'not-leader';
+    if (deadline <= Date.now() + this.faults.clockAheadMs) return { kind: 'too-late' };
     if (this.faults.dropBeforeWrite > 0) {
       this.faults.dropBeforeWrite -= 1;
       this.dropConnections();
@@ -147,34 +153,3 @@ export class Writing {
     return outcome;
   }
 }
-
-const answerAppend = (
-  { stream, expected }: OpenAppend,
-  outcome: Outcome | { kind: 'too-large'; bytesMax: number },
-  answer: sendUnaryData<AppendResp>,
-): void => {
-  switch (outcome.kind) {
-    case 'written':
-      answer(
-        null,
-        new streams.AppendResp().setSuccess(
-          new streams.AppendResp.Success()
-            .setCurrentRevision(String(outcome.revision))
-            .setPosition(
-              new streams.AppendResp.Position()
-                .setCommitPosition(String(outcome.position ?? 0))
-                .setPreparePosition(String(outcome.position ?? 0)),
-            ),
-        ),
-      );
-      break;
-    case 'conflict':
-      answer(wrongExpectedVersion(stream, expected, outcome.actual));
-      break;
-    case 'deleted':
-      answer(streamDeleted(stream));
-      break;
-    case 'too-large':
-      answer(maximumAppendSize(outcome.bytesMax));
-  }
-};

@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { anEvent } from '../testing/event-builder.ts';
+import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
+import { eventually } from '../testing/eventually.ts';
+import { EsdbEventStore } from './event-store.esdb.ts';
+import type { EventFilter, EventStore } from './event-store.ts';
+import { appendSettled } from './transact.ts';
+
+const logger = pino({ level: 'silent' });
+const aStream = () => `test-${randomUUID()}`;
+
+/** Two nodes of a cluster. Nothing reaches the one that follows until it is told to replicate. */
+let left: EventStoreServer;
+let right: EventStoreServer;
+const opened: { close: () => Promise<void> }[] = [];
+const connect = async (url: string) => {
+  const store = await EsdbEventStore.connect({ settings: { EVENTSTORE_URL: url }, logger });
+  opened.push(store);
+  return store;
+};
+
+/** It has all that was stored, and leads; the other one does not notice that anybody is connected to it. */
+const elect = (next: EventStoreServer, before: EventStoreServer) => {
+  next.replicate(before);
+  next.faults.leader = undefined;
+  before.faults.leader = { host: '127.0.0.1', port: next.port };
+};
+
+beforeEach(async () => {
+  [left, right] = [await EventStoreServer.start(), await EventStoreServer.start()];
+  elect(left, right);
+});
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+  await left.close();
+  await right.close();
+});
+
+/** Asked again where the first answer is that there is none. */
+const read = (store: EventStore, stream: string) =>
+  eventually(() => store.read(stream), 2_000, 'the event store must be readable');
+
+/** Follows in the background; `seen` are the revisions, in the order in which they came. */
+const following = (store: EventStore, filter: EventFilter | undefined) => {
+  const stop = new AbortController();
+  const seen: number[] = [];
+  const ended = (async () => {
+    for await (const { events } of store.subscribeAll(0, filter, stop.signal)) {
+      seen.push(...events.map(({ revision }) => revision));
+    }
+  })();
+  return {
+    seen,
+    stop: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+};
+
+describe('a cluster of EventStoreDB', () => {
+  it('is read where it is led, also by who is told of a node that follows and is behind', async () => {
+    const stream = aStream();
+    const { position } = await (await connect(left.url)).append(stream, -1, [anEvent()]);
+    const store = await connect(right.url);
+    expect(await store.read(stream)).toHaveLength(1);
+    expect(await store.head()).toBe(position);
+    expect((await store.readAll(0, undefined, 10)).events).toHaveLength(1);
+  });
+
+  it('is never read at a node that led once', async () => {
+    const [store, stream] = [await connect(left.url), aStream()];
+    await store.append(stream, -1, [anEvent()]);
+    elect(right, left);
+    await (await connect(right.url)).append(stream, 0, [anEvent()]);
+    expect(await read(store, stream)).toHaveLength(2);
+    await appendSettled(store, stream, 1, [anEvent()]);
+    expect(await store.read(stream)).toHaveLength(3);
+  });
+
+  it('gives whoever reads and writes during elections nothing older than what they know', async () => {
+    const [writer, reader, stream] = [await connect(left.url), await connect(right.url), aStream()];
+    let written = 0;
+    const writing = (async () => {
+      for (; written < 60; written += 1) {
+        if (written % 20 === 10) elect(right, left);
+        else if (written % 20 === 0 && written > 0) elect(left, right);
+        await appendSettled(writer, stream, written - 1, [anEvent()]);
+      }
+    })();
+    let reads = 0;
+    for (; written < 60; reads += 1) {
+      const known = written;
+      expect((await read(reader, stream)).length).toBeGreaterThanOrEqual(known);
+    }
+    await writing;
+    expect(reads).toBeGreaterThan(20);
+  });
+
+  it.each([undefined, { types: ['Happened'] }])(
+    'is followed from one leader to the next, each event once and in order (filter %j)',
+    async (filter) => {
+      const [store, stream] = [await connect(left.url), aStream()];
+      const followed = following(store, filter);
+      const counts = [20, 40, 60];
+      for (const [election, count] of counts.entries()) {
+        for (let revision = count - 20; revision < count; revision += 1) {
+          await appendSettled(store, stream, revision - 1, [anEvent()]);
+          if (revision === count - 10)
+            elect(...(election % 2 === 0 ? ([right, left] as const) : ([left, right] as const)));
+        }
+        await read(store, stream);
+        await eventually(() => followed.seen.length >= count, 5_000, 'the subscription must go to the new leader');
+      }
+      await followed.stop();
+      expect(followed.seen).toEqual(Array.from({ length: 60 }, (_, revision) => revision));
+    },
+  );
+
+  it('goes on without the node that led, where the others are named', async () => {
+    const at = [left, right].map(({ port }) => `127.0.0.1:${String(port)}`).join(',');
+    const [store, stream] = [await connect(`esdb://${at}?tls=false`), aStream()];
+    await store.append(stream, -1, [anEvent()]);
+    elect(right, left);
+    await left.close();
+    await appendSettled(store, stream, 0, [anEvent()]);
+    expect(await read(store, stream)).toHaveLength(2);
+    await left.restart();
+  });
+});
