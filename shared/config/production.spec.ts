@@ -60,7 +60,7 @@ describe('production', () => {
   it('refuses credentials that EventStoreDB would never see', () => {
     const messages = (query: string) =>
       refusals({ EVENTSTORE_URL: `esdb://annals:${made}@a:2113,b:2113/?${query}` }).map(({ message }) => message);
-    for (const query of ['tls=false', 'TLS=false', 'tls=true&tls=false'])
+    for (const query of ['tls=false', 'TLS=false', 't_l-s=false', 'tls=true&tls=false'])
       expect(messages(query)).toEqual([
         'has credentials, which are not sent without TLS: set tls=true, or leave them out',
       ]);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { pino } from 'pino';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -12,6 +13,7 @@ import {
 } from '../testing/event-store-server/event-store-server.esdb.ts';
 import { testCertificate } from '../testing/event-store-server/test-certificate.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { readTarget } from './connection-check.esdb.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
 
 const PASSWORD = 'open-sesame';
@@ -57,7 +59,7 @@ const refused = async (url: string): Promise<string> => {
   const { message } = error as CannotStart;
   expect(performance.now() - from).toBeLessThan(11_000);
   expect(message).toMatch(/^EVENTSTORE_URL: [^\n]*$/);
-  expect(message).not.toContain(PASSWORD);
+  expect(inspect(error, { depth: null })).not.toContain(PASSWORD);
   return message;
 };
 
@@ -103,6 +105,18 @@ describe('a start with an EventStoreDB', () => {
     await store.close();
   });
 
+  it('takes options in any spelling and values whole, and the port of EventStoreDB where none is named', () => {
+    const { hosts, isSecure, connectionString } = readTarget(
+      `esdb://annals:${PASSWORD}@left.example,right.example:21/?T_L-S=false&nodePreference=Leader&connectionName=a=b+c`,
+    );
+    expect(hosts).toEqual(['left.example:2113', 'right.example:21']);
+    expect(isSecure).toBe(false);
+    expect(connectionString).toBe(
+      `esdb://annals:${PASSWORD}@left.example,right.example:21?` +
+        'tls=false&nodepreference=Leader&connectionname=a=b+c&throwonappendfailure=true',
+    );
+  });
+
   it('waits for a server that is starting', async () => {
     const server = await aServer();
     const restarted = server.restart(1_000);
@@ -117,18 +131,22 @@ describe('a start with an EventStoreDB', () => {
     await gone.close();
     closing.splice(closing.indexOf(gone), 1);
     const [open, tls] = [await aServer(), await aServer({ tls: testCertificate })];
-    const [nothing, silence, noTls, onlyTls, untrusted] = await Promise.all([
+    const follower = await aServer();
+    follower.faults.leader = { host: '127.0.0.1', port: gone.port };
+    const [nothing, silence, noTls, onlyTls, untrusted, leaderless] = await Promise.all([
       refused(`esdb://annals:${PASSWORD}@127.0.0.1:${String(gone.port)}?tls=false`),
       refused(`esdb://127.0.0.1:${String(mute)}?tls=false`),
       refused(`esdb://localhost:${String(open.port)}?tls=true`),
       refused(`esdb://127.0.0.1:${String(tls.port)}?tls=false`),
       refused(`esdb://localhost:${String(tls.port)}?tls=true`),
+      refused(follower.url),
     ]);
     expect(nothing).toBe(`EVENTSTORE_URL: nothing answers at 127.0.0.1:${String(gone.port)}`);
     expect(silence).toMatch(/no EventStoreDB that speaks without TLS \(tls=false\): it says nothing$/);
     expect(noTls).toContain('no EventStoreDB that speaks with TLS (tls=true)');
     expect(onlyTls).toContain('no EventStoreDB that speaks without TLS (tls=false)');
     expect(untrusted).toMatch(/self-signed certificate/);
+    expect(leaderless).toMatch(/names 127.0.0.1:\d+ as the node that leads, which does not answer$/);
   });
 
   it('is refused at once with wrong credentials', async () => {
@@ -143,7 +161,12 @@ describe('a start with an EventStoreDB', () => {
     const warn = jest.spyOn(console, 'warn');
     const url = `esdb://annals:${PASSWORD}@127.0.0.1:1`;
     expect(await refused(`${url}?tls=maybe`)).toContain('no connection string');
+    expect(await refused(`${url}?tls=false?tls=true`)).toContain('no connection string');
+    expect(await refused(`esdb://annals:${PASSWORD}/@127.0.0.1:1`)).toContain('no connection string');
     expect(await refused(`${url}?poolSize=5`)).toContain('not known: poolSize');
+    for (const node of ['follower', 'random', 'read_only_replica', 'any']) {
+      expect(await refused(`${url}?node_preference=${node}`)).toContain('nodePreference can be nothing but leader');
+    }
     expect(await refused(`${url}?tls=true`)).toContain("TLS needs the host's name");
     expect(await refused(`${url}?tls=true&tlsCAFile=/none.pem`)).toContain('File was not found');
     expect(await refused(`${url}?tls=true&tlsCAFile=/tmp`)).toContain('illegal operation on a directory');

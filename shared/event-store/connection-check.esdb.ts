@@ -1,20 +1,26 @@
 import { isIP, connect as openSocket } from 'node:net';
 import { BACKWARDS, END, EventStoreDBClient } from '@eventstore/db-client';
+import { readServerUrl } from '../config/server-url.ts';
+import { optionName } from '../config/unsent-credentials.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { pause } from '../primitives/pause.ts';
 import { readThrough } from './bounded-read.esdb.ts';
-import { describe, isAccessDenied } from './client-errors.esdb.ts';
+import { describe, isAccessDenied, leaderNamedBy } from './client-errors.esdb.ts';
 import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.ts';
 
 const ANSWER_MS = 9_000;
 const RETRY_MS = 250;
 const SOCKET_MS = 1_000;
-/** The client takes them in any spelling; any other it prints, and the password with it. */
+const DEFAULT_PORT = 2113;
+/** Any other one the client prints, and the password with it. */
 const OPTIONS = new Set([
   ...['tls', 'tlscafile', 'usercertfile', 'userkeyfile', 'connectionname', 'throwonappendfailure'],
   ...['nodepreference', 'maxdiscoverattempts', 'discoveryinterval', 'gossiptimeout'],
   ...['defaultdeadline', 'keepaliveinterval', 'keepalivetimeout'],
 ]);
+
+const NEWEST = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true } as const;
+const UNREADABLE = 'is no connection string of EventStoreDB';
 
 interface Target {
   /** With what we depend on, whatever was asked for. */
@@ -26,21 +32,22 @@ interface Target {
 
 /** @throws CannotStart: what is wrong with EVENTSTORE_URL, without its password */
 export const readTarget = (url: string): Target => {
-  const [base = '', query = ''] = url.trim().replace(/\/+$/, '').split('?');
-  const options = readOptions(query);
+  const [base = '', ...query] = url.trim().split('?');
+  const server = readServerUrl(url.trim());
+  if (!server) throw cannotStart(UNREADABLE);
+  const options = readOptions(query.join('?'));
   // An append that fails without an error tells a wrong revision.
   options.set('throwonappendfailure', 'true');
-  const connectionString = `${base}?${Array.from(options, ([name, value]) => `${name}=${value}`).join('&')}`;
+  const connectionString = `${base.replace(/\/+$/, '')}?${Array.from(options, ([name, value]) => `${name}=${value}`).join('&')}`;
   try {
     EventStoreDBClient.connectionString(connectionString);
   } catch (cause) {
     // What the client cannot read it quotes, and that may be the password.
     const reason = String(cause).replace(/^Error: /, '');
     const isOfFile = /^(Failed to load|E[A-Z]+: )/.test(reason);
-    throw cannotStart(isOfFile ? reason : 'is no connection string of EventStoreDB', cause);
+    throw isOfFile ? cannotStart(reason, cause) : cannotStart(UNREADABLE);
   }
-  const named = base.replace(/^[^/]*\/\/([^@]*@)?/, '').replace(/\/+$/, '');
-  const hosts = named.split(',').map((host) => (/:\d+$/.test(host) ? host : `${host}:2113`));
+  const hosts = server.hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${String(DEFAULT_PORT)}`));
   const isSecure = options.get('tls') !== 'false';
   const address = hosts.map((host) => host.replace(/:\d+$/, '')).find((host) => isIP(host) > 0);
   // Node refuses an address as the name that a certificate is checked against, and the client has no other.
@@ -52,10 +59,13 @@ export const readTarget = (url: string): Target => {
 const readOptions = (query: string): Map<string, string> => {
   const options = new Map<string, string>();
   for (const option of query.split('&').filter((text) => text !== '')) {
-    const [name = '', value = ''] = option.split('=');
-    const flat = name.toLowerCase().replace(/[_-]/g, '');
-    if (!OPTIONS.has(flat)) throw cannotStart(`has an option that is not known: ${name}`);
-    options.set(flat, value);
+    const [name = '', ...value] = option.split('=');
+    const known = optionName(name);
+    if (!OPTIONS.has(known)) throw cannotStart(`has an option that is not known: ${name}`);
+    options.set(known, value.join('=').trim());
+  }
+  if (optionName(options.get('nodepreference') ?? 'leader') !== 'leader') {
+    throw cannotStart('nodePreference can be nothing but leader: what other nodes give may be old');
   }
   return options;
 };
@@ -63,23 +73,29 @@ const readOptions = (query: string): Map<string, string> => {
 /** Returns when the server has answered us. @throws CannotStart after 10 s, or at once when it refuses us */
 export const checkConnection = async (client: EventStoreDBClient, target: Target): Promise<void> => {
   const giveUpAt = performance.now() + ANSWER_MS;
+  let leader: string | undefined;
+  /** The last attempt may have had no time for an answer. */
+  let told: unknown;
   for (;;) {
     try {
-      const read = readThrough(client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 1 }), () => true);
+      const read = readThrough(client.readAll(NEWEST), () => true);
       await withinDeadline('a first read', Math.max(giveUpAt - performance.now(), 1), read);
       return;
     } catch (error) {
       if (isAccessDenied(error)) throw cannotStart(`${target.hosts.join(', ')} refuses these credentials`, error);
-      if (performance.now() + RETRY_MS > giveUpAt) throw cannotStart(await explain(target, error), error);
+      leader = leaderNamedBy(error) ?? leader;
+      if (told === undefined || !(error instanceof DeadlineExceeded)) told = error;
+      if (performance.now() + RETRY_MS > giveUpAt) throw cannotStart(await explain(target, told, leader), told);
       await pause(RETRY_MS);
     }
   }
 };
 
-const explain = async ({ hosts, isSecure }: Target, error: unknown): Promise<string> => {
+const explain = async ({ hosts, isSecure }: Target, error: unknown, leader: string | undefined): Promise<string> => {
   const reached = await Promise.all(hosts.map(accepts));
   const where = hosts.join(', ');
   if (!reached.includes(true)) return `nothing answers at ${where}`;
+  if (leader !== undefined) return `${where} names ${leader} as the node that leads, which does not answer`;
   const reason = error instanceof DeadlineExceeded ? 'it says nothing' : describe(error);
   const how = isSecure ? 'with TLS (tls=true)' : 'without TLS (tls=false)';
   return `what answers at ${where} is no EventStoreDB that speaks ${how}: ${reason}`;
