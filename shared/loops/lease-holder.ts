@@ -15,11 +15,15 @@ const processSpace = (): string => {
 
 const SPACE = processSpace();
 
+/** In the place of a holder that has ended, for whoever follows to find out what it left under way. */
+export const ENDED = 'ended';
+
 /** Names one process for ever. */
 export const nameHolder = (pid: number = process.pid): string => `${SPACE}/${String(pid)}/${randomUUID()}`;
 
 /** Whether a holder has certainly ended, as far as can be told from this process; its own names of today are not asked. */
 export const hasEnded = (holder: string): boolean => {
+  if (holder === ENDED) return true;
   const [space, pid] = holder.split('/');
   if (space !== SPACE) return false;
   // Whoever had our process id before us is gone.

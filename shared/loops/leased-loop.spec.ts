@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { pause } from '../primitives/pause.ts';
 import { MemoryReadStore } from '../read-store/read-store.memory.ts';
 import { eventually } from '../testing/eventually.ts';
 import { nameHolder } from './lease-holder.ts';
-import { leasedLoop } from './leased-loop.ts';
+import { leasedLoop, type Turn } from './leased-loop.ts';
 import type { SupervisedLoop } from './supervised-loop.ts';
 
 const timing = { renewEveryMs: 10, givesUpAfterMs: 60, silentAfterMs: 100, lookEveryMs: 5 };
@@ -14,6 +15,7 @@ const REMOTE = 'another machine/1/x';
 
 const until = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
+    if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
@@ -118,5 +120,91 @@ describe('a leased loop', () => {
     expect(current?.epoch).toBe(1);
     await eventually(() => working.size === 0, 1_000, 'the first must stop');
     await first.stop();
+  });
+
+  it('counts its time from when it asked for the lease, however late it hears that it has it', async () => {
+    const { store, contender, works, most } = world();
+    const isSlow = [true, false];
+    const first = contender('elsewhere/1/a', {
+      lease: (name) => store.lease(name),
+      replaceLease: async (...args) => {
+        if (!isSlow.shift()) return Promise.withResolvers<never>().promise;
+        const done = await store.replaceLease(...args);
+        await pause(timing.givesUpAfterMs + 20);
+        return done;
+      },
+    });
+    await eventually(async () => (await store.lease('work')) !== undefined, 1_000, 'the first must have the lease');
+    const second = contender('elsewhere/2/b');
+    await works('elsewhere/2/b');
+    await stopAll([first, second]);
+    expect(most()).toBe(1);
+  });
+});
+
+describe('the turn of a leased loop', () => {
+  /** Works once, and says with what it began. */
+  const turnOf = async (store: MemoryReadStore, holder: string, ends: (turn: Turn) => Promise<void>) => {
+    const { promise: ended, resolve } = Promise.withResolvers<boolean>();
+    const loop = leasedLoop({
+      ...{ name: 'work', leases: store, logger, holder, timing },
+      run: async (signal, working, turn) => {
+        working();
+        resolve(turn.isHandedOver);
+        await ends(turn);
+        await until(signal);
+      },
+    });
+    loop.start();
+    const isHandedOver = await ended;
+    await loop.stop();
+    return isHandedOver;
+  };
+  const well = () => Promise.resolve();
+
+  it('is handed over by one that ended, or failed, with nothing under way', async () => {
+    const store = new MemoryReadStore();
+    expect(await turnOf(store, 'elsewhere/1/a', well)).toBe(false);
+    expect(await turnOf(store, 'elsewhere/2/b', () => Promise.reject(new Error('no provider')))).toBe(true);
+    expect(await turnOf(store, 'elsewhere/3/c', well)).toBe(true);
+  });
+
+  it('is not handed over, but begins at once, after one of which something may still arrive', async () => {
+    const store = new MemoryReadStore();
+    await turnOf(store, 'elsewhere/1/a', (turn) => {
+      turn.mayArriveLate = true;
+      return Promise.resolve();
+    });
+    const startedAt = performance.now();
+    expect(await turnOf(store, 'elsewhere/2/b', well)).toBe(false);
+    expect(performance.now() - startedAt).toBeLessThan(timing.silentAfterMs);
+  });
+
+  it('is not handed over by one that was silent, or is known to have ended', async () => {
+    for (const holder of [REMOTE, nameHolder(NOBODY)]) {
+      const store = new MemoryReadStore();
+      await store.replaceLease('work', undefined, { holder, epoch: 1, renewals: 0 });
+      expect(await turnOf(store, 'elsewhere/2/b', well)).toBe(false);
+    }
+  });
+
+  it('starts when it is won, and runs when its work has got anywhere', async () => {
+    const store = new MemoryReadStore();
+    await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 1, renewals: 0 });
+    const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
+    const loop = leasedLoop({
+      ...{ name: 'work', leases: store, logger, holder: 'elsewhere/2/b', timing },
+      run: async (signal, working) => {
+        await gate;
+        working();
+        await until(signal);
+      },
+    });
+    loop.start();
+    await eventually(() => loop.state === 'standby', 1_000, 'it must stand by');
+    await eventually(() => loop.state === 'starting', 1_000, 'it must be seen as starting');
+    open(undefined);
+    await eventually(() => loop.state === 'running', 1_000, 'it must be seen as running');
+    await loop.stop();
   });
 });

@@ -5,8 +5,8 @@ import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { withinDeadline } from '../primitives/within-deadline.ts';
 import type { Lease, ReadStore } from '../read-store/read-store.ts';
-import { hasEnded, THIS_PROCESS } from './lease-holder.ts';
-import { SupervisedLoop } from './supervised-loop.ts';
+import { ENDED, hasEnded, THIS_PROCESS } from './lease-holder.ts';
+import { SupervisedLoop, type Reached } from './supervised-loop.ts';
 
 type Leases = Pick<ReadStore, 'lease' | 'replaceLease'>;
 
@@ -22,6 +22,14 @@ export interface LeaseTiming {
 const TIMING: LeaseTiming = { renewEveryMs: 1_000, givesUpAfterMs: 4_000, silentAfterMs: 5_500, lookEveryMs: 500 };
 const GIVE_BACK_WITHIN_MS = 1_000;
 
+/** One process's turn to work. */
+export interface Turn {
+  /** Whoever worked before has ended, and nothing that it began can still arrive. */
+  readonly isHandedOver: boolean;
+  /** Whether something that was begun, in this turn or before it, may still arrive when it ends: told to whoever is next. */
+  mayArriveLate: boolean;
+}
+
 export interface LeasedLoopOptions {
   /** Of the lease and of the loop. */
   name: string;
@@ -31,28 +39,33 @@ export interface LeasedLoopOptions {
   holder?: string;
   timing?: LeaseTiming;
   /** What one process at a time does, for ever, until the signal aborts. */
-  run: (signal: AbortSignal, working: () => void) => Promise<void>;
+  run: (signal: AbortSignal, working: () => void, turn: Turn) => Promise<void>;
+}
+
+interface Won {
+  lease: Lease;
+  /** When it was asked for: from then on it may be silent for so long. */
+  askedAt: number;
+  isHandedOver: boolean;
 }
 
 /**
  * A supervised loop of which one runs at a time, however many processes have it: the others stand by, and one of them
  * takes over when the holder ends, gives back, or is silent. One that was only slow learns of it at its next renewal, or
- * by its own timer; what it had in hand then may still arrive, so what it does must bear being done again.
+ * by its own timer; what it had in hand then may still arrive, so what it does must bear being done again, or be refused
+ * to all who came before a turn that was not handed over.
  */
 export const leasedLoop = (options: LeasedLoopOptions): SupervisedLoop =>
-  new SupervisedLoop(options.name, options.logger, async (signal, working) => {
-    const standby = () => {
-      working('standby');
-    };
-    const lease = await waitForTurn(options, signal, standby);
-    if (lease) await workUntilLost(options, lease, signal, working);
+  new SupervisedLoop(options.name, options.logger, async (signal, reached) => {
+    const won = await waitForTurn(options, signal, reached);
+    if (won) await workUntilLost(options, won, signal, reached);
   });
 
 const waitForTurn = async (
   { name, leases, logger, holder = THIS_PROCESS, timing = TIMING }: LeasedLoopOptions,
   signal: AbortSignal,
-  standby: () => void,
-): Promise<Lease | undefined> => {
+  reached: Reached,
+): Promise<Won | undefined> => {
   let hasStoodBy = false;
   let seen: Lease | undefined;
   let seenAt = performance.now();
@@ -64,15 +77,16 @@ const waitForTurn = async (
     }
     const isFree = !current?.holder || hasEnded(current.holder);
     if (isFree || performance.now() - seenAt >= timing.silentAfterMs) {
-      const mine = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
-      if (await leases.replaceLease(name, current, mine)) {
+      const lease = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
+      const askedAt = performance.now();
+      if (await leases.replaceLease(name, current, lease)) {
         // Where nobody else was, it is no news.
-        logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: mine.epoch }, `${name} works here`);
-        return mine;
+        logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: lease.epoch }, `${name} works here`);
+        return { lease, askedAt, isHandedOver: current?.holder === null };
       }
     }
     hasStoodBy = true;
-    standby();
+    reached('standby');
     await pause(timing.lookEveryMs, signal);
   }
   return undefined;
@@ -80,9 +94,9 @@ const waitForTurn = async (
 
 const workUntilLost = async (
   options: LeasedLoopOptions,
-  lease: Lease,
+  won: Won,
   signal: AbortSignal,
-  working: () => void,
+  reached: Reached,
 ): Promise<void> => {
   const { name, run } = options;
   const ending = new AbortController();
@@ -90,28 +104,32 @@ const workUntilLost = async (
   const lost = (reason: string) => {
     ending.abort(new Error(`${name} stops here: ${reason}`));
   };
-  const renewing = renew(options, lease, until, lost);
+  const turn = { isHandedOver: won.isHandedOver, mayArriveLate: false };
+  reached('starting');
+  const renewing = renew(options, won, until, lost);
   try {
-    await run(until, working);
+    await run(until, reached, turn);
     if (ending.signal.aborted) throw ending.signal.reason;
   } finally {
     lost('its work ended');
     await renewing;
-    await giveBack(options, lease);
+    await giveBack(options, won.lease, turn.mayArriveLate ? ENDED : null);
   }
 };
 
 /** Renews until the signal aborts. A renewal that hangs then is left alone. */
 const renew = async (
   { name, leases, logger, timing = TIMING }: LeasedLoopOptions,
-  lease: Lease,
+  { lease, askedAt }: Won,
   until: AbortSignal,
   lost: (reason: string) => void,
 ): Promise<void> => {
-  const giveUpAt = (startedAt: number) =>
-    setTimeout(lost, startedAt + timing.givesUpAfterMs - performance.now(), 'its lease could not be renewed in time');
+  const giveUpAt = (startedAt: number) => {
+    const leftMs = Math.max(0, startedAt + timing.givesUpAfterMs - performance.now());
+    return setTimeout(lost, leftMs, 'its lease could not be renewed in time');
+  };
   let newest = lease;
-  let timer = giveUpAt(performance.now());
+  let timer = giveUpAt(askedAt);
   while (!until.aborted) {
     await pause(timing.renewEveryMs, until);
     if (isAborted(until)) break;
@@ -128,7 +146,7 @@ const renew = async (
     }
   }
   clearTimeout(timer);
-  lost('another process has its lease');
+  if (!isAborted(until)) lost('another process has its lease');
 };
 
 /** @returns the lease as it stands now, `undefined` when it is another's */
@@ -144,10 +162,14 @@ const standing = async (leases: Leases, name: string, lease: Lease): Promise<Lea
 };
 
 /** As a favour to whoever stands by, and not for long. */
-const giveBack = async ({ name, leases, logger }: LeasedLoopOptions, lease: Lease): Promise<void> => {
+const giveBack = async (
+  { name, leases, logger }: LeasedLoopOptions,
+  lease: Lease,
+  holder: Lease['holder'],
+): Promise<void> => {
   const giving = async () => {
     const current = await standing(leases, name, lease);
-    if (current) await leases.replaceLease(name, current, { ...current, holder: null });
+    if (current) await leases.replaceLease(name, current, { ...current, holder });
   };
   try {
     await withinDeadline('giving it back', GIVE_BACK_WITHIN_MS, giving());

@@ -31,3 +31,22 @@ it('a loop that ends by itself has failed, and waits before it starts again', as
   await loop.stop();
   expect(loop.state).toBe('stopped');
 });
+
+it('a loop that stands by between failures waits longer each time, and goes on saying what failed', async () => {
+  const startedAt: number[] = [];
+  const said: (string | null)[] = [];
+  const loop = new SupervisedLoop('work', pino({ level: 'silent' }), (_, reached) => {
+    startedAt.push(performance.now());
+    reached('standby');
+    reached('starting');
+    said.push(loop.lastError);
+    return Promise.reject(new Error('the event cannot be read'));
+  });
+  loop.start();
+  await eventually(() => startedAt.length === 4, 5_000, 'it must start again');
+  await loop.stop();
+  const [first = 0, , , fourth = 0] = startedAt;
+  // Half of 100, 200 and 400 ms; three times the first wait is at most 300.
+  expect(fourth - first).toBeGreaterThanOrEqual(350 - 1);
+  expect(said).toEqual([null, ...Array<string>(3).fill('the event cannot be read')]);
+});

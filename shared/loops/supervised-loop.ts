@@ -7,8 +7,13 @@ const RESTART_MAX_MS = 5_000;
 /** An outage is one piece of news, not one at every attempt. */
 const TELL_AGAIN_AFTER_MS = 30_000;
 
-/** `standby`: another process does this work, and this one would take over. */
+/**
+ * `starting`: it has got nowhere yet. `standby`: another process does this work, and this one would take over.
+ * `running`: it does what it is for.
+ */
 export type LoopState = 'starting' | 'running' | 'standby' | 'failing' | 'stopped';
+/** Says how far a loop has come. */
+export type Reached = (state?: 'starting' | 'standby' | 'running') => void;
 
 /**
  * Runs a loop that should never end, and starts it again when it fails or ends by itself: after 100 ms, then twice as long
@@ -24,8 +29,8 @@ export class SupervisedLoop {
   constructor(
     readonly name: string,
     private readonly logger: Logger,
-    /** Calls `working` when it has got anywhere, which resets the wait before the next restart. */
-    private readonly run: (signal: AbortSignal, working: (state?: 'running' | 'standby') => void) => Promise<void>,
+    /** Says `running` (the default) when it has got anywhere: only that is an end to what failed before. */
+    private readonly run: (signal: AbortSignal, reached: Reached) => Promise<void>,
   ) {}
 
   get state(): LoopState {
@@ -48,14 +53,15 @@ export class SupervisedLoop {
 
   private async keepRunning(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(RESTART_FIRST_MS, RESTART_MAX_MS);
-    const working = (state: 'running' | 'standby' = 'running') => {
-      backoff.reset();
+    const reached: Reached = (state = 'running') => {
       this.current = state;
+      if (state !== 'running') return;
+      backoff.reset();
       this.error = null;
     };
     while (!signal.aborted) {
       try {
-        await this.run(signal, working);
+        await this.run(signal, reached);
         if (!isAborted(signal)) throw new Error(`${this.name} ended by itself`);
       } catch (error) {
         if (isAborted(signal)) break;
