@@ -1,29 +1,15 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { rawConnection } from '../../../shared/testing/raw-http.ts';
+import { RunningProcess } from '../../../shared/testing/running-process.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { testSettings } from '../../../shared/testing/whole-program.ts';
 
 const STOPS_WITHIN_MS = 5_000;
-const program = ['--enable-source-maps', 'dist/services/standalone/main.js'];
 const folder = temporaryFolder();
-const anyPorts = {
-  ACCOUNT_PORT: '0',
-  EVENT_CATCHER_PORT: '0',
-  STREAM_PORT: '0',
-  METRICS_PORT: '0',
-  LOCAL_CHAIN_PORT: '0',
-};
-const environment = (DATA_DIR: string, settings: Record<string, string> = {}) => ({
-  ...{ PATH: process.env['PATH'], DATA_DIR },
-  ...anyPorts,
-  ...settings,
-});
 
 const chainOf = (dataFolder: string): number => Number(readFileSync(join(dataFolder, 'chain/anvil.pid'), 'utf8'));
 const runs = (pid: number): boolean => {
@@ -34,34 +20,18 @@ const runs = (pid: number): boolean => {
   }
 };
 
-/** A start that is refused; what it said on standard error. */
-const refusal = async (dataFolder: string, settings: Record<string, string> = {}): Promise<string> => {
-  const run = promisify(execFile)(process.execPath, program, { env: environment(dataFolder, settings) });
-  const { code, stderr } = await run.then(
-    () => ({ code: 0, stderr: 'it started' }),
-    (error: unknown) => error as { code: number; stderr: string },
-  );
-  expect(code).toBe(1);
-  return stderr;
-};
-
 describe('npm start that is stopped', () => {
   it.each(['start.lock', 'chain/anvil.pid', 'events.db', 'keys'])(
     'while it starts, when there is %s, leaves nothing running and is no failure',
     async (file) => {
       const dataFolder = join(folder, file.replace('/', '-'));
-      const child = spawn(process.execPath, program, {
-        env: environment(dataFolder),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      let said = '';
-      child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      const exited = once(child, 'exit');
+      const program = ['services/standalone/main.js'];
+      const process = RunningProcess.spawn('npm start', program, { ...testSettings, DATA_DIR: dataFolder });
       await eventually(() => existsSync(join(dataFolder, file)), 20_000, `there must be ${file}`);
       const chain = existsSync(join(dataFolder, 'chain/anvil.pid')) ? chainOf(dataFolder) : undefined;
-      child.kill('SIGINT');
-      expect(await exited).toEqual([0, null]);
-      expect(said).toBe('');
+      expect((await process.stop()).code).toBe(0);
+      expect(process.output).toMatch(/\nstopping …\nstopped\n$/);
+      expect(process.output).not.toContain('cannot start');
       if (chain !== undefined) expect(runs(chain)).toBe(false);
       expect(existsSync(join(dataFolder, 'chain/anvil.pid'))).toBe(false);
     },
@@ -144,31 +114,5 @@ describe('npm start on a data folder', () => {
       headers: { authorization: `Bearer ${token.join('.')}.AAAA` },
     });
     expect(await answer.json()).toMatchObject({ code: 'token_invalid' });
-  });
-
-  it.each([
-    ['master.key', /master\.key is damaged/],
-    ['start.lock', /start\.lock is no lock of ours/],
-    ['events.db', /a store in .* cannot be opened/],
-    ['keys', /keys/],
-    ['chain', /chain/],
-  ])('says in one line that its %s is damaged', async (name, reason) => {
-    const dataFolder = join(folder, `damaged-${name}`);
-    mkdirSync(dataFolder);
-    writeFileSync(join(dataFolder, name), 'damaged '.repeat(1_000));
-    const said = await refusal(dataFolder);
-    expect(said).toMatch(/^annals cannot start: [^\n]*\n$/);
-    expect(said).toMatch(reason);
-  });
-
-  it.each([
-    ['a port twice', { ACCOUNT_PORT: '45999', STREAM_PORT: '45999' }, /ACCOUNT_PORT and STREAM_PORT are both 45999/],
-    ['a host that is not here', { ACCOUNT_PORT: '45999', HOST: '192.0.2.1' }, /set HOST to one/],
-    ['a folder below a file', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
-    ['a proxy that is none', { TRUSTED_PROXIES: 'gateway' }, /TRUSTED_PROXIES/],
-  ])('says in one line that it cannot use %s', async (_, settings, reason) => {
-    const said = await refusal(join(folder, 'refused'), settings);
-    expect(said).toMatch(/^annals cannot start: [^\n]*\n$/);
-    expect(said).toMatch(reason);
   });
 });

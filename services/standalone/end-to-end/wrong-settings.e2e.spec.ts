@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -29,7 +29,6 @@ type Environment = Record<string, string>;
 type Case = [Program, string, Environment, ...RegExp[]];
 
 const folder = temporaryFolder();
-const DATA_DIR = join(folder, 'data');
 const sockets = new Set<Socket>();
 const servers: Server[] = [];
 
@@ -65,7 +64,10 @@ const refusal = async (program: Program, settings: Environment): Promise<string>
   const from = performance.now();
   const process = RunningProcess.spawn(program, programs[program], {
     ...testSettings,
-    ...{ DATA_DIR, ACCOUNT_URL: 'http://127.0.0.1:9', CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:9"]}]' },
+    // Of its own: npm start has its folder for itself.
+    DATA_DIR: mkdtempSync(join(folder, 'data-')),
+    LOG_LEVEL: 'warn',
+    ...{ ACCOUNT_URL: 'http://127.0.0.1:9', CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:9"]}]' },
     ...settings,
   });
   const late = setTimeout(() => void process.kill(), 2 * REFUSES_WITHIN_MS);
@@ -125,6 +127,7 @@ describe('a start with a setting that cannot be used names it', () => {
       esdb('localhost:9', `tls=true&tlsCAFile=${noFile}`),
       /EVENTSTORE_URL: .*not found/,
     ],
+    ['npm start', 'a proxy that is none', { TRUSTED_PROXIES: 'gateway' }, /TRUSTED_PROXIES/],
     ['npm start', 'no broker', kafka('localhost'), /KAFKA_BROKERS is no list of host:port/],
     ['stream', 'no certificates', kafka(nowhere, { KAFKA_TLS: noFile }), /KAFKA_TLS: .*none.pem/],
     ['relay', 'no certificates in it', kafka(nowhere, { KAFKA_TLS: '/dev/null' }), /KAFKA_TLS: .*null is no file with/],
@@ -137,11 +140,14 @@ describe('a start with a setting that cannot be used names it', () => {
 });
 
 describe('a start that has nowhere to write or to listen says so', () => {
-  const damaged = join(folder, 'damaged');
-  mkdirSync(damaged);
-  for (const file of ['events.db', 'read.db']) writeFileSync(join(damaged, file), 'damaged '.repeat(1_000));
+  const damaged = (...names: string[]): Environment => {
+    const DATA_DIR = join(folder, `damaged-${names.join('-')}`);
+    mkdirSync(DATA_DIR);
+    for (const name of names) writeFileSync(join(DATA_DIR, name), 'damaged '.repeat(1_000));
+    return { DATA_DIR, CHAINS: '' };
+  };
   const taken = mute.replace(/.*:/, '');
-  const cannotBeOpened = /a store in .*damaged cannot be opened/;
+  const cannotBeOpened = /a store in .*damaged-events\S* cannot be opened/;
   refuse([
     ...[...serviceNames, 'npm start' as const, 'app create' as const].map((program): Case => [
       program,
@@ -149,7 +155,7 @@ describe('a start that has nowhere to write or to listen says so', () => {
       { DATA_DIR: '/dev/null/annals' },
       /set DATA_DIR to another/,
     ]),
-    ['app create', 'a store that is damaged', { DATA_DIR: damaged }, cannotBeOpened],
+    ['app create', 'a store that is damaged', damaged('events.db', 'read.db'), cannotBeOpened],
     ...serviceNames.map((program): Case => [
       program,
       'a port that is taken',
@@ -160,6 +166,18 @@ describe('a start that has nowhere to write or to listen says so', () => {
     ['event-catcher', 'a port that is taken', { EVENT_CATCHER_PORT: taken }, /is in use: .* set EVENT_CATCHER_PORT/],
     ['stream', 'a port that is taken', { STREAM_PORT: taken }, /is in use: .* set STREAM_PORT/],
     ['relay', 'an address of another machine', { HOST: '192.0.2.1', METRICS_PORT: '9464' }, /set HOST to one/],
+    ['npm start', 'an address of another machine', { HOST: '192.0.2.1', ACCOUNT_PORT: '45999' }, /set HOST to one/],
+    [
+      'npm start',
+      'a port twice',
+      { ACCOUNT_PORT: '45999', STREAM_PORT: '45999' },
+      /PORT and STREAM_PORT are both 45999/,
+    ],
+    ['npm start', 'a key that is damaged', damaged('master.key'), /master\.key is damaged/],
+    ['npm start', 'a lock that is none', damaged('start.lock'), /start\.lock is no lock of ours/],
+    ['npm start', 'a store that is damaged', damaged('events.db'), cannotBeOpened],
+    ['npm start', 'keys that are damaged', damaged('keys'), /keys/],
+    ['npm start', 'a chain that is damaged', damaged('chain'), /chain/],
   ]);
 });
 
