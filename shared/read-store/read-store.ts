@@ -15,6 +15,8 @@ export interface DocumentChange {
   /** Position of the newest event that this document knows. */
   position: Position;
   document: JsonObject;
+  /** Nothing was there when it was made. Only a hint: right or wrong, the same is stored. */
+  isNew?: boolean;
 }
 
 type Scalar = string | number | boolean | null;
@@ -53,8 +55,8 @@ export interface ReadStore {
   define(collections: readonly CollectionDefinition[]): Promise<void>;
   /**
    * Applies a batch and the projection's position as one unit of effect: a change whose position is not newer than the
-   * stored document's changes nothing, however often it is delivered; the position never goes back. Where the store cannot
-   * do all at once, the changes of one collection are stored before those of the next, in the order in which the
+   * stored document's changes nothing, however often it is delivered and by whom, so of two at one position the first
+   * stays; the position never goes back. Where the store cannot do all at once, the changes of one collection are stored before those of the next, in the order in which the
    * collections are first named, and the position last: a crash leaves nothing that applying it again does not mend.
    */
   apply(projection: string, changes: readonly DocumentChange[], position: Position): Promise<void>;

@@ -16,7 +16,7 @@ const counts = readModels.chainEventCounts.collection;
 export const chainEventsProjection: Projection = {
   name,
   eventTypes: ['ChainEventObserved', 'ChainEventReverted'],
-  // Records are stored before their count, so that a crash between the two leaves a count that is folded again.
+  // Records before their count: what it counts they know.
   touches: (stored) => {
     const { data } = stored as StoredEvent & ChainEvent;
     return [

@@ -13,7 +13,7 @@ const NO_ITEM: HistoryHeadDocument = { count: 0, hash: '0'.repeat(64) };
 export const historyProjection: Projection = {
   name,
   eventTypes: ['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated', 'SessionRevoked'],
-  // Items are stored before their head, so that a crash between the two leaves a head that is folded again.
+  // Items before their head: it never counts one that is not there.
   touches: (event) => [
     { collection, id: itemId(event) },
     { collection: heads, id: userIdOf(event) },

@@ -97,6 +97,52 @@ const cleanFold = async (events: StoredEvent[]) => {
   return contents(readStore);
 };
 
+/** A store of which every single step waits until the scheduler lets it go on. */
+const pausable = (readStore: MemoryReadStore, scheduler: fc.Scheduler, store: (change: DocumentChange) => void) => {
+  const step = async <Answer>(call: () => Promise<Answer>): Promise<Answer> => {
+    await scheduler.schedule(Promise.resolve());
+    return call();
+  };
+  return {
+    position: (name: string) => step(() => readStore.position(name)),
+    getMany: (collection: string, ids: readonly string[]) => step(() => readStore.getMany(collection, ids)),
+    apply: async (name: string, changes: readonly DocumentChange[], position: number) => {
+      for (const change of changes) {
+        store(change);
+        await step(() => readStore.apply(name, [change], 0));
+      }
+      await step(() => readStore.apply(name, [], position));
+    },
+  };
+};
+
+/** Works from the checkpoint to the end, in batches as they are cut. */
+const workThrough = async (
+  projection: Projection,
+  readStore: ReturnType<typeof pausable>,
+  events: readonly StoredEvent[],
+  cuts: readonly number[],
+): Promise<void> => {
+  const projector = new BatchProjector(projection, readStore);
+  const types: readonly string[] = projection.eventTypes;
+  let after = await readStore.position(projection.name);
+  for (const cut of [...cuts, events.length - 1]) {
+    const batch = events.filter(({ position }) => position > after).slice(0, 1 + (cut % events.length));
+    after = batch.at(-1)?.position ?? after;
+    await projector.project({ events: batch.filter(({ type }) => types.includes(type)), position: after });
+  }
+  await projector.settled();
+};
+
+/** Lets so many steps go on, if so many come. */
+const letGo = async (scheduler: fc.Scheduler | undefined, steps: number): Promise<void> => {
+  await nextTurn();
+  for (let step = 0; step < steps && scheduler && scheduler.count() > 0; step += 1) {
+    await scheduler.waitNext(1);
+    await nextTurn();
+  }
+};
+
 describe('projections', () => {
   it('give the clean fold, whatever is delivered again and however it is cut', async () => {
     await fc.assert(
@@ -183,6 +229,37 @@ describe('projections', () => {
             await deliver(projection, crashing, events);
           }
           await deliver(projection, readStore, events);
+        }
+        expect(await contents(readStore)).toEqual(await cleanFold(events));
+      }),
+    );
+  });
+
+  it('give the clean fold when two work at once, however long either is paused: what they store at one position is the same', async () => {
+    const someCuts = fc.array(fc.nat(), { maxLength: 4 });
+    const someTurns = fc.array(fc.tuple(fc.nat({ max: 1 }), fc.nat({ max: 60 })), { maxLength: 8 });
+    const onePause = fc.nat({ max: 12 }).map((steps) => [[0, steps] as const, [1, 1_000] as const]);
+    const someWork = [someLog, fc.tuple(someCuts, someCuts), fc.oneof(someTurns, onePause)] as const;
+    await fc.assert(
+      fc.asyncProperty(...someWork, fc.scheduler(), fc.scheduler(), async (happenings, cuts, turns, ...schedulers) => {
+        const events = await store(happenings);
+        const readStore = await freshReadStore();
+        const stored = new Map<string, JsonObject>();
+        const isTheSame = ({ collection, id, position, document }: DocumentChange) => {
+          const key = `${collection}/${id} at ${String(position)}`;
+          expect([key, document]).toEqual([key, stored.get(key) ?? document]);
+          stored.set(key, document);
+        };
+        for (const projection of projections) {
+          const working = new Set(schedulers);
+          const work = (scheduler: fc.Scheduler, at: number) => {
+            const its = pausable(readStore, scheduler, isTheSame);
+            return workThrough(projection, its, events, cuts[at] ?? []).finally(() => working.delete(scheduler));
+          };
+          const ended = Promise.allSettled(schedulers.map(work));
+          for (const [who, steps] of turns) await letGo(schedulers[who], steps);
+          while (working.size > 0) for (const scheduler of working) await letGo(scheduler, 1);
+          for (const end of await ended) if (end.status === 'rejected') throw end.reason;
         }
         expect(await contents(readStore)).toEqual(await cleanFold(events));
       }),

@@ -7,8 +7,10 @@ interface Loaded {
   position: Position;
   document: JsonObject | undefined;
   changed: boolean;
+  isNew: boolean;
 }
 
+/** By collection, in the order in which they are stored; by id. */
 type Documents = Map<string, Map<string, Loaded>>;
 
 /**
@@ -25,13 +27,17 @@ export class BatchProjector {
     private readonly store: Pick<ReadStore, 'getMany' | 'apply'>,
   ) {}
 
-  /** Returns when the batch is folded and the one before it is stored. @throws what that one failed with */
-  async project({ events, position }: Pick<EventBatch, 'events' | 'position'>): Promise<void> {
+  /**
+   * Returns when the batch is folded and the one before it is stored. Stores nothing more once the signal has aborted.
+   * @throws what the one before it failed with, or the signal's reason
+   */
+  async project({ events, position }: Pick<EventBatch, 'events' | 'position'>, signal?: AbortSignal): Promise<void> {
     const { projection, store } = this;
     const keys = events.flatMap((event) => projection.touches(event));
     const documents = await load(store, keys, this.underWay);
     fold(projection, documents, events);
     await this.storing;
+    signal?.throwIfAborted();
     this.underWay = changed(documents);
     this.storing = store.apply(projection.name, changesOf(this.underWay), position);
     // Whoever comes next hears of it; this only keeps it from being reported as unhandled.
@@ -73,6 +79,10 @@ const fold = (projection: Projection, documents: Documents, events: readonly Sto
   }
 };
 
+/**
+ * In the reverse of the order in which they are stored. Another may store meanwhile, and what a document has of its events
+ * the collections before it have too: so it must with what is loaded of them.
+ */
 const load = async (
   store: Pick<ReadStore, 'getMany'>,
   keys: readonly DocumentKey[],
@@ -87,13 +97,13 @@ const load = async (
     }
     if (ofCollection.has(id)) continue;
     const { position = 0, document } = underWay.get(collection)?.get(id) ?? {};
-    ofCollection.set(id, { position, document, changed: false });
+    ofCollection.set(id, { position, document, changed: false, isNew: document === undefined });
   }
-  for (const [collection, ofCollection] of documents) {
+  for (const [collection, ofCollection] of [...documents].toReversed()) {
     const missing = [...ofCollection].filter(([, { document }]) => document === undefined).map(([id]) => id);
     if (missing.length === 0) continue;
     for (const [id, { position, document }] of await store.getMany(collection, missing)) {
-      ofCollection.set(id, { position, document, changed: false });
+      ofCollection.set(id, { position, document, changed: false, isNew: false });
     }
   }
   return documents;
@@ -110,8 +120,8 @@ const changed = (documents: Documents): Documents =>
 const changesOf = (documents: Documents): DocumentChange[] => {
   const changes: DocumentChange[] = [];
   for (const [collection, ofCollection] of documents) {
-    for (const [id, { position, document }] of ofCollection) {
-      if (document) changes.push({ collection, id, position, document });
+    for (const [id, { position, document, isNew }] of ofCollection) {
+      if (document) changes.push({ collection, id, position, document, isNew });
     }
   }
   return changes;

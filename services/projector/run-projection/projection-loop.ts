@@ -7,8 +7,9 @@ import { BatchProjector } from './project-batch.ts';
 import type { Projection } from './projection.ts';
 
 /**
- * Keeps one read model up with the event store, from its checkpoint on, in one process at a time. Two at once would do
- * the same work twice, and nothing worse: a document takes only what is newer than itself.
+ * Keeps one read model up with the event store, from its checkpoint on, in one process at a time. Two at once, as when one
+ * was paused while another took its lease, do the same work twice: what either makes of a document at a position is the
+ * same, and a document takes only what is newer than itself.
  */
 export const projectionLoop = (
   projection: Projection,
@@ -23,7 +24,7 @@ export const projectionLoop = (
       const projector = new BatchProjector(projection, readStore);
       try {
         for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {
-          await projector.project(batch);
+          await projector.project(batch, signal);
           working();
         }
       } finally {

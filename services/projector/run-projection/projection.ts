@@ -19,7 +19,11 @@ export interface Projection {
   /** With its version, e.g. `users-v1`: the checkpoint's name. */
   name: string;
   eventTypes: readonly EventType[];
-  /** Documents that `evolve` will ask for. */
+  /**
+   * Documents that `evolve` will ask for. Of several collections always in the same order: in it they are stored, and in
+   * its reverse loaded, so that no document knows an event that one of a collection before its own does not, neither
+   * after a crash between two nor while another process stores.
+   */
   touches: (event: StoredEvent) => readonly DocumentKey[];
   /** The documents after the event, whole; what is not named stays. */
   evolve: (event: StoredEvent, before: DocumentsBefore) => readonly (DocumentKey & { document: JsonObject })[];

@@ -1,0 +1,35 @@
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { collections } from '../../../schemas/read-models/catalogue.ts';
+import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { usersProjection } from '../users/users.projection.ts';
+import { projectionLoop } from './projection-loop.ts';
+
+const logger = pino({ level: 'silent' });
+
+describe("a projection's loop", () => {
+  it('stores nothing more once it is to end, when what it waits for comes late', async () => {
+    const eventStore = new MemoryEventStore();
+    const data = eventExamples.UserRegistered;
+    await eventStore.append(`user-${data.userId}`, -1, [anEvent({ type: 'UserRegistered', data })]);
+    const readStore = new MemoryReadStore();
+    await readStore.define(collections);
+    const [asked, late] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const getMany = readStore.getMany.bind(readStore);
+    readStore.getMany = async (...of) => {
+      asked.resolve(undefined);
+      await late.promise;
+      return getMany(...of);
+    };
+    const loop = projectionLoop(usersProjection, { eventStore, readStore, logger });
+    loop.start();
+    await asked.promise;
+    const stopped = loop.stop();
+    late.resolve(undefined);
+    await stopped;
+    expect(await readStore.position(usersProjection.name)).toBe(0);
+  });
+});
