@@ -25,6 +25,13 @@ const CONTRACTS = 50;
 const EVENTS_PER_APPEND = 500;
 const POLL_MS = 5;
 const logger = pino({ level: 'error' });
+const NO_SERVERS = 'set KAFKA_BROKERS and MONGO_URL to servers to measure';
+
+/** Why this bench cannot run here; `undefined`: it can. */
+export const whyNoEngines = (): string | undefined => {
+  const { KAFKA_BROKERS, MONGO_URL } = loadSettings(process.env).settings;
+  return KAFKA_BROKERS && MONGO_URL ? undefined : NO_SERVERS;
+};
 
 /**
  * From EventStoreDB (its stand-in, unless `EVENTSTORE_URL` says where one is): the relay into Kafka, a projection into
@@ -33,8 +40,7 @@ const logger = pino({ level: 'error' });
 export const benchEngines = async (folder: string, report: Report): Promise<void> => {
   const { settings: given } = loadSettings(process.env);
   const { KAFKA_BROKERS, MONGO_URL } = given;
-  if (!KAFKA_BROKERS || !MONGO_URL)
-    throw new CannotStart('KAFKA_BROKERS and MONGO_URL: set them to servers to measure');
+  if (!KAFKA_BROKERS || !MONGO_URL) throw new CannotStart(`engines: ${NO_SERVERS}`);
   const standIn = given.EVENTSTORE_URL === undefined ? await startStandIn() : undefined;
   const name = `bench-${randomUUID().slice(0, 8)}`;
   const places = {
