@@ -96,6 +96,14 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect(taken.map(({ value }) => value).filter((value) => value !== 'before')).toEqual([largest.value]);
     });
 
+    it('publishes nothing for who has been told to stop', async () => {
+      const stop = new AbortController();
+      stop.abort(new Error('stop'));
+      await expect(bus.publish(topic, [message('a', 'too late')], stop.signal)).rejects.toThrow('stop');
+      await bus.publish(topic, [message('a', 'in time')], new AbortController().signal);
+      expect((await take(await bus.offsets(topic, 'earliest'), 1)).map(({ value }) => value)).toEqual(['in time']);
+    });
+
     it('gives everything to each of several consumers, and again to one that comes back', async () => {
       await bus.publish(
         topic,

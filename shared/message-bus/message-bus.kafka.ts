@@ -64,7 +64,7 @@ export class KafkaMessageBus implements MessageBus {
     }
   }
 
-  async publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void> {
+  async publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
     const refused = refusalOfSize(messages);
     if (refused) throw refused;
     const settled = this.settled(topic);
@@ -74,7 +74,7 @@ export class KafkaMessageBus implements MessageBus {
       partitions.set(message.key, partition);
       return { message, index, partition };
     });
-    await this.publisher.publish(settled.name, routed);
+    await this.publisher.publish(settled.name, routed, signal);
   }
 
   partitionOf(topic: Topic, key: string): number {

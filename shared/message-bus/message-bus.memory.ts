@@ -37,7 +37,8 @@ export class MemoryMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
-  publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void> {
+  publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
     const refused = refusalOfSize(messages);
     if (refused) return Promise.reject(refused);
     for (const message of messages) {

@@ -69,7 +69,8 @@ export class SqliteMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
-  publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void> {
+  publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted) return Promise.reject(signal.reason as Error);
     const settled = this.settled(topic);
     const refused = refusalOfSize(messages);
     if (refused) return Promise.reject(refused);

@@ -59,9 +59,11 @@ export interface MessageBus {
   createTopics(topics: readonly Topic[]): Promise<void>;
   /**
    * Returns when all are stored. Messages of one key keep the order of the array and of successive calls.
-   * @throws MessageRefused, and Refusal `dependency_unavailable` when some may not be stored: publish all again
+   * @param signal once it aborts, nothing more is sent; what is under way may still be stored
+   * @throws MessageRefused, Refusal `dependency_unavailable` when some may not be stored: publish all again; and the
+   * signal's reason
    */
-  publish(topic: Topic, messages: readonly MessageToPublish[]): Promise<void>;
+  publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void>;
   /** The partition that a key goes to, for ever. */
   partitionOf(topic: Topic, key: string): number;
   /**

@@ -7,8 +7,8 @@ import { refusalOfMessage } from './kafka-errors.kafka.ts';
 import { MessageRefused } from './message-bus.ts';
 import { publishRequests, type Routed } from './publish-requests.ts';
 
-/** Of one call, with its wait for the calls before it. */
-const PUBLISH_TIMEOUT_MS = 10_000;
+/** Of one request: a call may take many. */
+const REQUEST_TIMEOUT_MS = 10_000;
 
 const acknowledgements = { all: -1, 1: 1, 0: 0 } as const;
 
@@ -32,10 +32,9 @@ export class Publisher {
     private readonly acks: Settings['KAFKA_ACKS'],
   ) {}
 
-  publish(topicName: string, messages: readonly Routed[]): Promise<void> {
-    const deadline = AbortSignal.timeout(PUBLISH_TIMEOUT_MS);
+  publish(topicName: string, messages: readonly Routed[], signal?: AbortSignal): Promise<void> {
     const published = this.previous.then(async () => {
-      for (const request of publishRequests(messages)) await this.send(topicName, request, deadline);
+      for (const request of publishRequests(messages)) await this.send(topicName, request, signal);
     });
     // Whoever asked hears of a failure; the next call only waits.
     this.previous = published.catch(() => undefined);
@@ -49,7 +48,9 @@ export class Publisher {
     if (sender) await letGo(sender.client, () => sender.producer.disconnect());
   }
 
-  private async send(topicName: string, request: readonly Routed[], deadline: AbortSignal): Promise<void> {
+  private async send(topicName: string, request: readonly Routed[], signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const deadline = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     try {
       this.sender ??= this.newSender();
       const { producer, connected } = this.sender;
@@ -72,21 +73,13 @@ export class Publisher {
       this.sender = undefined;
       const reason = refusalOfMessage(error);
       if (reason === undefined) throw unavailable(`Kafka did not store messages for ${topicName}`, error);
-      await this.findRefused(topicName, request, reason, deadline, error);
+      const [first] = request;
+      if (first && request.length === 1) throw new MessageRefused(first.index, reason, { cause: error });
+      // A broker refuses a whole request and does not say why: the half with the message that it means is refused again.
+      const half = request.length >> 1;
+      await this.send(topicName, request.slice(0, half), signal);
+      await this.send(topicName, request.slice(half), signal);
     }
-  }
-
-  /** A broker refuses a whole request and does not say why: sent alone, the message that it means is refused again. */
-  private async findRefused(
-    topicName: string,
-    request: readonly Routed[],
-    reason: string,
-    deadline: AbortSignal,
-    cause: unknown,
-  ): Promise<void> {
-    const [first] = request;
-    if (first && request.length === 1) throw new MessageRefused(first.index, reason, { cause });
-    for (const routed of request) await this.send(topicName, [routed], deadline);
   }
 
   private newSender(): Sender {

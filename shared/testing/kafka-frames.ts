@@ -11,6 +11,7 @@ export interface KafkaRequest {
 }
 
 export const apis = {
+  produce: 0,
   metadata: 3,
   findCoordinator: 10,
   saslHandshake: 17,

@@ -8,10 +8,12 @@ const HEAD_BYTES = 12;
 
 /**
  * Stands in front of the only broker of a Kafka, and puts its own port into the broker's answers, so that clients stay with
- * it. It can say that groups have no coordinator, while all else goes on.
+ * it. It can say that groups have no coordinator, while all else goes on, and shows what is produced.
  */
 export class KafkaProxy {
   refusesGroups = false;
+  /** Is given every request to produce, which goes on when it returns. */
+  beforeProduce: (frame: Buffer) => Promise<unknown> = () => Promise.resolve();
   private readonly sockets = new Set<Socket>();
 
   private constructor(
@@ -57,7 +59,8 @@ export class KafkaProxy {
         return;
       }
       asked.set(request.number, request.api);
-      broker.write(frame);
+      if (request.api === apis.produce) void this.beforeProduce(frame).then(() => broker.write(frame));
+      else broker.write(frame);
     });
     onKafkaFrame(broker, (answer) => {
       const number = answer.readInt32BE(4);

@@ -9,6 +9,7 @@ import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { BatchPublisher } from './publish-batch.ts';
 import { relayLoop } from './relay-loop.ts';
 
 const contract = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
@@ -41,7 +42,7 @@ const appendExamples = async ({ eventStore }: System): Promise<void> => {
   }
 };
 
-const published = async ({ messageBus }: System, topic: Topic): Promise<BusMessage[]> => {
+const published = async ({ messageBus }: Pick<System, 'messageBus'>, topic: Topic): Promise<BusMessage[]> => {
   const stop = new AbortController();
   const messages: BusMessage[] = [];
   setImmediate(() => {
@@ -168,6 +169,43 @@ describe('relay', () => {
     expect(await published(system, parkedTopics.contracts)).toMatchObject([
       { key: 'watch-wch_1', value: '{"odd":true}', headers: { ce_parkedreason: expect.any(String) } },
     ]);
+  });
+
+  it('does not publish again what it got through of a batch of large events, when the bus fails behind it', async () => {
+    const system = await aSystem();
+    const large = { ...eventExamples.ChainEventObserved, Data: { text: 'x'.repeat(900_000) } };
+    const events = Array.from({ length: 10 }, () => anEvent({ type: 'ChainEventObserved', data: large }));
+    await system.eventStore.append(`chain-2484-${contract}`, -1, events);
+    const calls: number[] = [];
+    const publish = system.messageBus.publish.bind(system.messageBus);
+    system.messageBus.publish = (topic, messages) => {
+      calls.push(messages.length);
+      return calls.length === 3 ? Promise.reject(new Error('the bus is away')) : publish(topic, messages);
+    };
+    await relayAll(system);
+    expect(calls).toEqual([4, 4, 2, 2]);
+    const sequence = (await published(system, topics.chainEvents)).map(({ headers }) => Number(headers['ce_sequence']));
+    expect(sequence).toEqual(events.map((_, at) => at));
+  });
+
+  it('publishes nothing more, once it is to stop, of what it has in hand', async () => {
+    const { eventStore, messageBus, logger } = await aSystem();
+    await eventStore.append(`user-${wallet}`, -1, [
+      anEvent({ type: 'UserLoggedIn', data: eventExamples.UserLoggedIn }),
+    ]);
+    await eventStore.append('watch-wch_1', -1, [
+      anEvent({ type: 'ContractRegistered', data: eventExamples.ContractRegistered }),
+    ]);
+    const { events } = await eventStore.readAll(0, undefined, 10);
+    const stop = new AbortController();
+    const publish = messageBus.publish.bind(messageBus);
+    messageBus.publish = async (...args) => {
+      await publish(...args);
+      stop.abort(new Error('another process has its lease'));
+    };
+    await expect(new BatchPublisher(messageBus, logger).publish(events, stop.signal)).rejects.toThrow('its lease');
+    expect(await published({ messageBus }, topics.users)).toHaveLength(1);
+    expect(await published({ messageBus }, topics.contracts)).toHaveLength(0);
   });
 
   it('keeps trying while the bus refuses, and loses nothing', async () => {

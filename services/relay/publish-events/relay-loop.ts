@@ -7,6 +7,7 @@ import type { Logger } from '../../../shared/observability/logger.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { publishedTypes } from './address-event.ts';
 import { Checkpoint } from './checkpoint.ts';
+import { piecesOf } from './pieces-of-batch.ts';
 import { BatchPublisher } from './publish-batch.ts';
 
 /**
@@ -35,11 +36,16 @@ export const relayLoop = ({
       const publisher = new BatchPublisher(messageBus, logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
-      for await (const { events, position } of eventStore.subscribeAll(after, { types: publishedTypes }, signal)) {
-        await publisher.publish(events);
-        checkpoint.reach(position);
-        working();
+      try {
+        for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, signal)) {
+          for (const { events, position } of piecesOf(batch)) {
+            await publisher.publish(events, signal);
+            checkpoint.reach(position);
+            working();
+          }
+        }
+      } finally {
+        await checkpoint.settle();
       }
-      await checkpoint.settle();
     },
   });
