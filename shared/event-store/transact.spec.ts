@@ -5,7 +5,7 @@ import { systemClock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryEventStore } from './event-store.memory.ts';
 import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from './event-store.ts';
-import { appendSettled, Transactor } from './transact.ts';
+import { appendSettled, Transactor, Unsettled } from './transact.ts';
 
 const CALLERS = 300;
 
@@ -79,9 +79,23 @@ describe('an append whose outcome is unknown', () => {
     await jest.advanceTimersByTimeAsync(13_000);
     const askedBefore = asked();
     await jest.advanceTimersByTimeAsync(2_100);
+    expect(await settled).toBeInstanceOf(Unsettled);
     expect(await settled).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
     expect(asked()).toBeGreaterThan(askedBefore);
     expect(asked()).toBeLessThan(50);
+  });
+
+  it('is not asked about after the signal aborted, and nothing begins then', async () => {
+    const { store, asked } = silent(Infinity);
+    const stop = new AbortController();
+    const settled = appendSettled(store, 'test-stopped', -1, [anEvent()], stop.signal).catch((error: unknown) => error);
+    await jest.advanceTimersByTimeAsync(100);
+    const askedBefore = asked();
+    stop.abort(new Error('its lease is lost'));
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect(await settled).toBeInstanceOf(Unsettled);
+    await expect(appendSettled(store, 'test-stopped', -1, [anEvent()], stop.signal)).rejects.toThrow('lease is lost');
+    expect(asked()).toBe(askedBefore);
   });
 
   it('stays unknown while later attempts write nothing', async () => {
@@ -90,6 +104,16 @@ describe('an append whose outcome is unknown', () => {
     const settled = appendSettled(store, 'test-down', -1, [anEvent()]);
     await jest.advanceTimersByTimeAsync(5_000);
     expect(await settled).toMatchObject({ revision: 0 });
+  });
+
+  it('stays unknown when it cannot be asked about', async () => {
+    const { store } = silent(2, [
+      new OutcomeUnknown('lost'),
+      new Refusal('shutting_down', 'the event store is closed'),
+    ]);
+    const settled = appendSettled(store, 'test-closed', -1, [anEvent()]).catch((error: unknown) => error);
+    await jest.advanceTimersByTimeAsync(100);
+    expect(await settled).toBeInstanceOf(Unsettled);
   });
 
   it('is not asked about when it is known', async () => {

@@ -1,6 +1,6 @@
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata } from '../../schemas/events/event.ts';
-import { Refusal, unavailable } from '../errors/refusal.ts';
+import { Refusal } from '../errors/refusal.ts';
 import { Backoff } from '../primitives/backoff.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { Ids } from '../primitives/ids.ts';
@@ -118,16 +118,27 @@ export class Transactor {
   }
 }
 
+/** An append has no answer, and whether it is stored, now or later, is not known. */
+export class Unsettled extends Refusal {
+  constructor(stream: string, cause: unknown) {
+    const detail = `the event store does not say whether ${stream} was appended to`;
+    super('dependency_unavailable', detail, { retryAfter: 1, cause });
+  }
+}
+
 /**
  * Appends, and settles an unknown outcome by asking again with the same event ids.
- * @throws WrongExpectedRevision, and Refusal `dependency_unavailable` when it is still unknown after 15 s
+ * @param signal no attempt begins after it aborted
+ * @throws WrongExpectedRevision, and Unsettled when it is still unknown after 15 s, or when the signal aborts
  */
 export const appendSettled = async (
   store: EventStore,
   stream: string,
   expectedRevision: number,
   events: readonly EventToAppend[],
+  signal?: AbortSignal,
 ): Promise<Appended> => {
+  signal?.throwIfAborted();
   const giveUpAt = performance.now() + SETTLE_MS;
   let isUnknown = false;
   const backoff = new Backoff(SETTLE_FIRST_MS, SETTLE_PAUSE_MAX_MS);
@@ -137,18 +148,16 @@ export const appendSettled = async (
     } catch (error) {
       isUnknown ||= error instanceof OutcomeUnknown;
       // That a later attempt wrote nothing says nothing about the one before it.
-      const isUnsettled = isUnknown && (error instanceof OutcomeUnknown || isUnavailable(error));
-      if (!isUnsettled) throw error;
-      if (performance.now() + backoff.nextMs > giveUpAt) throw cannotSettle(stream, error);
+      if (!isUnknown || error instanceof WrongExpectedRevision) throw error;
+      const isWorthAsking = error instanceof OutcomeUnknown || isUnavailable(error);
+      if (!isWorthAsking || performance.now() + backoff.nextMs > giveUpAt) throw new Unsettled(stream, error);
+      await backoff.pause(signal);
+      if (signal?.aborted) throw new Unsettled(stream, error);
     }
-    await backoff.pause();
   }
 };
 
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'dependency_unavailable';
-
-const cannotSettle = (stream: string, cause: unknown): Refusal =>
-  unavailable(`the event store does not say whether ${stream} was appended to`, cause);
 
 const foldEvents = <State, Event extends DomainEvent>(fold: Fold<State, Event>, events: StoredEvent[]): State =>
   events.reduce((state, event) => foldEvent(fold, state, event), fold.initial);
