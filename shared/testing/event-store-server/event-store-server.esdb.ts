@@ -49,6 +49,7 @@ export class EventStoreServer {
   private readonly host: string;
   private readonly options: EventStoreServerOptions;
   private boundPort = 0;
+  private given = 0;
 
   private constructor(options: EventStoreServerOptions) {
     this.options = options;
@@ -78,6 +79,11 @@ export class EventStoreServer {
 
   get port(): number {
     return this.boundPort;
+  }
+
+  /** Events that were sent to whoever reads and follows. */
+  get eventsGiven(): number {
+    return this.given;
   }
 
   /** For a client on this machine. */
@@ -136,7 +142,7 @@ export class EventStoreServer {
       },
       {
         read: (call: ReadCall) => {
-          void new Reading(this.log, this.faults, call).answer();
+          void new Reading(this.log, this.faults, call, () => (this.given += 1)).answer();
         },
         batchAppend: writing.batchAppend.bind(writing),
         delete: (call: DeleteCall, answer: sendUnaryData<DeleteResp>) => {

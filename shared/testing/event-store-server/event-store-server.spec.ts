@@ -9,14 +9,15 @@ import {
   NO_STREAM,
   START,
   STREAM_EXISTS,
+  binaryEvent,
   eventTypeFilter,
   jsonEvent,
   streamNameFilter,
-  type AllStreamSubscription,
   type AppendExpectedRevision,
   type EventData,
   type Filter,
   type Position,
+  type StreamSubscription,
 } from '@eventstore/db-client';
 import { eventually } from '../eventually.ts';
 import { EventStoreServer } from './event-store-server.esdb.ts';
@@ -25,7 +26,7 @@ import { EventStoreServer } from './event-store-server.esdb.ts';
 describe('the stand-in for EventStoreDB', () => {
   let server: EventStoreServer;
   let client: EventStoreDBClient;
-  const subscriptions: AllStreamSubscription[] = [];
+  const subscriptions: Pick<StreamSubscription, 'unsubscribe'>[] = [];
   beforeEach(async () => {
     server = await EventStoreServer.start();
     client = EventStoreDBClient.connectionString(server.url);
@@ -45,17 +46,18 @@ describe('the stand-in for EventStoreDB', () => {
     for await (const { event } of client.readStream(stream, options)) read.push(Number(event?.revision));
     return read;
   };
-  /** What a subscription to everything has given so far. */
-  const subscribe = (options: { fromPosition?: Position; filter?: Filter }) => {
-    const seen = { events: [] as string[], isConfirmed: false, isCaughtUp: false };
-    const subscription = client.subscribeToAll(options);
+  /** What a subscription has given so far. */
+  const watch = (subscription: StreamSubscription) => {
+    const seen = { events: [] as string[], isConfirmed: false, isCaughtUp: false, endings: [] as unknown[] };
     subscriptions.push(subscription);
     subscription.on('confirmation', () => (seen.isConfirmed = true));
     subscription.on('caughtUp', () => (seen.isCaughtUp = true));
-    subscription.on('error', () => undefined);
+    subscription.on('error', (error) => seen.endings.push('type' in error ? error.type : error));
+    for (const ending of ['end', 'close'] as const) subscription.on(ending, () => seen.endings.push(ending));
     subscription.on('data', ({ event }) => event && seen.events.push(`${event.streamId}@${String(event.revision)}`));
     return seen;
   };
+  const subscribe = (options: { fromPosition?: Position; filter?: Filter }) => watch(client.subscribeToAll(options));
 
   it('takes an append at the revision expected, and the same events again as the same append', async () => {
     const events = [anEvent(), anEvent(), anEvent()];
@@ -66,6 +68,40 @@ describe('the stand-in for EventStoreDB', () => {
     expect([await append('a', 2n, next), await append('a', 2n, next), await append('a', ANY, next)]).toEqual([3, 3, 3]);
     expect(await append('a', STREAM_EXISTS)).toBe(4);
     expect(await append('b', ANY)).toBe(0);
+  });
+
+  it('takes an append of nothing, and of two thousand', async () => {
+    const many = Array.from({ length: 2_000 }, () => anEvent());
+    expect(await append('a', NO_STREAM, many)).toBe(1_999);
+    expect(await append('a', 1_999n, [])).toBe(1_999);
+    expect(await revisions('a')).toEqual(many.map((_, index) => index));
+  });
+
+  it('lets one of many win', async () => {
+    const outcomes = await Promise.allSettled(Array.from({ length: 64 }, () => append('a', NO_STREAM)));
+    const lost = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? (outcome.reason as unknown) : []));
+    expect(lost).toHaveLength(63);
+    for (const error of lost) expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: 0n });
+  });
+
+  it('gives back JSON and bytes as they were written', async () => {
+    const json = jsonEvent({ id: randomUUID(), type: 'Other', data: { text: 'grüße 🌍', list: [1, 2.5, null, true] } });
+    const [data, metadata] = [new Uint8Array([0, 255, 16]), new Uint8Array([10])];
+    const bytes = binaryEvent({ id: randomUUID(), type: 'Raw', data, metadata });
+    await append('a', NO_STREAM, [json, bytes]);
+    const read = [];
+    for await (const { event } of client.readStream('a')) read.push(event);
+    expect(read).toMatchObject([
+      { streamId: 'a', revision: 0n, id: json.id, type: 'Other', data: json.data, isJson: true },
+      { streamId: 'a', revision: 1n, id: bytes.id, type: 'Raw', isJson: false },
+    ]);
+    expect([read[1]?.data, read[1]?.metadata].map((part) => Buffer.from(part as Uint8Array))).toEqual(
+      [data, metadata].map((part) => Buffer.from(part)),
+    );
+    for (const event of read) {
+      expect(event?.created).toBeInstanceOf(Date);
+      expect(event?.position?.prepare).toBe(event?.position?.commit);
+    }
   });
 
   it.each<[string, AppendExpectedRevision, bigint | string]>([
@@ -110,22 +146,28 @@ describe('the stand-in for EventStoreDB', () => {
     await append('a', NO_STREAM, [anEvent(), anEvent(), anEvent()]);
     await client.setStreamMetadata('a', { maxCount: 2 });
     expect(await revisions('a')).toEqual([1, 2]);
+    expect(await revisions('a', { direction: BACKWARDS, fromRevision: END })).toEqual([2, 1]);
+    expect(await revisions('a', { maxCount: 1 })).toEqual([1]);
     await client.setStreamMetadata('a', { truncateBefore: 1 });
     expect((await client.getStreamMetadata('a')).metadata).toEqual({ truncateBefore: 1 });
+    expect((await client.getStreamMetadata('none')).metadata).toBeUndefined();
     expect(await append('a', 2n)).toBe(3);
     expect(await revisions('a')).toEqual([1, 2, 3]);
   });
 
   it('counts on in a stream that was deleted, and never again in one that has a tombstone', async () => {
     await append('a', NO_STREAM);
-    await client.deleteStream('a');
+    await client.setStreamMetadata('a', { maxCount: 1 });
+    expect((await client.deleteStream('a')).position).toBeDefined();
     await expect(revisions('a')).rejects.toMatchObject({ type: 'stream-not-found' });
     expect(await append('a', NO_STREAM)).toBe(1);
-    expect(await revisions('a')).toEqual([1]);
-    await expect(client.deleteStream('a', { expectedRevision: 0n })).rejects.toMatchObject({ actualVersion: 1n });
-    await client.tombstoneStream('a');
+    expect(await append('a', 1n)).toBe(2);
+    expect(await revisions('a')).toEqual([1, 2]);
+    await expect(client.deleteStream('a', { expectedRevision: 0n })).rejects.toMatchObject({ actualVersion: 2n });
+    expect((await client.tombstoneStream('a')).position).toBeDefined();
     await expect(revisions('a')).rejects.toMatchObject({ type: 'stream-deleted' });
     await expect(append('a', ANY)).rejects.toMatchObject({ type: 'stream-deleted', streamName: 'a' });
+    await expect(client.tombstoneStream('a')).rejects.toMatchObject({ type: 'stream-deleted', streamName: 'a' });
   });
 
   it('gives everything in order: a read includes its first position, a subscription does not', async () => {
@@ -136,6 +178,11 @@ describe('the stand-in for EventStoreDB', () => {
       if (event) all.push({ name: `${event.streamId}@${String(event.revision)}`, position: event.position });
     }
     expect(all.map(({ name }) => name)).toEqual(['a@0', 'a@1', 'b@0']);
+    const newest: unknown[] = [];
+    for await (const { event } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 2 })) {
+      newest.push(event?.streamId, event?.revision);
+    }
+    expect(newest).toEqual(['b', 0n, 'a', 1n]);
     const fromPosition = all[1]?.position ?? { commit: 0n, prepare: 0n };
     const read: unknown[] = [];
     for await (const { event } of client.readAll({ fromPosition })) read.push(event?.revision);
@@ -144,7 +191,30 @@ describe('the stand-in for EventStoreDB', () => {
     await eventually(() => seen.isCaughtUp, 2_000, 'the subscription must catch up');
     await append('a', 1n);
     await eventually(() => seen.events.length === 2, 2_000, 'the subscription must give what comes');
-    expect(seen).toEqual({ events: ['b@0', 'a@2'], isConfirmed: true, isCaughtUp: true });
+    expect(seen).toEqual({ events: ['b@0', 'a@2'], isConfirmed: true, isCaughtUp: true, endings: [] });
+  });
+
+  it('follows one stream, also from behind a revision, and one that is not there yet', async () => {
+    await append('a', NO_STREAM, [anEvent(), anEvent(), anEvent()]);
+    const [whole, rest, late] = [
+      watch(client.subscribeToStream('a', { fromRevision: START })),
+      watch(client.subscribeToStream('a', { fromRevision: 1n })),
+      watch(client.subscribeToStream('late', { fromRevision: START })),
+    ];
+    await eventually(() => whole.isCaughtUp && rest.isCaughtUp && late.isCaughtUp, 2_000, 'all must catch up');
+    expect([whole.events, rest.events, late.events]).toEqual([['a@0', 'a@1', 'a@2'], ['a@2'], []]);
+    await append('late', NO_STREAM);
+    await eventually(() => late.events.length === 1, 2_000, 'the subscription must give what comes');
+    expect(late).toEqual({ events: ['late@0'], isConfirmed: true, isCaughtUp: true, endings: [] });
+  });
+
+  it('ends a subscription with its connection, by one error and nothing else', async () => {
+    const seen = subscribe({});
+    await eventually(() => seen.isCaughtUp, 2_000, 'the subscription must catch up');
+    await server.restart();
+    await eventually(() => seen.endings.length > 0, 2_000, 'the subscription must end');
+    await append('a', NO_STREAM);
+    expect(seen).toEqual({ events: [], isConfirmed: true, isCaughtUp: true, endings: ['unavailable'] });
   });
 
   it.each<[string, Filter]>([
@@ -174,5 +244,51 @@ describe('the stand-in for EventStoreDB', () => {
     const rest = last && subscribe({ fromPosition: last });
     await eventually(() => rest?.isCaughtUp, 2_000, 'the second subscription must catch up');
     expect(rest?.events).toEqual(['a@96', 'a@97', 'a@98', 'a@99']);
+  });
+
+  it('does not take an append after its deadline, by its own clock', async () => {
+    server.faults.clockAheadMs = 20_000;
+    await expect(append('a', NO_STREAM)).rejects.toMatchObject({ type: 'deadline-exceeded' });
+    await expect(revisions('a')).rejects.toMatchObject({ type: 'stream-not-found' });
+    await client.appendToStream('a', [anEvent()], { deadline: 40_000 });
+    expect(await revisions('a')).toEqual([0]);
+  });
+
+  it('answers reads and appends while it is not ready, each in its own way', async () => {
+    await append('a', NO_STREAM);
+    server.faults.isStarting = true;
+    const appends = [append('a', 0n), append('b', NO_STREAM)];
+    for (const appended of appends) {
+      await expect(appended).rejects.toMatchObject({ type: 'unknown' });
+      await expect(appended).rejects.toThrow('Server Is Not Ready');
+    }
+    await expect(revisions('a')).rejects.toMatchObject({ type: 'unavailable' });
+    server.faults.isStarting = false;
+    expect(await append('a', 0n)).toBe(1);
+  });
+
+  it('follows another one: gives what it has, and names that one to who requires the leader', async () => {
+    await append('a', NO_STREAM, [anEvent(), anEvent()]);
+    await client.setStreamMetadata('a', { maxCount: 1 });
+    const follower = await EventStoreServer.start();
+    const other = EventStoreDBClient.connectionString(follower.url);
+    const read = async (requiresLeader: boolean) => {
+      const events = [];
+      for await (const { event } of other.readStream('a', { requiresLeader })) events.push(event?.revision);
+      return events;
+    };
+    try {
+      follower.replicate(server);
+      await append('a', 1n);
+      follower.faults.leader = { host: '127.0.0.1', port: server.port };
+      expect(await read(false)).toEqual([1n]);
+      const leader = { address: '127.0.0.1', port: server.port };
+      await expect(other.appendToStream('a', [anEvent()])).rejects.toMatchObject({ type: 'not-leader', leader });
+      await eventually(() => read(true), 2_000, 'the client must go to the leader');
+      expect(await read(true)).toEqual([2n]);
+    } finally {
+      await other.dispose();
+      await follower.close();
+    }
   });
 });

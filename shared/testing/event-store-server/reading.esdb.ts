@@ -38,6 +38,7 @@ export class Reading {
     private readonly log: EventLog,
     private readonly faults: Faults,
     private readonly call: ReadCall,
+    private readonly onGiven: () => void,
   ) {
     const options = call.request.getOptions();
     if (!options) throw new Error('a read without options');
@@ -77,7 +78,7 @@ export class Reading {
     for (let count = 0; count < countMax && index >= first && !this.stopped.signal.aborted; count += 1) {
       const event = events[index];
       if (!event) return;
-      await this.send(event.message);
+      await this.sendEvent(event);
       index += isBackwards ? -1 : 1;
     }
   }
@@ -105,7 +106,7 @@ export class Reading {
         continue;
       }
       from += 1;
-      if (passes(event)) await this.send(event.message);
+      if (passes(event)) await this.sendEvent(event);
       scanned += 1;
       if (scanned === this.checkpointEvery) {
         scanned = 0;
@@ -152,6 +153,11 @@ export class Reading {
     if (stream?.hasEnd()) return { events, first, from: events.length };
     if (!stream?.hasRevision()) return { events, first, from: 0 };
     return { events, first, from: Number(stream.getRevision()) + (this.options.hasSubscription() ? 1 : 0) };
+  }
+
+  private async sendEvent({ message }: LoggedEvent): Promise<void> {
+    await this.send(message);
+    this.onGiven();
   }
 
   /** Waits while the client does not read. */
