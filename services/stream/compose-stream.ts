@@ -36,7 +36,7 @@ export const composeStream = (options: StreamOptions) => {
   const past: Past = {
     older: (channel, after, signal) => replay.changesAfter(channel, after, signal),
     history: (channel, fromBlock) => standingFrom({ readStore, cursors, clock }, channel, fromBlock),
-    lostAfter: (channel, place, newest) => replay.lostAfter(channel, place, newest),
+    lostAfter: (channel, place, newest, signal) => replay.lostAfter(channel, place, newest, signal),
   };
   const latest = new LatestFeed({ messageBus, reader, past, clock, logger });
   const finalized = new FinalizedFeed({ readStore, cursors, logger });

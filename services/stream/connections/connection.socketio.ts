@@ -23,6 +23,7 @@ export class Connection implements Subscriber {
   private holder: UserCaller;
   private commands = { since: 0, count: 0 };
   private answersWaiting = 0;
+  private readonly ending = new AbortController();
 
   constructor(
     private readonly socket: StreamSocket,
@@ -32,6 +33,9 @@ export class Connection implements Subscriber {
     this.holder = socket.data.caller;
     this.outlet = new Outbox(socket.conn, () => {
       this.cut();
+    });
+    socket.once('disconnect', () => {
+      this.ending.abort();
     });
     socket.conn.on('drain', () => {
       this.answersWaiting = 0;
@@ -43,8 +47,8 @@ export class Connection implements Subscriber {
     return this.holder;
   }
 
-  get isConnected(): boolean {
-    return this.socket.connected;
+  get signal(): AbortSignal {
+    return this.ending.signal;
   }
 
   tell<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {

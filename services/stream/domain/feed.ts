@@ -14,7 +14,7 @@ export interface Past {
    * The first place from which everything is kept, if something after `place` may be lost.
    * @param newest that place, when nothing is kept
    */
-  lostAfter: (channel: Channel, place: Place, newest: Position) => Promise<Position | undefined>;
+  lostAfter: (channel: Channel, place: Place, newest: Position, signal: AbortSignal) => Promise<Position | undefined>;
 }
 
 /** Where a channel's changes come from: now, lately, and long ago. */
@@ -27,5 +27,5 @@ export interface Feed extends Pick<Past, 'older' | 'history'> {
   /** The next changes after a position, as far as they are at hand; empty: none. `undefined`: not at hand, read `older`. */
   recent: (channel: Channel, after: Position) => Passage | undefined;
   /** As the past says, which need not be asked about what is at hand. */
-  lostAfter: (channel: Channel, place: Place) => Promise<Position | undefined>;
+  lostAfter: (channel: Channel, place: Place, signal: AbortSignal) => Promise<Position | undefined>;
 }

@@ -7,7 +7,8 @@ export interface Subscriber {
   readonly outlet: Outlet;
   /** By id. */
   readonly subscriptions: Map<string, Subscription>;
-  readonly isConnected: boolean;
+  /** Aborts when the connection ends. */
+  readonly signal: AbortSignal;
   tell: <Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]) => void;
 }
 

@@ -1,5 +1,6 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
@@ -14,6 +15,8 @@ const topic = topics.chainEvents;
 /** How far the search for a position first looks back, and how much farther each time. */
 const LOOK_BACK_FIRST_MS = 60_000;
 const LOOK_BACK_FACTOR = 4;
+/** To read a message that is there. */
+const POSITION_WITHIN_MS = 5_000;
 /** A message may be published this long after its event was stored, and still be kept from then on. */
 const RELAY_LAG_MAX_MS = 86_400_000;
 
@@ -36,7 +39,7 @@ export class BusReplay {
     const { messageBus, reader } = this.options;
     const key = channelKey(channel);
     const partition = messageBus.partitionOf(topic, key);
-    const start = await this.findStart(partition, position);
+    const start = await this.findStart(partition, position, signal);
     if (start === undefined) return;
     const name = channelName(channel);
     let reached = position;
@@ -60,23 +63,28 @@ export class BusReplay {
    * event is kept as long as its message; a mark as long as nothing newer can have been deleted.
    * @param newest where to go on when nothing is kept
    */
-  async lostAfter(channel: Channel, place: Place, newest: Position): Promise<Position | undefined> {
+  async lostAfter(
+    channel: Channel,
+    place: Place,
+    newest: Position,
+    signal: AbortSignal,
+  ): Promise<Position | undefined> {
     const { messageBus, clock } = this.options;
     const partition = messageBus.partitionOf(topic, channelKey(channel));
-    const first = await this.firstKept(partition);
+    const first = await this.firstKept(partition, signal);
     if (first !== undefined && first <= place.position + 1) return undefined;
     const keptFrom = clock.now() - topic.retentionMs + RELAY_LAG_MAX_MS;
     if (place.markedAtMs !== undefined && place.markedAtMs > keptFrom) return undefined;
     return first === undefined ? newest : first - 1;
   }
 
-  private async firstKept(partition: number): Promise<Position | undefined> {
+  private async firstKept(partition: number, signal: AbortSignal): Promise<Position | undefined> {
     const { earliest, isEmpty } = await this.ends(partition);
-    return isEmpty ? undefined : this.positionAt(partition, earliest);
+    return isEmpty ? undefined : this.positionAt(partition, earliest, signal);
   }
 
   /** An offset whose message is not newer than `position`, or else the first; `undefined`: nothing is kept. */
-  private async findStart(partition: number, position: Position): Promise<string | undefined> {
+  private async findStart(partition: number, position: Position, signal: AbortSignal): Promise<string | undefined> {
     const { messageBus, clock } = this.options;
     const now = clock.now();
     const { earliest, latest, isEmpty } = await this.ends(partition);
@@ -85,7 +93,7 @@ export class BusReplay {
       const offset = (await messageBus.offsets(topic, now - backMs)).get(partition) ?? earliest;
       if (BigInt(offset) >= BigInt(latest)) continue;
       if (BigInt(offset) <= BigInt(earliest)) break;
-      if ((await this.positionAt(partition, offset)) <= position) return offset;
+      if ((await this.positionAt(partition, offset, signal)) <= position) return offset;
     }
     return earliest;
   }
@@ -97,16 +105,21 @@ export class BusReplay {
     return { earliest, latest, isEmpty: BigInt(latest) <= BigInt(earliest) };
   }
 
-  /** Of the first message from an offset that has one. */
-  private async positionAt(partition: number, offset: string): Promise<Position> {
+  /**
+   * Of the first message from an offset that has one.
+   * @throws Refusal dependency_unavailable when none comes in time, e.g. because all were deleted meanwhile
+   */
+  private async positionAt(partition: number, offset: string, signal: AbortSignal): Promise<Position> {
     const { messageBus, reader } = this.options;
-    const { signal } = new AbortController();
-    for await (const { messages } of messageBus.consume(topic, new Map([[partition, offset]]), signal)) {
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(POSITION_WITHIN_MS)]);
+    for await (const { messages } of messageBus.consume(topic, new Map([[partition, offset]]), inTime)) {
       for (const message of messages) {
         const found = reader.message(message);
         if (found) return found.position;
       }
     }
-    throw new Error('the message bus ended');
+    signal.throwIfAborted();
+    const detail = `partition ${String(partition)} gave no message from ${offset} on`;
+    throw new Refusal('dependency_unavailable', detail, { retryAfter: 1 });
   }
 }

@@ -73,10 +73,10 @@ export class LatestFeed implements Feed {
     return this.options.past.history(channel, fromBlock);
   }
 
-  async lostAfter(channel: Channel, place: Place): Promise<Position | undefined> {
+  async lostAfter(channel: Channel, place: Place, signal: AbortSignal): Promise<Position | undefined> {
     const { oldest, newest } = this.messages(channel);
     if (oldest !== undefined && oldest <= place.position + 1) return undefined;
-    return this.options.past.lostAfter(channel, place, newest);
+    return this.options.past.lostAfter(channel, place, newest, signal);
   }
 
   private messages(channel: Channel): RecentMessages {

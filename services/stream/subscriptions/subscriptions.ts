@@ -46,9 +46,12 @@ export class Subscriptions implements SubscriptionCommands {
   async open(subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void): Promise<void> {
     const channel = await this.options.channels.find(command);
     const feed = this.options.feeds[channel.finality];
-    const start = await this.findStart(feed, channel, command);
+    const start = await this.findStart(feed, channel, command, subscriber.signal).catch((error: unknown) => {
+      if (subscriber.signal.aborted) return undefined;
+      throw error;
+    });
     // From here on nothing is awaited: what is checked stays true until the subscription stands.
-    if (!subscriber.isConnected) return;
+    if (!start || subscriber.signal.aborted) return;
     this.refuseUnlessRoom(subscriber, channel);
     const { place, cursor, lost, isAnnounced } = start;
     const subscription = new Subscription({
@@ -98,7 +101,12 @@ export class Subscriptions implements SubscriptionCommands {
     }
   }
 
-  private async findStart(feed: Feed, channel: Channel, { cursor, fromBlock }: Subscribe): Promise<Start> {
+  private async findStart(
+    feed: Feed,
+    channel: Channel,
+    { cursor, fromBlock }: Subscribe,
+    signal: AbortSignal,
+  ): Promise<Start> {
     const { cursors, clock } = this.options;
     const name = channelName(channel);
     const now = await feed.now(channel);
@@ -106,7 +114,7 @@ export class Subscriptions implements SubscriptionCommands {
     const start = { now, place: mark, cursor: null, lost: undefined, isHistory: false, isAnnounced: true };
     if (cursor !== undefined) {
       const place = cursors.read(name, cursor);
-      const kept = await feed.lostAfter(channel, place);
+      const kept = await feed.lostAfter(channel, place, signal);
       if (kept === undefined) return { ...start, place, cursor };
       const earliest = cursors.write(name, placeOf(kept));
       return { ...start, place: placeOf(kept), cursor, lost: { requested: cursor, earliest } };

@@ -70,7 +70,7 @@ export class MemoryOutlet implements Outlet {
 
 export class MemorySubscriber implements Subscriber {
   readonly subscriptions = new Map<string, Subscription>();
-  readonly isConnected = true;
+  readonly signal = new AbortController().signal;
   readonly told: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
   answer: Subscribed | undefined;
 
