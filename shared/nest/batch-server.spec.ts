@@ -25,6 +25,8 @@ const topic: Topic = { name: 'test.topic', partitions: 2, retentionMs: null };
 /** In an array: Nest's types of a single pattern allow a handler no second argument. */
 const pattern = [topic.name];
 const WITHIN_MS = 5_000;
+/** What a server answers that is away. */
+const SILENT = new Promise<Offsets>(() => undefined);
 const apps: INestMicroservice[] = [];
 
 /** A bus whose consumers break in the middle of what they give, so many times. */
@@ -296,6 +298,29 @@ describe('a batch server', () => {
     await app.close();
     expect(isDone).toBe(true);
     expect(given).toEqual(['1']);
+  });
+
+  it.each([
+    ['where it begins', () => SILENT],
+    ['how far the topic goes', undefined],
+  ])('closes at once while it waits to be told %s', async (_what, startAt) => {
+    @Controller()
+    class Unused {
+      @EventPattern(pattern)
+      take(): void {
+        // Nothing comes.
+      }
+    }
+    const messageBus = new MemoryMessageBus();
+    const { app } = await serve(Unused, { messageBus, startAt: startAt ?? (() => Promise.resolve(new Map())) });
+    const asked = Promise.withResolvers<undefined>();
+    messageBus.offsets = () => {
+      asked.resolve(undefined);
+      return SILENT;
+    };
+    await app.listen();
+    if (!startAt) await asked.promise;
+    await app.close();
   });
 
   it('runs each batch between the processing hooks, whatever they answer', async () => {

@@ -5,6 +5,7 @@ import type { Topic } from '../../schemas/topics.ts';
 import { SupervisedLoop } from '../loops/supervised-loop.ts';
 import { TopicReplaced, type BusBatch, type MessageBus, type Offsets } from '../message-bus/message-bus.ts';
 import type { Logger } from '../observability/logger.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
 
 /** What a handler may know beside its batch. */
 export class BatchContext extends BaseRpcContext<[topic: Topic, signal: AbortSignal]> {
@@ -73,9 +74,9 @@ export class BatchServer extends Server implements CustomTransportStrategy {
     const { messageBus, logger, startAt } = this.options;
     let next: Map<number, string> | undefined;
     return new SupervisedLoop(`consumer of ${topic.name}`, logger, async (signal, working) => {
-      next ??= new Map(await startAt(topic));
+      next ??= new Map(await untilAborted(startAt(topic), signal));
       // Otherwise the first batch will show whether it works now.
-      if (!isBehind(next, await messageBus.offsets(topic, 'latest'))) working();
+      if (!isBehind(next, await untilAborted(messageBus.offsets(topic, 'latest'), signal))) working();
       const context = new BatchContext([topic, signal]);
       try {
         for await (const batch of messageBus.consume(topic, next, signal)) {

@@ -4,6 +4,7 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
+import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { publishedTypes } from './address-event.ts';
 import { Checkpoint } from './checkpoint.ts';
@@ -32,7 +33,7 @@ export const relayLoop = ({
     leases: readStore,
     logger,
     run: async (signal, working) => {
-      await messageBus.createTopics(allTopics);
+      await untilAborted(messageBus.createTopics(allTopics), signal);
       const publisher = new BatchPublisher(messageBus, logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();

@@ -91,4 +91,16 @@ describe('the live tail of the topic', () => {
     await tail.findStart();
     expect(tail.isCaughtUp).toBe(true);
   });
+
+  it('stops at once while the bus does not answer', async () => {
+    await tail.findStart();
+    const asked = Promise.withResolvers<undefined>();
+    options.messageBus.offsets = () => {
+      asked.resolve(undefined);
+      return new Promise(() => undefined);
+    };
+    tail.loop.start();
+    await asked.promise;
+    await tail.loop.stop();
+  });
 });

@@ -5,6 +5,7 @@ import type { BusBatch, MessageBus, Offsets } from '../../../shared/message-bus/
 import type { Logger } from '../../../shared/observability/logger.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
 import { RecentMessages } from '../domain/recent-messages.ts';
 
@@ -45,7 +46,7 @@ export class LiveTail {
     this.now = options.now ?? (() => performance.now());
     this.loop = new SupervisedLoop(`end of ${topic.name}`, options.logger, async (signal, working) => {
       while (!signal.aborted) {
-        await this.look();
+        await untilAborted(this.look(), signal);
         working();
         await pause(LOOK_EVERY_MS, signal);
       }
