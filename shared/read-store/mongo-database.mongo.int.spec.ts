@@ -68,14 +68,14 @@ describe('opening a MongoDB database', () => {
       ['its user may not', { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' }],
       ['NotWritablePrimary', { ok: 0, code: 10_107, codeName: 'NotWritablePrimary', errmsg: 'not primary' }],
     ])('says when the database cannot be written: %s', async (reason, answer) => {
-      answerTo('findAndModify', answer);
+      answerTo('update', answer);
       await expect(open(link.url)).rejects.toEqual(
         cannotStart(new RegExp(`^MONGO_URL: cannot write to the database ${MONGO_DATABASE}: ${reason}$`)),
       );
     });
 
     it('does not wait for ever for a server that hangs', async () => {
-      link.fault = (command) => ('findAndModify' in command ? 'hang' : undefined);
+      link.fault = (command) => ('update' in command ? 'hang' : undefined);
       await expect(open(link.url)).rejects.toEqual(
         cannotStart(/^MONGO_URL: cannot write .* no answer within 4500 ms$/),
       );

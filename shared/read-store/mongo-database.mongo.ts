@@ -13,8 +13,6 @@ export interface MongoOptions {
 export interface MongoDatabase {
   client: MongoClient;
   database: Db;
-  /** How often this database was opened, this time included. */
-  start: number;
 }
 
 /** A call ends within 5 s when no server is there: this, and a bit for what is under way. */
@@ -36,7 +34,8 @@ export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase
     const { w = 'majority', journal } = client.writeConcern ?? {};
     const writeConcern = { w, ...(journal !== undefined && { journal }) };
     const database = client.db(options.settings.MONGO_DATABASE, { writeConcern });
-    return { client, database, start: await countStart(database) };
+    await requireWritable(database);
+    return { client, database };
   } catch (error) {
     await client.close();
     throw error;
@@ -111,12 +110,13 @@ const weakDefault = async (client: MongoClient): Promise<string | undefined> => 
   }
 };
 
-/** A write that shows whether writes are possible. */
-const countStart = async (database: Db): Promise<number> => {
+/** By a write that finds nothing to change. */
+const requireWritable = async (database: Db): Promise<void> => {
   try {
-    const starts = database.collection<{ _id: string; count: number }>('_starts');
-    const upsert = { upsert: true, returnDocument: 'after' } as const;
-    return (await beforeDeadline(starts.findOneAndUpdate({ _id: 'all' }, { $inc: { count: 1 } }, upsert)))?.count ?? 0;
+    const nothing = { _id: '' };
+    await beforeDeadline(
+      database.collection<{ _id: string }>('_leases').updateOne(nothing, { $set: { holder: null } }),
+    );
   } catch (cause) {
     const reason = reasonOf(cause);
     if (reason === undefined) throw cause;

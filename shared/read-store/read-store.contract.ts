@@ -44,6 +44,25 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await store.position(collection)).toBe(2);
     });
 
+    it('keeps the first of two documents at one position, whatever either says of what was there before', async () => {
+      const hints = [true, false].flatMap((one) => [true, false].map((other) => [one, other] as const));
+      for (const [index, [first, later]] of hints.entries()) {
+        const id = `tied-${String(index)}`;
+        const rankAfter = async (position: number, rank: number, isNew: boolean) => {
+          await store.apply(collection, [{ collection, id, position, document: { rank }, isNew }], position);
+          return (await store.getMany(collection, [id])).get(id)?.document;
+        };
+        expect(await rankAfter(5, 1, first)).toEqual({ rank: 1 });
+        for (const [position, rank] of [
+          [5, 2],
+          [5, 0],
+          [4, 9],
+        ] as const)
+          expect(await rankAfter(position, rank, later)).toEqual({ rank: 1 });
+        expect(await rankAfter(6, 0, later)).toEqual({ rank: 0 });
+      }
+    });
+
     it('moves a position on without any document', async () => {
       expect(await store.position(`${collection}-idle`)).toBe(0);
       await store.apply(`${collection}-idle`, [], 9);
@@ -189,6 +208,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       const changes = positions.map((n) => ({
         ...{ collection, id: 'a', position: n + 1 },
         document: { rank: n, group: 'x'.repeat(300 - n) },
+        isNew: n % 2 === 0,
       }));
       await Promise.all(
         [0, 100, 200].map((from) => store.apply(collection, changes.slice(from, from + 100), from + 1)),

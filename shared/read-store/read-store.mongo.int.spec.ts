@@ -28,30 +28,35 @@ whereServer('MONGO_URL', (MONGO_URL) => {
     let one: MongoReadStore;
     let other: MongoReadStore;
     beforeAll(async () => {
-      [one, other] = await Promise.all([connect(MONGO_URL), connect(MONGO_URL)]);
+      one = await connect(MONGO_URL);
+      other = await connect(MONGO_URL);
       for (const store of [one, other]) await store.define([{ name: 'shared', indexes: [['rank']] }]);
     });
     afterAll(() => Promise.all([one.close(), other.close()]));
+    const put = (store: MongoReadStore, id: string, position: number, rank = position, isNew = false) =>
+      store.apply('raced', [{ collection: 'shared', id, position, document: { rank }, isNew }], position);
 
     it('keeps the newest of a document, whoever writes first', async () => {
       for (let round = 0; round < 40; round += 1) {
         const id = `raced-${String(round)}`;
-        const put = (store: MongoReadStore, position: number) =>
-          store.apply('raced', [{ collection: 'shared', id, position, document: { rank: position } }], round);
-        await Promise.all(round % 2 === 0 ? [put(one, 1), put(other, 2)] : [put(one, 2), put(other, 1)]);
+        const [older, newer] = round % 2 === 0 ? [one, other] : [other, one];
+        const isNew = round % 4 < 2;
+        await Promise.all([put(older, id, 1, 1, isNew), put(newer, id, 2, 2, isNew)]);
         expect((await one.getMany('shared', [id])).get(id)).toEqual({ id, position: 2, document: { rank: 2 } });
       }
     });
 
-    it('keeps the first of two documents at one position, and in a later start too', async () => {
-      const put = (store: MongoReadStore, document: JsonObject) =>
-        store.apply('tied', [{ collection: 'shared', id: 'tied', position: 5, document }], 5);
-      await put(one, { rank: 1 });
-      await put(one, { rank: 2 });
+    it('keeps the first of two documents at one position, whoever was opened first', async () => {
       const later = await connect(MONGO_URL);
       await later.define([{ name: 'shared', indexes: [] }]);
-      await put(later, { rank: 3 });
-      expect((await later.getMany('shared', ['tied'])).get('tied')?.document).toEqual({ rank: 1 });
+      for (const [id, first, second] of [
+        ['tied-1', one, later],
+        ['tied-2', later, one],
+      ] as const) {
+        await put(first, id, 5, 1);
+        await put(second, id, 5, 2);
+        expect((await other.getMany('shared', [id])).get(id)?.document).toEqual({ rank: 1 });
+      }
       await later.close();
     });
 
@@ -134,9 +139,11 @@ whereServer('MONGO_URL', (MONGO_URL) => {
         codeName: 'WriteConcernFailed',
         errmsg: 'waiting for replication timed out',
       };
-      once(writesTo('faults'), { answer: { writeConcernError } });
-      await expect(put('majority', 1)).rejects.toMatchObject(refusal);
-      expect(await store.position('majority')).toBe(0);
+      for (const answer of [{ writeConcernError }, { n: 0, writeErrors: [duplicate], writeConcernError }]) {
+        once(writesTo('faults'), { answer });
+        await expect(put('majority', 1)).rejects.toMatchObject(refusal);
+        expect(await store.position('majority')).toBe(0);
+      }
       once(writesTo('_leases'), { answer: { writeConcernError } });
       const lease = { holder: 'a', epoch: 1, renewals: 0 };
       await expect(store.replaceLease('majority', undefined, lease)).rejects.toMatchObject(refusal);
@@ -147,7 +154,15 @@ whereServer('MONGO_URL', (MONGO_URL) => {
         'lose the answer',
         'cut',
         { answer: { n: 0, writeErrors: [{ ...duplicate, code: 14_031, errmsg: 'out of disk space' }] } },
-        { answer: { ok: 0, code: 10_107, codeName: 'NotWritablePrimary', errmsg: 'not primary' } },
+        {
+          answer: {
+            ok: 0,
+            code: 10_107,
+            codeName: 'NotWritablePrimary',
+            errmsg: 'not primary',
+            writeErrors: undefined,
+          },
+        },
       ] as const) {
         once(writesTo('faults'), fault);
         await expect(put('cut', 1)).rejects.toMatchObject(refusal);
@@ -166,6 +181,62 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       await put('duplicate', 8);
       expect([writes, await stored('duplicate'), await store.position('duplicate')]).toEqual([2, 8, 8]);
     });
+
+    it('takes a key that is a duplicate twice for a document that is not older', async () => {
+      await put('twice', 8);
+      let writes = 0;
+      link.fault = (command) => {
+        if (writesTo('faults')(command)) writes += 1;
+        return undefined;
+      };
+      await put('twice', 7);
+      expect([writes, await stored('twice'), await store.position('twice')]).toEqual([2, 8, 8]);
+    });
+
+    it.each([
+      ['', 'production', 'majority'],
+      ['&w=1', 'test', 1],
+    ] as const)(
+      'reads of the primary what a majority has, whatever the URL says, and takes no write for done sooner unless it says so: %s',
+      async (option, environment, w) => {
+        const commands: Document[] = [];
+        link.fault = (command) => {
+          commands.push(command);
+          return undefined;
+        };
+        const url = `${link.url}&readConcernLevel=local&readPreference=secondaryPreferred${option}`;
+        const other = await connect(url, environment);
+        await other.define([{ name: 'faults', indexes: [] }]);
+        for (const isNew of [true, false]) {
+          const change = {
+            collection: 'faults',
+            id: `${environment} ${String(isNew)}`,
+            position: 1,
+            document: {},
+            isNew,
+          };
+          await other.apply('concerns', [change], 1);
+        }
+        const lease = { holder: 'a', epoch: 1, renewals: 0 };
+        await other.replaceLease(environment, undefined, lease);
+        await other.replaceLease(environment, lease, { ...lease, renewals: 1 });
+        await Promise.all([other.position('concerns'), other.lease('concerns'), other.getMany('faults', ['a'])]);
+        await Promise.all([other.find('faults', {}), other.count('faults', {})]);
+        await other.close();
+        const sentTo = (...names: string[]) =>
+          commands.flatMap((sent) => names.flatMap((name) => (name in sent ? [[sent[name] as string, sent]] : [])));
+        const writes = sentTo('insert', 'update');
+        const reads = sentTo('find', 'aggregate');
+        for (const sent of [writes, reads]) {
+          expect(new Set(sent.map(([collection]) => collection))).toEqual(new Set(['faults', '_positions', '_leases']));
+        }
+        for (const [, command] of writes) expect(command).toMatchObject({ writeConcern: { w } });
+        for (const [, command] of reads) {
+          expect(command).toMatchObject({ readConcern: { level: 'majority' } });
+          expect(command).not.toHaveProperty('$readPreference');
+        }
+      },
+    );
 
     it('refuses a document that is too large by its name, and nothing else with it', async () => {
       await expect(put('large', 1, { text: 'x'.repeat(17 * 2 ** 20) })).rejects.toThrow(

@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { Position } from '../event-store/event-store.ts';
 import { inTime } from '../primitives/in-time.ts';
 import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
@@ -18,13 +18,8 @@ import type {
 /** Stored. Nothing in the caller's document can be taken for one of our own members. */
 interface MongoDocument {
   _id: string;
-  /** The greatest of all that were ever put here. MongoDB compares member by member, in this order. */
-  newest: {
-    position: Position;
-    /** Lower with every write, so that of two at one position the first stays. */
-    turn: number;
-    document: EncodedObject;
-  };
+  position: Position;
+  document: EncodedObject;
 }
 
 /** No name of a read model's collection begins like these. */
@@ -33,20 +28,16 @@ const LEASES = '_leases';
 const FIND_LIMIT_DEFAULT = 1_000;
 /** Writes in one message: so few that a slow server has done them too within the deadline of a call. */
 const WRITES_MAX = 1_000;
-const TURNS_PER_START = 2 ** 32;
 const CLOSE_WITHIN_MS = 2_000;
 
 /**
- * The read store on MongoDB. A batch is one unit of effect without a transaction: every document keeps what is newest by
- * itself, and the position is stored after all of them, so that after a failure in between the same batch comes again.
+ * The read store on MongoDB. A batch is one unit of effect without a transaction: every document is replaced by a newer one
+ * only, and the position is stored after all of them, so that after a failure in between the same batch comes again.
  */
 export class MongoReadStore implements ReadStore {
   private readonly defined = new Set<string>();
-  private turn: number;
 
-  private constructor(private readonly connection: MongoDatabase) {
-    this.turn = -connection.start * TURNS_PER_START;
-  }
+  private constructor(private readonly connection: MongoDatabase) {}
 
   /** @throws CannotStart when no server answers in time, refuses us, or takes writes that can be lost in production */
   static async connect(options: MongoOptions): Promise<MongoReadStore> {
@@ -121,28 +112,25 @@ export class MongoReadStore implements ReadStore {
     await inTime(() => this.connection.client.close(), CLOSE_WITHIN_MS);
   }
 
+  /**
+   * A duplicate key says that the document is there, and not older. It may have been inserted only meanwhile, and be older
+   * for all that: so what met one is written again, and then it says that there is nothing to write.
+   */
   private async put(name: string, changes: readonly DocumentChange[]): Promise<void> {
-    const again = await this.write(name, changes);
-    // Two inserted the same one at once; now that it is there, this is an update.
-    if (again.length > 0) await this.write(name, again);
+    const isThere = await this.write(name, changes, (change) =>
+      change.isNew ? insertion(change) : replacement(change),
+    );
+    if (isThere.length > 0) await this.write(name, isThere, replacement);
   }
 
   /** @returns what met a duplicate key and is not written */
-  private write(name: string, changes: readonly DocumentChange[]): Promise<DocumentChange[]> {
-    const operations = changes.map(({ id, position, document }) => ({
-      updateOne: {
-        filter: { _id: id },
-        update: { $max: { newest: { position, turn: this.nextTurn(), document: encodeDocument(document) } } },
-        upsert: true,
-      },
-    }));
-    const written = this.documents(name).bulkWrite(operations, { ordered: false });
+  private write(
+    name: string,
+    changes: readonly DocumentChange[],
+    operation: (change: DocumentChange) => AnyBulkWriteOperation<MongoDocument>,
+  ): Promise<DocumentChange[]> {
+    const written = this.documents(name).bulkWrite(changes.map(operation), { ordered: false });
     return answered(written.then(() => [], duplicatesAmong(changes))).catch(nameTooLarge(changes));
-  }
-
-  private nextTurn(): number {
-    this.turn -= 1;
-    return this.turn;
   }
 
   private async savePosition(projection: string, position: Position): Promise<void> {
@@ -168,7 +156,19 @@ export class MongoReadStore implements ReadStore {
   }
 }
 
-const toStored = ({ _id, newest: { position, document } }: MongoDocument): StoredDocument => ({
+const insertion = ({ id, position, document }: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
+  insertOne: { document: { _id: id, position, document: encodeDocument(document) } },
+});
+
+const replacement = ({ id, position, document }: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
+  replaceOne: {
+    filter: { _id: id, position: { $lt: position } },
+    replacement: { position, document: encodeDocument(document) },
+    upsert: true,
+  },
+});
+
+const toStored = ({ _id, position, document }: MongoDocument): StoredDocument => ({
   id: _id,
   position,
   document: decodeDocument(document),
