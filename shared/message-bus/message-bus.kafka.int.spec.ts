@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import kafkajs, { type Kafka, type Message, type Producer } from 'kafkajs';
-import { parkedTopics, topics, type Topic } from '../../schemas/topics.ts';
+import { allTopics, type Topic } from '../../schemas/topics.ts';
 import { eventually } from '../testing/eventually.ts';
 import { asAdmin } from '../testing/kafka-admin.kafka.ts';
 import { connectForTests, kafkaForTests } from '../testing/test-bus.kafka.ts';
@@ -65,20 +65,31 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       return [await read(bus, topic, new Map([[partition, from]]), count), await read(bus, topic, all, count)];
     };
 
-    it('makes topics with the retention or compaction of the schemas, and as many copies as the cluster says', async () => {
-      const [users, contracts, parked] = [topics.users, topics.contracts, parkedTopics.users];
-      await bus.createTopics([users, contracts, parked]);
-      const policyOf = (topic: Topic) =>
-        asAdmin(settings.KAFKA_BROKERS, async (admin) => {
-          const resource = { type: ConfigResourceTypes.TOPIC, name: nameOf(topic) };
-          const { resources } = await admin.describeConfigs({ resources: [resource], includeSynonyms: false });
-          const entries = resources[0]?.configEntries ?? [];
-          const valueOf = (name: string) => entries.find(({ configName }) => configName === name)?.configValue;
-          return [valueOf('cleanup.policy'), valueOf('retention.ms')];
+    it('makes every topic with its partitions, and the retention or compaction, that the interface says', async () => {
+      await bus.createTopics(allTopics);
+      const made = await asAdmin(settings.KAFKA_BROKERS, async (admin) => {
+        const names = allTopics.map(nameOf);
+        const { topics } = await admin.fetchTopicMetadata({ topics: names });
+        const resources = names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name }));
+        const configs = (await admin.describeConfigs({ resources, includeSynonyms: false })).resources;
+        return topics.map(({ name, partitions }) => {
+          const entries = configs.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
+          const valueOf = (key: string) => entries.find(({ configName }) => configName === key)?.configValue;
+          const policy = valueOf('cleanup.policy');
+          const days = policy === 'compact' ? null : Number(valueOf('retention.ms')) / 86_400_000;
+          return [name.slice(settings.TOPIC_PREFIX.length), partitions.length, policy, days] as const;
         });
-      expect(await policyOf(users)).toEqual(['delete', String(30 * 86_400_000)]);
-      expect(await policyOf(parked)).toEqual(['delete', String(90 * 86_400_000)]);
-      expect((await policyOf(contracts))[0]).toBe('compact');
+      });
+      expect(made.toSorted(([one], [other]) => one.localeCompare(other))).toEqual([
+        ['annals.chain-events.v1', 12, 'delete', 7],
+        ['annals.chain-events.v1.parked', 3, 'delete', 90],
+        ['annals.contracts.v1', 3, 'compact', null],
+        ['annals.contracts.v1.parked', 3, 'delete', 90],
+        ['annals.transactions.v1', 12, 'delete', 30],
+        ['annals.transactions.v1.parked', 3, 'delete', 90],
+        ['annals.users.v1', 12, 'delete', 30],
+        ['annals.users.v1.parked', 3, 'delete', 90],
+      ]);
     });
 
     it('puts a key where any other producer with the partitioner of Java puts it', async () => {

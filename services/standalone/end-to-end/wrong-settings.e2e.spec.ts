@@ -8,6 +8,7 @@ import { EventStoreServer } from '../../../shared/testing/event-store-server/eve
 import { asAdmin } from '../../../shared/testing/kafka-admin.kafka.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
 import { serviceNames } from '../../../shared/testing/running-processes.ts';
+import { startSaslRefusingBroker } from '../../../shared/testing/sasl-refusing-broker.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testSettings } from '../../../shared/testing/whole-program.ts';
@@ -41,11 +42,13 @@ const mute = await listening(createServer());
 const web = await listening(createHttpServer((_, answer) => answer.end('hello')));
 const nowhere = '127.0.0.1:9';
 const locked = await EventStoreServer.start({ credentials: 'annals:other' });
+const lockedBus = await startSaslRefusingBroker();
 
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   for (const server of servers) server.close();
   await locked.close();
+  lockedBus.close();
 });
 
 const esdb = (at: string, options = 'tls=false'): Environment => ({
@@ -112,6 +115,12 @@ describe('a start that an engine refuses says so', () => {
   refuse(
     [...serviceNames, 'npm start' as const, 'app create' as const].map((program): Case => {
       return [program, 'a wrong password', esdb(`127.0.0.1:${String(locked.port)}`), refused];
+    }),
+  );
+  const refusedLogin = /KAFKA_SASL: .* refuses the login of annals \(.*Invalid username or password/;
+  refuse(
+    (['relay', 'stream', 'npm start'] as const).map((program): Case => {
+      return [program, 'a wrong password for Kafka', kafka(lockedBus.address, login('plain')), refusedLogin];
     }),
   );
 });
@@ -219,7 +228,12 @@ whereServer('KAFKA_BROKERS', (brokers) => {
 
   describe('a start that Kafka refuses names the setting', () => {
     refuse([
-      ['relay', 'a login', kafka(brokers, login('plain')), /KAFKA_SASL: .* refuses the login of annals/],
+      [
+        'relay',
+        'a login where there is none',
+        kafka(brokers, login('plain')),
+        /KAFKA_SASL: .* refuses the login of annals/,
+      ],
       ['stream', 'TLS', kafka(brokers, { KAFKA_TLS: 'true' }), /KAFKA_TLS: .* do not fit/],
       ['projector', 'a read store that is a bus', mongo(brokers), OTHER[2]],
     ]);
