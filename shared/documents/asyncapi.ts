@@ -15,7 +15,9 @@ const cloudEventHeaders = z.object({
   ce_time: z.iso.datetime({ precision: 3 }),
   ce_dataschema: z.url(),
   ce_sequence: z.string().describe('revision in the stream'),
-  ce_position: z.string().describe('position in the event store'),
+  ce_position: z
+    .string()
+    .describe('position in the event store; of two messages of a key the greater is newer, whichever came last'),
   ce_correlationid: z.string().describe('request id'),
   ce_causationid: z.string().optional(),
   traceparent: z.string().optional(),

@@ -15,7 +15,7 @@ import { BatchPublisher } from './publish-batch.ts';
  * Publishes the event store's events in position order, one batch at a time, in one process at a time. The checkpoint
  * follows the publishing, so a crash between the two publishes again what it did not reach: at least once, the same
  * `ce_id`. Whoever publishes begins at the checkpoint, so within a key every event comes first after all before it, even
- * when a batch of a process that lost its turn arrives late.
+ * when the last request of a process that lost its turn arrives late.
  */
 export const relayLoop = ({
   eventStore,
