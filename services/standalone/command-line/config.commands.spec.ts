@@ -1,6 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { printable } from './config.commands.ts';
+import { configCommand, printable } from './config.commands.ts';
 
 describe('annals config print', () => {
   it('shows every setting and no secret', () => {
@@ -26,5 +26,19 @@ describe('annals config print', () => {
     ])
       expect(text).toContain(shown);
     for (const secret of [MASTER_KEY, 'hush']) expect(text).not.toContain(secret);
+  });
+
+  it('shows the settings of one service in production, which is not given what another needs', async () => {
+    const environment = jest.replaceProperty(process, 'env', { NODE_ENV: 'production', HOST: '127.0.0.3' });
+    const said = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    try {
+      await configCommand().parseAsync(['print', '--json'], { from: 'user' });
+      expect(JSON.parse(String(said.mock.calls[0]?.[0]))).toContainEqual(
+        expect.objectContaining({ name: 'HOST', value: '127.0.0.3' }),
+      );
+    } finally {
+      said.mockRestore();
+      environment.restore();
+    }
   });
 });

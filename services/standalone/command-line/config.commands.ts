@@ -18,7 +18,8 @@ export const configCommand = (): Command =>
         .description('lists every setting with its value, source and meaning; secrets masked')
         .option('--json', 'for machines')
         .action(({ json }: { json?: boolean }) => {
-          const printed = printable(loadSettings(process.env));
+          // It shows what there is: what each service needs, and what is missing, is another question.
+          const printed = printable(loadSettings(process.env, {}));
           process.stdout.write(json ? `${JSON.stringify(printed, null, 2)}\n` : printed.map(toLine).join(''));
         }),
     )
