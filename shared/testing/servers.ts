@@ -1,6 +1,6 @@
 import { describe, it } from '@jest/globals';
 
-/** `TEST_SERVERS`: a folder with the scripts `up` and `down` of servers that a test may break. */
+/** `TEST_SERVERS`: a folder with the programs `up` and `down` of servers that a test may break; the README says what they do. */
 type ServerSetting = 'EVENTSTORE_URL' | 'KAFKA_BROKERS' | 'MONGO_URL' | 'TEST_SERVERS';
 
 /** Defines specs that need a running server, where there is one: `npm test` looks for it, and names what it did not find. */
@@ -9,7 +9,8 @@ export const whereServer = (setting: ServerSetting, define: (value: string) => v
   if (value) define(value);
   else {
     describe(`with ${setting}`, () => {
-      it.skip(`needs a server: set ${setting}, or have a container engine running`, () => undefined);
+      const otherwise = setting === 'TEST_SERVERS' ? '' : ', or have a container engine running';
+      it.skip(`needs a server: set ${setting}${otherwise}`, () => undefined);
     });
   }
 };

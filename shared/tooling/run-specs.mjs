@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { runCommand } from './failure.mjs';
 import { runNode } from './launch.mjs';
 import { root } from './ready.mjs';
-import { missingServers, startServers } from './test-servers.mjs';
+import { missingServers, skippedSuites, startServers } from './test-servers.mjs';
 
 const jest = [
   '--experimental-vm-modules',
@@ -16,13 +16,16 @@ const jest = [
   ...process.argv.slice(2),
 ];
 
-/** The texts of the specs that jest is going to run; none where it does not understand what it is asked. */
+/** What a spec is called that needs more than itself. */
+const NEEDY = /\.(int|e2e)\.spec\.ts$/;
+
+/** The texts of such specs that jest is going to run; none where it does not understand what it is asked. */
 const selectedSpecs = async () => {
   try {
     const { stdout } = await promisify(execFile)(process.execPath, [...jest, '--listTests', '--json']);
     /** @type {string[]} */
     const files = JSON.parse(stdout);
-    return files.map((file) => readFileSync(file, 'utf8'));
+    return files.filter((file) => NEEDY.test(file)).map((file) => readFileSync(file, 'utf8'));
   } catch {
     return [];
   }
@@ -39,7 +42,8 @@ const containers = async () => {
 
 // Runs on our own Node: testcontainers does not load on an old one.
 await runCommand(async () => {
-  const missing = missingServers(await selectedSpecs(), process.env);
+  const specs = await selectedSpecs();
+  const missing = missingServers(specs, process.env);
   const interruption = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
@@ -48,6 +52,7 @@ await runCommand(async () => {
   }
   const start = missing.length > 0 ? await containers() : undefined;
   const servers = await startServers(missing, { environment: process.env, start, say: console.error });
+  for (const line of skippedSuites(specs, process.env)) console.error(line);
   try {
     Object.assign(process.env, servers.settings);
     if (interruption.signal.aborted) process.exitCode = 130;

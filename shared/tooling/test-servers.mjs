@@ -31,6 +31,23 @@ export const missingServers = (specs, environment) =>
     (setting) => !environment[setting] && specs.some((text) => text.includes(setting)),
   );
 
+/** Suites that ask for a setting which nothing can be started for, and what is said where it is not given. */
+const suites = {
+  TEST_SERVERS:
+    'No TEST_SERVERS: specs that stop and start a server are skipped. Set TEST_SERVERS to a folder as the README says.',
+  ANNALS_COMPOSE: 'The suite on a composition is skipped. npm run test:compose runs it.',
+};
+
+/**
+ * One line for each suite that is among these specs and is not going to run.
+ * @param {readonly string[]} specs their texts
+ * @param {NodeJS.ProcessEnv} environment
+ */
+export const skippedSuites = (specs, environment) =>
+  Object.entries(suites)
+    .filter(([setting]) => !environment[setting] && specs.some((text) => text.includes(setting)))
+    .map(([, line]) => line);
+
 /**
  * One line, without what an engine's client puts before the engine's own words.
  * @param {unknown} error

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { missingServers, startServers, type StartServer } from './test-servers.mjs';
+import { missingServers, skippedSuites, startServers, type StartServer } from './test-servers.mjs';
 
 const KAFKA_SPEC = "whereServer('KAFKA_BROKERS', (brokers) => {});";
 const MONGO_SPEC = "whereServer('MONGO_URL', (url) => {});";
@@ -54,5 +54,19 @@ describe('the servers that specs need', () => {
     ]);
     await stop();
     expect(engine.running).toEqual([]);
+  });
+});
+
+describe('the suites that ask for more', () => {
+  const FAULTS_SPEC = "whereServer('TEST_SERVERS', () => {});";
+  const COMPOSE_SPEC = "if (process.env['ANNALS_COMPOSE'] === '1') {}";
+
+  it('are said to be skipped, one line each, where they were selected and their setting is not given', () => {
+    expect(skippedSuites([FAULTS_SPEC, FAULTS_SPEC, COMPOSE_SPEC], {})).toEqual([
+      'No TEST_SERVERS: specs that stop and start a server are skipped. Set TEST_SERVERS to a folder as the README says.',
+      'The suite on a composition is skipped. npm run test:compose runs it.',
+    ]);
+    expect(skippedSuites([KAFKA_SPEC], {})).toEqual([]);
+    expect(skippedSuites([FAULTS_SPEC, COMPOSE_SPEC], { TEST_SERVERS: '/servers', ANNALS_COMPOSE: '1' })).toEqual([]);
   });
 });
