@@ -26,8 +26,9 @@ interface MongoDocument {
 const POSITIONS = '_positions';
 const LEASES = '_leases';
 const FIND_LIMIT_DEFAULT = 1_000;
-/** Writes in one message: so few that a slow server has done them too within the deadline of a call. */
-const WRITES_MAX = 1_000;
+/** In one message: so few that a slow server, or one that looks for each in the whole collection, is done in time. */
+const INSERTIONS_MAX = 1_000;
+const REPLACEMENTS_MAX = 100;
 const CLOSE_WITHIN_MS = 2_000;
 
 /**
@@ -57,11 +58,7 @@ export class MongoReadStore implements ReadStore {
 
   async apply(projection: string, changes: readonly DocumentChange[], position: Position): Promise<void> {
     const byCollection = Map.groupBy(changes, ({ collection }) => collection);
-    for (const [collection, ofCollection] of byCollection) {
-      for (let from = 0; from < ofCollection.length; from += WRITES_MAX) {
-        await this.put(collection, ofCollection.slice(from, from + WRITES_MAX));
-      }
-    }
+    for (const [collection, ofCollection] of byCollection) await this.put(collection, ofCollection);
     await this.savePosition(projection, position);
   }
 
@@ -117,20 +114,27 @@ export class MongoReadStore implements ReadStore {
    * for all that: so what met one is written again, and then it says that there is nothing to write.
    */
   private async put(name: string, changes: readonly DocumentChange[]): Promise<void> {
-    const isThere = await this.write(name, changes, (change) =>
-      change.isNew ? insertion(change) : replacement(change),
-    );
-    if (isThere.length > 0) await this.write(name, isThere, replacement);
+    const [isNew, others] = [changes.filter((one) => one.isNew), changes.filter((one) => !one.isNew)];
+    const isTaken = await this.write(name, isNew, insertion, INSERTIONS_MAX);
+    const isThere = await this.write(name, [...others, ...isTaken], replacement, REPLACEMENTS_MAX);
+    await this.write(name, isThere, replacement, REPLACEMENTS_MAX);
   }
 
   /** @returns what met a duplicate key and is not written */
-  private write(
+  private async write(
     name: string,
     changes: readonly DocumentChange[],
     operation: (change: DocumentChange) => AnyBulkWriteOperation<MongoDocument>,
+    max: number,
   ): Promise<DocumentChange[]> {
-    const written = this.documents(name).bulkWrite(changes.map(operation), { ordered: false });
-    return answered(written.then(() => [], duplicatesAmong(changes))).catch(nameTooLarge(changes));
+    const duplicates: DocumentChange[] = [];
+    for (let from = 0; from < changes.length; from += max) {
+      const some = changes.slice(from, from + max);
+      const written = this.documents(name).bulkWrite(some.map(operation), { ordered: false });
+      const among = await answered(written.then(() => [], duplicatesAmong(some))).catch(nameTooLarge(some));
+      duplicates.push(...among);
+    }
+    return duplicates;
   }
 
   private async savePosition(projection: string, position: Position): Promise<void> {
