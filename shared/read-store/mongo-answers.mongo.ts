@@ -38,14 +38,13 @@ export const unlessDuplicate =
   };
 
 /**
- * Of what was written in bulk, what met a duplicate key. Only a failure that says so of single writes, and nothing else,
- * is one: after a broken connection, or a majority that did not answer, none can be relied on.
+ * Of what was written in bulk, what met a duplicate key. Only a failure that says so of single writes is one: a broken
+ * connection, or a majority that did not answer, names no write at all, and then none can be relied on.
  */
 export const duplicatesAmong =
   <Written>(written: readonly Written[]) =>
   (error: unknown): Written[] => {
-    if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError()) throw error;
-    const failed = [error.writeErrors].flat();
+    const failed = error instanceof MongoBulkWriteError ? [error.writeErrors].flat() : [];
     if (failed.length === 0 || failed.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
     return failed.flatMap(({ index }) => written[index] ?? []);
   };
