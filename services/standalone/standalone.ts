@@ -9,10 +9,9 @@ import { serveDocument } from '../../shared/documents/docs-page.ts';
 import { everyEngine } from '../../shared/engines/engines.ts';
 import { openFoundation } from '../../shared/lifecycle/open-foundation.ts';
 import type { StartingProcess } from '../../shared/lifecycle/run-process.ts';
-import { serveHealth } from '../../shared/lifecycle/serve-health.ts';
+import { serveHealth, type RunningPart } from '../../shared/lifecycle/serve-health.ts';
 import type { Shutdown } from '../../shared/lifecycle/shutdown.ts';
 import { remoteIssuer } from '../../shared/nest/access-tokens.jose.ts';
-import type { RunningService } from '../../shared/nest/create-service.ts';
 import type { Foundation, WithMessageBus } from '../../shared/nest/foundation.module.ts';
 import { startAccount } from '../account/account.module.ts';
 import { operateApps } from '../account/apps.module.ts';
@@ -34,9 +33,11 @@ export interface Standalone {
   development: DevelopmentFile | undefined;
 }
 
+type Part = RunningPart & { close: () => Promise<void> };
+
 interface Services {
   urls: { accountUrl: string; eventUrl: string; streamUrl: string };
-  services: readonly RunningService[];
+  parts: readonly Part[];
 }
 
 interface Chains {
@@ -52,12 +53,8 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   const { messageBus, ...withoutBus } = await openFoundation(starting, everyEngine);
   const foundation: Foundation = { ...withoutBus, masterKey: loadMasterKey(settings) };
   const withBus = { ...foundation, messageBus };
-  const projector = await startProjector(foundation);
-  shutdown.add('projector', projector.close);
-  const relay = await startRelay(withBus);
-  shutdown.add('relay', relay.close);
-  const { urls, services } = await startServices(foundation, withBus, chains, shutdown);
-  await serveHealth(starting, [projector, relay, ...services]);
+  const { urls, parts } = await startServices(foundation, withBus, chains, shutdown);
+  await serveHealth(starting, parts);
   const development = settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, chains, urls);
   return { ...urls, development };
 };
@@ -80,13 +77,16 @@ const startServices = async (
   shutdown: Shutdown,
 ): Promise<Services> => {
   const { settings } = foundation;
-  const running: RunningService[] = [];
+  const running: Part[] = [];
   shutdown.add('services', () => closeAll(running));
-  const keep = async <Service extends RunningService>(starting: Promise<Service>): Promise<Service> => {
-    const service = await starting;
-    running.push(service);
-    return service;
+  const keep = async <Started extends Part>(starting: Promise<Started>): Promise<Started> => {
+    const part = await starting;
+    running.push(part);
+    shutdown.signal.throwIfAborted();
+    return part;
   };
+  await keep(startProjector(foundation));
+  await keep(startRelay(withBus));
   const account = await keep(startAccount(foundation, { configure: serveDocument('openapi.account') }));
   const issuer = remoteIssuer(account.publicUrl, account.url + accountRoutes.publicKeys.path);
   const eventCatcher = await keep(
@@ -102,11 +102,11 @@ const startServices = async (
     eventUrl: settings.EVENT_URL ?? eventCatcher.url,
     streamUrl: settings.STREAM_URL ?? stream.url,
   };
-  return { urls, services: running };
+  return { urls, parts: running };
 };
 
-/** All at once: each finishes what is in flight. */
-const closeAll = async (running: RunningService[]): Promise<void> => {
+/** All at once: each finishes what is in flight, and may have to wait for an engine that is away. */
+const closeAll = async (running: readonly Part[]): Promise<void> => {
   const ends = await Promise.allSettled(running.map(({ close }) => close()));
   const failures = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
   if (failures.length > 0) throw new AggregateError(failures);
