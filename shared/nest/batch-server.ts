@@ -76,7 +76,8 @@ export class BatchServer extends Server implements CustomTransportStrategy {
     return new SupervisedLoop(`consumer of ${topic.name}`, logger, async (signal, working) => {
       next ??= new Map(await untilAborted(startAt(topic), signal));
       // Otherwise the first batch will show whether it works now.
-      if (!isBehind(next, await untilAborted(messageBus.offsets(topic, 'latest'), signal))) working();
+      const latest = await untilAborted(messageBus.offsets(topic, 'latest'), signal);
+      if (!isBehind(next, await untilAborted(messageBus.offsets(topic, 'earliest'), signal), latest)) working();
       const context = new BatchContext([topic, signal]);
       try {
         for await (const batch of messageBus.consume(topic, next, signal)) {
@@ -109,8 +110,12 @@ export class ErrorAsItIs implements RpcExceptionFilter {
   }
 }
 
-const isBehind = (next: Offsets, latest: Offsets): boolean =>
-  Array.from(next).some(([partition, offset]) => BigInt(offset) < BigInt(latest.get(partition) ?? 0));
+/** Whether something is kept that was not given: an empty partition may end anywhere. */
+const isBehind = (next: Offsets, earliest: Offsets, latest: Offsets): boolean =>
+  Array.from(next).some(([partition, offset]) => {
+    const end = BigInt(latest.get(partition) ?? 0);
+    return BigInt(offset) < end && BigInt(earliest.get(partition) ?? 0) < end;
+  });
 
 /** A handler answers with a value or an observable; with interceptors, or after an error, always with the latter. */
 const settled = async (answer: Promise<unknown>): Promise<void> => {
