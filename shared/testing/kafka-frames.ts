@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 const SIZE_BYTES = 4;
 
 /** What a request of the Kafka protocol asks for. */
-export interface KafkaRequest {
+interface KafkaRequest {
   api: number;
   version: number;
   /** Its answer has the same. */

@@ -2,7 +2,7 @@ import type { EventBatch, StoredEvent } from '../../../shared/event-store/event-
 
 const PIECE_CHARACTERS_MAX = 4_000_000;
 
-export type Piece = Pick<EventBatch, 'events' | 'position'>;
+type Piece = Pick<EventBatch, 'events' | 'position'>;
 
 /** Cuts a batch where it gets large: after each piece there is a position to go on from, however large events are. */
 export function* piecesOf({ events, position }: Piece): Generator<Piece> {
