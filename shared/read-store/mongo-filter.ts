@@ -5,7 +5,7 @@ import type { Filter, FindOptions } from './read-store.ts';
 export type MongoFilter = Record<string, Record<string, Encoded | Encoded[]>>;
 
 export const mongoPath = (member: string): string =>
-  member === 'id' ? '_id' : ['document', ...member.split('.').map(encodeName)].join('.');
+  member === 'id' ? '_id' : ['newest', 'document', ...member.split('.').map(encodeName)].join('.');
 
 export const mongoFilter = (filter: Filter): MongoFilter =>
   Object.fromEntries(Object.entries(filter).map(([member, wanted]) => [mongoPath(member), condition(wanted)]));

@@ -46,20 +46,6 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       }
     });
 
-    it('keeps the first of two documents at one position, whoever was opened first', async () => {
-      const later = await connect(MONGO_URL);
-      await later.define([{ name: 'shared', indexes: [] }]);
-      for (const [id, first, second] of [
-        ['tied-1', one, later],
-        ['tied-2', later, one],
-      ] as const) {
-        await put(first, id, 5, 1);
-        await put(second, id, 5, 2);
-        expect((await other.getMany('shared', [id])).get(id)?.document).toEqual({ rank: 1 });
-      }
-      await later.close();
-    });
-
     it('gives a lease to one of twenty contenders', async () => {
       const contenders = Array.from({ length: 20 }, (_, n) => ({ holder: String(n), epoch: 1, renewals: 0 }));
       const won = await Promise.all(
@@ -180,17 +166,6 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       };
       await put('duplicate', 8);
       expect([writes, await stored('duplicate'), await store.position('duplicate')]).toEqual([2, 8, 8]);
-    });
-
-    it('takes a key that is a duplicate twice for a document that is not older', async () => {
-      await put('twice', 8);
-      let writes = 0;
-      link.fault = (command) => {
-        if (writesTo('faults')(command)) writes += 1;
-        return undefined;
-      };
-      await put('twice', 7);
-      expect([writes, await stored('twice'), await store.position('twice')]).toEqual([2, 8, 8]);
     });
 
     it.each([

@@ -18,17 +18,16 @@ import type {
 /** Stored. Nothing in the caller's document can be taken for one of our own members. */
 interface MongoDocument {
   _id: string;
-  position: Position;
-  document: EncodedObject;
+  /** The greater of all that were put here. MongoDB compares member by member, in this order. */
+  newest: { position: Position; document: EncodedObject };
 }
 
 /** No name of a read model's collection begins like these. */
 const POSITIONS = '_positions';
 const LEASES = '_leases';
 const FIND_LIMIT_DEFAULT = 1_000;
-/** In one message: so few that a slow server, or one that looks for each in the whole collection, is done in time. */
-const INSERTIONS_MAX = 1_000;
-const REPLACEMENTS_MAX = 100;
+/** Writes in one message: so few that a slow server has done them too within the deadline of a call. */
+const WRITES_MAX = 1_000;
 const CLOSE_WITHIN_MS = 2_000;
 
 /**
@@ -109,15 +108,12 @@ export class MongoReadStore implements ReadStore {
     await inTime(() => this.connection.client.close(), CLOSE_WITHIN_MS);
   }
 
-  /**
-   * A duplicate key says that the document is there, and not older. It may have been inserted only meanwhile, and be older
-   * for all that: so what met one is written again, and then it says that there is nothing to write.
-   */
+  /** A duplicate key says that somebody inserted the document first: now that it is there, it is updated. */
   private async put(name: string, changes: readonly DocumentChange[]): Promise<void> {
     const [isNew, others] = [changes.filter((one) => one.isNew), changes.filter((one) => !one.isNew)];
-    const isTaken = await this.write(name, isNew, insertion, INSERTIONS_MAX);
-    const isThere = await this.write(name, [...others, ...isTaken], replacement, REPLACEMENTS_MAX);
-    await this.write(name, isThere, replacement, REPLACEMENTS_MAX);
+    const isTaken = await this.write(name, isNew, insertion);
+    const isThere = await this.write(name, [...others, ...isTaken], update);
+    await this.write(name, isThere, update);
   }
 
   /** @returns what met a duplicate key and is not written */
@@ -125,11 +121,10 @@ export class MongoReadStore implements ReadStore {
     name: string,
     changes: readonly DocumentChange[],
     operation: (change: DocumentChange) => AnyBulkWriteOperation<MongoDocument>,
-    max: number,
   ): Promise<DocumentChange[]> {
     const duplicates: DocumentChange[] = [];
-    for (let from = 0; from < changes.length; from += max) {
-      const some = changes.slice(from, from + max);
+    for (let from = 0; from < changes.length; from += WRITES_MAX) {
+      const some = changes.slice(from, from + WRITES_MAX);
       const written = this.documents(name).bulkWrite(some.map(operation), { ordered: false });
       const among = await answered(written.then(() => [], duplicatesAmong(some))).catch(nameTooLarge(some));
       duplicates.push(...among);
@@ -160,19 +155,20 @@ export class MongoReadStore implements ReadStore {
   }
 }
 
-const insertion = ({ id, position, document }: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
-  insertOne: { document: { _id: id, position, document: encodeDocument(document) } },
+const newest = ({ position, document }: DocumentChange): MongoDocument['newest'] => ({
+  position,
+  document: encodeDocument(document),
 });
 
-const replacement = ({ id, position, document }: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
-  replaceOne: {
-    filter: { _id: id, position: { $lt: position } },
-    replacement: { position, document: encodeDocument(document) },
-    upsert: true,
-  },
+const insertion = (change: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
+  insertOne: { document: { _id: change.id, newest: newest(change) } },
 });
 
-const toStored = ({ _id, position, document }: MongoDocument): StoredDocument => ({
+const update = (change: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
+  updateOne: { filter: { _id: change.id }, update: { $max: { newest: newest(change) } }, upsert: true },
+});
+
+const toStored = ({ _id, newest: { position, document } }: MongoDocument): StoredDocument => ({
   id: _id,
   position,
   document: decodeDocument(document),

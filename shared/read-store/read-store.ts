@@ -55,9 +55,10 @@ export interface ReadStore {
   define(collections: readonly CollectionDefinition[]): Promise<void>;
   /**
    * Applies a batch and the projection's position as one unit of effect: a change whose position is not newer than the
-   * stored document's changes nothing, however often it is delivered and by whom, so of two at one position the first
-   * stays; the position never goes back. Where the store cannot do all at once, the changes of one collection are stored before those of the next, in the order in which the
-   * collections are first named, and the position last: a crash leaves nothing that applying it again does not mend.
+   * stored document's changes nothing, however often it is delivered; of two at one position, which a fold makes the same,
+   * either stays. The position never goes back. Where the store cannot do all at once, the changes of one collection are
+   * stored before those of the next, in the order in which the collections are first named, and the position last: a crash
+   * leaves nothing that applying it again does not mend.
    */
   apply(projection: string, changes: readonly DocumentChange[], position: Position): Promise<void>;
   /** How far a projection has come; 0 when it never ran. */
