@@ -1,18 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { anEvent } from '../testing/event-builder.ts';
-import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
+import {
+  EventStoreServer,
+  type EventStoreServerOptions,
+} from '../testing/event-store-server/event-store-server.esdb.ts';
+import { testCertificate } from '../testing/event-store-server/test-certificate.ts';
 import { eventually } from '../testing/eventually.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
+import { OutcomeUnknown } from './event-store.ts';
 import { appendSettled } from './transact.ts';
+
+type Direction = 'to the server' | 'to the client';
 
 /** A network between client and server, which can stop to carry what the client sends, and break. */
 class Network {
   private readonly sockets = new Set<Socket>();
+  private readonly carried: Record<Direction, number> = { 'to the server': 0, 'to the client': 0 };
   private isStalled = false;
+  private cut: { direction: Direction; after: number } | undefined;
 
   private constructor(private readonly listener: Server) {}
 
@@ -21,15 +33,18 @@ class Network {
     const network = new Network(listener);
     listener.on('connection', (client) => {
       const server = connect(port, '127.0.0.1');
-      client.on('data', (chunk) => {
-        server.write(chunk);
+      client.on('data', (chunk: Buffer) => {
+        network.carry('to the server', chunk, server);
         if (network.isStalled) client.pause();
       });
-      server.pipe(client);
+      server.on('data', (chunk: Buffer) => {
+        network.carry('to the client', chunk, client);
+      });
       for (const socket of [client, server]) {
         network.sockets.add(socket);
         socket.on('error', () => undefined);
         socket.on('close', () => {
+          network.sockets.delete(socket);
           client.destroy();
           server.destroy();
         });
@@ -40,8 +55,26 @@ class Network {
     return network;
   }
 
-  get url(): string {
-    return `esdb://127.0.0.1:${String((this.listener.address() as AddressInfo).port)}?tls=false`;
+  get host(): string {
+    return `localhost:${String((this.listener.address() as AddressInfo).port)}`;
+  }
+
+  get connections(): number {
+    return this.sockets.size / 2;
+  }
+
+  /** Bytes so far. */
+  get traffic(): Record<Direction, number> {
+    return { ...this.carried };
+  }
+
+  get hasCut(): boolean {
+    return this.cut === undefined;
+  }
+
+  /** Breaks as soon as so many more bytes were carried in that direction. */
+  cutAfter(direction: Direction, bytes: number): void {
+    this.cut = { direction, after: this.carried[direction] + bytes };
   }
 
   stall(): void {
@@ -54,39 +87,115 @@ class Network {
     this.sockets.clear();
   }
 
+  private carry(direction: Direction, chunk: Buffer, target: Socket): void {
+    const { cut } = this;
+    const from = this.carried[direction];
+    this.carried[direction] += chunk.length;
+    if (cut?.direction !== direction || this.carried[direction] < cut.after) {
+      target.write(chunk);
+      return;
+    }
+    this.cut = undefined;
+    target.write(chunk.subarray(0, cut.after - from), () => {
+      this.break();
+    });
+  }
+
   close(): void {
     this.listener.close();
     this.break();
   }
 }
 
-describe('appends to EventStoreDB over a network that stalls', () => {
-  let server: EventStoreServer;
-  let network: Network;
-  let store: EsdbEventStore;
-  beforeEach(async () => {
-    server = await EventStoreServer.start();
-    network = await Network.to(server.port);
-    const settings = { EVENTSTORE_URL: network.url };
-    store = await EsdbEventStore.connect({ settings, logger: pino({ level: 'silent' }) });
-  });
-  afterEach(async () => {
-    await store.close();
-    network.close();
-    await server.close();
-  });
+const logger = pino({ level: 'silent' });
+const opened: { close: () => unknown }[] = [];
+const aServer = async (options: EventStoreServerOptions = {}) => {
+  const server = await EventStoreServer.start(options);
+  opened.push(server);
+  const network = await Network.to(server.port);
+  opened.push(network);
+  return { server, network };
+};
+const connectTo = async ({ host }: Network, query = 'tls=false') => {
+  const store = await EsdbEventStore.connect({ settings: { EVENTSTORE_URL: `esdb://${host}?${query}` }, logger });
+  opened.push(store);
+  return store;
+};
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close();
+});
 
-  // A rejection that nobody handles fails the test, as it ends a process.
-  it('fail where their callers hear of it, and are settled when it carries again', async () => {
+const certificateFile = join(temporaryFolder(), 'ca.pem');
+writeFileSync(certificateFile, testCertificate.certificate);
+
+/** Appends to as many streams at once. @returns the ids of the events */
+const appendToMany = async (store: EsdbEventStore, streams: number, data = {}): Promise<string[]> => {
+  const events = Array.from({ length: streams }, () => anEvent({ data }));
+  await Promise.all(events.map((event) => appendSettled(store, `test-${randomUUID()}`, -1, [event])));
+  return events.map(({ id }) => id);
+};
+const storedIn = async (store: EsdbEventStore): Promise<string[]> =>
+  (await store.readAll(0, undefined, 100_000)).events.map(({ id }) => id);
+
+// A rejection that nobody handles fails the test, as it ends a process.
+describe('appends to EventStoreDB', () => {
+  it('fail over a network that stalls where their callers hear of it, and are settled when it carries again', async () => {
+    const { network } = await aServer();
+    const store = await connectTo(network);
     await store.append('test-first', -1, [anEvent()]);
     network.stall();
-    const data = { pad: 'x'.repeat(100_000) };
-    const streams = Array.from({ length: 150 }, () => `test-${randomUUID()}`);
-    const settled = Promise.all(streams.map((stream) => appendSettled(store, stream, -1, [anEvent({ data })])));
+    const settled = appendToMany(store, 150, { pad: 'x'.repeat(100_000) });
     const from = performance.now();
     await eventually(() => performance.now() - from > 500, 5_000, 'the stall must last');
     network.break();
     await settled;
-    expect((await store.readAll(0, undefined, 1_000)).events).toHaveLength(151);
+    expect(await storedIn(store)).toHaveLength(151);
+  });
+
+  it.each<Direction>(['to the server', 'to the client'])(
+    'are all there, and none of them twice, wherever the connection is cut on the way %s',
+    async (direction) => {
+      const { network } = await aServer();
+      const store = await connectTo(network);
+      const before = network.traffic[direction];
+      const ids = await appendToMany(store, 200);
+      const whole = network.traffic[direction] - before;
+      for (const share of [0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95]) {
+        network.cutAfter(direction, Math.max(Math.round(whole * share), 1));
+        ids.push(...(await appendToMany(store, 200)));
+        expect(network.hasCut).toBe(true);
+      }
+      expect((await storedIn(store)).toSorted()).toEqual(ids.toSorted());
+    },
+  );
+
+  it('are all there, and none of them twice, when the server comes and goes', async () => {
+    const { server, network } = await aServer();
+    const store = await connectTo(network);
+    const ids: string[] = [];
+    for (let outage = 1; outage <= 6; outage += 1) {
+      const appended = appendToMany(store, 200);
+      server.faults.isStarting = true;
+      if (outage % 3 === 0) server.dropConnections();
+      const [stream, event] = [`test-${randomUUID()}`, anEvent()];
+      await expect(store.append(stream, -1, [event])).rejects.toBeInstanceOf(OutcomeUnknown);
+      server.faults.isStarting = false;
+      await appendSettled(store, stream, -1, [event]);
+      ids.push(event.id, ...(await appended));
+    }
+    expect((await storedIn(store)).toSorted()).toEqual(ids.toSorted());
+  });
+
+  it('leave no connection behind when the server is long in getting ready', async () => {
+    const { server, network } = await aServer({ tls: testCertificate });
+    const store = await connectTo(network, `tls=true&tlsCAFile=${encodeURIComponent(certificateFile)}`);
+    server.faults.isStarting = true;
+    for (let attempt = 0; attempt < 20; attempt += 1) {
+      await expect(store.append('test-late', -1, [anEvent()])).rejects.toBeInstanceOf(OutcomeUnknown);
+    }
+    await eventually(() => network.connections <= 3, 2_000, 'connections that nobody uses must be closed');
+    server.faults.isStarting = false;
+    await appendSettled(store, 'test-late', -1, [anEvent()]);
+    expect(await storedIn(store)).toHaveLength(1);
   });
 });

@@ -7,6 +7,7 @@ import {
 } from '@eventstore/db-client';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import type { Logger } from '../observability/logger.ts';
+import { closeClient } from './close-client.esdb.ts';
 import { describe, isAnswer, isRecoverable } from './client-errors.esdb.ts';
 import { NO_STREAM } from './event-store.ts';
 import { withinDeadline } from '../primitives/within-deadline.ts';
@@ -80,7 +81,7 @@ export class AppendLane {
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.allSettled(this.open);
-    await withinDeadline('ending the appends', DISPOSE_MS, this.connection.client.dispose());
+    await withinDeadline('ending the appends', DISPOSE_MS, closeClient(this.connection.client));
   }
 
   private startNext(): void {
@@ -137,7 +138,7 @@ export class AppendLane {
   private async resume(): Promise<void> {
     await nextTurn();
     if (this.needsNewClient) {
-      const disposed = withinDeadline('ending the appends', DISPOSE_MS, this.connection.client.dispose());
+      const disposed = withinDeadline('ending the appends', DISPOSE_MS, closeClient(this.connection.client));
       await disposed.catch((err: unknown) => {
         this.logger.error({ err }, 'the appends to the event store do not end');
       });

@@ -13,6 +13,7 @@ import type { Logger } from '../observability/logger.ts';
 import { checkAppend } from './append-check.ts';
 import { AppendLane } from './append-lane.esdb.ts';
 import { readThrough } from './bounded-read.esdb.ts';
+import { closeClient } from './close-client.esdb.ts';
 import { describe, isMissingStream, leaderNamedBy, toAppendError } from './client-errors.esdb.ts';
 import { checkConnection, readTarget } from './connection-check.esdb.ts';
 import {
@@ -68,7 +69,7 @@ export class EsdbEventStore implements EventStore {
         logger.warn('EVENTSTORE_URL: without TLS (tls=false) its credentials are not sent');
       }
     } catch (error) {
-      await client.dispose();
+      await closeClient(client);
       throw error;
     }
     return new EsdbEventStore(client, connect, logger);
@@ -160,7 +161,7 @@ export class EsdbEventStore implements EventStore {
   async close(): Promise<void> {
     this.closing.abort();
     await this.lane.close();
-    await this.client.dispose();
+    await closeClient(this.client);
   }
 
   private async streamMetadata(stream: string): Promise<{ revision: number; metadata: Record<string, unknown> }> {
