@@ -26,6 +26,9 @@ const DISPOSE_MS = 1_000;
 /** Every append is one message, however large: the server decides what is too large. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
+/** The server takes no append after it, by its own clock, which may be ahead; how long it tries it decides itself. */
+const SERVER_DEADLINE_MS = 24 * 60 * 60 * 1_000;
+
 interface Connection {
   client: EventStoreDBClient;
   outstanding: number;
@@ -111,6 +114,7 @@ export class AppendLane {
     const sent = connection.client.appendToStream(stream, [...events], {
       expectedRevision: expectedRevision === NO_STREAM ? NO_STREAM_EXPECTED : BigInt(expectedRevision),
       batchAppendSize: MESSAGE_BYTES_MAX,
+      deadline: SERVER_DEADLINE_MS,
       requiresLeader: true,
     });
     sent.then(() => {

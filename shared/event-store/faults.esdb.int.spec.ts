@@ -101,6 +101,11 @@ describe('appends to EventStoreDB when its connection is cut', () => {
     expect(await appendSettled(store, stream, -1, events)).toMatchObject({ revision: 0 });
   });
 
+  it('are taken by a server whose clock is ahead of ours', async () => {
+    server.faults.clockAheadMs = 60_000;
+    expect(await store.append(aStream(), -1, [anEvent()])).toMatchObject({ revision: 0 });
+  });
+
   it('go to the leader that a follower names', async () => {
     const leader = await EventStoreServer.start();
     server.faults.leader = { host: '127.0.0.1', port: leader.port };
