@@ -60,6 +60,21 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       expect(await end()).toBe(before + 1_000);
     });
 
+    it('is not waited for long when it is to stop and the broker says nothing', async () => {
+      const stop = new AbortController();
+      const held = Promise.withResolvers<undefined>();
+      proxy.beforeProduce = () => {
+        stop.abort(new Error('stop'));
+        return held.promise;
+      };
+      const startedAt = performance.now();
+      await expect(bus.publish(topic, messages(1), stop.signal)).rejects.toMatchObject({
+        code: 'dependency_unavailable',
+      });
+      expect(performance.now() - startedAt).toBeLessThan(4_000);
+      held.resolve(undefined);
+    });
+
     it('is asked for again by halves when a broker refuses one of them, until that is found', async () => {
       const small = { ...topic, name: 'small' };
       await bus.createTopics([small]);

@@ -9,6 +9,8 @@ import { publishRequests, type Routed } from './publish-requests.ts';
 
 /** Of one request: a call may take many. */
 const REQUEST_TIMEOUT_MS = 10_000;
+/** One that is under way when the work is to end is waited for no longer. */
+const LAST_REQUEST_MS = 2_000;
 
 const acknowledgements = { all: -1, 1: 1, 0: 0 } as const;
 
@@ -50,24 +52,8 @@ export class Publisher {
 
   private async send(topicName: string, request: readonly Routed[], signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    const deadline = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     try {
-      this.sender ??= this.newSender();
-      const { producer, connected } = this.sender;
-      await untilAborted(connected, deadline);
-      const sent = producer.send({
-        topic: topicName,
-        acks: acknowledgements[this.acks],
-        compression: kafkajs.CompressionTypes.ZSTD,
-        messages: request.map(({ partition, message: { key, headers, value, timestamp } }) => ({
-          partition,
-          key,
-          headers,
-          value,
-          timestamp: String(timestamp),
-        })),
-      });
-      await untilAborted(sent, deadline);
+      await withPatience(signal, (patience) => this.request(topicName, request, patience));
     } catch (error) {
       this.sender?.client.connections.cut();
       this.sender = undefined;
@@ -82,6 +68,25 @@ export class Publisher {
     }
   }
 
+  private async request(topicName: string, request: readonly Routed[], patience: AbortSignal): Promise<void> {
+    this.sender ??= this.newSender();
+    const { producer, connected } = this.sender;
+    await untilAborted(connected, patience);
+    const sent = producer.send({
+      topic: topicName,
+      acks: acknowledgements[this.acks],
+      compression: kafkajs.CompressionTypes.ZSTD,
+      messages: request.map(({ partition, message: { key, headers, value, timestamp } }) => ({
+        partition,
+        key,
+        headers,
+        value,
+        timestamp: String(timestamp),
+      })),
+    });
+    await untilAborted(sent, patience);
+  }
+
   private newSender(): Sender {
     if (this.isClosed) throw new Error('the message bus is closed');
     const client = this.newClient();
@@ -94,3 +99,27 @@ export class Publisher {
     return { client, producer, connected: producer.connect() };
   }
 }
+
+/** @param signal aborts when the work is to end */
+const withPatience = async (
+  signal: AbortSignal | undefined,
+  ask: (patience: AbortSignal) => Promise<void>,
+): Promise<void> => {
+  const patience = new AbortController();
+  const giveUpAfter = (ms: number) =>
+    setTimeout(() => {
+      patience.abort(new Error(`no answer within ${String(ms)} ms`));
+    }, ms);
+  let timer = giveUpAfter(REQUEST_TIMEOUT_MS);
+  const hurry = () => {
+    clearTimeout(timer);
+    timer = giveUpAfter(LAST_REQUEST_MS);
+  };
+  signal?.addEventListener('abort', hurry, { once: true });
+  try {
+    await ask(patience.signal);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', hurry);
+  }
+};
