@@ -1,6 +1,6 @@
 import type { EventDefinition } from './event.ts';
 import { appEvents } from './app-events.ts';
-import { chainEvents, chainProgressEvents } from './chain-events.ts';
+import { chainEvents, chainProgressEvents, followerEvents } from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
 import { identityEvents } from './identity-events.ts';
 import { requestEvents, signatureEvents } from './request-events.ts';
@@ -19,6 +19,7 @@ export const eventCatalogue = {
   ...signatureEvents,
   ...watchEvents,
   ...chainEvents,
+  ...followerEvents,
   ...chainProgressEvents,
 } satisfies Record<string, EventDefinition>;
 export type EventType = keyof typeof eventCatalogue;

@@ -39,6 +39,15 @@ export const chainEvents = {
 };
 export type ChainEvent = EventOf<typeof chainEvents>;
 
+export const followerEvents = {
+  /**
+   * Another follows the chain from here on: what the one before it sent, and has not arrived by now, is refused by its
+   * expected revision. In the streams of contracts, and in that of a chain that has no `ChainAdvanced` yet.
+   */
+  FollowerReplaced: event(1, z.object({ chainId })),
+};
+export type FollowerEvent = EventOf<typeof followerEvents>;
+
 export const windowBlock = z.object({
   number: blockNumber,
   hash,
@@ -60,10 +69,13 @@ export const backfillRange = z.object({
 });
 export type BackfillRange = z.infer<typeof backfillRange>;
 
-/** Stream `chain-<chainId>`; only the newest is kept. Version 1 had spans of revisions in place of `since`. */
+/**
+ * Stream `chain-<chainId>`; only the newest is kept. Version 1 had spans of revisions in place of `since`; version 2 no
+ * `repeats`.
+ */
 export const chainProgressEvents = {
   ChainAdvanced: event(
-    2,
+    3,
     z.object({
       chainId,
       /** Highest block that the window holds. */
@@ -76,6 +88,8 @@ export const chainProgressEvents = {
       backfills: z.array(backfillRange),
       /** Position up to which registrations are taken into account. */
       watchesUpTo: z.int().nonnegative(),
+      /** Position of the checkpoint that this one repeats, for one who takes over: what lies behind that is not in it. */
+      repeats: z.int().nonnegative().exactOptional(),
     }),
   ),
 };

@@ -100,6 +100,7 @@ export const eventExamples: Example = {
   WatchExtended: { watchId: 'wch_0123456789abcdefghjkmnpqrs', chainId: 2484, contractAddress: token, startBlock: 0 },
   ChainEventObserved: observed,
   ChainEventReverted: observed,
+  FollowerReplaced: { chainId: 2484 },
   ChainAdvanced: {
     chainId: 2484,
     head: 7,

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import { forgetful, interrupted } from '../testing/awkward-readers.ts';
@@ -13,7 +14,12 @@ type Happening =
   | { kind: 'give back' }
   | { kind: 'register'; what: keyof typeof watches; startBlock: number }
   | { kind: 'extend'; what: keyof typeof watches; by: number };
-type Step = Happening | { kind: 'run'; appends: number; isLost: boolean; meanwhile: Happening; afterCalls: number };
+type Run = { appends: number; meanwhile: Happening; afterCalls: number };
+type Step =
+  | Happening
+  | ({ kind: 'run'; isLost: boolean } & Run)
+  /** Another takes over while an append is under way, which arrives before the append of others that comes after so many. */
+  | ({ kind: 'be cut off'; arrivesAfter: number } & Run);
 
 const watches = {
   approval: approvalWatch,
@@ -27,11 +33,20 @@ class Fate {
   private readonly isDevelopment: boolean;
   private value = 1_000;
   private highest = 0;
+  private late: { arrivesAfter: number; arrive: () => Promise<void> }[] = [];
+  private readonly ended: Promise<void>[] = [];
   private taken: { forkedAt: number; giveBack: () => void } | undefined;
 
   constructor(isDevelopment: boolean) {
     this.isDevelopment = isDevelopment;
     this.catching = new Catching({ confirmations: CONFIRMATIONS, isDevelopment });
+    const { store } = this.catching;
+    const append = store.append.bind(store);
+    store.append = async (...args) => {
+      for (const one of this.late) one.arrivesAfter -= 1;
+      await this.arrive(({ arrivesAfter }) => arrivesAfter < 0);
+      return append(...args);
+    };
   }
 
   async happen(happening: Happening): Promise<void> {
@@ -72,10 +87,26 @@ class Fate {
   }
 
   async live(step: Step): Promise<void> {
-    if (step.kind !== 'run') return this.happen(step);
+    if (step.kind !== 'run' && step.kind !== 'be cut off') return this.happen(step);
     const { catching } = this;
     const reader = interrupted(forgetful(catching.chain), step.afterCalls, () => this.happen(step.meanwhile));
-    await catching.runUntilKilled(step.appends, step.isLost, reader);
+    if (step.kind === 'run') return catching.runUntilKilled(step.appends, step.isLost, reader);
+    const arrive = await catching.runUntilCutOff(step.appends, reader);
+    this.late.push({ arrivesAfter: step.arrivesAfter, arrive });
+  }
+
+  /** Everything that is still under way arrives. @returns when those who sent it have ended */
+  async everythingArrives(): Promise<void> {
+    await this.arrive(() => true);
+    await Promise.all(this.ended);
+  }
+
+  private async arrive(isDue: (late: { arrivesAfter: number }) => boolean): Promise<void> {
+    const due = this.late.filter(isDue);
+    this.late = this.late.filter((one) => !due.includes(one));
+    for (const { arrive } of due) this.ended.push(arrive());
+    // What is let arrive is stored, or refused, in this turn.
+    if (due.length > 0) await nextTurn();
   }
 
   mine(blocks: number): void {
@@ -101,17 +132,26 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   fc.record({ kind: fc.constant('register' as const), what, startBlock: fc.integer({ min: 0, max: 30 }) }),
   fc.record({ kind: fc.constant('extend' as const), what, by: fc.integer({ min: 1, max: 12 }) }),
 );
-const run = fc.record({
-  kind: fc.constant('run' as const),
-  appends: fc.integer({ min: 0, max: 8 }),
-  isLost: fc.boolean(),
+const run = {
+  appends: fc.integer({ min: 0, max: 10 }),
   meanwhile: happening,
   afterCalls: fc.integer({ min: 1, max: 12 }),
-});
-const step: fc.Arbitrary<Step> = fc.oneof({ weight: 1, arbitrary: happening }, { weight: 1, arbitrary: run });
+};
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 2, arbitrary: happening },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('run' as const), isLost: fc.boolean(), ...run }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('be cut off' as const),
+      arrivesAfter: fc.integer({ min: 0, max: 10 }),
+      ...run,
+    }),
+  },
+);
 
 describe('following a chain', () => {
-  it('equals the chain after any fate: killed at any append, reorganised, away, extended', async () => {
+  it('equals the chain after any fate: killed or cut off at any append, reorganised, away, extended', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 9 }), fc.boolean(), async (steps, isDevelopment) => {
         const fate = new Fate(isDevelopment);
@@ -120,9 +160,12 @@ describe('following a chain', () => {
         for (const one of steps) await fate.live(one);
         fate.catching.start({ reader: forgetful(fate.catching.chain) });
         await fate.catching.expectChain();
+        await fate.everythingArrives();
+        fate.mine(1);
+        await fate.catching.expectChain();
         await fate.catching.stop();
       }),
-      { numRuns: 60 },
+      { numRuns: 80 },
     );
   });
 });

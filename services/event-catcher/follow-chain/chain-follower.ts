@@ -1,21 +1,23 @@
 import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { Turn } from '../../../shared/loops/leased-loop.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { Backfiller } from './backfiller.ts';
+import { ChainAppends, type AppendDependencies } from './chain-appends.ts';
 import { ChainLedger } from './chain-ledger.ts';
-import type { JournalDependencies } from './contract-journal.ts';
 import { FootingLost, type FollowedChain } from './followed-chain.ts';
 import { Footing } from './footing.ts';
 import { HeadWalker } from './head-walker.ts';
 import type { ProgressMeter } from './progress-meter.ts';
-import { Registrations } from './registrations.ts';
+import type { Registrations } from './registrations.ts';
 import { Semaphore } from './semaphore.ts';
 import { stoppable } from './stoppable-reader.ts';
 import { WatchRoster } from './watch-roster.ts';
 
-export interface FollowerDependencies extends JournalDependencies {
+export interface FollowerDependencies extends AppendDependencies {
   reader: ChainReader;
+  registrations: Registrations;
   meter: ProgressMeter;
   logger: Logger;
 }
@@ -28,18 +30,20 @@ const CHUNKS_AT_ONCE = 4;
  * - the window is linked, and its blocks' records are stored before a checkpoint names them;
  * - a watch is live only when everything before the window, and in it, is stored;
  * - only final blocks are read as ranges;
+ * - before it looks at what lies behind the checkpoint, nothing of an earlier follower can arrive any more;
  * - whatever fails, running again from the newest checkpoint stores nothing twice and misses nothing.
  */
 export class ChainFollower {
   private readonly roster: WatchRoster;
   private readonly walker: HeadWalker;
   private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
-  private readonly running: Promise<unknown>[] = [];
 
   private constructor(
     private readonly chain: FollowedChain,
     private readonly dependencies: FollowerDependencies,
     private readonly ledger: ChainLedger,
+    /** What has to end before another may begin. */
+    private readonly running: Promise<unknown>[],
   ) {
     const { reader, logger } = dependencies;
     this.roster = new WatchRoster(reader, ledger);
@@ -52,10 +56,12 @@ export class ChainFollower {
     dependencies: FollowerDependencies,
     signal: AbortSignal,
     working: () => void,
+    turn: Turn,
   ): Promise<void> {
+    turn.mayArriveLate = !turn.isHandedOver;
     while (!signal.aborted) {
       try {
-        await ChainFollower.followFromCheckpoint(chain, dependencies, signal, working);
+        await ChainFollower.followFromCheckpoint(chain, dependencies, signal, working, turn);
       } catch (error) {
         if (!(error instanceof FootingLost)) throw error;
         working();
@@ -69,34 +75,37 @@ export class ChainFollower {
     dependencies: FollowerDependencies,
     signal: AbortSignal,
     working: () => void,
+    turn: Turn,
   ): Promise<void> {
     const stop = new AbortController();
     const stopping = AbortSignal.any([signal, stop.signal]);
-    const ledger = await ChainLedger.load(dependencies, chain.chainId);
-    const reader = stoppable(dependencies.reader, stopping);
-    const follower = new ChainFollower(chain, { ...dependencies, reader }, ledger);
+    const appends = new ChainAppends(dependencies, stopping, turn.mayArriveLate);
+    const running: Promise<unknown>[] = [];
     try {
+      const ledger = await ChainLedger.load({ ...dependencies, appends }, chain.chainId);
+      const reader = stoppable(dependencies.reader, stopping);
+      const follower = new ChainFollower(chain, { ...dependencies, reader }, ledger, running);
       await follower.follow(stopping, working);
     } finally {
       stop.abort();
-      await Promise.allSettled(follower.running);
+      await Promise.allSettled(running);
+      turn.mayArriveLate = appends.mayArriveLate;
     }
   }
 
   private async follow(signal: AbortSignal, working: () => void): Promise<void> {
-    const { reader, eventStore, logger } = this.dependencies;
-    const registrations = new Registrations(eventStore, this.chain.chainId);
-    const registered = await registrations.until(await eventStore.head());
+    const { reader, registrations, logger } = this.dependencies;
+    const registered = await registrations.all(signal);
     for (const one of registered) if (one.position <= this.ledger.watchesUpTo) this.roster.restore(one);
     // Also those the checkpoint does not know: something may have been stored of them behind it.
     const contracts = new Set(registered.flatMap((one) => (one.kind === 'registered' ? [one.watch.contract] : [])));
-    await Promise.all(Array.from(contracts, (contract) => this.ledger.journal(contract)));
+    await this.ledger.recover([...contracts], signal);
     const footing = new Footing(this.chain, reader, this.ledger, this.roster, logger);
-    const head = await reader.head();
+    const found = await reader.head();
     // Before any backfill: one that joined now would ask for blocks that are no longer of the chain.
     await this.ledger.exclusively(async () => {
-      await footing.find(head);
-      await this.walker.arrive(head);
+      await footing.find(found);
+      await this.walker.arrive(found);
     });
     const { promise: failed, reject } = Promise.withResolvers<never>();
     const guard = (work: Promise<unknown>) => {
@@ -110,7 +119,9 @@ export class ChainFollower {
         for (const range of ranges) guard(this.fill(range, signal));
       }),
     );
-    await Promise.race([failed, this.followHead(signal, working)]);
+    const head = this.followHead(signal, working);
+    this.running.push(head);
+    await Promise.race([failed, head]);
   }
 
   private async followHead(signal: AbortSignal, working: () => void): Promise<void> {

@@ -4,16 +4,29 @@ import type {
   ObservedRecord,
   WindowBlock,
 } from '../../../schemas/events/chain-events.ts';
-import { NO_STREAM, type Position, type StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { appendSettled, toAppend } from '../../../shared/event-store/transact.ts';
+import {
+  NO_STREAM,
+  type Appended,
+  type EventStore,
+  type Position,
+  type StoredEvent,
+} from '../../../shared/event-store/event-store.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Window } from '../domain/window.ts';
-import { ContractJournal, contractStream, type JournalDependencies } from './contract-journal.ts';
+import { ContractJournal, type JournalDependencies } from './contract-journal.ts';
+import { Semaphore } from './semaphore.ts';
 
 const CHECKPOINT_EVERY_MS = 1_000;
+/** EventStoreDB's client takes 15 appends at a time. */
+const JOURNALS_AT_ONCE = 15;
 
 const progressStream = (chainId: number): string => `chain-${String(chainId)}`;
 
 export type Progress = ChainProgressEvent['data'];
+
+export interface LedgerDependencies extends JournalDependencies {
+  clock: Clock;
+}
 
 /**
  * How far one chain has been read, and the only writer of what was seen there. Changes run one at a time (`exclusively`),
@@ -30,22 +43,29 @@ export class ChainLedger {
   private checkpointed = '';
 
   private constructor(
-    private readonly dependencies: JournalDependencies,
+    private readonly dependencies: LedgerDependencies,
     readonly chainId: number,
     private revision: number,
     private checkpointPosition: Position,
   ) {}
 
   /** The ledger as the newest checkpoint left it. */
-  static async load(dependencies: JournalDependencies, chainId: number): Promise<ChainLedger> {
-    const { eventStore } = dependencies;
-    await eventStore.keepNewest(progressStream(chainId), 1);
-    const [stored] = await eventStore.read(progressStream(chainId), { direction: 'backwards', limit: 1 });
-    const ledger = new ChainLedger(dependencies, chainId, stored?.revision ?? NO_STREAM, stored?.position ?? 0);
-    if (stored) {
-      const { window, backfills, watchesUpTo } = (stored as StoredEvent & ChainProgressEvent).data;
-      // Version 1 says it in another way: then all that a contract has is looked through.
-      const [first, ...rest] = stored.schemaVersion === 1 ? window.map((block) => ({ ...block, since: 0 })) : window;
+  static async load(dependencies: LedgerDependencies, chainId: number): Promise<ChainLedger> {
+    const { eventStore, appends } = dependencies;
+    const stream = progressStream(chainId);
+    await eventStore.keepNewest(stream, 1);
+    const { newest, checkpoint } = await appends.readFenced(
+      stream,
+      () => readCheckpoint(eventStore, stream),
+      (read) =>
+        read.checkpoint
+          ? { type: 'ChainAdvanced', data: { ...read.checkpoint.progress, repeats: read.checkpoint.position } }
+          : { type: 'FollowerReplaced', data: { chainId } },
+    );
+    const ledger = new ChainLedger(dependencies, chainId, newest.revision, checkpoint?.position ?? 0);
+    if (checkpoint) {
+      const { window, backfills, watchesUpTo } = checkpoint.progress;
+      const [first, ...rest] = window;
       if (first) ledger.window = [first, ...rest];
       ledger.backfills = backfills.map((range) => ({ ...range }));
       ledger.watchesUpTo = watchesUpTo;
@@ -66,10 +86,23 @@ export class ChainLedger {
   async journal(contract: string): Promise<ContractJournal> {
     const known = this.journals.get(contract);
     if (known) return known;
-    const stream = contractStream(this.chainId, contract);
-    const recovered = await ContractJournal.recover(this.dependencies, stream, this.position);
+    const { chainId } = this;
+    const recovered = await ContractJournal.recover(this.dependencies, { chainId, contract }, this.position);
     this.journals.set(contract, recovered);
     return recovered;
+  }
+
+  /** The journals of all contracts of which anything may have been stored. From here on nothing arrives late. */
+  async recover(contracts: readonly string[], signal: AbortSignal): Promise<void> {
+    const places = new Semaphore(JOURNALS_AT_ONCE);
+    await Promise.all(
+      contracts.map(async (contract) => {
+        await places.acquire(signal);
+        await this.journal(contract);
+        places.release();
+      }),
+    );
+    this.dependencies.appends.fenced();
   }
 
   /** Of the newest checkpoint. What is observed in a block that it does not have is stored behind it. */
@@ -150,10 +183,9 @@ export class ChainLedger {
     this.checkpointedAtMs = this.dependencies.clock.now();
     const text = JSON.stringify(data);
     if (text === this.checkpointed) return;
-    const metadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } } as const;
-    const event = toAppend({ type: 'ChainAdvanced', data }, metadata, this.dependencies);
-    const appended = await appendSettled(this.dependencies.eventStore, progressStream(this.chainId), this.revision, [
-      event,
+    const { appends } = this.dependencies;
+    const appended = await appends.append(progressStream(this.chainId), this.revision, [
+      { type: 'ChainAdvanced', data },
     ]);
     this.revision = appended.revision;
     this.checkpointPosition = appended.position;
@@ -165,6 +197,20 @@ export class ChainLedger {
     if (this.dependencies.clock.now() - this.checkpointedAtMs >= CHECKPOINT_EVERY_MS) await this.checkpoint();
   }
 }
+
+/** The newest checkpoint, and where it stands: what is stored behind that is not in it. */
+const readCheckpoint = async (
+  eventStore: EventStore,
+  stream: string,
+): Promise<{ newest: Appended; checkpoint: { progress: Progress; position: Position } | undefined }> => {
+  const [stored] = await eventStore.read(stream, { direction: 'backwards', limit: 1 });
+  if (!stored) return { newest: { revision: NO_STREAM, position: 0 }, checkpoint: undefined };
+  if (stored.type !== 'ChainAdvanced') return { newest: stored, checkpoint: undefined };
+  const { repeats, ...progress } = (stored as StoredEvent & ChainProgressEvent).data;
+  // Version 1 says it in another way: then all that a contract has is looked through.
+  if (stored.schemaVersion === 1) progress.window = progress.window.map((block) => ({ ...block, since: 0 }));
+  return { newest: stored, checkpoint: { progress, position: repeats ?? stored.position } };
+};
 
 const newestFirst = (records: readonly ObservedRecord[]): ObservedRecord[] =>
   records.toSorted((left, right) => right.BlockNumber - left.BlockNumber || right.LogIndex - left.LogIndex);

@@ -29,6 +29,8 @@ describe('several event catchers on one chain', () => {
     const expectChain = () => eventually(() => catching.expectChain().then(() => true), 10_000, 'they must catch up');
     await expectChain();
     await eventually(() => catchers.every(({ areRunning }) => areRunning), 1_000, 'those that stand by must be ready');
+    const replaced = async () => (await store.readAll(0, { types: ['FollowerReplaced'] }, 100)).events.length;
+    const replacedAtFirst = await replaced();
     for (const [at, catcher] of catchers.entries()) {
       mineSome(chain, 6, 1_000 * (at + 1));
       await expectChain();
@@ -41,5 +43,7 @@ describe('several event catchers on one chain', () => {
     await expectChain();
     await catchers.at(-1)?.stop();
     expect((await readStore.lease(`chain ${String(chain.chainId)}`))?.holder).toBeNull();
+    // Each gave its turn back with nothing under way.
+    expect(await replaced()).toBe(replacedAtFirst);
   }, 60_000);
 });

@@ -4,6 +4,7 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { ChainFollower, type FollowerDependencies } from './chain-follower.ts';
+import { Registrations } from './registrations.ts';
 
 const LOCAL_POLL_MS = 100;
 const POLL_MS = 1_000;
@@ -15,7 +16,7 @@ export interface ChainToFollow {
   isDevelopment: boolean;
 }
 
-interface Dependencies extends Omit<FollowerDependencies, 'reader'> {
+interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'registrations'> {
   readStore: Pick<ReadStore, 'lease' | 'replaceLease'>;
 }
 
@@ -28,11 +29,13 @@ export class ChainLoops {
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
         const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
         const chain = { chainId, confirmations, pollMs, isDevelopment };
+        const registrations = new Registrations(dependencies.eventStore, chainId);
+        const following = { ...dependencies, reader, registrations };
         const loop = leasedLoop({
           name: `chain ${String(chainId)}`,
           leases: readStore,
           logger: dependencies.logger,
-          run: (signal, working) => ChainFollower.run(chain, { ...dependencies, reader }, signal, working),
+          run: (signal, working, turn) => ChainFollower.run(chain, following, signal, working, turn),
         });
         return [chainId, loop];
       }),

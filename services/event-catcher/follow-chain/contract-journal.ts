@@ -1,5 +1,4 @@
 import type { ChainEvent, ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import type { EventMetadata } from '../../../schemas/events/event.ts';
 import {
   NO_STREAM,
   type Appended,
@@ -7,10 +6,8 @@ import {
   type Position,
   type StoredEvent,
 } from '../../../shared/event-store/event-store.ts';
-import { appendSettled, toAppend } from '../../../shared/event-store/transact.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
-import type { Ids } from '../../../shared/primitives/ids.ts';
 import { appendChunks } from './append-chunks.ts';
+import type { ChainAppends } from './chain-appends.ts';
 
 interface Unconfirmed {
   record: ObservedRecord;
@@ -20,14 +17,10 @@ interface Unconfirmed {
 
 export interface JournalDependencies {
   eventStore: EventStore;
-  clock: Clock;
-  ids: Ids;
+  appends: ChainAppends;
 }
 
 const READ_BACK_EVENTS = 500;
-const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } };
-
-export const contractStream = (chainId: number, contract: string): string => `chain-${String(chainId)}-${contract}`;
 
 /**
  * What was observed of one contract. After a crash it knows what was appended behind the last checkpoint
@@ -41,12 +34,18 @@ export class ContractJournal {
     private readonly unconfirmed: Map<string, Unconfirmed>,
   ) {}
 
+  /** @param contract lower case */
   static async recover(
     dependencies: JournalDependencies,
-    stream: string,
+    { chainId, contract }: { chainId: number; contract: string },
     checkpoint: Position,
   ): Promise<ContractJournal> {
-    const { newest, behind } = await readBehind(dependencies.eventStore, stream, checkpoint);
+    const stream = `chain-${String(chainId)}-${contract}`;
+    const { newest, behind } = await dependencies.appends.readFenced(
+      stream,
+      () => readBehind(dependencies.eventStore, stream, checkpoint),
+      () => ({ type: 'FollowerReplaced', data: { chainId } }),
+    );
     return new ContractJournal(dependencies, stream, newest, unconfirmedOf(behind));
   }
 
@@ -96,8 +95,8 @@ export class ContractJournal {
 
   private async append(type: ChainEvent['type'], records: readonly ObservedRecord[]): Promise<void> {
     for (const chunk of appendChunks(records)) {
-      const events = chunk.map((data) => toAppend({ type, data }, metadata, this.dependencies));
-      this.newest = await appendSettled(this.dependencies.eventStore, this.stream, this.newest.revision, events);
+      const events = chunk.map((data) => ({ type, data }));
+      this.newest = await this.dependencies.appends.append(this.stream, this.newest.revision, events);
     }
   }
 }
@@ -129,18 +128,18 @@ const readBehind = async (
 
 const unconfirmedOf = (events: readonly StoredEvent[]): Map<string, Unconfirmed> =>
   new Map(
-    events.map((stored) => {
-      const { type, data } = stored as StoredEvent & ChainEvent;
-      return [data.Id, { record: data, stands: type === 'ChainEventObserved' }];
-    }),
+    changesIn(events).map(({ type, data }) => [data.Id, { record: data, stands: type === 'ChainEventObserved' }]),
   );
 
 const standingRecords = (events: readonly StoredEvent[]): ObservedRecord[] => {
   const standing = new Map<string, ObservedRecord>();
-  for (const stored of events) {
-    const { type, data } = stored as StoredEvent & ChainEvent;
+  for (const { type, data } of changesIn(events)) {
     standing.delete(data.Id);
     if (type === 'ChainEventObserved') standing.set(data.Id, data);
   }
   return [...standing.values()];
 };
+
+/** What was seen of the contract, without what says who saw it. */
+const changesIn = (events: readonly StoredEvent[]): (StoredEvent & ChainEvent)[] =>
+  events.filter((event): event is StoredEvent & ChainEvent => event.type !== 'FollowerReplaced');

@@ -1,27 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { forgetful, interrupted } from '../testing/awkward-readers.ts';
-import {
-  approval,
-  approvalWatch,
-  Catching,
-  mineSome,
-  otherContract,
-  overriding,
-  transfer,
-} from '../testing/catching.ts';
-
-/** A process that dies before it can store how far it has come. */
-const withoutCheckpoints = (store: EventStore): EventStore =>
-  overriding(store, {
-    append: (stream, revision, events) =>
-      events[0]?.type === 'ChainAdvanced'
-        ? Promise.reject(new Error('the process is dead'))
-        : store.append(stream, revision, events),
-  });
+import { withoutCheckpoints } from '../testing/awkward-stores.ts';
+import { approval, approvalWatch, Catching, mineSome, otherContract, transfer } from '../testing/catching.ts';
+import { overriding } from '../testing/overriding.ts';
 
 /** Twenty blocks caught; then what is mined, killed between storing their records and the checkpoint. */
 const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Promise<Catching> => {

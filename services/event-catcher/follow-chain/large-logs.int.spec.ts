@@ -16,6 +16,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { ChainFollower } from './chain-follower.ts';
 import { ProgressMeter } from './progress-meter.ts';
+import { Registrations } from './registrations.ts';
 
 const logger = pino({ level: 'silent' });
 const watch = {
@@ -55,10 +56,20 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
   it('is stored by its beginning and its hash, in its place, while backfilling and at the head', async () => {
     const reader = new JsonRpcChainReader(Anvil.chainId, [chain.rpcUrl]);
     const meter = new ProgressMeter(systemClock);
-    const dependencies = { eventStore: store, reader, clock: systemClock, ids: systemIds, meter, logger };
+    const registrations = new Registrations(store, Anvil.chainId);
+    const dependencies = {
+      eventStore: store,
+      reader,
+      registrations,
+      clock: systemClock,
+      ids: systemIds,
+      meter,
+      logger,
+    };
+    const turn = { isHandedOver: true, mayArriveLate: false };
     const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true };
     const loop = new SupervisedLoop('follower', logger, (signal, working) =>
-      ChainFollower.run(followed, dependencies, signal, working),
+      ChainFollower.run(followed, dependencies, signal, working, turn),
     );
     const caught = async (count: number) => {
       await eventually(

@@ -7,25 +7,24 @@ export type Registration = { position: Position } & (
 );
 
 const types = ['ContractRegistered', 'WatchExtended'] as const;
-const READ_EVENTS_MAX = 2_000;
 
-/** What is registered on one chain, as the event store tells it. */
+/**
+ * What is registered on one chain, as the event store tells it. Outlives a follower that fails, so that the next one asks
+ * only for what is new.
+ */
 export class Registrations {
+  private readonly known: Registration[] = [];
+  private upTo: Position = 0;
+
   constructor(
-    private readonly eventStore: EventStore,
+    private readonly eventStore: Pick<EventStore, 'subscribeAll'>,
     private readonly chainId: number,
   ) {}
 
-  /** Everything up to a position, inclusive. */
-  async until(position: Position): Promise<Registration[]> {
-    const registrations: Registration[] = [];
-    let after = 0;
-    while (after < position) {
-      const batch = await this.eventStore.readAll(after, { types }, READ_EVENTS_MAX);
-      registrations.push(...this.read(batch.events.filter((event) => event.position <= position)));
-      after = batch.position;
-    }
-    return registrations;
+  /** Everything that is registered by now. @throws when the signal aborts */
+  async all(signal: AbortSignal): Promise<readonly Registration[]> {
+    for await (const { caughtUp } of this.news(signal)) if (caughtUp) return [...this.known];
+    throw signal.reason;
   }
 
   /** What comes after a position, in batches, for ever. */
@@ -34,9 +33,19 @@ export class Registrations {
     signal: AbortSignal,
     take: (added: readonly Registration[], position: Position) => Promise<void>,
   ): Promise<void> {
-    for await (const { events, position } of this.eventStore.subscribeAll(after, { types }, signal)) {
+    const missed = this.known.filter(({ position }) => position > after);
+    if (missed.length > 0) await take(missed, this.upTo);
+    for await (const { added, position } of this.news(signal)) if (added.length > 0) await take(added, position);
+  }
+
+  private async *news(
+    signal: AbortSignal,
+  ): AsyncGenerator<{ added: readonly Registration[]; position: Position; caughtUp: boolean }> {
+    for await (const { events, position, caughtUp } of this.eventStore.subscribeAll(this.upTo, { types }, signal)) {
       const added = this.read(events);
-      if (added.length > 0) await take(added, position);
+      this.known.push(...added);
+      this.upTo = position;
+      yield { added, position, caughtUp };
     }
   }
 

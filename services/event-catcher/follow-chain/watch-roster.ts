@@ -36,7 +36,7 @@ export class WatchRoster {
       const watch = this.watches.get(registration.watchId);
       if (watch) watch.startBlock = registration.startBlock;
     } else if (!this.watches.has(registration.watch.id)) {
-      this.watches.set(registration.watch.id, registration.watch);
+      this.watches.set(registration.watch.id, { ...registration.watch });
     }
   }
 
@@ -61,8 +61,10 @@ export class WatchRoster {
     return { watchId: watch.id, from, next: from, to: this.ledger.finalized, joins: true };
   }
 
-  private async begin(watch: Watch): Promise<BackfillRange | undefined> {
-    if (this.watches.has(watch.id)) return undefined;
+  private async begin(registered: Watch): Promise<BackfillRange | undefined> {
+    if (this.watches.has(registered.id)) return undefined;
+    // What is registered outlives this roster, in which a watch may come to begin earlier.
+    const watch = { ...registered };
     this.watches.set(watch.id, watch);
     await this.ledger.journal(watch.contract);
     return this.joiningRange(watch, watch.startBlock);

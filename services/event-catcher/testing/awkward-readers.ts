@@ -1,6 +1,6 @@
 import type { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import { overriding } from './catching.ts';
+import { overriding } from './overriding.ts';
 
 /** A node that knows nothing of blocks that are no longer of the chain. */
 export const forgetful = (chain: MemoryChain): ChainReader =>

@@ -12,6 +12,8 @@ import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { ChainFollower } from '../follow-chain/chain-follower.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
+import { Registrations } from '../follow-chain/registrations.ts';
+import { cutOffAt, dyingAfter } from './awkward-stores.ts';
 
 const CHAIN_ID = 2484;
 
@@ -56,6 +58,8 @@ export class Catching {
   loop: SupervisedLoop | undefined;
   /** How often the follower was started, also by its supervisor. */
   starts = 0;
+  /** Whether the next follower to start is handed over to, as the lease would say. */
+  isHandedOver = true;
   private registeredUpTo = 0;
   private readonly confirmations: number;
   private readonly isDevelopment: boolean;
@@ -71,15 +75,29 @@ export class Catching {
   }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
     const logger = pino({ level: 'silent' });
     const meter = new ProgressMeter(systemClock);
-    const dependencies = { eventStore: store, reader, clock: systemClock, ids: systemIds, meter, logger };
+    const registrations = new Registrations(store, CHAIN_ID);
+    const dependencies = {
+      eventStore: store,
+      reader,
+      registrations,
+      clock: systemClock,
+      ids: systemIds,
+      meter,
+      logger,
+    };
     const { confirmations, isDevelopment } = this;
     const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment };
-    this.loop = new SupervisedLoop('follower', logger, (signal, working) => {
+    const loop = new SupervisedLoop('follower', logger, async (signal, working) => {
       this.starts += 1;
-      return ChainFollower.run(followed, dependencies, signal, working);
+      const turn = { isHandedOver: this.isHandedOver, mayArriveLate: false };
+      this.isHandedOver = false;
+      await ChainFollower.run(followed, dependencies, signal, working, turn).finally(() => {
+        if (this.loop === loop) this.isHandedOver = !turn.mayArriveLate;
+      });
     });
-    this.loop.start();
-    return this.loop;
+    this.loop = loop;
+    loop.start();
+    return loop;
   }
 
   async stop(): Promise<void> {
@@ -108,8 +126,10 @@ export class Catching {
     watch.startBlock = startBlock;
   }
 
-  changes(): Promise<StoredEvent[]> {
-    return this.store.read(`chain-${String(CHAIN_ID)}-${contract}`);
+  /** What was seen of the contract. */
+  async changes(): Promise<StoredEvent[]> {
+    const stored = await this.store.read(`chain-${String(CHAIN_ID)}-${contract}`);
+    return stored.filter(({ type }) => type !== 'FollowerReplaced');
   }
 
   /** What stands, as the changes in their order tell it; fails if anything is told twice. */
@@ -140,7 +160,7 @@ export class Catching {
 
   async progress(): Promise<ChainProgressEvent['data'] | undefined> {
     const [stored] = await this.store.read(`chain-${String(CHAIN_ID)}`);
-    return (stored as (StoredEvent & ChainProgressEvent) | undefined)?.data;
+    return stored?.type === 'ChainAdvanced' ? (stored as StoredEvent & ChainProgressEvent).data : undefined;
   }
 
   /** Whether the head is reached, every registration is known and nothing is left to read. */
@@ -170,30 +190,23 @@ export class Catching {
     this.start({ store, reader });
     await eventually(async () => killed() || (await this.isCaughtUp()), 3_000, 'the follower must get to its end');
     await this.stop();
+    this.isHandedOver &&= !killed();
+  }
+  /**
+   * Runs until the append after so many is under way, or there is no more to append; then it is told to stop.
+   * @returns lets what is under way arrive
+   */
+  async runUntilCutOff(appends: number, reader: ChainReader = this.chain): Promise<() => Promise<void>> {
+    let left = appends;
+    const { store, isCutOff, arrive } = cutOffAt(this.store, () => --left < 0);
+    const loop = this.start({ store, reader });
+    await eventually(async () => isCutOff() || (await this.isCaughtUp()), 3_000, 'the follower must get to its end');
+    const stopped = loop.stop();
+    const end = () => {
+      arrive();
+      return stopped;
+    };
+    if (!isCutOff()) await end();
+    return end;
   }
 }
-
-/** A store that dies after so many appends: the last one is stored or not, and nobody hears of it. */
-const dyingAfter = (
-  store: EventStore,
-  appends: number,
-  isLost: boolean,
-): { store: EventStore; killed: () => boolean } => {
-  let left = appends;
-  const append: EventStore['append'] = async (stream, revision, events) => {
-    if (left === 0 && !isLost) await store.append(stream, revision, events);
-    left -= 1;
-    if (left < 0) throw new Error('the process is dead');
-    return store.append(stream, revision, events);
-  };
-  return { store: overriding(store, { append }), killed: () => left < 0 };
-};
-
-/** The same, but for the methods given. */
-export const overriding = <Port extends object>(port: Port, methods: Partial<Port>): Port =>
-  new Proxy(port, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(Object.hasOwn(methods, name) ? methods : target, name);
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
-    },
-  });

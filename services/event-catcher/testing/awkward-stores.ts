@@ -1,0 +1,53 @@
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { overriding } from './overriding.ts';
+
+/** A process that dies before it can store how far it has come. */
+export const withoutCheckpoints = (store: EventStore): EventStore =>
+  overriding(store, {
+    append: (stream, revision, events) =>
+      events[0]?.type === 'ChainAdvanced'
+        ? Promise.reject(new Error('the process is dead'))
+        : store.append(stream, revision, events),
+  });
+
+/** A store that dies after so many appends: the last one is stored or not, and nobody hears of it. */
+export const dyingAfter = (
+  store: EventStore,
+  appends: number,
+  isLost: boolean,
+): { store: EventStore; killed: () => boolean } => {
+  let left = appends;
+  const append: EventStore['append'] = async (stream, revision, events) => {
+    if (left === 0 && !isLost) await store.append(stream, revision, events);
+    left -= 1;
+    if (left < 0) throw new Error('the process is dead');
+    return store.append(stream, revision, events);
+  };
+  return { store: overriding(store, { append }), killed: () => left < 0 };
+};
+
+interface Append {
+  stream: string;
+  type: string;
+}
+
+/** A store from which a process is cut off: of its appends, the first so chosen and all after it arrive when they are let. */
+export const cutOffAt = (
+  store: EventStore,
+  isFirst: (append: Append) => boolean,
+): { store: EventStore; isCutOff: () => boolean; arrive: () => void } => {
+  const { promise: reachable, resolve } = Promise.withResolvers<undefined>();
+  let isCutOff = false;
+  const append: EventStore['append'] = async (stream, revision, events) => {
+    isCutOff ||= isFirst({ stream, type: events[0]?.type ?? '' });
+    if (isCutOff) await reachable;
+    return store.append(stream, revision, events);
+  };
+  return {
+    store: overriding(store, { append }),
+    isCutOff: () => isCutOff,
+    arrive: () => {
+      resolve(undefined);
+    },
+  };
+};
