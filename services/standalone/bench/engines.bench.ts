@@ -8,6 +8,7 @@ import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
 import { deleteTopics } from '../../../shared/testing/kafka-admin.kafka.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
@@ -20,7 +21,9 @@ import { bulkUpsert } from './bulk-upsert.mongo.ts';
 import { measure, type Report } from './measure.ts';
 import { someObservation } from './some-observation.ts';
 
-const EVENTS = 100_000;
+/** As many as a test server with 512 MB holds twice. */
+const EVENTS = 50_000;
+const DOCUMENTS_PER_PAGE = 5_000;
 const CONTRACTS = 50;
 const EVENTS_PER_APPEND = 500;
 const POLL_MS = 5;
@@ -86,9 +89,17 @@ const benchThroughput = async (
   const projection = projectionLoop(chainEventsProjection, { ...engines, logger });
   const project = () => catchUp(engines, chainEventsProjection.name, projection);
   report(await measure('projection of chain events into MongoDB', EVENTS, project));
-  const documents = await readStore.find(readModels.chainEvents.collection, { limit: EVENTS });
+  const documents = await everyDocument(readStore);
   const upsert = () => bulkUpsert(url, database, documents);
   report(await measure("MongoDB's own bulk upserts of the same", documents.length, upsert));
+};
+
+const everyDocument = async (readStore: ReadStore): Promise<StoredDocument[]> => {
+  const documents: StoredDocument[] = [];
+  for (let skip = 0; skip === documents.length; skip += DOCUMENTS_PER_PAGE) {
+    documents.push(...(await readStore.find(readModels.chainEvents.collection, { skip, limit: DOCUMENTS_PER_PAGE })));
+  }
+  return documents;
 };
 
 const address = (contract: number): string => `0x${contract.toString(16).padStart(40, 'b')}`;
