@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { MongoClient, type Document } from 'mongodb';
 import { pino } from 'pino';
+import { eventually } from '../testing/eventually.ts';
 import { MongoLink } from '../testing/mongo-link.mongo.ts';
 import { whereServer } from '../testing/servers.ts';
-import { openDatabase } from './mongo-database.mongo.ts';
+import { openDatabase, type MongoDatabase } from './mongo-database.mongo.ts';
 
 const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
 
@@ -11,8 +12,8 @@ describe('opening a MongoDB database', () => {
   const warnings: string[] = [];
   const logger = pino({ level: 'warn' }, { write: (line) => warnings.push(line) });
   const open = async (MONGO_URL: string, NODE_ENV: 'development' | 'production' = 'production') => {
-    const { client } = await openDatabase({ settings: { MONGO_URL, MONGO_DATABASE, NODE_ENV }, logger });
-    await client.close();
+    const database = await openDatabase({ settings: { MONGO_URL, MONGO_DATABASE, NODE_ENV }, logger });
+    await database.close();
   };
   const cannotStart = (message: RegExp) =>
     expect.objectContaining({ name: 'CannotStart', message: expect.stringMatching(message) });
@@ -55,6 +56,18 @@ describe('opening a MongoDB database', () => {
     const answerTo = (name: string, answer: Document) => {
       link.fault = (command) => (name in command ? { answer } : undefined);
     };
+
+    it('finds a server again that the driver has ceased to look for', async () => {
+      const settings = { MONGO_URL: link.url, MONGO_DATABASE, NODE_ENV: 'test' } as const;
+      const database = await openDatabase({ settings, logger });
+      stopMonitors(database);
+      link.cut();
+      const ask = () => database.answer(database.db.collection('any').countDocuments());
+      await expect(ask()).rejects.toMatchObject({ code: 'dependency_unavailable' });
+      const isAnswered = () => ask().then(() => true);
+      await eventually(isAnswered, 25_000, 'another client must find it');
+      await database.close();
+    }, 40_000);
 
     it('says when the server does not know who we are', async () => {
       answerTo('saslStart', { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'Authentication failed.' });
@@ -112,3 +125,11 @@ describe('opening a MongoDB database', () => {
     });
   });
 });
+
+/** As the driver's own fault does: what watches the server ends, and says nothing. */
+const stopMonitors = (database: MongoDatabase): void => {
+  interface Watched {
+    client: { topology: { s: { servers: Map<string, { monitor: { close: () => void } }> } } };
+  }
+  for (const { monitor } of (database as unknown as Watched).client.topology.s.servers.values()) monitor.close();
+};

@@ -1,18 +1,21 @@
-import { MongoClient, MongoError, MongoServerError, type Db, type WriteConcern } from 'mongodb';
+import {
+  MongoClient,
+  MongoError,
+  MongoServerError,
+  MongoServerSelectionError,
+  type Db,
+  type WriteConcern,
+} from 'mongodb';
 import type { Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Logger } from '../observability/logger.ts';
+import { inTime } from '../primitives/in-time.ts';
 import { DeadlineExceeded } from '../primitives/within-deadline.ts';
-import { beforeDeadline } from './mongo-answers.mongo.ts';
+import { answered, beforeDeadline } from './mongo-answers.mongo.ts';
 
 export interface MongoOptions {
   settings: Pick<Settings, 'MONGO_DATABASE' | 'NODE_ENV'> & { MONGO_URL: string };
   logger: Logger;
-}
-
-export interface MongoDatabase {
-  client: MongoClient;
-  database: Db;
 }
 
 /** A call ends within 5 s when no server is there: this, and a bit for what is under way. */
@@ -20,7 +23,56 @@ const SELECTION_TIMEOUT_MS = 3_000;
 /** How soon a server that hangs is noticed, and what waits for it ended. */
 const HEARTBEAT_MS = 5_000;
 const POOL_MAX = 20;
+/** Longer than the driver takes to find a server that is back, by two heartbeats. */
+const REPLACED_AFTER_MS = 10_000;
+const CLOSE_WITHIN_MS = 2_000;
 const UNAUTHORIZED = 13;
+
+/**
+ * A database, by a client that is replaced when it has found no server for 10 s: the driver (seen with 7.8.0) can cease to
+ * look for a server whose connections were reset, and then does not find it when it is back.
+ */
+export class MongoDatabase {
+  private unreachableSince: number | undefined;
+
+  constructor(
+    private client: MongoClient,
+    private readonly options: MongoOptions,
+  ) {}
+
+  get db(): Db {
+    const { w = 'majority', journal } = this.client.writeConcern ?? {};
+    const writeConcern = { w, ...(journal !== undefined && { journal }) };
+    return this.client.db(this.options.settings.MONGO_DATABASE, { writeConcern });
+  }
+
+  /** The answer to a call of this database. @throws as `answered` does */
+  async answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
+    try {
+      const answer = await answered(asked);
+      this.unreachableSince = undefined;
+      return answer;
+    } catch (error) {
+      if (error instanceof Error && error.cause instanceof MongoServerSelectionError) this.notReached();
+      throw error;
+    }
+  }
+
+  /** Leaves a server that hangs alone. */
+  async close(): Promise<void> {
+    const { client } = this;
+    await inTime(() => client.close(), CLOSE_WITHIN_MS);
+  }
+
+  private notReached(): void {
+    const now = performance.now();
+    this.unreachableSince ??= now;
+    if (now - this.unreachableSince < REPLACED_AFTER_MS) return;
+    this.unreachableSince = now;
+    void this.close();
+    this.client = clientOf(this.options.settings.MONGO_URL);
+  }
+}
 
 /**
  * Connects, and makes sure of what every write relies on: that it is allowed, and that it counts only when a majority
@@ -31,11 +83,9 @@ export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase
   try {
     await connect(client);
     await requireMajority(client, options);
-    const { w = 'majority', journal } = client.writeConcern ?? {};
-    const writeConcern = { w, ...(journal !== undefined && { journal }) };
-    const database = client.db(options.settings.MONGO_DATABASE, { writeConcern });
-    await requireWritable(database);
-    return { client, database };
+    const database = new MongoDatabase(client, options);
+    await requireWritable(database.db);
+    return database;
   } catch (error) {
     await client.close();
     throw error;

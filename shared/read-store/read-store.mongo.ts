@@ -1,8 +1,7 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { Position } from '../event-store/event-store.ts';
-import { inTime } from '../primitives/in-time.ts';
 import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
-import { answered, duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
+import { duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
 import { decodeDocument, encodeDocument, type EncodedObject } from './mongo-document.ts';
 import { mongoFilter, mongoPath, mongoSort } from './mongo-filter.ts';
 import type {
@@ -28,7 +27,6 @@ const LEASES = '_leases';
 const FIND_LIMIT_DEFAULT = 1_000;
 /** Writes in one message: so few that a slow server has done them too within the deadline of a call. */
 const WRITES_MAX = 1_000;
-const CLOSE_WITHIN_MS = 2_000;
 
 /**
  * The read store on MongoDB. A batch is one unit of effect without a transaction: every document is replaced by a newer one
@@ -37,7 +35,7 @@ const CLOSE_WITHIN_MS = 2_000;
 export class MongoReadStore implements ReadStore {
   private readonly defined = new Set<string>();
 
-  private constructor(private readonly connection: MongoDatabase) {}
+  private constructor(private readonly database: MongoDatabase) {}
 
   /** @throws CannotStart when no server answers in time, refuses us, or takes writes that can be lost in production */
   static async connect(options: MongoOptions): Promise<MongoReadStore> {
@@ -62,14 +60,14 @@ export class MongoReadStore implements ReadStore {
   }
 
   async position(projection: string): Promise<Position> {
-    const stored = await answered(this.positions.findOne({ _id: projection }));
+    const stored = await this.database.answer(this.positions.findOne({ _id: projection }));
     return stored?.position ?? 0;
   }
 
   async getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
     const wanted = { _id: { $in: [...ids] } };
     const cursor = this.documents(collection).find(wanted, { batchSize: ids.length + 1 });
-    return new Map((await answered(cursor.toArray())).map(toStored).map((stored) => [stored.id, stored]));
+    return new Map((await this.database.answer(cursor.toArray())).map(toStored).map((stored) => [stored.id, stored]));
   }
 
   async find(
@@ -80,15 +78,15 @@ export class MongoReadStore implements ReadStore {
     if (limit === 0) return [];
     const options = { sort: mongoSort(sort), skip, limit, batchSize: limit };
     const cursor = this.documents(collection).find(mongoFilter(filter), options);
-    return (await answered(cursor.toArray())).map(toStored);
+    return (await this.database.answer(cursor.toArray())).map(toStored);
   }
 
   count(collection: string, filter: Filter): Promise<number> {
-    return answered(this.documents(collection).countDocuments(mongoFilter(filter)));
+    return this.database.answer(this.documents(collection).countDocuments(mongoFilter(filter)));
   }
 
   async lease(name: string): Promise<Lease | undefined> {
-    const stored = await answered(this.leases.findOne({ _id: name }, { projection: { _id: 0 } }));
+    const stored = await this.database.answer(this.leases.findOne({ _id: name }, { projection: { _id: 0 } }));
     return stored ?? undefined;
   }
 
@@ -96,16 +94,17 @@ export class MongoReadStore implements ReadStore {
     const { holder, epoch, renewals } = next;
     if (!expected) {
       const inserted = this.leases.insertOne({ _id: name, holder, epoch, renewals });
-      return answered(inserted.then(() => true, unlessDuplicate(false)));
+      return this.database.answer(inserted.then(() => true, unlessDuplicate(false)));
     }
     const standing = { _id: name, holder: expected.holder, epoch: expected.epoch, renewals: expected.renewals };
-    const { matchedCount } = await answered(this.leases.updateOne(standing, { $set: { holder, epoch, renewals } }));
+    const { matchedCount } = await this.database.answer(
+      this.leases.updateOne(standing, { $set: { holder, epoch, renewals } }),
+    );
     return matchedCount === 1;
   }
 
-  /** Leaves a server that hangs alone. */
-  async close(): Promise<void> {
-    await inTime(() => this.connection.client.close(), CLOSE_WITHIN_MS);
+  close(): Promise<void> {
+    return this.database.close();
   }
 
   /** A duplicate key says that somebody inserted the document first: now that it is there, it is updated. */
@@ -126,7 +125,7 @@ export class MongoReadStore implements ReadStore {
     for (let from = 0; from < changes.length; from += WRITES_MAX) {
       const some = changes.slice(from, from + WRITES_MAX);
       const written = this.documents(name).bulkWrite(some.map(operation), { ordered: false });
-      const among = await answered(written.then(() => [], duplicatesAmong(some))).catch(nameTooLarge(some));
+      const among = await this.database.answer(written.then(() => [], duplicatesAmong(some))).catch(nameTooLarge(some));
       duplicates.push(...among);
     }
     return duplicates;
@@ -134,7 +133,7 @@ export class MongoReadStore implements ReadStore {
 
   private async savePosition(projection: string, position: Position): Promise<void> {
     const save = () => this.positions.updateOne({ _id: projection }, { $max: { position } }, { upsert: true });
-    await answered(
+    await this.database.answer(
       save()
         .catch(unlessDuplicate(undefined))
         .then((saved) => saved ?? save()),
@@ -142,16 +141,16 @@ export class MongoReadStore implements ReadStore {
   }
 
   private get positions(): Collection<{ _id: string; position: Position }> {
-    return this.connection.database.collection(POSITIONS);
+    return this.database.db.collection(POSITIONS);
   }
 
   private get leases(): Collection<Lease & { _id: string }> {
-    return this.connection.database.collection(LEASES);
+    return this.database.db.collection(LEASES);
   }
 
   private documents(name: string): Collection<MongoDocument> {
     if (!this.defined.has(name)) throw new Error(`collection ${name} is not defined`);
-    return this.connection.database.collection(name);
+    return this.database.db.collection(name);
   }
 }
 
