@@ -2,7 +2,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { eventually } from './eventually.ts';
 
-const START_MS = 60_000;
+/** On a machine that is busy with much else, too. */
+const START_MS = 120_000;
 const SHOWN_LINES = 40;
 
 /** A built program as a child, a process group of its own; it ends by itself should this process be killed. */

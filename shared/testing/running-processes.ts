@@ -35,6 +35,17 @@ export class ServiceProcess {
   get metricsUrl(): string {
     return this.where.metricsUrl ?? '';
   }
+
+  /** By checkpoint, whether this is the process that moves it on, as its metrics say. */
+  async followedHere(): Promise<Map<string, boolean>> {
+    const metrics = await (await fetch(`${this.metricsUrl}/metrics`)).text();
+    const lines = metrics.matchAll(/^annals_checkpoint_followed_here\{checkpoint="([^"]+)"\} ([01])$/gm);
+    return new Map(Array.from(lines, ([, checkpoint = '', value]) => [checkpoint, value === '1']));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process.kill();
+  }
 }
 
 /** The five services as processes, from what `npm test` built. */
@@ -104,9 +115,9 @@ export class RunningProcesses implements WholeProgram {
     return this;
   }
 
-  /** Starts one more of a service that does not listen, beside the first. */
-  another(name: 'relay' | 'projector'): Promise<ServiceProcess> {
-    const other = new ServiceProcess(name, this.settings);
+  /** Starts one more of a service beside the first, on ports of its own. */
+  another(name: ServiceName, settings: Record<string, string> = {}): Promise<ServiceProcess> {
+    const other = new ServiceProcess(name, { ...this.settings, ...testSettings, ...settings });
     this.others.push(other);
     return other.ready();
   }

@@ -1,52 +1,70 @@
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { serviceNames, type ServiceName } from '../../../shared/testing/running-processes.ts';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { topics } from '../../../schemas/topics.ts';
+import { serviceNames, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { SystemUnderFault } from './system-under-fault.ts';
+import { everyMessage } from './agreement.ts';
+import { HeldConsumer } from './held-consumer.ts';
+import { progressAfter, readRounds } from './rounds.ts';
+import { SystemUnderFault, type Worker } from './system-under-fault.ts';
 
-const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 20);
+const ROUNDS = readRounds(process.env['FAULT_ROUNDS']);
 const OUTAGE_MS = 60_000;
+/** Longer than a group waits for a member that is silent, see TopicFollower. */
+const HELD_MS = 15_000;
 const TAKES_OVER_WITHIN_MS = 10_000;
+/** Far more than anything here takes: what must happen soon has a bound of its own. */
+const TEST_MS = 900_000;
+const ROUND_MS = 120_000;
 const folder = temporaryFolder();
 
 whereServer('TEST_SERVERS', () => {
-  describe('read models and topics equal the fold of the event store, and nothing acknowledged is lost, after', () => {
+  describe('read models, topics and what is streamed equal the event store, and nothing acknowledged is lost, after', () => {
     let system: SystemUnderFault;
     beforeAll(async () => {
-      system = await SystemUnderFault.start(folder);
-    });
-    afterAll(() => system.stop());
-
-    const restart = (name: ServiceName) => system.processes.restart(name);
+      system = await SystemUnderFault.start(join(folder, 'system'));
+      await system.watchTheToken();
+      await system.subscribe();
+    }, TEST_MS);
+    afterEach(() => system.rest(), TEST_MS);
+    afterAll(() => system.stop(), TEST_MS);
 
     it(
       `a kill of each process at random moments, ${String(ROUNDS)} times`,
       async () => {
+        const startedAt = performance.now();
         for (let round = 0; round < ROUNDS; round += 1) {
           const name = serviceNames[round % serviceNames.length] ?? 'relay';
           const workload = system.work();
           await workload.goesOn(randomInt(1, 30));
           await system.processes.kill(name);
           await workload.goesOn(randomInt(1, 10));
-          await restart(name);
+          await system.processes.restart(name);
           await workload.goesOn(5);
           expect({ round, name, wrong: await system.settle() }).toEqual({ round, name, wrong: [] });
+          const progress = progressAfter(round + 1, ROUNDS, performance.now() - startedAt);
+          if (progress !== undefined) process.stderr.write(`${progress}\n`);
         }
       },
-      120_000 + ROUNDS * 30_000,
+      TEST_MS + ROUNDS * ROUND_MS,
     );
 
-    it('a kill of all processes at once, again and again', async () => {
-      const workload = system.work();
-      for (let round = 0; round < 3; round += 1) {
-        await workload.goesOn(randomInt(5, 30));
-        await system.processes.kill();
-        await system.processes.restart();
-        await workload.goesOn(5);
-      }
-      expect(await system.settle()).toEqual([]);
-    });
+    it(
+      'a kill of all processes at once, again and again',
+      async () => {
+        const workload = system.work();
+        for (let round = 0; round < 3; round += 1) {
+          await workload.goesOn(randomInt(5, 30));
+          await system.processes.kill();
+          await system.processes.restart();
+          await workload.goesOn(5);
+        }
+        expect(await system.settle()).toEqual([]);
+      },
+      TEST_MS,
+    );
 
     it.each(['kafka', 'mongo'] as const)(
       '%s stopped for 60 s',
@@ -63,63 +81,110 @@ whereServer('TEST_SERVERS', () => {
         expect(await system.settle()).toEqual([]);
         expect(serviceNames.filter((one) => system.processes.service(one).process.hasEnded)).toEqual([]);
       },
-      300_000,
+      TEST_MS,
     );
 
-    it('connections of the event store cut in the middle of appends, before and after the write, and a restart', async () => {
-      const { eventStoreServer } = system;
-      const workload = system.work();
-      for (let round = 0; round < 10; round += 1) {
-        await workload.goesOn(randomInt(1, 10));
-        eventStoreServer.faults.dropBeforeWrite = randomInt(0, 3);
-        eventStoreServer.faults.dropAfterWrite = randomInt(0, 3);
-        await workload.goesOn(randomInt(1, 10));
-        eventStoreServer.dropConnections();
-      }
-      await eventStoreServer.restart(2_000);
-      await workload.goesOn(5);
-      expect(await system.settle()).toEqual([]);
-    });
+    it(
+      'connections of the event store cut in the middle of appends, before and after the write, and a restart',
+      async () => {
+        const { eventStoreServer } = system;
+        const { faults } = eventStoreServer;
+        const workload = system.work();
+        for (let round = 0; round < 10; round += 1) {
+          await workload.goesOn(randomInt(1, 10));
+          faults.dropBeforeWrite = randomInt(1, 4);
+          faults.dropAfterWrite = randomInt(1, 4);
+          const areMade = () => faults.dropBeforeWrite === 0 && faults.dropAfterWrite === 0;
+          await system.eventually(areMade, TEST_MS, 'every cut must hit an append');
+          await workload.goesOn(randomInt(1, 10));
+          eventStoreServer.dropConnections();
+        }
+        await eventStoreServer.restart(2_000);
+        await workload.goesOn(5);
+        expect(await system.settle()).toEqual([]);
+      },
+      TEST_MS,
+    );
+
+    it(
+      'a consumer that took longer for a batch than a group waits for its members, and was given each message once',
+      async () => {
+        const { messageBus } = system.engines;
+        const workload = system.work();
+        await workload.goesOn(10);
+        await using consumer = await HeldConsumer.start(messageBus);
+        await system.eventually(() => consumer.given.length > 0, TEST_MS, 'the consumer must be given a batch');
+        const inHand = consumer.given.length;
+        await workload.lasts(HELD_MS);
+        expect(consumer.given).toHaveLength(inHand);
+        consumer.letGo();
+        await workload.goesOn(10);
+        expect(await system.settle()).toEqual([]);
+        const published = await everyMessage(messageBus, topics.chainEvents);
+        expect(published.length).toBeGreaterThan(inHand);
+        const isGiven = () => consumer.given.length >= published.length;
+        await system.eventually(isGiven, TEST_MS, 'the consumer must be given every message');
+        const byPartition = Map.groupBy(consumer.given, ({ partition }) => partition);
+        expect(byPartition).toEqual(Map.groupBy(published, ({ partition }) => partition));
+      },
+      TEST_MS,
+    );
 
     describe('two at once of', () => {
-      type Worker = 'relay' | 'projector';
-      const workers: readonly Worker[] = ['relay', 'projector'];
-      const takesOver = async (name: Worker): Promise<void> => {
-        const before = await system.position(name);
-        await system.eventually(
-          async () => (await system.position(name)) > before,
+      const workers: readonly Worker[] = ['relay', 'projector', 'event-catcher'];
+      const follows = (name: Worker, service: ServiceProcess, here: boolean): Promise<void> =>
+        system.eventually(
+          () => system.works(name, service, here),
           TAKES_OVER_WITHIN_MS,
-          'the other must take over',
+          here ? `this ${name} must take over` : `this ${name} must stand by`,
         );
-      };
 
-      it.each(workers)('%s, one of them killed', async (name) => {
-        const second = await system.processes.another(name);
-        const workload = system.work();
-        await workload.goesOn(10);
-        await system.processes.kill(name);
-        await takesOver(name);
-        await workload.goesOn(10);
-        await restart(name);
-        await second.process.kill();
-        await takesOver(name);
-        expect(await system.settle()).toEqual([]);
-      });
+      it.each(workers)(
+        '%s, one of them killed',
+        async (name) => {
+          const workload = system.work();
+          const first = system.processes.service(name);
+          await follows(name, first, true);
+          await using second = await system.processes.another(name);
+          await follows(name, second, false);
+          await workload.goesOn(10);
+          expect(await system.works(name, first, true)).toBe(true);
+          await system.processes.kill(name);
+          await follows(name, second, true);
+          await workload.goesOn(10);
+          await system.processes.restart(name);
+          const third = system.processes.service(name);
+          await follows(name, third, false);
+          expect(await system.works(name, second, true)).toBe(true);
+          await second.process.kill();
+          await follows(name, third, true);
+          expect(await system.settle()).toEqual([]);
+        },
+        TEST_MS,
+      );
 
-      it.each(workers)('%s, the working one stopped for a while as by a debugger', async (name) => {
-        const second = await system.processes.another(name);
-        const workload = system.work();
-        await workload.goesOn(10);
-        const { child } = system.processes.service(name).process;
-        child.kill('SIGSTOP');
-        await takesOver(name);
-        await workload.goesOn(20);
-        child.kill('SIGCONT');
-        await workload.goesOn(20);
-        await second.process.stop();
-        await takesOver(name);
-        expect(await system.settle()).toEqual([]);
-      });
+      it.each(workers)(
+        '%s, the working one stopped for a while as by a debugger',
+        async (name) => {
+          const workload = system.work();
+          const first = system.processes.service(name);
+          await follows(name, first, true);
+          await using second = await system.processes.another(name);
+          await workload.goesOn(10);
+          expect(await system.works(name, first, true)).toBe(true);
+          await system.whileStopped(first, async () => {
+            await follows(name, second, true);
+            await workload.goesOn(20);
+          });
+          await follows(name, first, false);
+          await workload.goesOn(20);
+          expect(await system.works(name, second, true)).toBe(true);
+          await second.process.stop();
+          await follows(name, first, true);
+          expect(await system.settle()).toEqual([]);
+        },
+        TEST_MS,
+      );
     });
   });
 });

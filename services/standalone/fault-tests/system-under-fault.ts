@@ -1,34 +1,48 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/engines/engines.ts';
+import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { BreakableServers } from '../../../shared/testing/breakable-servers.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
+import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
 import { projections } from '../../projector/projections.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { registerTransfer } from '../end-to-end/register-transfer.ts';
 import { disagreements, everyDocument, everyEvent } from './agreement.ts';
+import { chainChanges, standingAfter } from './chain-changes.ts';
+import { LastingSubscription } from './lasting-subscription.ethers.ts';
 import { Workload } from './workload.ethers.ts';
 
-const SETTLES_WITHIN_MS = 90_000;
+/** As long as a slow machine may need for all that an outage has left behind. */
+const SETTLES_WITHIN_MS = 300_000;
+
+/** A service of which one process works at a time, and the others stand by. */
+export type Worker = 'relay' | 'projector' | 'event-catcher';
+
+const checkpoints = {
+  relay: [RELAY_CHECKPOINT],
+  projector: projections.map(({ name }) => name),
+} as const satisfies Partial<Record<Worker, readonly string[]>>;
 
 /** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
 export class SystemUnderFault {
   private readonly workloads: Workload[] = [];
   private working: Workload | undefined;
+  private subscription: LastingSubscription | undefined;
 
   private constructor(
     readonly servers: BreakableServers,
     readonly eventStoreServer: EventStoreServer,
     readonly chain: ChainUnderTest,
     readonly processes: RunningProcesses,
-    private readonly engines: Engines,
+    readonly engines: Engines,
   ) {}
 
   static async start(folder: string): Promise<SystemUnderFault> {
@@ -46,12 +60,22 @@ export class SystemUnderFault {
     };
     const processes = await RunningProcesses.start(settings.DATA_DIR, settings);
     const engines = await openEngines(loadSettings(settings).settings, pino({ level: 'silent' }), everyEngine);
-    const system = new SystemUnderFault(servers, eventStoreServer, chain, processes, engines);
-    await system.watchTheToken();
-    return system;
+    return new SystemUnderFault(servers, eventStoreServer, chain, processes, engines);
   }
 
-  /** Begins to work; `settle` ends it. */
+  /** Has the token's transfers caught, from the first block on. */
+  async watchTheToken(): Promise<void> {
+    const { development } = this.processes;
+    const { status } = await registerTransfer(development, await signIn(development), this.chain.token.address);
+    if (status !== 201) throw new Error(`the registration answered ${String(status)}`);
+  }
+
+  /** Has them told to a subscriber. Before anything was taken back: what had been by then would not be told. */
+  async subscribe(): Promise<void> {
+    this.subscription = await LastingSubscription.open(this.processes.development, this.chain.token.address);
+  }
+
+  /** Begins to work; `rest` ends it. */
   work(): Workload {
     const workload = new Workload(this.processes.development, this.chain);
     this.workloads.push(workload);
@@ -59,29 +83,28 @@ export class SystemUnderFault {
     return workload;
   }
 
+  async rest(): Promise<void> {
+    const { working } = this;
+    this.working = undefined;
+    await working?.stop();
+  }
+
   /** @returns when nothing is under way any more: what differs then, and what was acknowledged and is not stored once */
   async settle(): Promise<string[]> {
     await this.rest();
-    await this.eventually(() => this.hasCaughtTheChain(), SETTLES_WITHIN_MS, 'what was caught must equal the chain');
+    // An array of this realm: what fetch gives is of another, and equals none.
+    const transferIds = [...(await this.chain.transferIds())];
     await this.eventually(
-      async () => {
-        const behind = await this.behind();
-        if (behind.length > 0) throw new Error(behind.join(', '));
-        return true;
-      },
+      () => this.hasCaught(transferIds),
       SETTLES_WITHIN_MS,
-      'relay and projections must reach the head',
+      'what was caught must equal the chain, and stand in its order',
     );
-    const events = await everyEvent(this.engines.eventStore);
-    const lost = this.workloads.flatMap((workload) => workload.lost(events));
-    return [
-      ...lost.map(({ userId }) => `the profile of ${userId} is lost, or there twice`),
-      ...(await disagreements(events, this.engines)),
-    ];
+    return this.differences(transferIds);
   }
 
   /** A failure shows what the processes said. */
-  async eventually(ask: () => Promise<boolean>, withinMs: number, otherwise: string): Promise<void> {
+  async eventually(ask: () => Promise<boolean> | boolean, withinMs: number, otherwise: string): Promise<void> {
+    process.stderr.write(`TRACE ${(performance.now() / 1000).toFixed(1)} ${otherwise}\n`);
     try {
       await eventually(ask, withinMs, otherwise);
     } catch (cause) {
@@ -90,36 +113,85 @@ export class SystemUnderFault {
     }
   }
 
-  /** How far the relay has published, or the projector has stored profiles. */
-  position(of: 'relay' | 'projector'): Promise<number> {
-    return this.engines.readStore.position(of === 'relay' ? RELAY_CHECKPOINT : readModels.users.projection);
+  /** Whether all that a worker does is done in this process, or nothing of it. */
+  async works(name: Worker, service: ServiceProcess, here: boolean): Promise<boolean> {
+    if (name === 'event-catcher') {
+      const lease = await this.engines.readStore.lease(`chain ${String(this.processes.development.chainId)}`);
+      return (Number(lease?.holder?.split('/')[1]) === service.process.child.pid) === here;
+    }
+    const followed = await service.followedHere();
+    return checkpoints[name].every((checkpoint) => followed.get(checkpoint) === here);
+  }
+
+  /** Does something while a process is stopped as by a debugger: it does not end, and nothing of it goes on. */
+  async whileStopped({ process: { child } }: ServiceProcess, act: () => Promise<void>): Promise<void> {
+    child.kill('SIGSTOP');
+    try {
+      await act();
+    } finally {
+      child.kill('SIGCONT');
+    }
+  }
+
+  /** How many events of the chain are stored. */
+  async stored(): Promise<number> {
+    const stream = `chain-${String(this.processes.development.chainId)}-${this.chain.token.address.toLowerCase()}`;
+    const [newest] = await this.engines.eventStore.read(stream, { direction: 'backwards', limit: 1 });
+    return newest ? newest.revision + 1 : 0;
   }
 
   async stop(): Promise<void> {
     await this.rest();
+    this.subscription?.close();
     await this.processes.kill();
     await closeEngines(this.engines);
     await Promise.all([this.servers.stop(), this.eventStoreServer.close(), this.chain.stop()]);
   }
 
-  private async rest(): Promise<void> {
-    const { working } = this;
-    this.working = undefined;
-    await working?.stop();
+  /** Looks again while anything was stored meanwhile: the subscriber asks for a new token when it likes. */
+  private async differences(transferIds: readonly string[]): Promise<string[]> {
+    for (;;) {
+      await this.eventually(
+        async () => {
+          const behind = await this.behind();
+          if (behind.length > 0) throw new Error(behind.join(', '));
+          return true;
+        },
+        SETTLES_WITHIN_MS,
+        'relay and projections must reach the head',
+      );
+      const { eventStore } = this.engines;
+      const head = await eventStore.head();
+      const events = await everyEvent(eventStore);
+      const lost = this.workloads.flatMap((workload) => workload.lost(events));
+      const differences = [
+        ...lost.map(({ userId }) => `the profile of ${userId} is lost, or there twice`),
+        ...caughtWrongly(events, transferIds),
+        ...(await this.toldWrongly(events)),
+        ...(await disagreements(events, this.engines)),
+      ];
+      if ((await eventStore.head()) === head) return differences;
+    }
   }
 
-  private async watchTheToken(): Promise<void> {
-    const { development } = this.processes;
-    const { status } = await registerTransfer(development, await signIn(development), this.chain.token.address);
-    if (status !== 201) throw new Error(`the registration answered ${String(status)}`);
-  }
-
-  private async hasCaughtTheChain(): Promise<boolean> {
-    const caught = await everyDocument(this.engines.readStore, readModels.chainEvents.collection);
-    const standing = Array.from(caught.values(), ({ document }) => document).filter(
-      ({ reverted }) => reverted === false,
-    );
-    return JSON.stringify(standing.map(({ Id }) => Id)) === JSON.stringify(await this.chain.transferIds());
+  private async hasCaught(transferIds: readonly string[]): Promise<boolean> {
+    const { readStore } = this.engines;
+    const { collection } = readModels.chainEvents;
+    // All of them are read only when it looks as if they were there.
+    const [newest] = await readStore.find(collection, {
+      filter: { reverted: false },
+      sort: [['id', 'desc']],
+      limit: 1,
+    });
+    const [isAt, mustBeAt] = [newest?.document['Id'], transferIds.at(-1)];
+    if (isAt !== mustBeAt) throw new Error(`it has come to ${JSON.stringify(isAt)}, the chain to ${String(mustBeAt)}`);
+    const standing = Array.from((await everyDocument(readStore, collection)).values())
+      .filter(({ document }) => document['reverted'] === false)
+      .map(({ document }) => document['Id']);
+    const differs = standing.findIndex((id, index) => id !== transferIds[index]);
+    if (differs === -1 && standing.length === transferIds.length) return true;
+    const counts = `${String(standing.length)} stand of ${String(transferIds.length)}`;
+    throw new Error(`${counts}; number ${String(differs)} is ${JSON.stringify(standing[differs])}`);
   }
 
   /** Whatever of relay and projections has not reached the head. */
@@ -132,4 +204,35 @@ export class SystemUnderFault {
       .filter(([, position]) => position < head)
       .map(([name, position]) => `${name} is at ${String(position)} of ${String(head)}`);
   }
+
+  /** The subscriber has to be told every change, in the order in which they were stored. */
+  private async toldWrongly(events: readonly StoredEvent[]): Promise<string[]> {
+    const { subscription } = this;
+    if (!subscription) return [];
+    const { told, troubles } = subscription;
+    const changes = chainChanges(events);
+    await this.eventually(
+      () => {
+        if (told.length >= changes.length || troubles.length > 0) return true;
+        throw new Error(`it was told ${String(told.length)} of ${String(changes.length)} changes`);
+      },
+      SETTLES_WITHIN_MS,
+      'the subscriber must be told every change',
+    );
+    const differs = changes.findIndex((change, index) => !isDeepStrictEqual(change, told[index]));
+    return [
+      ...troubles.map((trouble) => `the subscriber had ${trouble}`),
+      ...(differs === -1 ? [] : [`the subscriber was told something else than change ${String(differs)}`]),
+      ...(told.length > changes.length ? ['the subscriber was told more than happened'] : []),
+    ];
+  }
 }
+
+/** Every record of the chain is stored once, in its order, and none that it took back. */
+const caughtWrongly = (events: readonly StoredEvent[], transferIds: readonly string[]): string[] => {
+  const { standing, noNews } = standingAfter(chainChanges(events));
+  return [
+    ...noNews.map(({ change, id }) => `${id} is stored as ${change}, which it was already`),
+    ...(isDeepStrictEqual(standing, transferIds) ? [] : ['what stands of the chain is not what it has, in its order']),
+  ];
+};

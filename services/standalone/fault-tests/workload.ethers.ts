@@ -5,14 +5,13 @@ import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
+import { ANSWERS_WITHIN_MS, insist } from './insist.ts';
 
 const TRANSFERS_PER_BLOCK = 10;
 /** As fast as a busy chain, and slow enough that a minute of it is looked through in seconds. */
 const BLOCK_EVERY_MS = 40;
 /** How often a chain takes blocks back: every so many. */
 const REORGANISED_EVERY = 7;
-/** Longer than any server is away. */
-const ANSWERS_WITHIN_MS = 150_000;
 
 interface Acknowledged {
   userId: string;
@@ -69,10 +68,10 @@ export class Workload {
   private async keepSigningIn(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       const wallet = Wallet.createRandom();
-      const { userId, bearer } = await this.insist(() => signIn(this.development, wallet));
+      const { userId, bearer } = await insist(() => signIn(this.development, wallet));
       const username = wallet.address.slice(2, 12);
       const url = `${this.development.accountUrl}/user/${userId}/profile`;
-      await this.insist(async () => {
+      await insist(async () => {
         const { status } = await call(url, { method: 'POST', body: { username }, headers: bearer });
         if (status !== 200) throw new Error(`the profile answered ${String(status)}`);
       });
@@ -92,15 +91,5 @@ export class Workload {
       this.blocks += 1;
       await pause(BLOCK_EVERY_MS);
     }
-  }
-
-  /** As a client does whose connection was lost: again, until it is answered. */
-  private insist<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
-    const asked = eventually(
-      async () => ({ answer: await ask() }),
-      ANSWERS_WITHIN_MS,
-      'a client must be answered again',
-    );
-    return asked.then(({ answer }) => answer);
   }
 }

@@ -1,0 +1,14 @@
+import { eventually } from '../../../shared/testing/eventually.ts';
+
+/** Longer than any server is away, also on a slow machine. */
+export const ANSWERS_WITHIN_MS = 300_000;
+
+/** As a client does whose connection was lost: asks again, until it is answered. */
+export const insist = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+  const { answer } = await eventually(
+    async () => ({ answer: await ask() }),
+    ANSWERS_WITHIN_MS,
+    'a client must be answered again',
+  );
+  return answer;
+};
