@@ -10,7 +10,7 @@ import type { Logger } from '../../shared/observability/logger.ts';
 import type { Clock } from '../../shared/primitives/clock.ts';
 import type { Ids } from '../../shared/primitives/ids.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
-import { CHAINS, PROGRESS } from './edge/ports.ts';
+import { CHAINS, PROGRESS, type FollowerProgress } from './edge/ports.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { ChainLoops, type ChainToFollow } from './follow-chain/chain-loops.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
@@ -31,7 +31,14 @@ const CHAINS_TO_FOLLOW = Symbol('ChainsToFollow');
   controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp],
   providers: [
     { provide: ProgressMeter, useFactory: (clock: Clock) => new ProgressMeter(clock), inject: [CLOCK] },
-    { provide: PROGRESS, useExisting: ProgressMeter },
+    {
+      provide: PROGRESS,
+      useFactory: (meter: ProgressMeter, loops: ChainLoops): FollowerProgress => ({
+        of: (watchId) => meter.of(watchId),
+        errorOf: ({ id, chainId }) => meter.errorOf(id) ?? loops.errorOf(chainId),
+      }),
+      inject: [ProgressMeter, ChainLoops],
+    },
     {
       provide: CHAINS,
       useFactory: (chains: readonly ChainToFollow[]) =>

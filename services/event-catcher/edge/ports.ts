@@ -10,5 +10,5 @@ export const PROGRESS = Symbol('FollowerProgress');
 /** How fast watches are filled by this process, and what holds them up. */
 export interface FollowerProgress {
   of: (watchId: string) => { eventsPerSecond: number; blocksPerSecond: number };
-  errorOf: (watchId: string) => string | null;
+  errorOf: (watch: { id: string; chainId: number }) => string | null;
 }

@@ -46,7 +46,9 @@ export class Backfiller {
         continue;
       }
       const chunk = await (ahead ?? this.fetch(this.range.next, signal));
-      ahead = chunk.to < this.range.to ? this.fetch(chunk.to + 1, signal) : undefined;
+      // One that the watch's extension left behind is not stored, and leads nowhere.
+      const isNext = chunk.from === this.range.next;
+      ahead = isNext && chunk.to < this.range.to ? this.fetch(chunk.to + 1, signal) : undefined;
       // Awaited in the next turn; should storing fail before, its failure is the one to hear of.
       ahead?.catch(() => undefined);
       await ledger.exclusively(() => this.store(chunk));

@@ -11,6 +11,9 @@ export interface AppendDependencies {
   ids: Ids;
 }
 
+/** A stream whose end cannot be read, because others write there, is no reason to ask for ever. */
+const FENCES_MAX = 50;
+
 type CaughtEvent = ChainEvent | ChainProgressEvent | FollowerEvent;
 
 const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } };
@@ -62,13 +65,13 @@ export class ChainAppends {
     read: () => Promise<Read>,
     fence: (read: Read) => CaughtEvent,
   ): Promise<Read> {
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       const found = await read();
       if (!this.areLateExpected) return found;
       try {
         return { ...found, newest: await this.append(stream, found.newest.revision, [fence(found)]) };
       } catch (error) {
-        if (!(error instanceof WrongExpectedRevision)) throw error;
+        if (!(error instanceof WrongExpectedRevision) || attempt === FENCES_MAX) throw error;
       }
     }
   }

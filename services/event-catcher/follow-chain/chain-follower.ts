@@ -140,6 +140,9 @@ export class ChainFollower {
   private fill(range: BackfillRange, signal: AbortSignal): Promise<void> {
     const { reader, meter } = this.dependencies;
     const dependencies = { reader, meter, ledger: this.ledger, chunks: this.chunks };
-    return new Backfiller(dependencies, this.roster.watchOf(range), range).run(signal);
+    const filled = new Backfiller(dependencies, this.roster.watchOf(range), range).run(signal);
+    return filled.finally(() => {
+      meter.succeeded(range.watchId);
+    });
   }
 }

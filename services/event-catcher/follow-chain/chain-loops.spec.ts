@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { Catching, mineSome } from '../testing/catching.ts';
+import { overriding } from '../testing/overriding.ts';
 import { ChainLoops } from './chain-loops.ts';
 import { ProgressMeter } from './progress-meter.ts';
 
@@ -46,4 +48,28 @@ describe('several event catchers on one chain', () => {
     // Each gave its turn back with nothing under way.
     expect(await replaced()).toBe(replacedAtFirst);
   }, 60_000);
+});
+
+it('a chain that cannot be followed says why, and no longer once it can', async () => {
+  const catching = new Catching();
+  const { chain, store } = catching;
+  mineSome(chain, 10);
+  let isAway = true;
+  const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
+  const reader = overriding<ChainReader>(chain, { head });
+  const settings = { chainId: chain.chainId, rpcUrls: ['http://127.0.0.1:1'], confirmations: 5 };
+  const meter = new ProgressMeter(systemClock);
+  const engines = { eventStore: store, readStore: new MemoryReadStore() };
+  const loops = new ChainLoops([{ settings, reader, isDevelopment: false }], {
+    ...engines,
+    clock: systemClock,
+    ids: systemIds,
+    meter,
+    logger,
+  });
+  loops.start();
+  await eventually(() => loops.errorOf(chain.chainId) === 'no provider', 5_000, 'it must say why');
+  isAway = false;
+  await eventually(() => loops.areRunning && loops.errorOf(chain.chainId) === null, 10_000, 'it must be followed');
+  await loops.stop();
 });

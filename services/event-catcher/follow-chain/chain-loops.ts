@@ -55,9 +55,10 @@ export class ChainLoops {
     return [...this.loops.values()].every(({ state }) => state === 'running' || state === 'standby');
   }
 
-  /** What keeps a chain from being followed. */
+  /** What keeps a chain from being followed here; `null` when nothing does, or another process follows it. */
   errorOf(chainId: number): string | null {
-    return this.loops.get(chainId)?.lastError ?? null;
+    const loop = this.loops.get(chainId);
+    return loop?.state === 'failing' ? loop.lastError : null;
   }
 }
 

@@ -142,4 +142,7 @@ const standingRecords = (events: readonly StoredEvent[]): ObservedRecord[] => {
 
 /** What was seen of the contract, without what says who saw it. */
 const changesIn = (events: readonly StoredEvent[]): (StoredEvent & ChainEvent)[] =>
-  events.filter((event): event is StoredEvent & ChainEvent => event.type !== 'FollowerReplaced');
+  events.filter(
+    (event): event is StoredEvent & ChainEvent =>
+      event.type === 'ChainEventObserved' || event.type === 'ChainEventReverted',
+  );

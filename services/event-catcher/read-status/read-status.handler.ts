@@ -47,7 +47,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
       eventsTotal,
       eventsPerSecond,
       etaSeconds: state === 'live' ? 0 : secondsFor(blocksLeft, blocksPerSecond),
-      lastError: this.progress.errorOf(watch.id),
+      lastError: this.progress.errorOf(watch),
       gaps,
     };
   }
