@@ -104,7 +104,6 @@ export class SystemUnderFault {
 
   /** A failure shows what the processes said. */
   async eventually(ask: () => Promise<boolean> | boolean, withinMs: number, otherwise: string): Promise<void> {
-    process.stderr.write(`TRACE ${(performance.now() / 1000).toFixed(1)} ${otherwise}\n`);
     try {
       await eventually(ask, withinMs, otherwise);
     } catch (cause) {
