@@ -69,6 +69,21 @@ describe('opening a MongoDB database', () => {
       await database.close();
     }, 40_000);
 
+    it('finds a server again that was away for longer than a client is kept', async () => {
+      const settings = { MONGO_URL: link.url, MONGO_DATABASE, NODE_ENV: 'test' } as const;
+      const database = await openDatabase({ settings, logger });
+      const isAnswered = () => database.answer(database.db.collection('any').countDocuments()).then(() => true);
+      link.fault = () => 'cut';
+      link.cut();
+      const awayUntil = performance.now() + 16_000;
+      while (performance.now() < awayUntil) {
+        await expect(isAnswered()).rejects.toMatchObject({ code: 'dependency_unavailable' });
+      }
+      link.fault = () => undefined;
+      await eventually(isAnswered, 25_000, 'it must be found');
+      await database.close();
+    }, 60_000);
+
     it('says when the server does not know who we are', async () => {
       answerTo('saslStart', { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'Authentication failed.' });
       const url = link.url.replace('://', '://me:hush@');

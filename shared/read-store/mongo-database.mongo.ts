@@ -1,13 +1,7 @@
-import {
-  MongoClient,
-  MongoError,
-  MongoServerError,
-  MongoServerSelectionError,
-  type Db,
-  type WriteConcern,
-} from 'mongodb';
+import { MongoClient, MongoError, MongoServerError, type Db, type WriteConcern } from 'mongodb';
 import type { Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { Refusal } from '../errors/refusal.ts';
 import type { Logger } from '../observability/logger.ts';
 import { inTime } from '../primitives/in-time.ts';
 import { DeadlineExceeded } from '../primitives/within-deadline.ts';
@@ -29,11 +23,13 @@ const CLOSE_WITHIN_MS = 2_000;
 const UNAUTHORIZED = 13;
 
 /**
- * A database, by a client that is replaced when it has found no server for 10 s: the driver (seen with 7.8.0) can cease to
- * look for a server whose connections were reset, and then does not find it when it is back.
+ * A database, by a client that another replaces when it has reached no server for 10 s and the other does: the driver (seen
+ * with 7.8.0) can cease to look for a server whose connections were reset, and then does not find it when it is back.
  */
 export class MongoDatabase {
   private unreachableSince: number | undefined;
+  private isReplacing = false;
+  private isClosed = false;
 
   constructor(
     private client: MongoClient,
@@ -53,26 +49,47 @@ export class MongoDatabase {
       this.unreachableSince = undefined;
       return answer;
     } catch (error) {
-      if (error instanceof Error && error.cause instanceof MongoServerSelectionError) this.notReached();
+      if (error instanceof Refusal) this.notReached();
       throw error;
     }
   }
 
-  /** Leaves a server that hangs alone. */
   async close(): Promise<void> {
-    const { client } = this;
-    await inTime(() => client.close(), CLOSE_WITHIN_MS);
+    this.isClosed = true;
+    await close(this.client);
   }
 
   private notReached(): void {
     const now = performance.now();
     this.unreachableSince ??= now;
-    if (now - this.unreachableSince < REPLACED_AFTER_MS) return;
-    this.unreachableSince = now;
-    void this.close();
-    this.client = clientOf(this.options.settings.MONGO_URL);
+    if (this.isReplacing || now - this.unreachableSince < REPLACED_AFTER_MS) return;
+    this.isReplacing = true;
+    void this.replaceClient();
+  }
+
+  /** By one that has reached a server: one whose first connection fails is of no use for ever. */
+  private async replaceClient(): Promise<void> {
+    const { logger, settings } = this.options;
+    const fresh = clientOf(settings.MONGO_URL);
+    try {
+      await fresh.connect();
+      const old = this.client;
+      if (!this.isClosed) this.client = fresh;
+      await close(this.isClosed ? fresh : old);
+    } catch (err) {
+      logger.debug({ err }, 'another client of MongoDB reaches no server either');
+      await close(fresh);
+    } finally {
+      this.unreachableSince = undefined;
+      this.isReplacing = false;
+    }
   }
 }
+
+/** Leaves a server that hangs alone. */
+const close = async (client: MongoClient): Promise<void> => {
+  await inTime(() => client.close(), CLOSE_WITHIN_MS);
+};
 
 /**
  * Connects, and makes sure of what every write relies on: that it is allowed, and that it counts only when a majority
