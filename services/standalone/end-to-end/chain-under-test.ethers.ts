@@ -56,6 +56,11 @@ export class ChainUnderTest {
     };
   }
 
+  /** The number of its newest block. */
+  async head(): Promise<number> {
+    return Number(await this.call('eth_blockNumber', []));
+  }
+
   /** `Id` of every transfer that the chain has, in chain order. */
   async transferIds(): Promise<string[]> {
     const filter = { fromBlock: '0x0', toBlock: 'latest', address: this.token.address, topics: [TRANSFER_TOPIC] };

@@ -139,6 +139,13 @@ export class SystemUnderFault {
     return newest ? newest.revision + 1 : 0;
   }
 
+  /** The highest block that the follower of the chain has stored as caught. */
+  async checkpointedHead(): Promise<unknown> {
+    const stream = `chain-${String(this.processes.development.chainId)}`;
+    const [newest] = await this.engines.eventStore.read(stream, { direction: 'backwards', limit: 1 });
+    return newest?.data['head'];
+  }
+
   async stop(): Promise<void> {
     await this.rest();
     this.subscription?.close();
