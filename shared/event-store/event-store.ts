@@ -93,7 +93,10 @@ export interface EventStore {
   read(stream: string, options?: ReadStreamOptions): Promise<StoredEvent[]>;
   /** One batch of all events after `position`, at most `limit`. */
   readAll(after: Position, filter: EventFilter | undefined, limit: number): Promise<EventBatch>;
-  /** All events after `position`, for ever: ends when the signal aborts. The first batch with `caughtUp` may be empty. */
+  /**
+   * All events after `position`, for ever: ends when the signal aborts. The first batch with `caughtUp` may be empty. One
+   * that only says how far it has come past events that the filter leaves out may come up to 50 ms later.
+   */
   subscribeAll(after: Position, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch>;
   /** Keeps only the newest `count` events of a stream from now on. */
   keepNewest(stream: string, count: number): Promise<void>;

@@ -182,6 +182,27 @@ describe('a subscription to EventStoreDB', () => {
     expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000);
   });
 
+  it('says now and then how far it has come past events that it leaves out, not at each of them', async () => {
+    const stream = aStream();
+    const stop = new AbortController();
+    const passed: number[] = [];
+    const ended = (async () => {
+      for await (const { position } of store.subscribeAll(0, { types: ['Wanted'] }, stop.signal)) passed.push(position);
+    })();
+    const startedAt = performance.now();
+    const quiet = await store.append(stream, -1, [anEvent()]);
+    await eventually(() => passed.at(-1) === quiet.position, 2_000, 'it must pass the one event');
+    let newest = quiet;
+    for (let revision = 0; revision < 500; revision += 1) {
+      newest = await store.append(stream, revision, [anEvent()]);
+    }
+    await eventually(() => passed.at(-1) === newest.position, 2_000, 'it must pass all events');
+    const mostly = 4 + (performance.now() - startedAt) / 50;
+    expect(passed.length).toBeLessThanOrEqual(mostly);
+    stop.abort();
+    await ended;
+  });
+
   it('ends when the store is closed', async () => {
     const followed = following();
     await store.append(aStream(), -1, [anEvent()]);

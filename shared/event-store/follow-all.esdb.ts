@@ -10,6 +10,8 @@ import { toLogPosition, toPosition, toStored } from './stored-form.esdb.ts';
 const BATCH_EVENTS_MAX = 1_000;
 /** Events that the server searches between two checkpoints: a start over repeats at most so many. */
 const SEARCH_WINDOW_EVENTS = 2_000;
+/** How often it is said that events were left out: each time, whoever follows stores how far it has come. */
+const PASSED_EVERY_MS = 50;
 const CONFIRMATION_MS = 10_000;
 const RECONNECT_FIRST_MS = 50;
 const RECONNECT_MAX_MS = 2_000;
@@ -109,21 +111,36 @@ class Feed {
       this.fail(new Error('another node leads'));
     };
     this.leadership.addEventListener('abort', deposed);
-    let wasCaughtUp = false;
+    let given = { position: this.position, caughtUp: false };
+    let mayPassAt = 0;
+    let alarm: NodeJS.Timeout | undefined;
     try {
       while (!signal.aborted) {
         const seen = this.news.rung;
-        const before = this.position;
         const batch = this.take();
-        if (this.position > before || batch.caughtUp !== wasCaughtUp) yield batch;
-        else if (this.failure) throw this.failure;
-        else await this.news.wait(seen, signal);
+        const hasPassed = batch.position > given.position;
+        const waitsMs = mayPassAt - performance.now();
+        if (batch.events.length > 0 || batch.caughtUp !== given.caughtUp || (hasPassed && waitsMs <= 0)) {
+          if (batch.events.length === 0) mayPassAt = performance.now() + PASSED_EVERY_MS;
+          given = { position: batch.position, caughtUp: batch.caughtUp };
+          yield batch;
+        } else if (this.failure) {
+          throw this.failure;
+        } else {
+          if (hasPassed) {
+            alarm ??= setTimeout(() => {
+              alarm = undefined;
+              this.news.ring();
+            }, waitsMs);
+          }
+          await this.news.wait(seen, signal);
+        }
         // Whatever this turn of the event loop still brings comes along.
         await nextTurn();
-        wasCaughtUp = batch.caughtUp;
       }
     } finally {
       clearTimeout(unconfirmed);
+      clearTimeout(alarm);
       this.leadership.removeEventListener('abort', deposed);
       // Fails only as the subscription did.
       this.subscription.unsubscribe().catch(() => undefined);

@@ -2,9 +2,13 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BatchProjector } from './project-batch.ts';
 import type { Projection } from './projection.ts';
+
+/** While events keep coming one by one, those of so long are stored together: each batch costs as many calls as a large one. */
+const GATHERS_MS = 20;
 
 /**
  * Keeps one read model up with the event store, from its checkpoint on, in one process at a time. Two at once, as when one
@@ -24,8 +28,10 @@ export const projectionLoop = (
       const projector = new BatchProjector(projection, readStore);
       try {
         for await (const batch of eventStore.subscribeAll(checkpoint, { types: projection.eventTypes }, signal)) {
+          const nextAt = performance.now() + GATHERS_MS;
           await projector.project(batch, signal);
           working();
+          if (batch.caughtUp) await pause(Math.max(0, nextAt - performance.now()), signal);
         }
       } finally {
         // Another may work as soon as this returns.

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { Checkpoint, RELAY_CHECKPOINT } from './checkpoint.ts';
 
 describe("the relay's checkpoint", () => {
@@ -14,17 +15,24 @@ describe("the relay's checkpoint", () => {
     }
   });
 
-  it('writes once at a time, the newest', async () => {
+  it('is written at once after a rest, then now and then, and at the end: the newest each time', async () => {
     const store = new MemoryReadStore();
     const written: number[] = [];
-    const checkpoint = new Checkpoint({
-      position: () => Promise.resolve(0),
-      apply: (name, changes, position) => {
-        written.push(position);
-        return store.apply(name, changes, position);
+    const never = 1_000_000;
+    const checkpoint = new Checkpoint(
+      {
+        position: () => Promise.resolve(0),
+        apply: (name, changes, position) => {
+          written.push(position);
+          return store.apply(name, changes, position);
+        },
       },
-    });
-    for (const position of [1, 2, 3, 4]) checkpoint.reach(position);
+      never,
+    );
+    for (const position of [1, 2, 3]) checkpoint.reach(position);
+    await eventually(async () => (await store.position(RELAY_CHECKPOINT)) === 1, 1_000, 'the first must be written');
+    checkpoint.reach(4);
+    expect(written).toEqual([1]);
     await checkpoint.settle();
     expect(written).toEqual([1, 4]);
   });
