@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { everyMessage } from './agreement.ts';
 import { HeldConsumer } from './held-consumer.ts';
 import { progressAfter, readRounds } from './rounds.ts';
-import { SystemUnderFault, type Worker } from './system-under-fault.ts';
+import { COMES_WITHIN_MS, SystemUnderFault, type Worker } from './system-under-fault.ts';
 
 const ROUNDS = readRounds(process.env['FAULT_ROUNDS']);
 const OUTAGE_MS = 60_000;
@@ -95,7 +95,7 @@ whereServer('TEST_SERVERS', () => {
           faults.dropBeforeWrite = randomInt(1, 4);
           faults.dropAfterWrite = randomInt(1, 4);
           const areMade = () => faults.dropBeforeWrite === 0 && faults.dropAfterWrite === 0;
-          await system.eventually(areMade, TEST_MS, 'every cut must hit an append');
+          await system.eventually(areMade, COMES_WITHIN_MS, 'every cut must hit an append');
           await workload.goesOn(randomInt(1, 10));
           eventStoreServer.dropConnections();
         }
@@ -113,7 +113,7 @@ whereServer('TEST_SERVERS', () => {
         const workload = system.work();
         await workload.goesOn(10);
         await using consumer = await HeldConsumer.start(messageBus);
-        await system.eventually(() => consumer.given.length > 0, TEST_MS, 'the consumer must be given a batch');
+        await system.eventually(() => consumer.given.length > 0, COMES_WITHIN_MS, 'the consumer must be given a batch');
         const inHand = consumer.given.length;
         await workload.lasts(HELD_MS);
         expect(consumer.given).toHaveLength(inHand);
@@ -123,7 +123,7 @@ whereServer('TEST_SERVERS', () => {
         const published = await everyMessage(messageBus, topics.chainEvents);
         expect(published.length).toBeGreaterThan(inHand);
         const isGiven = () => consumer.given.length >= published.length;
-        await system.eventually(isGiven, TEST_MS, 'the consumer must be given every message');
+        await system.eventually(isGiven, COMES_WITHIN_MS, 'the consumer must be given every message');
         const byPartition = Map.groupBy(consumer.given, ({ partition }) => partition);
         expect(byPartition).toEqual(Map.groupBy(published, ({ partition }) => partition));
       },

@@ -23,6 +23,9 @@ import { Workload } from './workload.ethers.ts';
 /** As long as a slow machine may need for all that an outage has left behind. */
 const SETTLES_WITHIN_MS = 300_000;
 
+/** For whatever else has to come. Several waits fit into a test, so that it is the wait that fails, and says for what. */
+export const COMES_WITHIN_MS = 120_000;
+
 /** A service of which one process works at a time, and the others stand by. */
 export type Worker = 'relay' | 'projector' | 'event-catcher';
 
