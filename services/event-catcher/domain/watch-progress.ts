@@ -14,7 +14,7 @@ export interface WatchProgress {
   gaps: { from: number; to: number }[];
 }
 
-/** How far a watch has come. One that the follower has not heard of yet is backfilling. */
+/** How far a watch has come. One that the follower has not taken yet is backfilling. */
 export const progressOf = (watch: Watched, chain: Chain | undefined): WatchProgress => {
   const ranges = chain?.backfills.filter(({ watchId }) => watchId === watch.id) ?? [];
   const joining = ranges.filter(({ joins }) => joins);

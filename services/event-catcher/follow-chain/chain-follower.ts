@@ -1,8 +1,10 @@
 import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Turn } from '../../../shared/loops/leased-loop.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import { Backfiller } from './backfiller.ts';
 import { ChainAppends, type AppendDependencies } from './chain-appends.ts';
 import { ChainLedger } from './chain-ledger.ts';
@@ -10,7 +12,7 @@ import { FootingLost, type FollowedChain } from './followed-chain.ts';
 import { Footing } from './footing.ts';
 import { HeadWalker } from './head-walker.ts';
 import type { ProgressMeter } from './progress-meter.ts';
-import type { Registrations } from './registrations.ts';
+import type { Registration, Registrations } from './registrations.ts';
 import { Semaphore } from './semaphore.ts';
 import { stoppable } from './stoppable-reader.ts';
 import { WatchRoster } from './watch-roster.ts';
@@ -37,6 +39,8 @@ export class ChainFollower {
   private readonly roster: WatchRoster;
   private readonly walker: HeadWalker;
   private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
+  /** Rings when a range is covered. */
+  private readonly covered = new WakeUp();
 
   private constructor(
     private readonly chain: FollowedChain,
@@ -46,7 +50,7 @@ export class ChainFollower {
     private readonly running: Promise<unknown>[],
   ) {
     const { reader, logger } = dependencies;
-    this.roster = new WatchRoster(reader, ledger);
+    this.roster = new WatchRoster(reader, ledger, chain.rangesMax);
     this.walker = new HeadWalker(chain, reader, ledger, this.roster, logger);
   }
 
@@ -115,13 +119,30 @@ export class ChainFollower {
     for (const range of this.ledger.backfills) guard(this.fill(range, signal));
     guard(
       registrations.follow(this.ledger.watchesUpTo, signal, async (added, position) => {
-        const ranges = await this.ledger.exclusively(() => this.roster.take(added, position));
-        for (const range of ranges) guard(this.fill(range, signal));
+        for await (const ranges of this.take(added, position, signal)) {
+          for (const range of ranges) guard(this.fill(range, signal));
+        }
       }),
     );
     const head = this.followHead(signal, working);
     this.running.push(head);
     await Promise.race([failed, head]);
+  }
+
+  /** Takes all of these registrations, the last of them once others' ranges are covered. @throws when the signal aborts */
+  private async *take(
+    registrations: readonly Registration[],
+    upTo: Position,
+    signal: AbortSignal,
+  ): AsyncGenerator<readonly BackfillRange[]> {
+    for (let left = registrations; left.length > 0;) {
+      const seen = this.covered.rung;
+      const { ranges, waiting } = await this.ledger.exclusively(() => this.roster.take(left, upTo));
+      yield ranges;
+      left = waiting;
+      if (left.length > 0) await this.covered.wait(seen, signal);
+      signal.throwIfAborted();
+    }
   }
 
   private async followHead(signal: AbortSignal, working: () => void): Promise<void> {
@@ -143,6 +164,7 @@ export class ChainFollower {
     const filled = new Backfiller(dependencies, this.roster.watchOf(range), range).run(signal);
     return filled.finally(() => {
       meter.succeeded(range.watchId);
+      this.covered.ring();
     });
   }
 }

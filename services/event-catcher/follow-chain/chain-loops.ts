@@ -8,6 +8,8 @@ import { Registrations } from './registrations.ts';
 
 const LOCAL_POLL_MS = 100;
 const POLL_MS = 1_000;
+/** Some 140 KB of the 1 MiB that EventStoreDB takes at once. */
+const RANGES_MAX = 1_000;
 
 export interface ChainToFollow {
   settings: ChainSettings;
@@ -28,7 +30,7 @@ export class ChainLoops {
     this.loops = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
         const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
-        const chain = { chainId, confirmations, pollMs, isDevelopment };
+        const chain = { chainId, confirmations, pollMs, isDevelopment, rangesMax: RANGES_MAX };
         const registrations = new Registrations(dependencies.eventStore, chainId);
         const following = { ...dependencies, reader, registrations };
         const loop = leasedLoop({

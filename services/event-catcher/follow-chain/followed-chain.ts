@@ -4,6 +4,8 @@ export interface FollowedChain {
   pollMs: number;
   /** A development chain may lose blocks or begin anew; any other that does is refused. */
   isDevelopment: boolean;
+  /** Registrations wait while so many ranges are to be read: a checkpoint names every one of them. */
+  rangesMax: number;
 }
 
 /** The chain contradicts a block that was final. */

@@ -62,7 +62,7 @@ export class Footing {
     this.logger.warn({ chainId }, 'the local chain lost blocks: it is read again from the beginning');
     await this.ledger.revertAll();
     await this.beginAt(head);
-    this.ledger.backfills = this.roster.all.map((watch) => this.roster.joiningRange(watch, watch.startBlock));
+    this.roster.beginAnew();
   }
 
   /**

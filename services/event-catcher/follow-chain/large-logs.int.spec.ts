@@ -67,7 +67,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
       logger,
     };
     const turn = { isHandedOver: true, mayArriveLate: false };
-    const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true };
+    const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true, rangesMax: 10 };
     const loop = new SupervisedLoop('follower', logger, (signal, working) =>
       ChainFollower.run(followed, dependencies, signal, working, turn),
     );

@@ -13,15 +13,12 @@ export class WatchRoster {
   constructor(
     private readonly reader: ChainReader,
     private readonly ledger: ChainLedger,
+    private readonly rangesMax: number,
   ) {}
-
-  get all(): Watch[] {
-    return [...this.watches.values()];
-  }
 
   live(): Watch[] {
     const joining = new Set(this.ledger.backfills.filter(({ joins }) => joins).map(({ watchId }) => watchId));
-    return this.all.filter(({ id }) => !joining.has(id));
+    return [...this.watches.values()].filter(({ id }) => !joining.has(id));
   }
 
   watchOf({ watchId }: BackfillRange): Watch {
@@ -40,21 +37,41 @@ export class WatchRoster {
     }
   }
 
-  /** New registrations. @returns the ranges to read for them; only inside `exclusively` */
-  async take(registrations: readonly Registration[], position: Position): Promise<BackfillRange[]> {
+  /**
+   * New registrations, in position order, while there is room for their ranges; only inside `exclusively`.
+   * @param upTo position up to which there are no others
+   * @returns the ranges to read for those taken, and the registrations that have to wait
+   */
+  async take(
+    registrations: readonly Registration[],
+    upTo: Position,
+  ): Promise<{ ranges: BackfillRange[]; waiting: readonly Registration[] }> {
+    const { ledger } = this;
     const ranges: BackfillRange[] = [];
+    const waiting = [...registrations];
     for (const registration of registrations) {
+      if (ledger.backfills.length >= this.rangesMax) break;
       const range =
         registration.kind === 'registered'
           ? await this.begin(registration.watch)
           : await this.extend(registration.watchId, registration.startBlock);
-      if (!range) continue;
-      this.ledger.backfills.push(range);
-      ranges.push(range);
+      if (range) {
+        ledger.backfills.push(range);
+        ranges.push(range);
+      }
+      ledger.watchesUpTo = registration.position;
+      waiting.shift();
     }
-    this.ledger.watchesUpTo = position;
-    await this.ledger.checkpoint();
-    return ranges;
+    if (waiting.length === 0) ledger.watchesUpTo = upTo;
+    await ledger.checkpoint();
+    return { ranges, waiting };
+  }
+
+  /** All of them are to be taken again, as if they were new. */
+  beginAnew(): void {
+    this.watches.clear();
+    this.ledger.backfills = [];
+    this.ledger.watchesUpTo = 0;
   }
 
   joiningRange(watch: Watch, from: number): BackfillRange {

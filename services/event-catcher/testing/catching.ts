@@ -63,10 +63,12 @@ export class Catching {
   private registeredUpTo = 0;
   private readonly confirmations: number;
   private readonly isDevelopment: boolean;
+  private readonly rangesMax: number;
 
-  constructor({ confirmations = 5, isDevelopment = false } = {}) {
+  constructor({ confirmations = 5, isDevelopment = false, rangesMax = 1_000 } = {}) {
     this.confirmations = confirmations;
     this.isDevelopment = isDevelopment;
+    this.rangesMax = rangesMax;
   }
 
   start({
@@ -85,8 +87,8 @@ export class Catching {
       meter,
       logger,
     };
-    const { confirmations, isDevelopment } = this;
-    const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment };
+    const { confirmations, isDevelopment, rangesMax } = this;
+    const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment, rangesMax };
     const loop = new SupervisedLoop('follower', logger, async (signal, working) => {
       this.starts += 1;
       const turn = { isHandedOver: this.isHandedOver, mayArriveLate: false };
