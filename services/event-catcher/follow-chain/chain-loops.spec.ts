@@ -1,33 +1,41 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { Catching, mineSome } from '../testing/catching.ts';
+import { Catching, mineSome, transferWatch } from '../testing/catching.ts';
 import { overriding } from '../testing/overriding.ts';
 import { ChainLoops } from './chain-loops.ts';
 import { ProgressMeter } from './progress-meter.ts';
 
 const logger = pino({ level: 'silent' });
+/** Of the chain's lease. */
+const NAME = 'chain 2484';
+
+/** A chain of forty blocks, and event catchers that follow it. */
+const world = () => {
+  const catching = new Catching();
+  const { chain, store } = catching;
+  mineSome(chain, 40);
+  const readStore = new MemoryReadStore();
+  const meter = new ProgressMeter(systemClock);
+  const settings = { chainId: chain.chainId, rpcUrls: ['http://127.0.0.1:1'], confirmations: 5 };
+  const loops = ({ reader = chain, leases = readStore }: { reader?: ChainReader; leases?: MemoryReadStore } = {}) => {
+    const dependencies = { eventStore: store, readStore: leases, clock: systemClock, ids: systemIds, meter, logger };
+    const followed = new ChainLoops([{ settings, reader, isDevelopment: false }], dependencies);
+    followed.start();
+    return followed;
+  };
+  return { catching, chain, store, readStore, meter, loops };
+};
 
 describe('several event catchers on one chain', () => {
   it('follow it one at a time, and another takes over when that one stops: nothing is doubled or lost', async () => {
-    const catching = new Catching();
-    const { chain, store } = catching;
-    const readStore = new MemoryReadStore();
-    const settings = { chainId: chain.chainId, rpcUrls: ['http://127.0.0.1:1'], confirmations: 5 };
-    const open = () => {
-      const meter = new ProgressMeter(systemClock);
-      const dependencies = { eventStore: store, readStore, clock: systemClock, ids: systemIds, meter, logger };
-      const followed = new ChainLoops([{ settings, reader: chain, isDevelopment: false }], dependencies);
-      followed.start();
-      return followed;
-    };
-    mineSome(chain, 40);
+    const { catching, chain, store, readStore, loops } = world();
     await catching.register();
-    const catchers = [open(), open(), open()];
+    const catchers = [loops(), loops(), loops()];
     const expectChain = () => eventually(() => catching.expectChain().then(() => true), 10_000, 'they must catch up');
     await expectChain();
     await eventually(() => catchers.every(({ areRunning }) => areRunning), 1_000, 'those that stand by must be ready');
@@ -41,35 +49,57 @@ describe('several event catchers on one chain', () => {
       await catcher.stop();
       if (at < catchers.length - 1) await expectChain();
     }
-    catchers.push(open());
+    catchers.push(loops());
     await expectChain();
     await catchers.at(-1)?.stop();
-    expect((await readStore.lease(`chain ${String(chain.chainId)}`))?.holder).toBeNull();
+    expect((await readStore.lease(NAME))?.holder).toBeNull();
     // Each gave its turn back with nothing under way.
     expect(await replaced()).toBe(replacedAtFirst);
   }, 60_000);
 });
 
-it('a chain that cannot be followed says why, and no longer once it can', async () => {
-  const catching = new Catching();
-  const { chain, store } = catching;
-  mineSome(chain, 10);
-  let isAway = true;
-  const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
-  const reader = overriding<ChainReader>(chain, { head });
-  const settings = { chainId: chain.chainId, rpcUrls: ['http://127.0.0.1:1'], confirmations: 5 };
-  const meter = new ProgressMeter(systemClock);
-  const engines = { eventStore: store, readStore: new MemoryReadStore() };
-  const loops = new ChainLoops([{ settings, reader, isDevelopment: false }], {
-    ...engines,
-    clock: systemClock,
-    ids: systemIds,
-    meter,
-    logger,
+describe('a chain', () => {
+  it('that cannot be followed says why, and no longer once it can', async () => {
+    const { chain, loops } = world();
+    let isAway = true;
+    const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
+    const followed = loops({ reader: overriding<ChainReader>(chain, { head }) });
+    await eventually(() => followed.errorOf(chain.chainId) === 'no provider', 5_000, 'it must say why');
+    isAway = false;
+    await eventually(
+      () => followed.areRunning && followed.errorOf(chain.chainId) === null,
+      10_000,
+      'it must be followed',
+    );
+    await followed.stop();
   });
-  loops.start();
-  await eventually(() => loops.errorOf(chain.chainId) === 'no provider', 5_000, 'it must say why');
-  isAway = false;
-  await eventually(() => loops.areRunning && loops.errorOf(chain.chainId) === null, 10_000, 'it must be followed');
-  await loops.stop();
+
+  it('that another process follows now has no error here, nor have its watches', async () => {
+    const { catching, chain, readStore, meter, loops } = world();
+    await catching.register();
+    let looks = 0;
+    const lease: MemoryReadStore['lease'] = (name) => {
+      looks += 1;
+      return readStore.lease(name);
+    };
+    const logsOfRange = () => Promise.reject(new ChainUnavailable('history pruned'));
+    const followed = loops({
+      reader: overriding<ChainReader>(chain, { logsOfRange }),
+      leases: overriding(readStore, { lease }),
+    });
+    const { watchId } = transferWatch;
+    await eventually(() => meter.errorOf(watchId) === 'history pruned', 5_000, 'the watch must be held up');
+    const replace = async () => {
+      const held = await readStore.lease(NAME);
+      return readStore.replaceLease(NAME, held, { holder: 'elsewhere/1/a', epoch: 2, renewals: 0 });
+    };
+    await eventually(replace, 1_000, 'another must get its lease');
+    const before = looks;
+    // Its own, to learn that it was lost, then at each turn of waiting.
+    await eventually(() => looks >= before + 3, 5_000, 'it must stand by');
+    expect(followed.areRunning).toBe(true);
+    expect(followed.errorOf(chain.chainId)).toBeNull();
+    expect(meter.errorOf(watchId)).toBeNull();
+    await followed.stop();
+  });
 });
