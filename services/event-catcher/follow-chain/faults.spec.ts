@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { forgetful, interrupted } from '../testing/awkward-readers.ts';
+import { closed, forgetful, interrupted } from '../testing/awkward-readers.ts';
 import { withoutCheckpoints } from '../testing/awkward-stores.ts';
 import { approval, approvalWatch, Catching, mineSome, otherContract, transfer } from '../testing/catching.ts';
 import { overriding } from '../testing/overriding.ts';
@@ -175,6 +175,33 @@ describe('a watch that is extended before it is live', () => {
     catching.start();
     await catching.expectChain();
     await catching.stop();
+  });
+
+  it('while its first blocks are asked for, which then are stored once, behind those before them', async () => {
+    const catching = new Catching();
+    for (let block = 1; block <= 300; block += 1) catching.chain.mine([transfer(block)]);
+    await catching.register({ startBlock: 100 });
+    const asked: number[] = [];
+    const { reader, open } = closed(catching.chain);
+    const logsOfRange: ChainReader['logsOfRange'] = (from, ...rest) => {
+      asked.push(from);
+      return reader.logsOfRange(from, ...rest);
+    };
+    catching.start({ reader: overriding(reader, { logsOfRange }) });
+    await eventually(() => asked.length === 1, 2_000, 'the first blocks must be asked for');
+    await catching.extend(5);
+    await eventually(
+      async () => (await catching.progress())?.backfills[0]?.next === 5,
+      2_000,
+      'the extension must be taken',
+    );
+    open();
+    await catching.expectChain();
+    await catching.stop();
+    expect(await catching.standing()).toEqual(catching.idsOnChain());
+    // What was left behind led nowhere.
+    expect(asked.slice(0, 2)).toEqual([100, 5]);
+    expect(catching.starts).toBe(1);
   });
 
   it('reads no block as a range that may be reorganised', async () => {

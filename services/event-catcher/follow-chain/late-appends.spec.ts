@@ -3,6 +3,7 @@ import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { closed } from '../testing/awkward-readers.ts';
 import { cutOffAt } from '../testing/awkward-stores.ts';
 import { Catching, mineSome, otherContract, transfer } from '../testing/catching.ts';
 import { overriding } from '../testing/overriding.ts';
@@ -54,20 +55,14 @@ describe('an append of a follower that another took over from', () => {
     const first = catching.start({ store: cut.store });
     await eventually(cut.isCutOff, 2_000, 'the first must have a chunk under way');
     const stopped = first.stop();
-    const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
-    const slow = overriding<ChainReader>(catching.chain, {
-      logsOfRange: async (...args) => {
-        await gate;
-        return catching.chain.logsOfRange(...args);
-      },
-    });
-    const second = catching.start({ reader: slow });
+    const { reader, open } = closed(catching.chain);
+    const second = catching.start({ reader });
     await eventually(() => second.state === 'running', 2_000, 'the second must take over');
     cut.arrive();
     await stopped;
     catching.chain.mine([]);
     await eventually(() => hasReachedTip(catching), 2_000, 'the second must store how far it has come');
-    open(undefined);
+    open();
     await catching.expectChain();
     await catching.stop();
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { progressOf } from '../domain/watch-progress.ts';
+import { closed } from '../testing/awkward-readers.ts';
 import { approvalWatch, Catching, mineSome, otherContract, transferWatch } from '../testing/catching.ts';
 import { overriding } from '../testing/overriding.ts';
 
@@ -14,21 +14,6 @@ const documentOf = async ({ store }: Catching, watchId: string) => {
   const [first] = await store.read(`watch-${watchId}`);
   if (!first) throw new Error(`${watchId} is not registered`);
   return { id: watchId, startBlock: Number(first.data['startBlock']), createdPosition: first.position };
-};
-
-/** A provider whose ranges are not answered before it is opened. */
-const closed = (reader: ChainReader) => {
-  const { promise: gate, resolve } = Promise.withResolvers<undefined>();
-  const logsOfRange: ChainReader['logsOfRange'] = async (...asked) => {
-    await gate;
-    return reader.logsOfRange(...asked);
-  };
-  return {
-    reader: overriding<ChainReader>(reader, { logsOfRange }),
-    open: () => {
-      resolve(undefined);
-    },
-  };
 };
 
 /** A store that tells how many ranges were unfinished at each checkpoint. */

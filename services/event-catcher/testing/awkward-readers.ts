@@ -38,3 +38,18 @@ export const interrupted = (reader: ChainReader, calls: number, interrupt: () =>
     },
   });
 };
+
+/** A provider whose ranges are not answered before it is opened. */
+export const closed = (reader: ChainReader) => {
+  const { promise: gate, resolve } = Promise.withResolvers<undefined>();
+  const logsOfRange: ChainReader['logsOfRange'] = async (...asked) => {
+    await gate;
+    return reader.logsOfRange(...asked);
+  };
+  return {
+    reader: overriding<ChainReader>(reader, { logsOfRange }),
+    open: () => {
+      resolve(undefined);
+    },
+  };
+};
