@@ -60,6 +60,20 @@ describe('a worker', () => {
     expect(await isCaughtUp()).toBe(false);
   });
 
+  it.each([
+    [9_000, true],
+    [12_000, false],
+    [17_000, false],
+  ])('is judged the same whenever it is asked when it is always %i ms behind', async (behindMs, expected) => {
+    const judged = new Set<boolean | undefined>();
+    for (; nowMs < 120_000; nowMs += 2_000) {
+      [head, positions] = [nowMs, { users: nowMs, relay: nowMs - behindMs }];
+      const judgement = await isCaughtUp();
+      if (nowMs > 2 * behindMs) judged.add(judgement);
+    }
+    expect(Array.from(judged)).toEqual([expected]);
+  });
+
   it('is ready where it stands by, however far another has come', async () => {
     loops.relay.now = 'standby';
     expect(await isCaughtUp()).toBe(true);

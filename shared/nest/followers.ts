@@ -1,11 +1,9 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { LoopState, SupervisedLoop } from '../loops/supervised-loop.ts';
+import { Pace } from '../primitives/pace.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 import type { Readiness } from './health.ts';
-
-/** Who is further behind than this is not caught up. */
-const BEHIND_MAX_MS = 10_000;
 
 /** A loop that follows the event store to a checkpoint in the read store. */
 export interface Follower {
@@ -24,7 +22,7 @@ export interface CheckpointProgress {
 
 /** What a worker does: runs with its application, and is ready when it works and is caught up, or stands by. */
 export class Followers implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly catchUps = new Map<string, CatchUp>();
+  private readonly paces = new Map<string, Pace<Position>>();
 
   constructor(
     private readonly followers: readonly Follower[],
@@ -32,9 +30,7 @@ export class Followers implements OnApplicationBootstrap, OnApplicationShutdown 
     private readonly readStore: Pick<ReadStore, 'position'>,
     /** Milliseconds that never go back. */
     private readonly now: () => number = () => performance.now(),
-  ) {
-    for (const { checkpoint } of followers) this.catchUps.set(checkpoint, new CatchUp());
-  }
+  ) {}
 
   readonly readiness: Readiness = {
     working: () => this.followers.every(({ loop: { state } }) => state === 'running' || state === 'standby'),
@@ -59,27 +55,19 @@ export class Followers implements OnApplicationBootstrap, OnApplicationShutdown 
   }
 
   private async areCaughtUp(): Promise<boolean> {
-    const judgements = (await this.progress()).map((progress) =>
-      this.catchUps.get(progress.checkpoint)?.judge(progress, this.now()),
-    );
+    const askedAtMs = this.now();
+    const judgements = (await this.progress()).map((progress) => this.isCaughtUp(progress, askedAtMs));
     return judgements.every(Boolean);
   }
-}
 
-/** The head moves on while it is followed, so a checkpoint is compared with where the head was when last asked. */
-class CatchUp {
-  private goal: Position | undefined;
-  private reachedAtMs: number | undefined;
-
-  judge({ head, position, state }: CheckpointProgress, nowMs: number): boolean {
+  private isCaughtUp({ checkpoint, position, head, state }: CheckpointProgress, askedAtMs: number): boolean {
     if (state === 'standby') {
-      this.goal = this.reachedAtMs = undefined;
+      this.paces.delete(checkpoint);
       return true;
     }
-    this.goal ??= head;
-    if (position < this.goal) return this.reachedAtMs !== undefined && nowMs - this.reachedAtMs < BEHIND_MAX_MS;
-    this.goal = head;
-    this.reachedAtMs = nowMs;
-    return true;
+    const pace = this.paces.get(checkpoint) ?? new Pace();
+    this.paces.set(checkpoint, pace);
+    pace.headWas(head, askedAtMs);
+    return pace.isCaughtUp((goal) => position >= goal, this.now());
   }
 }

@@ -71,6 +71,33 @@ describe('the live tail of the topic', () => {
     expect(tail.isCaughtUp).toBe(true);
   });
 
+  it.each([
+    [9_500, true],
+    [10_500, false],
+    [12_000, false],
+  ])('judges who is always %i ms behind the same at every moment', async (behindMs, expected) => {
+    const judged = new Set<boolean>();
+    const judge = () => {
+      if (nowMs > 2 * behindMs) judged.add(tail.isCaughtUp);
+    };
+    await publish(1);
+    await tail.findStart();
+    for (let taken = 0; nowMs < 60_000; nowMs += 500) {
+      if (nowMs % 1_000 === 0) {
+        await publish(1);
+        await tail.look();
+      }
+      judge();
+      // One was published each second, the first a second before the start.
+      const due = Math.floor((nowMs - behindMs) / 1_000) + 2;
+      if (due <= taken) continue;
+      await take(taken, due);
+      taken = due;
+      judge();
+    }
+    expect(Array.from(judged)).toEqual([expected]);
+  });
+
   it('stays so in a topic where nothing happens as long as it can look', async () => {
     await publish(1);
     await tail.findStart();

@@ -3,6 +3,7 @@ import { topics } from '../../../schemas/topics.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { BusBatch, MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
+import { Pace } from '../../../shared/primitives/pace.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
@@ -15,8 +16,6 @@ const topic = topics.chainEvents;
 const WARM_UP_MS = 60_000;
 /** Sockets get their turn after every batch, and after so many messages that somebody listened to. */
 const MESSAGES_PER_TURN = 64;
-/** Who is further behind than this is not caught up. */
-const BEHIND_MAX_MS = 10_000;
 const LOOK_EVERY_MS = 1_000;
 
 interface LiveTailOptions {
@@ -35,11 +34,10 @@ export class LiveTail {
   /** Looks every second how far the topic goes. */
   readonly loop: SupervisedLoop;
   private partitions: ReadonlyMap<number, RecentMessages> = new Map();
-  /** Last offset that was there when last asked, by partition, until it is reached. */
-  private readonly behind = new Map<number, bigint>();
-  /** Last offset that was taken, by partition. */
-  private readonly taken = new Map<number, bigint>();
-  private caughtUpAtMs = -Infinity;
+  /** Where what is not taken begins. */
+  private takenTo = new Map<number, string>();
+  /** With where the partitions ended. */
+  private pace = new Pace<Offsets>();
   private readonly now: () => number;
 
   constructor(private readonly options: LiveTailOptions) {
@@ -55,7 +53,7 @@ export class LiveTail {
 
   /** Whether all that was published up to a moment ago has been read; not known means no. */
   get isCaughtUp(): boolean {
-    return this.now() - this.caughtUpAtMs < BEHIND_MAX_MS;
+    return this.judge();
   }
 
   /** `undefined` before the first start has found the topic. */
@@ -67,15 +65,12 @@ export class LiveTail {
   async findStart(): Promise<Offsets> {
     const { messageBus, clock } = this.options;
     await messageBus.createTopics([topic]);
+    const askedAtMs = this.now();
     const [earliest, warm, latest] = await Promise.all([
       messageBus.offsets(topic, 'earliest'),
       messageBus.offsets(topic, clock.now() - WARM_UP_MS),
       messageBus.offsets(topic, 'latest'),
     ]);
-    // Where the topic is another one now, what there was to reach is no more.
-    this.behind.clear();
-    this.taken.clear();
-    this.caughtUpAtMs = -Infinity;
     const partitions = new Map<number, RecentMessages>();
     const from = new Map<number, string>();
     for (const partition of latest.keys()) {
@@ -85,31 +80,29 @@ export class LiveTail {
       const isEmpty = newest < first;
       partitions.set(partition, new RecentMessages(isEmpty));
       from.set(partition, String(isEmpty ? first : start < newest ? start : newest));
-      if (!isEmpty) this.behind.set(partition, newest);
     }
     this.partitions = partitions;
-    this.noteArrival();
+    // Where the topic is another one now, what there was to reach is no more.
+    this.takenTo = new Map(from);
+    this.pace = new Pace();
+    this.pace.headWas(latest, askedAtMs);
     return from;
   }
 
-  /** Asks how far the topic goes, once the answer before is reached: it goes on while it is followed. */
+  /** Asks how far the topic goes. */
   async look(): Promise<void> {
     const { messageBus } = this.options;
-    const { partitions } = this;
-    if (partitions.size === 0) return;
+    const { pace } = this;
+    if (this.partitions.size === 0) return;
+    const askedAtMs = this.now();
     const latest = await messageBus.offsets(topic, 'latest');
     const earliest = await messageBus.offsets(topic, 'earliest');
-    if (partitions !== this.partitions) return;
-    // What was deleted meanwhile need not be reached.
-    for (const [partition, newest] of this.behind)
-      if (newest < offsetIn(earliest, partition)) this.behind.delete(partition);
-    if (this.behind.size > 0) return;
-    this.noteArrival();
-    for (const partition of partitions.keys()) {
-      const newest = offsetIn(latest, partition) - 1n;
-      const isRead = newest <= (this.taken.get(partition) ?? -1n) || newest < offsetIn(earliest, partition);
-      if (!isRead) this.behind.set(partition, newest);
-    }
+    if (pace !== this.pace) return;
+    // What was deleted meanwhile need not be taken.
+    for (const [partition, first] of earliest)
+      if (BigInt(first) > offsetIn(this.takenTo, partition)) this.takenTo.set(partition, first);
+    pace.headWas(latest, askedAtMs);
+    this.judge();
   }
 
   /** Batches of a partition must come in its order; one may come again. */
@@ -127,16 +120,14 @@ export class LiveTail {
     }
     await letOthersWork();
     const last = messages.at(-1);
-    if (!last) return;
-    this.taken.set(partition, BigInt(last.offset));
-    const goal = this.behind.get(partition);
-    if (goal === undefined || BigInt(last.offset) < goal) return;
-    this.behind.delete(partition);
-    this.noteArrival();
+    if (last) this.takenTo.set(partition, String(BigInt(last.offset) + 1n));
   }
 
-  private noteArrival(): void {
-    if (this.behind.size === 0) this.caughtUpAtMs = this.now();
+  private judge(): boolean {
+    const partitions = Array.from(this.partitions.keys());
+    const isTaken = (ends: Offsets) =>
+      partitions.every((partition) => offsetIn(ends, partition) <= offsetIn(this.takenTo, partition));
+    return this.pace.isCaughtUp(isTaken, this.now());
   }
 }
 
