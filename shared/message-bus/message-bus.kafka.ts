@@ -8,7 +8,7 @@ import { untilAborted } from '../primitives/until-aborted.ts';
 import { kafkaClients, letGo, type KafkaClient, type KafkaSettings } from './kafka-client.kafka.ts';
 import { isLoginRefused, reasonOf } from './kafka-errors.kafka.ts';
 import type { BusBatch, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
-import { refusalOfSize } from './message-size.ts';
+import { messageBytes, refusalOfSize } from './message-size.ts';
 import { PartitionReader } from './partition-reader.kafka.ts';
 import { Publisher } from './publisher.kafka.ts';
 import { TopicFollower } from './topic-follower.kafka.ts';
@@ -65,15 +65,15 @@ export class KafkaMessageBus implements MessageBus {
   }
 
   async publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
-    const refused = refusalOfSize(messages);
-    if (refused) throw refused;
     const settled = this.settled(topic);
     const partitions = new Map<string, number>();
     const routed = messages.map((message, index) => {
       const partition = partitions.get(message.key) ?? partitionOfKey(settled, message.key);
       partitions.set(message.key, partition);
-      return { message, index, partition };
+      return { message, index, partition, bytes: messageBytes(message) };
     });
+    const refused = refusalOfSize(routed.map(({ bytes }) => bytes));
+    if (refused) throw refused;
     await this.publisher.publish(settled.name, routed, signal);
   }
 

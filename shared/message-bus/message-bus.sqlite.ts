@@ -11,7 +11,7 @@ import {
   type MessageToPublish,
   type Offsets,
 } from './message-bus.ts';
-import { refusalOfSize } from './message-size.ts';
+import { messageBytes, refusalOfSize } from './message-size.ts';
 import { readOn } from './read-on.ts';
 import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
@@ -72,7 +72,7 @@ export class SqliteMessageBus implements MessageBus {
   publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
     const settled = this.settled(topic);
-    const refused = refusalOfSize(messages);
+    const refused = refusalOfSize(messages.map(messageBytes));
     if (refused) return Promise.reject(refused);
     try {
       this.database.transaction(() => {

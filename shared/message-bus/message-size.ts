@@ -11,7 +11,7 @@ export const messageBytes = ({ key, headers, value }: MessageToPublish): number 
 };
 
 /** What to say when one of the messages is too large for any bus. Asked before any of them is stored. */
-export const refusalOfSize = (messages: readonly MessageToPublish[]): MessageRefused | undefined => {
-  const index = messages.findIndex((message) => messageBytes(message) > MESSAGE_BYTES_MAX);
+export const refusalOfSize = (bytesOfEach: readonly number[]): MessageRefused | undefined => {
+  const index = bytesOfEach.findIndex((bytes) => bytes > MESSAGE_BYTES_MAX);
   return index === -1 ? undefined : new MessageRefused(index, `it has more than ${String(MESSAGE_BYTES_MAX)} bytes`);
 };

@@ -5,6 +5,7 @@ import { publishRequests, type Routed } from './publish-requests.ts';
 const routed = (partition: number, bytes: number, index: number): Routed => ({
   partition,
   index,
+  bytes,
   message: { key: '', headers: {}, value: 'x'.repeat(bytes), timestamp: 0 },
 });
 

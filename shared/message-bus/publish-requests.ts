@@ -1,11 +1,12 @@
 import type { MessageToPublish } from './message-bus.ts';
-import { messageBytes } from './message-size.ts';
 
 const PARTITION_MESSAGES_MAX = 500;
 const PARTITION_BYTES_MAX = 900_000;
 
 export interface Routed {
   message: MessageToPublish;
+  /** Of the message. */
+  bytes: number;
   partition: number;
   /** In the array that was to be published. */
   index: number;
@@ -19,7 +20,7 @@ export const publishRequests = function* (messages: readonly Routed[]): Generato
   let request: Routed[] = [];
   let filled = new Map<number, { messages: number; bytes: number }>();
   for (const routed of messages) {
-    const bytes = messageBytes(routed.message);
+    const { bytes } = routed;
     const already = filled.get(routed.partition) ?? { messages: 0, bytes: 0 };
     const isFull =
       already.messages > 0 &&
