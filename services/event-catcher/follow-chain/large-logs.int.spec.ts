@@ -7,16 +7,12 @@ import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.
 import { EsdbEventStore } from '../../../shared/event-store/event-store.esdb.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ChainFollower } from './chain-follower.ts';
-import { ProgressMeter } from './progress-meter.ts';
-import { Registrations } from './registrations.ts';
+import { following } from '../testing/catching.ts';
 
 const logger = pino({ level: 'silent' });
 const watch = {
@@ -55,22 +51,10 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
 
   it('is stored by its beginning and its hash, in its place, while backfilling and at the head', async () => {
     const reader = new JsonRpcChainReader(Anvil.chainId, [chain.rpcUrl]);
-    const meter = new ProgressMeter(systemClock);
-    const registrations = new Registrations(store, Anvil.chainId);
-    const dependencies = {
-      eventStore: store,
-      reader,
-      registrations,
-      clock: systemClock,
-      ids: systemIds,
-      meter,
-      logger,
-    };
     const turn = { isHandedOver: true, mayArriveLate: false };
     const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true, rangesMax: 10 };
-    const loop = new SupervisedLoop('follower', logger, (signal, working) =>
-      ChainFollower.run(followed, dependencies, signal, working, turn),
-    );
+    const follow = following(followed, store, reader);
+    const loop = new SupervisedLoop('follower', logger, (signal, working) => follow(signal, working, turn));
     const caught = async (count: number) => {
       await eventually(
         async () => (await store.read(`chain-${String(Anvil.chainId)}-${contract}`)).length === count,

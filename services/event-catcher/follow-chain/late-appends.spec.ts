@@ -30,36 +30,52 @@ const beforeItsCheckpoint = (store: EventStore, come: () => Promise<void>): Even
     },
   });
 
-/** Catches up, and is cut off from the event store at the first append so chosen; another may take over from here on. */
-const cutOffWhileLive = async (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1], happen: () => void) => {
-  let isFollowed = false;
-  const cut = cutOffAt(catching.store, (append) => isFollowed && isFirst(append));
+/** Forty blocks, and a watch for what they hold. */
+const registered = async () => {
+  const catching = new Catching();
+  mineSome(catching.chain, 40);
+  await catching.register();
+  return catching;
+};
+
+/**
+ * Is cut off from the event store at the first append so chosen, and told to stop; another may take over from here on.
+ * @returns lets arrive what it has under way
+ */
+const cutOff = async (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1], live = () => Promise.resolve()) => {
+  const cut = cutOffAt(catching.store, isFirst);
   const loop = catching.start({ store: cut.store });
-  await catching.expectChain();
-  isFollowed = true;
-  happen();
+  await live();
   await eventually(cut.isCutOff, 2_000, 'it must have something under way');
   const stopped = loop.stop();
-  return async () => {
+  return () => {
     cut.arrive();
-    await stopped;
+    return stopped;
   };
+};
+
+/** The same, but not before it has caught up and something happened then. */
+const cutOffWhileLive = (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1], happen: () => void) => {
+  let isFollowed = false;
+  return cutOff(
+    catching,
+    (append) => isFollowed && isFirst(append),
+    async () => {
+      await catching.expectChain();
+      isFollowed = true;
+      happen();
+    },
+  );
 };
 
 describe('an append of a follower that another took over from', () => {
   it('that arrives before the other has read the same blocks is stored once', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 40);
-    await catching.register();
-    const cut = cutOffAt(catching.store, isOfContract);
-    const first = catching.start({ store: cut.store });
-    await eventually(cut.isCutOff, 2_000, 'the first must have a chunk under way');
-    const stopped = first.stop();
+    const catching = await registered();
+    const arrive = await cutOff(catching, isOfContract);
     const { reader, open } = closed(catching.chain);
     const second = catching.start({ reader });
     await eventually(() => second.state === 'running', 2_000, 'the second must take over');
-    cut.arrive();
-    await stopped;
+    await arrive();
     catching.chain.mine([]);
     await eventually(() => hasReachedTip(catching), 2_000, 'the second must store how far it has come');
     open();
@@ -68,9 +84,7 @@ describe('an append of a follower that another took over from', () => {
   });
 
   it('of a block that was reorganised away does not stand', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
+    const catching = await registered();
     const arrive = await cutOffWhileLive(catching, isOfContract, () => catching.chain.mine([transfer(777)]));
     catching.chain.takeBack(1);
     // Nothing of the contract: its stream stays as it is.
@@ -85,9 +99,7 @@ describe('an append of a follower that another took over from', () => {
   });
 
   it('that says how far it came does not hide what the other has stored', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
+    const catching = await registered();
     const arrive = await cutOffWhileLive(catching, isCheckpoint, () => catching.chain.mine([]));
     catching.chain.mine([transfer(777)]);
     catching.start({ store: beforeItsCheckpoint(catching.store, arrive) });
@@ -96,17 +108,8 @@ describe('an append of a follower that another took over from', () => {
   });
 
   it('that says how far it came for the first time is refused, too', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
-    const cut = cutOffAt(catching.store, isCheckpoint);
-    const first = catching.start({ store: cut.store });
-    await eventually(cut.isCutOff, 2_000, 'the first must have it under way');
-    const stopped = first.stop();
-    const arrive = () => {
-      cut.arrive();
-      return stopped;
-    };
+    const catching = await registered();
+    const arrive = await cutOff(catching, isCheckpoint);
     catching.start({ store: beforeItsCheckpoint(catching.store, arrive) });
     await catching.expectChain();
     await catching.stop();
@@ -116,9 +119,7 @@ describe('an append of a follower that another took over from', () => {
 
 describe('an append whose outcome its own process does not learn', () => {
   it('is refused when it arrives after the next start', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
+    const catching = await registered();
     let isAway = false;
     let late: (() => Promise<unknown>) | undefined;
     const store = overriding<EventStore>(catching.store, {
@@ -154,9 +155,7 @@ describe('an append whose outcome its own process does not learn', () => {
 
 describe('a follower', () => {
   it('that was handed over to refuses nobody, nor does one that starts again because of its provider', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
+    const catching = await registered();
     let isDown = false;
     const reader = overriding<ChainReader>(catching.chain, {
       head: () => (isDown ? Promise.reject(new ChainUnavailable('down')) : catching.chain.head()),
@@ -176,9 +175,7 @@ describe('a follower', () => {
   });
 
   it('that was not refuses whoever was before it once in each stream, also in those that hold nothing', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
+    const catching = await registered();
     await catching.register({ watchId: 'wch_other', contractAddress: otherContract });
     catching.isHandedOver = false;
     catching.start();
@@ -201,16 +198,10 @@ describe('a follower', () => {
   });
 
   it('that ends before it has refused all who were before it hands over to nobody', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
+    const catching = await registered();
     catching.isHandedOver = false;
-    const cut = cutOffAt(catching.store, ({ type }) => type === 'FollowerReplaced');
-    const loop = catching.start({ store: cut.store });
-    await eventually(cut.isCutOff, 2_000, 'it must be about to refuse them');
-    const stopped = loop.stop();
-    cut.arrive();
-    await stopped;
+    const arrive = await cutOff(catching, ({ type }) => type === 'FollowerReplaced');
+    await arrive();
     expect(catching.isHandedOver).toBe(false);
   });
 });

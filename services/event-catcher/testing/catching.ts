@@ -5,12 +5,14 @@ import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import type { ChainLog, ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import type { LeasedLoopOptions } from '../../../shared/loops/leased-loop.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { ChainFollower } from '../follow-chain/chain-follower.ts';
+import type { FollowedChain } from '../follow-chain/followed-chain.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
 import { Registrations } from '../follow-chain/registrations.ts';
 import { cutOffAt, dyingAfter } from './awkward-stores.ts';
@@ -50,6 +52,26 @@ export const mineSome = (chain: MemoryChain, blocks: number, from = 0): void => 
   }
 };
 
+const silent = pino({ level: 'silent' });
+
+/** What follows a chain, turn by turn. */
+export const following = (
+  chain: FollowedChain,
+  eventStore: EventStore,
+  reader: ChainReader,
+): LeasedLoopOptions['run'] => {
+  const dependencies = {
+    eventStore,
+    reader,
+    registrations: new Registrations(eventStore, chain.chainId),
+    clock: systemClock,
+    ids: systemIds,
+    meter: new ProgressMeter(systemClock),
+    logger: silent,
+  };
+  return (signal, working, turn) => ChainFollower.run(chain, dependencies, signal, working, turn);
+};
+
 /** A follower on a chain and a store in memory, which can be stopped, killed and started again. */
 export class Catching {
   readonly chain = new MemoryChain(CHAIN_ID);
@@ -75,25 +97,14 @@ export class Catching {
     store = this.store,
     reader = this.chain,
   }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
-    const logger = pino({ level: 'silent' });
-    const meter = new ProgressMeter(systemClock);
-    const registrations = new Registrations(store, CHAIN_ID);
-    const dependencies = {
-      eventStore: store,
-      reader,
-      registrations,
-      clock: systemClock,
-      ids: systemIds,
-      meter,
-      logger,
-    };
     const { confirmations, isDevelopment, rangesMax } = this;
     const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment, rangesMax };
-    const loop = new SupervisedLoop('follower', logger, async (signal, working) => {
+    const follow = following(followed, store, reader);
+    const loop = new SupervisedLoop('follower', silent, async (signal, working) => {
       this.starts += 1;
       const turn = { isHandedOver: this.isHandedOver, mayArriveLate: false };
       this.isHandedOver = false;
-      await ChainFollower.run(followed, dependencies, signal, working, turn).finally(() => {
+      await follow(signal, working, turn).finally(() => {
         if (this.loop === loop) this.isHandedOver = !turn.mayArriveLate;
       });
     });
