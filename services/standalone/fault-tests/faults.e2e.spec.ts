@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { topics } from '../../../schemas/topics.ts';
@@ -11,6 +11,8 @@ import { progressAfter, readRounds } from './rounds.ts';
 import { COMES_WITHIN_MS, SystemUnderFault, type Worker } from './system-under-fault.ts';
 
 const ROUNDS = readRounds(process.env['FAULT_ROUNDS']);
+/** Each round compares all that was stored since the first one. */
+const ROUNDS_OF_A_SYSTEM = 20;
 const OUTAGE_MS = 60_000;
 /** Longer than a group waits for a member that is silent, see TopicFollower. */
 const HELD_MS = 15_000;
@@ -23,11 +25,12 @@ const folder = temporaryFolder();
 whereServer('TEST_SERVERS', () => {
   describe('read models, topics and what is streamed equal the event store, and nothing acknowledged is lost, after', () => {
     let system: SystemUnderFault;
-    beforeAll(async () => {
-      system = await SystemUnderFault.start(join(folder, 'system'));
+    const begin = async (): Promise<void> => {
+      system = await SystemUnderFault.start(join(folder, randomUUID()));
       await system.watchTheToken();
       await system.subscribe();
-    }, TEST_MS);
+    };
+    beforeAll(begin, TEST_MS);
     afterEach(() => system.rest(), TEST_MS);
     afterAll(() => system.stop(), TEST_MS);
 
@@ -36,6 +39,10 @@ whereServer('TEST_SERVERS', () => {
       async () => {
         const startedAt = performance.now();
         for (let round = 0; round < ROUNDS; round += 1) {
+          if (round > 0 && round % ROUNDS_OF_A_SYSTEM === 0) {
+            await system.stop();
+            await begin();
+          }
           const name = serviceNames[round % serviceNames.length] ?? 'relay';
           const workload = system.work();
           await workload.goesOn(randomInt(1, 30));
