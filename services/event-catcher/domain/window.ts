@@ -1,6 +1,7 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 
-const WALK_BLOCKS_MAX = 500;
+/** From the tip, what is walked to at once, also when the window is cut on the way. */
+export const WALK_BLOCKS_MAX = 500;
 
 /** A block as the window knows it. */
 export interface LinkedBlock {
@@ -69,8 +70,8 @@ export const extend = <Block extends LinkedBlock>(
 };
 
 /**
- * A head so far away is not walked to block by block: the blocks between are read as ranges. Then no block of the window
- * is in the next one.
+ * A head so far away is not walked to at once: the blocks between are read as ranges, and then no block of the window is
+ * in the next one; or it is approached in steps.
  */
 export const isFar = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
   header.number - (window.at(-1) ?? window[0]).number > confirmations + WALK_BLOCKS_MAX;

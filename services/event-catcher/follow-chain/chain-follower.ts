@@ -109,7 +109,7 @@ export class ChainFollower {
     // Before any backfill: one that joined now would ask for blocks that are no longer of the chain.
     await this.ledger.exclusively(async () => {
       await footing.find(found);
-      await this.walker.arrive(found);
+      await this.walker.approach(found);
     });
     const { promise: failed, reject } = Promise.withResolvers<never>();
     const guard = (work: Promise<unknown>) => {
@@ -149,7 +149,7 @@ export class ChainFollower {
     while (!signal.aborted) {
       const head = await this.dependencies.reader.head();
       if (head.hash !== this.ledger.window?.at(-1)?.hash) {
-        await this.ledger.exclusively(() => this.walker.arrive(head));
+        await this.ledger.exclusively(() => this.walker.approach(head));
       } else {
         await this.ledger.exclusively(() => this.ledger.checkpointNowAndThen());
       }

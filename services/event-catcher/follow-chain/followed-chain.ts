@@ -4,7 +4,7 @@ export interface FollowedChain {
   pollMs: number;
   /** A development chain may lose blocks or begin anew; any other that does is refused. */
   isDevelopment: boolean;
-  /** Registrations wait while so many ranges are to be read: a checkpoint names every one of them. */
+  /** A checkpoint names every range that is to be read: no others begin while these are so many. */
   rangesMax: number;
 }
 

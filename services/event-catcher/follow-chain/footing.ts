@@ -32,7 +32,7 @@ export class Footing {
       return;
     }
     await this.judgeUnconfirmed(window);
-    if (isFar(window, head, this.chain.confirmations)) await this.leap(window, head);
+    if (isFar(window, head, this.chain.confirmations) && this.roster.mayLeap) await this.leap(window, head);
   }
 
   private async beginAt(head: BlockHeader): Promise<void> {

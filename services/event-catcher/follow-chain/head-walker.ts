@@ -1,7 +1,7 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { Logger } from '../../../shared/observability/logger.ts';
-import { arrivalOf, cutAfter, extend, isFar, toWindowBlock, type Window } from '../domain/window.ts';
+import { arrivalOf, cutAfter, extend, isFar, toWindowBlock, WALK_BLOCKS_MAX, type Window } from '../domain/window.ts';
 import { recordsOfBlock } from './block-records.ts';
 import type { ChainLedger } from './chain-ledger.ts';
 import { DeeperThanFinality, FootingLost, type FollowedChain } from './followed-chain.ts';
@@ -22,8 +22,15 @@ export class HeadWalker {
     private readonly logger: Logger,
   ) {}
 
-  /** Takes a header and all that must come before it into the window; only inside `exclusively`. @throws FootingLost */
-  async arrive(head: BlockHeader): Promise<void> {
+  /** Goes to a head, or as far on the way to it as is walked at once; only inside `exclusively`. @throws FootingLost */
+  async approach(head: BlockHeader): Promise<void> {
+    const { window } = this.ledger;
+    const isTooFar = window && isFar(window, head, this.chain.confirmations) && !this.roster.mayLeap;
+    await this.arrive(isTooFar ? await this.onTheWay(window) : head);
+  }
+
+  /** Takes a header and all that must come before it into the window. */
+  private async arrive(head: BlockHeader): Promise<void> {
     if (this.chain.isDevelopment) await this.goBackTo(head);
     const pending = [head];
     for (let step = 0; ; step += 1) {
@@ -86,6 +93,12 @@ export class HeadWalker {
     // Of this very block, and not among its logs now: not doubted for ever.
     this.ledger.settle((record) => record.BlockHash === hash && live.some((watch) => isOf(watch, record)));
     this.ledger.window = extend(window, block, this.chain.confirmations);
+  }
+
+  private async onTheWay(window: Window<WindowBlock>): Promise<BlockHeader> {
+    const [header] = await this.reader.headersByNumber([(window.at(-1) ?? window[0]).number + WALK_BLOCKS_MAX]);
+    if (!header) throw new ChainUnavailable('the provider does not have blocks below its head');
+    return header;
   }
 
   private async missing(from: number, to: number): Promise<BlockHeader[]> {

@@ -107,3 +107,28 @@ describe('registrations, when as many ranges are unfinished as a checkpoint may 
     expect(Math.max(...unfinished)).toBe(2);
   });
 });
+
+describe('a head that is far away', () => {
+  it.each(['while it runs', 'between two starts'])(
+    'is walked to %s, when more watches are live than a checkpoint may hold ranges of',
+    async (when) => {
+      const catching = new Catching({ rangesMax: 2 });
+      mineSome(catching.chain, 30);
+      for (const watch of others) await catching.register(watch);
+      await catching.register();
+      const { store, unfinished } = counting(catching.store);
+      catching.start({ store });
+      await catching.expectChain();
+      if (when === 'between two starts') await catching.stop();
+      mineSome(catching.chain, 1_300, 1_000);
+      if (when === 'between two starts') catching.start({ store });
+      await catching.expectChain();
+      await catching.stop();
+      expect(Math.max(...unfinished)).toBe(2);
+      expect(new Set((await catching.changes()).map(({ data }) => data['Origin']))).toEqual(
+        new Set(['backfill', 'live']),
+      );
+      expect(catching.starts).toBe(when === 'between two starts' ? 2 : 1);
+    },
+  );
+});

@@ -21,6 +21,11 @@ export class WatchRoster {
     return [...this.watches.values()].filter(({ id }) => !joining.has(id));
   }
 
+  /** Whether every live watch may read a range more: else they are too many for a checkpoint. */
+  get mayLeap(): boolean {
+    return this.ledger.backfills.length + this.live().length <= this.rangesMax;
+  }
+
   watchOf({ watchId }: BackfillRange): Watch {
     const watch = this.watches.get(watchId);
     if (!watch) throw new Error(`a backfill of ${watchId}, which is not registered`);
