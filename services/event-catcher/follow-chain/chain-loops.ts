@@ -8,7 +8,7 @@ import { Registrations } from './registrations.ts';
 
 const LOCAL_POLL_MS = 100;
 const POLL_MS = 1_000;
-/** Some 140 KB of the 1 MiB that EventStoreDB takes at once. */
+/** Some 110 KB of the 1 MiB that EventStoreDB takes at once. */
 const RANGES_MAX = 1_000;
 
 export interface ChainToFollow {
