@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Asks again until the answer is neither `undefined`, `null` nor `false`, and returns it.
+ * Asks again until the answer is neither `undefined`, `null` nor `false`, and returns it. Asks once more when time is over.
  * @param otherwise the sentence of the failure after `withinMs`; the last error is its cause
  */
 export const eventually = async <Answer>(
@@ -11,7 +11,8 @@ export const eventually = async <Answer>(
 ): Promise<Exclude<Answer, null | undefined | false>> => {
   const deadline = performance.now() + withinMs;
   let cause: unknown;
-  do {
+  for (;;) {
+    const isLast = performance.now() >= deadline;
     try {
       const answer = await ask();
       if (answer !== undefined && answer !== null && answer !== false) {
@@ -21,7 +22,7 @@ export const eventually = async <Answer>(
     } catch (error) {
       cause = error;
     }
+    if (isLast) throw new Error(otherwise, { cause });
     await pause(10);
-  } while (performance.now() < deadline);
-  throw new Error(otherwise, { cause });
+  }
 };

@@ -15,9 +15,11 @@ const counts = readModels.chainEventCounts.collection;
 /** Caught contract events, in chain order per contract, and how many there are; a reverted one stays and says so. */
 export const chainEventsProjection: Projection = {
   name,
-  eventTypes: ['ChainEventObserved', 'ChainEventReverted'],
+  // Nothing is made of the last one: that what it calls final has come this far is told at once.
+  eventTypes: ['ChainEventObserved', 'ChainEventReverted', 'ChainAdvanced'],
   // Records before their count: what it counts they know.
   touches: (stored) => {
+    if (stored.type === 'ChainAdvanced') return [];
     const { data } = stored as StoredEvent & ChainEvent;
     return [
       { collection, id: chainEventDocumentId(data) },
@@ -25,6 +27,7 @@ export const chainEventsProjection: Projection = {
     ];
   },
   evolve: (stored, before) => {
+    if (stored.type === 'ChainAdvanced') return [];
     const { type, data, position } = stored as StoredEvent & ChainEvent;
     const id = chainEventDocumentId(data);
     const known = before({ collection, id }) as ChainEventDocument | undefined;

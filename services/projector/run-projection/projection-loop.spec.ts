@@ -5,6 +5,7 @@ import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { usersProjection } from '../users/users.projection.ts';
 import { projectionLoop } from './projection-loop.ts';
 
@@ -31,5 +32,30 @@ describe("a projection's loop", () => {
     late.resolve(undefined);
     await stopped;
     expect(await readStore.position(usersProjection.name)).toBe(0);
+  });
+
+  it('begins anew when a batch cannot be stored, also when nothing follows', async () => {
+    const eventStore = new MemoryEventStore();
+    const data = eventExamples.UserRegistered;
+    const readStore = new MemoryReadStore();
+    await readStore.define(collections);
+    const apply = readStore.apply.bind(readStore);
+    let refusals = 1;
+    readStore.apply = (name, changes, position) => {
+      if (changes.length > 0 && refusals > 0) {
+        refusals -= 1;
+        return Promise.reject(new Error('the store is away'));
+      }
+      return apply(name, changes, position);
+    };
+    const loop = projectionLoop(usersProjection, { eventStore, readStore, logger });
+    loop.start();
+    const { position } = await eventStore.append(`user-${data.userId}`, -1, [
+      anEvent({ type: 'UserRegistered', data }),
+    ]);
+    const hasCome = async () => (await readStore.position(usersProjection.name)) === position;
+    await eventually(hasCome, 10_000, 'the read model must reach the head');
+    await loop.stop();
+    expect(refusals).toBe(0);
   });
 });

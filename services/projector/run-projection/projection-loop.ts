@@ -31,7 +31,11 @@ export const projectionLoop = (
           const nextAt = performance.now() + GATHERS_MS;
           await projector.project(batch, signal);
           working();
-          if (batch.caughtUp) await pause(Math.max(0, nextAt - performance.now()), signal);
+          if (batch.caughtUp) {
+            await pause(Math.max(0, nextAt - performance.now()), signal);
+            // What failed to be stored is begun anew even if nothing follows.
+            await projector.settled();
+          }
         }
       } finally {
         // Another may work as soon as this returns.

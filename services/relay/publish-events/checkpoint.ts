@@ -11,15 +11,20 @@ const SAVE_EVERY_MS = 100;
 /** Saves how far the relay has come beside its work, now and then: the newest position wins. */
 export class Checkpoint {
   private saving: Promise<void> | undefined;
-  private failure: { error: unknown } | undefined;
   private saved: Position = 0;
   private reached: Position = 0;
   private readonly ending = new AbortController();
+  private readonly failing = new AbortController();
 
   constructor(
     private readonly readStore: Pick<ReadStore, 'position' | 'apply'>,
     private readonly everyMs = SAVE_EVERY_MS,
   ) {}
+
+  /** Aborts with what a save failed with, also when nothing is reached any more. */
+  get failed(): AbortSignal {
+    return this.failing.signal;
+  }
 
   async load(): Promise<Position> {
     this.saved = this.reached = await this.readStore.position(RELAY_CHECKPOINT);
@@ -28,7 +33,7 @@ export class Checkpoint {
 
   /** @throws what an earlier save failed with */
   reach(position: Position): void {
-    this.throwFailure();
+    this.failed.throwIfAborted();
     this.reached = position;
     if (position > this.saved) this.saving ??= this.save();
   }
@@ -37,7 +42,7 @@ export class Checkpoint {
   async settle(): Promise<void> {
     this.ending.abort();
     await this.saving;
-    this.throwFailure();
+    this.failed.throwIfAborted();
   }
 
   private async save(): Promise<void> {
@@ -49,13 +54,9 @@ export class Checkpoint {
         await pause(this.everyMs, this.ending.signal);
       }
     } catch (error) {
-      this.failure = { error };
+      this.failing.abort(error);
     } finally {
       this.saving = undefined;
     }
-  }
-
-  private throwFailure(): void {
-    if (this.failure) throw this.failure.error;
   }
 }

@@ -208,6 +208,28 @@ describe('relay', () => {
     expect(await published({ messageBus }, topics.contracts)).toHaveLength(0);
   });
 
+  it('begins anew when its checkpoint cannot be saved, also when nothing follows', async () => {
+    const system = await aSystem();
+    const apply = system.readStore.apply.bind(system.readStore);
+    let saves = 0;
+    system.readStore.apply = (...args) => {
+      saves += 1;
+      return saves === 2 ? Promise.reject(new Error('the store is away')) : apply(...args);
+    };
+    const relay = relayLoop(system);
+    relay.start();
+    const hasReachedTheHead = async () =>
+      (await system.readStore.position('relay-v1')) === (await system.eventStore.head());
+    for (const revision of [-1, 0]) {
+      await system.eventStore.append(`chain-2484-${contract}`, revision, [
+        anEvent({ type: 'ChainEventObserved', data: eventExamples.ChainEventObserved }),
+      ]);
+      await eventually(hasReachedTheHead, 10_000, 'the checkpoint must reach the head');
+    }
+    await relay.stop();
+    expect(saves).toBeGreaterThanOrEqual(3);
+  });
+
   it('keeps trying while the bus refuses, and loses nothing', async () => {
     const system = await aSystem();
     await appendExamples(system);

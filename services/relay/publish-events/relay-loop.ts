@@ -37,10 +37,11 @@ export const relayLoop = ({
       const publisher = new BatchPublisher(messageBus, logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
+      const until = AbortSignal.any([signal, checkpoint.failed]);
       try {
-        for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, signal)) {
+        for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, until)) {
           for (const { events, position } of piecesOf(batch)) {
-            await publisher.publish(events, signal);
+            await publisher.publish(events, until);
             checkpoint.reach(position);
             working();
           }
