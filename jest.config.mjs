@@ -14,8 +14,11 @@ const project = (config) => ({
 });
 
 export default {
-  // Long enough for a real engine on a busy machine; jest takes it from here only, not from a project.
-  testTimeout: 30_000,
+  // Long enough for what takes 30 s on a busy machine, so that it is a wait that fails, and says for what; jest takes it from
+  // here only, not from a project.
+  testTimeout: 120_000,
+  // Of those in one file: more of them would wait for a core, not for what they are about.
+  maxConcurrency: 3,
   reporters: ['default', '<rootDir>/shared/tooling/summary-reporter.mjs'],
   projects: [
     project({

@@ -36,7 +36,9 @@ const STOPS_WITHIN_MS = 4_000;
 /** What a crash of the whole machine may cost; a crash of this program costs nothing. */
 const STATE_EVERY_SECONDS = 30;
 const POLL_MS = 20;
-const ANSWERS_WITHIN_MS = 500;
+/** Asked again and again until it answers. */
+const LOOKS_FOR_MS = 500;
+const ANSWERS_WITHIN_MS = 10_000;
 
 /**
  * Starts the development chain: anvil at the London level, a block for each transaction, on loopback. It runs apart from
@@ -64,7 +66,8 @@ export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptio
   await Promise.race([answering(rpcUrl, chainId, child, () => said), failed]);
   child.unref();
   // Blocks from now on have the time of day again.
-  await ask(rpcUrl, 'evm_increaseTime', Math.floor(Date.now() / 1_000) - GENESIS_TIME);
+  const sinceGenesis = Math.floor(Date.now() / 1_000) - GENESIS_TIME;
+  await ask({ rpcUrl, withinMs: ANSWERS_WITHIN_MS }, 'evm_increaseTime', sinceGenesis);
   return { chainId, rpcUrl, stop: () => stop(child, pidFile) };
 };
 
@@ -139,18 +142,22 @@ const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, s
 
 const chainAt = async (rpcUrl: string): Promise<number | undefined> => {
   try {
-    return Number(await ask(rpcUrl, 'eth_chainId'));
+    return Number(await ask({ rpcUrl, withinMs: LOOKS_FOR_MS }, 'eth_chainId'));
   } catch {
     return undefined;
   }
 };
 
-const ask = async (rpcUrl: string, method: string, ...params: unknown[]): Promise<unknown> => {
+const ask = async (
+  { rpcUrl, withinMs }: { rpcUrl: string; withinMs: number },
+  method: string,
+  ...params: unknown[]
+): Promise<unknown> => {
   const response = await fetch(rpcUrl, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    signal: AbortSignal.timeout(ANSWERS_WITHIN_MS),
+    signal: AbortSignal.timeout(withinMs),
   });
   return ((await response.json()) as { result?: unknown }).result;
 };

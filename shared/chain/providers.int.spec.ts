@@ -13,7 +13,7 @@ const OTHER_ADDRESS = `0x${'b2'.repeat(20)}`;
 const TOPIC = `0x${'01'.repeat(32)}`;
 const OTHER_HASH = `0x${'77'.repeat(32)}`;
 const FILTER = { addresses: [ADDRESS], topics: [TOPIC] };
-const LIMITS = { withinMs: 250, bytesMax: 200_000, quarantineMs: 200 };
+const LIMITS = { withinMs: 1_000, bytesMax: 200_000, quarantineMs: 1_000 };
 
 const aLog = (data: number) => ({
   address: ADDRESS,
@@ -141,7 +141,7 @@ describe('a chain reader with several providers', () => {
     wrong.lie = (method, truth) => (method === 'eth_getBlockByHash' ? { ...(truth as Json), hash: OTHER_HASH } : truth);
     await eventually(
       () => questions['a header']().then((found) => found && wrong.asked.includes('eth_getBlockByHash')),
-      2_000,
+      15_000,
       'a quarantine ends',
     );
     await expectTruth('a header');
@@ -156,7 +156,7 @@ describe('a chain reader with several providers', () => {
     wrong.lie = changing('eth_getCode', () => 1);
     await eventually(
       () => questions.code().then(() => wrong.asked.includes('eth_getCode')),
-      2_000,
+      15_000,
       'a quarantine ends',
     );
     await expectTruth('code');
@@ -191,7 +191,7 @@ describe('a chain reader with several providers', () => {
   it.each(Object.entries(noAnswers))('asks another provider after %s', async (_, respond) => {
     for (const question of ['head', 'headers', 'a range'] as const) {
       wrong.respond = undefined;
-      await eventually(() => questions[question]().then(() => wrong.requests > 0), 2_000, 'the provider answers');
+      await eventually(() => questions[question]().then(() => wrong.requests > 0), 15_000, 'the provider answers');
       wrong.respond = respond;
       reader.close();
       reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], LIMITS);
@@ -301,7 +301,7 @@ describe('a chain reader with one provider', () => {
     const closedAt = performance.now();
     patient.close();
     expect(await Promise.all(asked)).toEqual([expect.stringContaining('closed'), expect.stringContaining('closed')]);
-    expect(performance.now() - closedAt).toBeLessThan(200);
+    expect(performance.now() - closedAt).toBeLessThan(2_000);
   });
 
   it('signs in with the credentials of its URL, and shows nothing secret of it', async () => {

@@ -40,7 +40,7 @@ afterEach(async () => {
 
 /** Asked again where the first answer is that there is none. */
 const read = (store: EventStore, stream: string) =>
-  eventually(() => store.read(stream), 2_000, 'the event store must be readable');
+  eventually(() => store.read(stream), 15_000, 'the event store must be readable');
 
 /** Follows in the background; `seen` are the revisions, in the order in which they came. */
 const following = (store: EventStore, filter: EventFilter | undefined) => {
@@ -112,7 +112,7 @@ describe('a cluster of EventStoreDB', () => {
             elect(...(election % 2 === 0 ? ([right, left] as const) : ([left, right] as const)));
         }
         await read(store, stream);
-        await eventually(() => followed.seen.length >= count, 5_000, 'the subscription must go to the new leader');
+        await eventually(() => followed.seen.length >= count, 30_000, 'the subscription must go to the new leader');
       }
       await followed.stop();
       expect(followed.seen).toEqual(Array.from({ length: 60 }, (_, revision) => revision));

@@ -25,7 +25,7 @@ describe('event store on SQLite, beside other connections', () => {
     })();
     for (let revision = -1; revision < 4; revision += 1) {
       await writer.append('test-shared', revision, [anEvent()]);
-      await eventually(() => seen.length === revision + 2, 1_000, 'the other connection must see the event');
+      await eventually(() => seen.length === revision + 2, 10_000, 'the other connection must see the event');
     }
     stop.abort();
     await following;

@@ -7,7 +7,7 @@ import { nameHolder } from './lease-holder.ts';
 import { leasedLoop, type Turn } from './leased-loop.ts';
 import type { SupervisedLoop } from './supervised-loop.ts';
 
-const timing = { renewEveryMs: 10, givesUpAfterMs: 60, silentAfterMs: 100, lookEveryMs: 5 };
+const timing = { renewEveryMs: 50, givesUpAfterMs: 400, silentAfterMs: 700, lookEveryMs: 5 };
 const logger = pino({ level: 'silent' });
 /** A process id that no process of this machine has. */
 const NOBODY = 4_194_305;

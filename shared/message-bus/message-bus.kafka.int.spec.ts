@@ -155,9 +155,9 @@ whereServer('KAFKA_BROKERS', (brokers) => {
           taken += messages.length;
       };
       const following = Promise.allSettled([follow(earliest), follow(new Map([[partition, '0']]))]);
-      await eventually(() => taken === 6, 10_000, 'both must have what was published');
+      await eventually(() => taken === 6, 30_000, 'both must have what was published');
       await asAdmin(settings.KAFKA_BROKERS, (admin) => admin.deleteTopics({ topics: [nameOf(topic)] }));
-      await eventually(() => bus.createTopics([topic]).then(() => true), 10_000, 'the topic must be made anew');
+      await eventually(() => bus.createTopics([topic]).then(() => true), 30_000, 'the topic must be made anew');
       await eventually(() => bus.publish(topic, [message('new')]).then(() => true), 20_000, 'publishing must go on');
       expect(await following).toEqual([
         { status: 'rejected', reason: expect.any(TopicReplaced) },

@@ -84,21 +84,21 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       await app.listen();
 
       await publish(0, 1_000);
-      await eventually(() => given.length > 0, 10_000, 'the first batch must come');
+      await eventually(() => given.length > 0, 30_000, 'the first batch must come');
       const inHand = given.length;
       const ours = await membersOf('annals-');
       expect(ours).toHaveLength(1);
       const plainGroup = `plain-${randomUUID()}`;
       const plain = await startPlainConsumer(plainGroup);
       started.defer(() => plain.stop());
-      await eventually(async () => (await membersOf(plainGroup)).length === 1, 10_000, 'the other must join');
+      await eventually(async () => (await membersOf(plainGroup)).length === 1, 30_000, 'the other must join');
       await publish(1_000, 2_000);
       await eventually(async () => (await membersOf(plainGroup)).length === 0, 30_000, 'the other must be put out');
       expect(await membersOf('annals-')).toEqual(ours);
       expect(given).toHaveLength(inHand);
 
       letGo(undefined);
-      await eventually(() => given.length >= 2_000, 10_000, 'everything must come');
+      await eventually(() => given.length >= 2_000, 30_000, 'everything must come');
       expect(await membersOf('annals-')).toEqual(ours);
       expect(given.map(({ value }) => Number(value)).sort((one, other) => one - other)).toEqual(
         Array.from({ length: 2_000 }, (_, at) => at),
@@ -108,7 +108,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
         expect(values).toEqual(values.toSorted((one, other) => one - other));
       }
       expect(logged).toEqual([]);
-    }, 60_000);
+    }, 150_000);
   });
 });
 

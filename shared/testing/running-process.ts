@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { eventually } from './eventually.ts';
 
 /** On a machine that is busy with much else, too. */
-const START_MS = 120_000;
+const START_MS = 90_000;
 const SHOWN_LINES = 40;
 
 /** A built program as a child, a process group of its own; it ends by itself should this process be killed. */

@@ -1,4 +1,4 @@
 import { jest } from '@jest/globals';
 
 // A whole system starts, fills, crashes and starts again within one test.
-jest.setTimeout(120_000);
+jest.setTimeout(240_000);

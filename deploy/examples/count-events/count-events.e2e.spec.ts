@@ -16,6 +16,7 @@ import { byName, PublishedChanges } from './testing/published-changes.ts';
 
 const KILLS = 4;
 const COUNTED_BETWEEN_KILLS = 400;
+const AHEAD_MAX = 5_000;
 const WITHIN_MS = 30_000;
 
 const count = z.object({ contract: z.string(), observed: z.int(), reverted: z.int(), standing: z.int() });
@@ -36,24 +37,29 @@ const countThroughKills = async (messageBus: MessageBus, settings: Record<string
   const changes = new PublishedChanges(messageBus);
   const file = join(settings['DATA_DIR'] ?? '', 'counts.db');
   const stop = new AbortController();
+  const view = new EventCounts(file);
+  const counted = () => view.all().reduce((sum, { observed, reverted }) => sum + observed + reverted, 0);
+  let published = 0;
   const publishing = (async () => {
     for (let round = 0; !stop.signal.aborted; round += 1) {
       const some = Array.from({ length: 20 }, (_, at) => ({ contract: at % 7, isReverted: (round + at) % 5 === 0 }));
       await changes.publish(some, round % 10 === 0 ? 100 : 0);
+      published += some.length;
+      // No further ahead than the last start counts in time, however slowly the others start.
+      const isNear = () => stop.signal.aborted || published - counted() <= AHEAD_MAX;
+      await eventually(isNear, WITHIN_MS, 'the program must count on');
       await turn();
     }
   })();
-  const view = new EventCounts(file);
-  const counted = () => view.all().reduce((sum, { observed, reverted }) => sum + observed + reverted, 0);
   for (let kill = 0; kill < KILLS; kill += 1) {
     const before = counted();
     const program = start(settings, '--counts', file);
     const isFarEnough = () => counted() >= before + COUNTED_BETWEEN_KILLS;
     await eventually(isFarEnough, WITHIN_MS, 'the program must count').finally(() => program.kill());
   }
-  view.close();
   stop.abort();
   await publishing;
+  view.close();
   const last = start(settings, '--counts', file, '--once');
   const output = await eventually(() => last.hasEnded && last.output, WITHIN_MS, 'the last start must end by itself');
   const { caughtUp, contracts } = line.parse(JSON.parse(output));
@@ -81,7 +87,7 @@ describe('the example that counts events', () => {
     await program.ready(/"observed":1/);
     const { code, tookMs } = await program.stop();
     expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(2_000);
+    expect(tookMs).toBeLessThan(5_000);
     expect(program.output.trim().split('\n')).toHaveLength(2);
   });
 

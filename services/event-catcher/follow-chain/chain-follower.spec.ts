@@ -216,7 +216,7 @@ describe('a reorganisation', () => {
     catching.chain.takeBack(15);
     mineSome(catching.chain, 20, 900);
     const loop = catching.start();
-    await eventually(() => loop.lastError?.includes('contradicts'), 2_000, 'the follower must say what is wrong');
+    await eventually(() => loop.lastError?.includes('contradicts'), 15_000, 'the follower must say what is wrong');
     await catching.stop();
     expect(await catching.store.head()).toBe(before);
   });

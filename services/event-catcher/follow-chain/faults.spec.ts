@@ -20,7 +20,7 @@ const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Pr
   const expected = catching.idsOnChain().length;
   await eventually(
     async () => (await catching.standing()).length === expected,
-    2_000,
+    15_000,
     'the new records must be stored',
   );
   await catching.stop();
@@ -68,7 +68,7 @@ describe('after it was killed before a checkpoint', () => {
       catching.start({ reader: interrupted(catching.chain, calls, reorganise) });
       await eventually(
         () => catching.chain.logs.at(-1)?.data.endsWith((303).toString(16)),
-        2_000,
+        15_000,
         'it must ask so often',
       );
       await catching.expectChain();
@@ -89,7 +89,7 @@ describe('after it was killed before a checkpoint', () => {
       return lagging && chain.logs.at(-1)?.data.endsWith('66') ? Promise.resolve(lagging) : chain.head();
     };
     catching.start({ reader: overriding<ChainReader>(chain, { head }) });
-    await eventually(() => asked > 2, 2_000, 'it must follow the head that lags');
+    await eventually(() => asked > 2, 15_000, 'it must follow the head that lags');
     chain.takeBack(1);
     chain.mine([transfer(103)]);
     await catching.expectChain();
@@ -113,7 +113,11 @@ describe('after it was killed before a checkpoint', () => {
     await catching.register(approvalWatch);
     const wanted = catching.idsOnChain().length;
     catching.start({ reader: pruned });
-    await eventually(async () => (await catching.standing()).length === wanted, 2_000, 'the second watch must be read');
+    await eventually(
+      async () => (await catching.standing()).length === wanted,
+      15_000,
+      'the second watch must be read',
+    );
     await catching.stop();
     catching.chain.takeBack(4);
     catching.chain.mine([]);
@@ -147,7 +151,7 @@ describe('after it was killed before a checkpoint', () => {
     const store = withoutCheckpoints(catching.store);
     const reached = async (changes: number) => {
       catching.start({ store });
-      await eventually(async () => (await catching.changes()).length === changes, 2_000, 'it must come so far');
+      await eventually(async () => (await catching.changes()).length === changes, 15_000, 'it must come so far');
       await catching.stop();
     };
     const giveBack = catching.chain.takeBack(1);
@@ -188,11 +192,11 @@ describe('a watch that is extended before it is live', () => {
       return reader.logsOfRange(from, ...rest);
     };
     catching.start({ reader: overriding(reader, { logsOfRange }) });
-    await eventually(() => asked.length === 1, 2_000, 'the first blocks must be asked for');
+    await eventually(() => asked.length === 1, 15_000, 'the first blocks must be asked for');
     await catching.extend(5);
     await eventually(
       async () => (await catching.progress())?.backfills[0]?.next === 5,
-      2_000,
+      15_000,
       'the extension must be taken',
     );
     open();
@@ -229,7 +233,7 @@ describe('a provider', () => {
     });
     const down = () => Promise.reject(new ChainUnavailable('down'));
     const loop = catching.start({ reader: overriding(slow, { logsOfBlock: down }) });
-    await eventually(() => loop.lastError === 'down', 2_000, 'the first start must fail');
+    await eventually(() => loop.lastError === 'down', 15_000, 'the first start must fail');
     await catching.stop();
     catching.chain.takeBack(3);
     for (let block = 0; block < 5; block += 1) catching.chain.mine([transfer(500 + block)]);
@@ -255,7 +259,7 @@ describe('a provider', () => {
     const expected = catching.idsOnChain().length;
     await eventually(
       async () => (await catching.standing()).length === expected,
-      2_000,
+      15_000,
       'the fifth watch must be read',
     );
     await catching.stop();

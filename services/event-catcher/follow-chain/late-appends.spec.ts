@@ -46,7 +46,7 @@ const cutOff = async (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1
   const cut = cutOffAt(catching.store, isFirst);
   const loop = catching.start({ store: cut.store });
   await live();
-  await eventually(cut.isCutOff, 2_000, 'it must have something under way');
+  await eventually(cut.isCutOff, 15_000, 'it must have something under way');
   const stopped = loop.stop();
   return () => {
     cut.arrive();
@@ -74,10 +74,10 @@ describe('an append of a follower that another took over from', () => {
     const arrive = await cutOff(catching, isOfContract);
     const { reader, open } = closed(catching.chain);
     const second = catching.start({ reader });
-    await eventually(() => second.state === 'running', 2_000, 'the second must take over');
+    await eventually(() => second.state === 'running', 15_000, 'the second must take over');
     await arrive();
     catching.chain.mine([]);
-    await eventually(() => hasReachedTip(catching), 2_000, 'the second must store how far it has come');
+    await eventually(() => hasReachedTip(catching), 15_000, 'the second must store how far it has come');
     open();
     await catching.expectChain();
     await catching.stop();
@@ -90,7 +90,7 @@ describe('an append of a follower that another took over from', () => {
     // Nothing of the contract: its stream stays as it is.
     for (let block = 0; block < 2; block += 1) catching.chain.mine([]);
     const second = catching.start();
-    await eventually(() => second.state === 'running', 2_000, 'the second must take over');
+    await eventually(() => second.state === 'running', 15_000, 'the second must take over');
     await catching.expectChain();
     await arrive();
     for (let block = 0; block < 10; block += 1) catching.chain.mine([]);
@@ -140,7 +140,7 @@ describe('an append whose outcome its own process does not learn', () => {
     await catching.expectChain();
     isAway = true;
     catching.chain.mine([transfer(777)]);
-    await eventually(() => late !== undefined, 2_000, 'it must have something under way');
+    await eventually(() => late !== undefined, 15_000, 'it must have something under way');
     catching.chain.takeBack(1);
     // Nothing of the contract: its stream stays as it is.
     for (let block = 0; block < 2; block += 1) catching.chain.mine([]);

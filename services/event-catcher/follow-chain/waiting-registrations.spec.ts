@@ -40,13 +40,13 @@ describe('registrations, when as many ranges are unfinished as a checkpoint may 
     const second = await documentOf(catching, 'wch_b');
     await eventually(
       async () => (await catching.progress())?.watchesUpTo === second.createdPosition,
-      2_000,
+      15_000,
       'the first two must be taken, and no more',
     );
     mineSome(catching.chain, 3, 1_000);
     await eventually(
       async () => (await catching.progress())?.head === catching.chain.tip.number,
-      2_000,
+      15_000,
       'the head must be followed meanwhile',
     );
     const progress = await catching.progress();
@@ -84,7 +84,7 @@ describe('registrations, when as many ranges are unfinished as a checkpoint may 
     mineSome(catching.chain, 40);
     for (const watch of others) await catching.register(watch);
     catching.start({ reader: closed(catching.chain).reader });
-    await eventually(async () => (await catching.progress())?.backfills.length === 1, 2_000, 'one must be taken');
+    await eventually(async () => (await catching.progress())?.backfills.length === 1, 15_000, 'one must be taken');
     await catching.stop();
     catching.start();
     await catching.expectChain();

@@ -18,6 +18,7 @@ import { Registrations } from '../follow-chain/registrations.ts';
 import { cutOffAt, dyingAfter } from './awkward-stores.ts';
 
 const CHAIN_ID = 2484;
+const COMES_WITHIN_MS = 20_000;
 
 /** `Transfer` of the example contract; `Approval` of the same. */
 export const transferWatch = { ...eventExamples.ContractRegistered, startBlock: 0 };
@@ -184,7 +185,7 @@ export class Catching {
   }
 
   async caughtUp(): Promise<void> {
-    await eventually(() => this.isCaughtUp(), 3_000, 'the follower must catch up with the head');
+    await eventually(() => this.isCaughtUp(), COMES_WITHIN_MS, 'the follower must catch up with the head');
   }
 
   async expectChain(): Promise<void> {
@@ -192,7 +193,7 @@ export class Catching {
     const expected = this.idsOnChain().sort().join();
     await eventually(
       async () => (await this.standing()).sort().join() === expected,
-      3_000,
+      COMES_WITHIN_MS,
       'what stands must be what the chain has',
     );
   }
@@ -201,7 +202,11 @@ export class Catching {
   async runUntilKilled(appends: number, isLost = false, reader: ChainReader = this.chain): Promise<void> {
     const { store, killed } = dyingAfter(this.store, appends, isLost);
     this.start({ store, reader });
-    await eventually(async () => killed() || (await this.isCaughtUp()), 3_000, 'the follower must get to its end');
+    await eventually(
+      async () => killed() || (await this.isCaughtUp()),
+      COMES_WITHIN_MS,
+      'the follower must get to its end',
+    );
     await this.stop();
     this.isHandedOver &&= !killed();
   }
@@ -213,7 +218,11 @@ export class Catching {
     let left = appends;
     const { store, isCutOff, arrive } = cutOffAt(this.store, () => --left < 0);
     const loop = this.start({ store, reader });
-    await eventually(async () => isCutOff() || (await this.isCaughtUp()), 3_000, 'the follower must get to its end');
+    await eventually(
+      async () => isCutOff() || (await this.isCaughtUp()),
+      COMES_WITHIN_MS,
+      'the follower must get to its end',
+    );
     const stopped = loop.stop();
     const end = () => {
       arrive();

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pause } from '../../../shared/primitives/pause.ts';
 import { Contract, type HDNodeWallet, JsonRpcProvider, Wallet } from 'ethers';
 import { developmentFile, type DevelopmentFile } from '../../../schemas/development-file.ts';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
@@ -23,6 +24,7 @@ const TRANSFER_ABI = JSON.stringify([
 ]);
 const AMOUNT = 42n * 10n ** 18n;
 const EVENT_WITHIN_MS = 10_000;
+const QUERY_AGAIN_MS = 50;
 
 type Say = (line: string) => void;
 type Token = NonNullable<DevelopmentFile['token']>;
@@ -176,9 +178,14 @@ const transfer = async (rpcUrl: string, token: Token, to: string) => {
 };
 
 const query = async (client: AnnalsClient, { chainId }: DevelopmentFile, token: Token, to: string) => {
-  const page = await client.call(eventCatcherRoutes.queryEvents, {
-    query: { chainId, contractAddress: token.address, eventSignature: 'Transfer', 'arg.to': to },
-  });
+  const ask = () =>
+    client.call(eventCatcherRoutes.queryEvents, {
+      query: { chainId, contractAddress: token.address, eventSignature: 'Transfer', 'arg.to': to },
+    });
+  const until = performance.now() + EVENT_WITHIN_MS;
+  let page = await ask();
+  // A subscriber may hear of an event before the read model has it.
+  for (; page.total === 0 && performance.now() < until; page = await ask()) await pause(QUERY_AGAIN_MS);
   if (page.total !== 1) throw new Error(`the query answers ${String(page.total)} events`);
   return page;
 };

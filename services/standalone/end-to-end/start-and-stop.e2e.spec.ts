@@ -28,7 +28,9 @@ describe('npm start that is stopped', () => {
       const program = ['services/standalone/main.js'];
       const process = RunningProcess.spawn('npm start', program, { ...testSettings, DATA_DIR: dataFolder });
       await eventually(() => existsSync(join(dataFolder, file)), 20_000, `there must be ${file}`);
-      const chain = existsSync(join(dataFolder, 'chain/anvil.pid')) ? chainOf(dataFolder) : undefined;
+      const chain = existsSync(join(dataFolder, 'chain/anvil.pid'))
+        ? await eventually(() => chainOf(dataFolder) || undefined, 5_000, 'the file must name the process')
+        : undefined;
       expect((await process.stop()).code).toBe(0);
       expect(process.output).toMatch(/\nstopping …\nstopped\n$/);
       expect(process.output).not.toContain('cannot start');

@@ -70,7 +70,7 @@ export class StreamClient {
   }
 
   async ask(command: string, ...payload: unknown[]): Promise<unknown> {
-    return this.socket.timeout(5_000).emitWithAck(command, ...payload);
+    return this.socket.timeout(20_000).emitWithAck(command, ...payload);
   }
 
   /** Sends a Socket.IO packet as it is: what the library would not make. */
@@ -94,12 +94,12 @@ export class StreamClient {
   }
 
   /** Waits for so many events. */
-  async eventsUntil(count: number, withinMs = 5_000): Promise<StreamEvent[]> {
+  async eventsUntil(count: number, withinMs = 20_000): Promise<StreamEvent[]> {
     await eventually(() => this.events.length >= count, withinMs, `${String(count)} events must come`);
     return this.events;
   }
 
-  async message<Name extends keyof StreamMessages>(name: Name, withinMs = 5_000): Promise<StreamMessages[Name]> {
+  async message<Name extends keyof StreamMessages>(name: Name, withinMs = 20_000): Promise<StreamMessages[Name]> {
     const found = await eventually(
       () => this.messages.find((sent) => sent.name === name),
       withinMs,
@@ -109,7 +109,7 @@ export class StreamClient {
   }
 
   /** Waits for the server to end the connection. @returns the reason that the library gives */
-  disconnection(withinMs = 5_000): Promise<string> {
+  disconnection(withinMs = 20_000): Promise<string> {
     return eventually(() => this.disconnected, withinMs, 'the client must be disconnected');
   }
 
