@@ -57,7 +57,7 @@ const refused = async (url: string): Promise<string> => {
   );
   expect(error).toBeInstanceOf(CannotStart);
   const { message } = error as CannotStart;
-  expect(performance.now() - from).toBeLessThan(15_000);
+  expect(performance.now() - from).toBeLessThan(11_000);
   expect(message).toMatch(/^EVENTSTORE_URL: [^\n]*$/);
   expect(inspect(error, { depth: null })).not.toContain(PASSWORD);
   return message;

@@ -53,6 +53,6 @@ describe('browsers', () => {
   it('of a new origin are let in within about a second', async () => {
     await preflight('https://new.example');
     await allow(2, ['https://app.example', 'https://new.example']);
-    await eventually(async () => (await preflight('https://new.example')).ok, 5_000, 'the new origin was not allowed');
+    await eventually(async () => (await preflight('https://new.example')).ok, 1_500, 'the new origin was not allowed');
   });
 });

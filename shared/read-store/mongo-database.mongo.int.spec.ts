@@ -107,7 +107,7 @@ describe('opening a MongoDB database', () => {
       await expect(open(link.url)).rejects.toEqual(
         cannotStart(/^MONGO_URL: cannot write .* no answer within 4500 ms$/),
       );
-    });
+    }, 10_000);
 
     it.each(['w=1', 'w=2', 'w=site', 'journal=false', 'w=majority&journal=false'])(
       'refuses production where a write counts too early, and warns elsewhere: %s',

@@ -12,7 +12,7 @@ import { MongoReadStore } from './read-store.mongo.ts';
 const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
 const logger = pino({ level: 'silent' });
 /** A call may take 4.5 s; the rest is for a machine that has other things to do. */
-const CALL_ENDS_WITHIN_MS = 10_000;
+const CALL_ENDS_WITHIN_MS = 6_000;
 const refusal = { code: 'dependency_unavailable', retryAfter: 1 };
 const duplicate = { index: 0, code: 11_000, errmsg: 'E11000 duplicate key' };
 

@@ -87,7 +87,7 @@ describe('the example that counts events', () => {
     await program.ready(/"observed":1/);
     const { code, tookMs } = await program.stop();
     expect(code).toBe(0);
-    expect(tookMs).toBeLessThan(5_000);
+    expect(tookMs).toBeLessThan(2_000);
     expect(program.output.trim().split('\n')).toHaveLength(2);
   });
 

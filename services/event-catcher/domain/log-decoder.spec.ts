@@ -182,7 +182,7 @@ describe('a log that is too large', () => {
     const data = `0x${word('20')}${word((100_000).toString(16))}${'f'.repeat(64).repeat(100_000)}`;
     const began = performance.now();
     expect(decode([{ ...deepest(), type: 'tuple[]' }], { topics: [], data })).toHaveProperty('raw.bytes');
-    expect(performance.now() - began).toBeLessThan(15_000);
+    expect(performance.now() - began).toBeLessThan(2_000);
   });
 });
 

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pause } from '../../../shared/primitives/pause.ts';
 import { Contract, type HDNodeWallet, JsonRpcProvider, Wallet } from 'ethers';
 import { developmentFile, type DevelopmentFile } from '../../../schemas/development-file.ts';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
@@ -9,6 +8,7 @@ import type { StreamEvent } from '../../../schemas/socket/stream-messages.ts';
 import { AnnalsClient } from '../../../shared/client/annals-client.ts';
 import { EventStream } from '../../../shared/client/event-stream.socketio.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 
 const TRANSFER = 'Transfer(address indexed from, address indexed to, uint256 value)';
 const TRANSFER_ABI = JSON.stringify([
