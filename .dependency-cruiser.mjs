@@ -4,7 +4,7 @@ const TESTING = `${SPEC}|^(shared|(services|deploy/examples)/[^/]+)/testing/|^se
 /** The whole program and its tools: they start things, so nothing needs to lead to them. */
 const ENTRY = String.raw`/main\.ts$|^services/standalone/annals\.ts$|^shared/tooling/`;
 /** Where the process is put together: here alone an adapter is chosen. */
-const BINDING = String.raw`\.module\.ts$|^shared/engines/|^(services|deploy/examples)/[^/]+/[^/]+$|^services/standalone/`;
+const BINDING = String.raw`\.module\.ts$|^shared/host/engines[.]ts$|^(services|deploy/examples)/[^/]+/[^/]+$|^services/standalone/`;
 
 /** A driver, and the suffixes of the files that may import it. */
 const drivers = [
@@ -115,7 +115,7 @@ const forbidden = [
     name: 'adapters-are-bound-not-named',
     comment: 'Who names an adapter cannot be given another one. Its type may be named.',
     severity: 'error',
-    from: { pathNot: `${BINDING}|${ADAPTER}|${TESTING}|^shared/nest/` },
+    from: { pathNot: `${BINDING}|${ADAPTER}|${TESTING}` },
     to: { path: ADAPTER, dependencyTypesNot: ['type-only'] },
   },
   {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
-import { AppCallers } from '../../shared/nest/app-callers.ts';
-import { createService, type RunningService, type ServiceOptions } from '../../shared/nest/create-service.ts';
-import type { Foundation } from '../../shared/nest/foundation.module.ts';
+import { AppCallers } from '../../shared/edge/app-callers.ts';
+import { createService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
+import type { Foundation } from '../../shared/host/foundation.module.ts';
 import { Apps } from './edge/apps.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { SignedAppCallers } from './edge/signed-app-callers.ts';

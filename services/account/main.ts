@@ -1,5 +1,5 @@
 import { serveDocument } from '../../shared/documents/docs-page.ts';
-import { runService } from '../../shared/lifecycle/run-service.ts';
+import { runService } from '../../shared/host/run-service.ts';
 import { startAccount } from './account.module.ts';
 
 await runService({

@@ -2,11 +2,11 @@ import { Inject, Module, type OnApplicationBootstrap, type OnApplicationShutdown
 import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import type { TokenIssuer } from '../../shared/nest/access-tokens.jose.ts';
-import { createService, type RunningService, type ServiceOptions } from '../../shared/nest/create-service.ts';
-import type { Foundation } from '../../shared/nest/foundation.module.ts';
-import { CLOCK, EVENT_STORE, IDS, LOGGER, READ_STORE } from '../../shared/nest/tokens.ts';
-import type { Logger } from '../../shared/observability/logger.ts';
+import type { TokenIssuer } from '../../shared/auth/access-tokens.jose.ts';
+import { createService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
+import type { Foundation } from '../../shared/host/foundation.module.ts';
+import { CLOCK, EVENT_STORE, IDS, LOGGER, READ_STORE } from '../../shared/host/tokens.ts';
+import type { Logger } from '../../shared/host/logger.ts';
 import type { Clock } from '../../shared/primitives/clock.ts';
 import type { Ids } from '../../shared/primitives/ids.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';

@@ -1,6 +1,6 @@
 import { serveDocument } from '../../shared/documents/docs-page.ts';
-import { runService } from '../../shared/lifecycle/run-service.ts';
-import { accountIssuer } from '../../shared/nest/account-issuer.ts';
+import { runService } from '../../shared/host/run-service.ts';
+import { accountIssuer } from '../../shared/auth/account-issuer.ts';
 import { startEventCatcher } from './event-catcher.module.ts';
 
 await runService({

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
-import { createWorker, type RunningWorker } from '../../shared/nest/create-worker.ts';
-import { Followers } from '../../shared/nest/followers.ts';
-import type { WorkerFoundation } from '../../shared/nest/foundation.module.ts';
-import { EVENT_STORE, LOGGER, READ_STORE } from '../../shared/nest/tokens.ts';
-import type { Logger } from '../../shared/observability/logger.ts';
+import { createWorker, type RunningWorker } from '../../shared/host/create-worker.ts';
+import { Followers } from '../../shared/loops/checkpoint-loops.ts';
+import type { WorkerFoundation } from '../../shared/host/foundation.module.ts';
+import { EVENT_STORE, LOGGER, READ_STORE } from '../../shared/host/tokens.ts';
+import type { Logger } from '../../shared/host/logger.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { projections } from './projections.ts';
 import { projectionLoop } from './run-projection/projection-loop.ts';

@@ -1,6 +1,6 @@
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
-import type { ReadModels } from '../../shared/nest/read-models.ts';
-import type { Logger } from '../../shared/observability/logger.ts';
+import type { ReadModels } from '../../shared/edge/projections.ts';
+import type { Logger } from '../../shared/host/logger.ts';
 import type { Clock } from '../../shared/primitives/clock.ts';
 import type { Ids } from '../../shared/primitives/ids.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';

@@ -1,5 +1,5 @@
-import { runService } from '../../shared/lifecycle/run-service.ts';
-import { accountIssuer } from '../../shared/nest/account-issuer.ts';
+import { runService } from '../../shared/host/run-service.ts';
+import { accountIssuer } from '../../shared/auth/account-issuer.ts';
 import { startStream } from './stream.module.ts';
 
 await runService({

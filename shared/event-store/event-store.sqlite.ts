@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import { Refusal, unavailable } from '../errors/refusal.ts';
-import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
+import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import {
   WrongExpectedRevision,
   type Appended,

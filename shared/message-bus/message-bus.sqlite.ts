@@ -2,7 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { unavailable } from '../errors/refusal.ts';
-import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
+import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import {
   TopicReplaced,
   type BusBatch,

@@ -1,6 +1,6 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { JsonObject } from '../../schemas/json.ts';
-import { SqliteDatabase } from '../sqlite/database.sqlite.ts';
+import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import type {
   CollectionDefinition,
   DocumentChange,

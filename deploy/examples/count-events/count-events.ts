@@ -4,8 +4,8 @@ import { NestFactory } from '@nestjs/core';
 import { topics } from '../../../schemas/topics.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
-import { BatchServer } from '../../../shared/nest/batch-server.ts';
-import type { Logger } from '../../../shared/observability/logger.ts';
+import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
+import type { Logger } from '../../../shared/host/logger.ts';
 import { CountEventsConsumer } from './count-events.consumer.ts';
 import { EventCounts } from './event-counts.sqlite.ts';
 

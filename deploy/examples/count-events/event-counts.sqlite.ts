@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import type { BusBatch, Offsets } from '../../../shared/message-bus/message-bus.ts';
-import { SqliteDatabase } from '../../../shared/sqlite/database.sqlite.ts';
+import { SqliteDatabase } from '../../../shared/primitives/database.sqlite.ts';
 
 export interface ContractCounts {
   /** As the topic's key: `eip155:<chainId>/<contract>`. */

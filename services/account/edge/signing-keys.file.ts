@@ -2,8 +2,8 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { deriveKey } from '../../../shared/config/master-key.ts';
-import { openText, sealText } from '../../../shared/encryption/sealed-text.ts';
+import { deriveKey } from '../../../shared/keys/master-key.ts';
+import { openText, sealText } from '../../../shared/keys/sealed-text.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { makeFolder } from '../../../shared/primitives/make-folder.ts';

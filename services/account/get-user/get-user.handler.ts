@@ -4,8 +4,8 @@ import { publicUser, type PublicUser } from '../../../schemas/http/account-route
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { userDocument, type UserDocument } from '../../../schemas/read-models/users.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { ReadModels } from '../../../shared/nest/read-models.ts';
-import { READ_STORE } from '../../../shared/nest/tokens.ts';
+import { ReadModels } from '../../../shared/edge/projections.ts';
+import { READ_STORE } from '../../../shared/host/tokens.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { GetUser } from './get-user.query.ts';
 

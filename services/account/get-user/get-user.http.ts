@@ -3,7 +3,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import { accountRoutes, type PublicUser } from '../../../schemas/http/account-routes.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import type { UserDocument } from '../../../schemas/read-models/users.ts';
-import { Implements, type Asked } from '../../../shared/nest/implements.ts';
+import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { GetUser } from './get-user.query.ts';
 
 const { getUser } = accountRoutes;

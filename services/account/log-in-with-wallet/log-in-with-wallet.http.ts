@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Challenge, type Session } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Implements, type Asked, type CommandAnswer } from '../../../shared/nest/implements.ts';
+import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { IssueChallenge } from './issue-challenge.command.ts';
 import { LogInWithWallet } from './log-in-with-wallet.command.ts';
 

@@ -1,6 +1,6 @@
 import { Controller, Inject } from '@nestjs/common';
 import { accountRoutes, type PublicKeys } from '../../../schemas/http/account-routes.ts';
-import { Implements } from '../../../shared/nest/implements.ts';
+import { Implements } from '../../../shared/edge/implements.ts';
 import { SIGNING_KEYS, type SigningKeys } from '../edge/signing-keys.ts';
 
 @Controller()

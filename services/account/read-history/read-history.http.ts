@@ -3,7 +3,7 @@ import { QueryBus } from '@nestjs/cqrs';
 import { accountRoutes, type HistoryPage } from '../../../schemas/http/account-routes.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Implements, type Asked } from '../../../shared/nest/implements.ts';
+import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { ReadHistory } from './read-history.query.ts';
 
 const { readHistory } = accountRoutes;

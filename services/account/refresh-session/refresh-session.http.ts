@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Session } from '../../../schemas/http/account-routes.ts';
-import { Implements, type Asked, type CommandAnswer } from '../../../shared/nest/implements.ts';
-import { RateLimits, rateLimited, refuseExceeded, addressKey } from '../../../shared/nest/rate-limits.ts';
+import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
+import { RateLimits, rateLimited, refuseExceeded, addressKey } from '../../../shared/edge/rate-limits.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
 import { RefreshSession } from './refresh-session.command.ts';
 

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { accountRoutes, type AccountStatus } from '../../../schemas/http/account-routes.ts';
-import { Implements } from '../../../shared/nest/implements.ts';
+import { Implements } from '../../../shared/edge/implements.ts';
 import { ReportStatus } from './report-status.query.ts';
 
 @Controller()

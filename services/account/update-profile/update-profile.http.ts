@@ -3,7 +3,7 @@ import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import type { UserDocument } from '../../../schemas/read-models/users.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Implements, type Asked, type CommandAnswer } from '../../../shared/nest/implements.ts';
+import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { UpdateProfile } from './update-profile.command.ts';
 
 const { updateProfile } = accountRoutes;

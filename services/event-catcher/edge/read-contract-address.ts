@@ -1,5 +1,5 @@
 import { readAddress } from '../../../shared/chain/address.ts';
-import { invalid } from '../../../shared/nest/parse-request.ts';
+import { invalid } from '../../../shared/edge/parse-request.ts';
 
 /** In EIP-55 form. @throws Refusal validation_failed */
 export const readContractAddress = (text: string): string => {

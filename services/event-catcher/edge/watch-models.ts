@@ -3,8 +3,8 @@ import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { chainDocument, type ChainDocument } from '../../../schemas/read-models/chains.ts';
 import { watchDocument, type WatchDocument } from '../../../schemas/read-models/watches.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { ReadModels } from '../../../shared/nest/read-models.ts';
-import { READ_STORE } from '../../../shared/nest/tokens.ts';
+import { ReadModels } from '../../../shared/edge/projections.ts';
+import { READ_STORE } from '../../../shared/host/tokens.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { projection, collection } = readModels.watches;

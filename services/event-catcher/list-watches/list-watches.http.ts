@@ -6,7 +6,7 @@ import {
   type WatchedContracts,
 } from '../../../schemas/http/event-catcher-routes.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { Implements, type Asked } from '../../../shared/nest/implements.ts';
+import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { GetWatch, ListWatches } from './list-watches.query.ts';
 
 const { listContracts, getContract } = eventCatcherRoutes;

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { Implements, type Asked } from '../../../shared/nest/implements.ts';
+import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { ReadStatus } from './read-status.query.ts';
 
 const { readStatus } = eventCatcherRoutes;

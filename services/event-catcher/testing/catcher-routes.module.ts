@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { createService } from '../../../shared/nest/create-service.ts';
+import { createService } from '../../../shared/edge/start-service.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { CHAINS, PROGRESS, type FollowerProgress } from '../edge/ports.ts';

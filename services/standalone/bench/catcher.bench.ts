@@ -8,7 +8,7 @@ import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { chainSettings } from '../../../shared/config/settings.ts';
-import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/engines/engines.ts';
+import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { ChainLoops } from '../../event-catcher/follow-chain/chain-loops.ts';

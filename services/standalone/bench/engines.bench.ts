@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/engines/engines.ts';
+import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';

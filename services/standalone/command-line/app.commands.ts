@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { signatureScheme, type SignatureScheme } from '../../../schemas/events/app-events.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, isEmbedded, openEngines } from '../../../shared/engines/engines.ts';
-import { requireWritable } from '../../../shared/lifecycle/preflight.ts';
-import { createLogger } from '../../../shared/observability/logger.ts';
+import { closeEngines, isEmbedded, openEngines } from '../../../shared/host/engines.ts';
+import { requireWritable } from '../../../shared/host/preflight.ts';
+import { createLogger } from '../../../shared/host/logger.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { operateApps, type OperatedApps } from '../../account/apps.module.ts';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
-import type { Engines } from '../../../shared/engines/engines.ts';
+import type { Engines } from '../../../shared/host/engines.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';

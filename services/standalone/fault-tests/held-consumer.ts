@@ -5,7 +5,7 @@ import { EventPattern, Payload } from '@nestjs/microservices';
 import { pino } from 'pino';
 import { topics } from '../../../schemas/topics.ts';
 import type { BusBatch, BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import { BatchServer } from '../../../shared/nest/batch-server.ts';
+import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
 
 /** A consumer of chain events from the first on, whose handler comes back only when it is let go. */
 export class HeldConsumer {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/engines/engines.ts';
+import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { BreakableServers } from '../../../shared/testing/breakable-servers.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';

@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { AccessTokens } from '../../../shared/nest/access-tokens.jose.ts';
-import type { AppOrigins } from '../../../shared/nest/app-origins.ts';
-import type { UserCaller } from '../../../shared/nest/caller.ts';
+import type { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
+import type { AppOrigins } from '../../../shared/auth/app-origins.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { SecureTransport } from './secure-transport.ts';
 
 /** The longest token of ours is far below. */

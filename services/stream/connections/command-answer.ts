@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { problemCatalogue } from '../../../schemas/http/problem.ts';
 import type { CommandRefused, ConnectionRefused } from '../../../schemas/socket/stream-commands.ts';
 import type { Refusal } from '../../../shared/errors/refusal.ts';
-import { invalid } from '../../../shared/nest/parse-request.ts';
-import { refusalOf } from '../../../shared/nest/problem-document.ts';
-import { logRefusal } from '../../../shared/observability/log-refusal.ts';
-import type { Logger } from '../../../shared/observability/logger.ts';
+import { invalid } from '../../../shared/edge/parse-request.ts';
+import { refusalOf } from '../../../shared/edge/problem-document.ts';
+import { logRefusal } from '../../../shared/errors/log-refusal.ts';
+import type { Logger } from '../../../shared/host/logger.ts';
 
 /** Enough to mend a command by. */
 const ERRORS_MAX = 20;

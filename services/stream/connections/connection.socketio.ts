@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { UserCaller } from '../../../shared/nest/caller.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';

@@ -12,9 +12,9 @@ import {
 import { refresh, subscribe, unsubscribe } from '../../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { AccessTokens } from '../../../shared/nest/access-tokens.jose.ts';
-import { CLOCK, LOGGER } from '../../../shared/nest/tokens.ts';
-import type { Logger } from '../../../shared/observability/logger.ts';
+import { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
+import { CLOCK, LOGGER } from '../../../shared/host/tokens.ts';
+import type { Logger } from '../../../shared/host/logger.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { SubscriptionCommands } from '../domain/subscriber.ts';
 import type { StreamLimits } from '../edge/stream-limits.ts';

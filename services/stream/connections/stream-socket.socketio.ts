@@ -1,5 +1,5 @@
 import type { DefaultEventsMap, Namespace, Socket } from 'socket.io';
-import type { UserCaller } from '../../../shared/nest/caller.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
 
 interface SocketData {
   /** Set before it is connected. */

@@ -3,8 +3,8 @@ import { watchDocument } from '../../../schemas/read-models/watches.ts';
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { invalid } from '../../../shared/nest/parse-request.ts';
-import type { ReadModels } from '../../../shared/nest/read-models.ts';
+import { invalid } from '../../../shared/edge/parse-request.ts';
+import type { ReadModels } from '../../../shared/edge/projections.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 

@@ -2,7 +2,7 @@ import { Controller, Inject, UseFilters } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { topics } from '../../../schemas/topics.ts';
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
-import { ErrorAsItIs } from '../../../shared/nest/batch-server.ts';
+import { ErrorAsItIs } from '../../../shared/message-bus/batch-server.ts';
 import { LIVE_TAIL } from '../edge/tokens.ts';
 import type { LiveTail } from './live-tail.ts';
 

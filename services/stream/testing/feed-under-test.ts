@@ -5,8 +5,8 @@ import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/st
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
-import { BatchServer } from '../../../shared/nest/batch-server.ts';
-import { ReadModels } from '../../../shared/nest/read-models.ts';
+import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
+import { ReadModels } from '../../../shared/edge/projections.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';

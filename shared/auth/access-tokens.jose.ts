@@ -1,0 +1,98 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import { z } from 'zod';
+import { loginMethod } from '../../schemas/values.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
+import type { Clock } from '../primitives/clock.ts';
+import type { UserCaller } from './caller.ts';
+import { SessionEnds } from './session-ends.ts';
+import { CLOCK, TOKEN_ISSUER } from '../host/tokens.ts';
+
+/** `aud` of every token. */
+export const TOKEN_AUDIENCE = 'annals';
+
+/** Whose tokens are believed. */
+export interface TokenIssuer {
+  /** `iss`; asked for at each request, as the address of a service is known once it listens. */
+  issuer: () => string;
+  /** Finds the key that a token names. Throws jose's errors. */
+  key: JWTVerifyGetKey;
+  /** Whether there are keys to check with; once there are, whether the account service answers no longer matters. */
+  hasKeys: () => Promise<boolean>;
+}
+
+const claims = z.object({
+  sub: z.string(),
+  sid: z.string(),
+  app: z.string(),
+  amr: loginMethod,
+  exp: z.number(),
+});
+
+/**
+ * The account service seen from another: its keys are fetched and kept. It may start later.
+ * @param issuer what clients are told, `iss`; may be an address that is not reached from here
+ * @param jwksUrl where its keys are fetched from
+ */
+export const remoteIssuer = (issuer: string, jwksUrl: string): TokenIssuer => {
+  const keys = createRemoteJWKSet(new URL(jwksUrl), {
+    timeoutDuration: 2_000,
+    cooldownDuration: 1_000,
+  });
+  const hasKeys = async () => {
+    if (!keys.jwks()) await keys.reload();
+    return true;
+  };
+  return { issuer: () => issuer, key: keys, hasKeys };
+};
+
+/** Says whose an access token is. */
+@Injectable()
+export class AccessTokens {
+  constructor(
+    @Inject(TOKEN_ISSUER) private readonly issuer: TokenIssuer,
+    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly sessions: SessionEnds,
+  ) {}
+
+  /** @throws Refusal token_invalid, token_expired, session_revoked, dependency_unavailable */
+  async verify(token: string): Promise<UserCaller> {
+    const { sub, sid, app, amr, exp } = await this.claimsOf(token);
+    if (await this.sessions.hasEnded(sid)) throw new Refusal('session_revoked', 'sign in again');
+    return { kind: 'user', userId: sub, sessionId: sid, appId: app, method: amr, expiresAtMs: exp * 1_000 };
+  }
+
+  private async claimsOf(token: string): Promise<z.infer<typeof claims>> {
+    const { payload } = await verifyToken(token, 'at+jwt', this.issuer, this.clock);
+    const parsed = claims.safeParse(payload);
+    if (!parsed.success) throw new Refusal('token_invalid', 'the token lacks a claim');
+    return parsed.data;
+  }
+}
+
+/**
+ * Checks signature, algorithm, `typ`, `iss`, `aud` and `exp` of one of our tokens.
+ * @throws Refusal token_invalid, token_expired, dependency_unavailable
+ */
+export const verifyToken = async (token: string, typ: string, issuer: TokenIssuer, clock: Clock) => {
+  try {
+    return await jwtVerify(token, issuer.key, {
+      algorithms: ['ES256'],
+      typ,
+      issuer: issuer.issuer(),
+      audience: TOKEN_AUDIENCE,
+      requiredClaims: ['sub', 'sid', 'iat', 'exp', 'jti'],
+      currentDate: new Date(clock.now()),
+    });
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) throw new Refusal('token_expired', 'refresh it, or sign in again');
+    if (isTokensFault(error)) throw new Refusal('token_invalid', 'the token is not one of ours', { cause: error });
+    throw unavailable('the signing keys cannot be read', error);
+  }
+};
+
+/** Everything that jose says about a token, as opposed to keys that could not be fetched. */
+const isTokensFault = (error: unknown): boolean =>
+  error instanceof errors.JOSEError &&
+  !(error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) &&
+  error.code !== 'ERR_JOSE_GENERIC';

@@ -1,0 +1,34 @@
+import { describe, expect, it } from '@jest/globals';
+import { startThings, ThingsModule } from '../testing/things-service.ts';
+import { createService } from '../edge/start-service.ts';
+
+describe('origins of apps', () => {
+  const startBeside = async (NODE_ENV: 'development' | 'production', origins: string[]) => {
+    await using things = await startThings();
+    const { foundation, tokens } = things;
+    const document = { id: 'app_1', name: 'Shop', origins };
+    await foundation.readStore.apply('apps-v1', [{ collection: 'apps', id: 'app_1', position: 1, document }], 1);
+    const service = await createService({
+      module: ThingsModule,
+      foundation: { ...foundation, settings: { ...foundation.settings, NODE_ENV } },
+      issuer: tokens.issuer,
+      ...{ host: '127.0.0.1', port: 0 },
+    });
+    await service.close();
+  };
+
+  it.each(['*', 'https://*.shop.example'])(
+    'keep production from starting when one is a wildcard: %s',
+    async (origin) => {
+      await expect(startBeside('production', ['https://shop.example', origin])).rejects.toMatchObject({
+        name: 'CannotStart',
+        message: expect.stringContaining(`app app_1 (Shop) allows the origin ${origin}`),
+      });
+      await startBeside('development', [origin]);
+    },
+  );
+
+  it('are no reason not to start when each is one', async () => {
+    await startBeside('production', ['https://shop.example', 'https://other.example']);
+  });
+});

@@ -1,0 +1,58 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { appDocument, type AppDocument } from '../../schemas/read-models/apps.ts';
+import { readModels } from '../../schemas/read-models/catalogue.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import type { Clock } from '../primitives/clock.ts';
+import type { ReadStore } from '../read-store/read-store.ts';
+import { CLOCK, READ_STORE } from '../host/tokens.ts';
+
+const KEPT_MS = 1_000;
+const PAGE = 1_000;
+
+/** The origins that some live app allows, not older than a second. */
+@Injectable()
+export class AppOrigins {
+  private kept: { origins: Promise<Set<string>>; until: number } | undefined;
+
+  constructor(
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    @Inject(CLOCK) private readonly clock: Clock,
+  ) {}
+
+  /** @throws CannotStart: some app allows every origin, or every one of a kind */
+  async refuseWildcards(): Promise<void> {
+    for await (const { id, name, origins } of this.apps()) {
+      const wildcard = origins.find((origin) => origin.includes('*'));
+      if (wildcard === undefined) continue;
+      const mend = 'make it anew with: annals app create --origin https://…, in a store that never had a wildcard';
+      throw new CannotStart(`app ${id} (${name}) allows the origin ${wildcard}, which production does not: ${mend}`);
+    }
+  }
+
+  async allow(origin: string): Promise<boolean> {
+    const now = this.clock.now();
+    if (!this.kept || this.kept.until <= now) {
+      const origins = this.read();
+      this.kept = { origins, until: now + KEPT_MS };
+      origins.catch(() => {
+        this.kept = undefined;
+      });
+    }
+    return (await this.kept.origins).has(origin);
+  }
+
+  private async read(): Promise<Set<string>> {
+    const allowed = new Set<string>();
+    for await (const { origins } of this.apps()) origins.forEach((origin) => allowed.add(origin));
+    return allowed;
+  }
+
+  private async *apps(): AsyncGenerator<AppDocument> {
+    for (let skip = 0; ; skip += PAGE) {
+      const { collection } = readModels.apps;
+      const page = await this.readStore.find(collection, { sort: [['id', 'asc']], skip, limit: PAGE });
+      for (const { document } of page) yield appDocument.parse(document);
+      if (page.length < PAGE) return;
+    }
+  }
+}

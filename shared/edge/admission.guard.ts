@@ -1,0 +1,76 @@
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import type { RouteContract } from '../../schemas/http/route.ts';
+import type { Settings } from '../config/settings.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { AccessTokens } from '../auth/access-tokens.jose.ts';
+import { AppCallers } from './app-callers.ts';
+import type { Caller, UserCaller } from '../auth/caller.ts';
+import { boundRoute } from './implements.ts';
+import { addressKey, RateLimits, refuseExceeded, type RateLimitName } from './rate-limits.ts';
+import { SETTINGS } from '../host/tokens.ts';
+
+/** Lets a request in by its contract: HTTPS, who calls, how often. */
+@Injectable()
+export class AdmissionGuard implements CanActivate {
+  constructor(
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV'>,
+    private readonly tokens: AccessTokens,
+    private readonly limits: RateLimits,
+    private readonly modules: ModuleRef,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const contract = boundRoute(context)?.contract;
+    if (!contract) return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    this.requireHttps(contract, request);
+    request.caller = await this.admit(contract, request);
+    return true;
+  }
+
+  private async admit(contract: RouteContract, request: FastifyRequest): Promise<Caller | undefined> {
+    const limit = contract.rateLimit ?? 'request';
+    if (contract.auth === 'bearer') {
+      const user = await this.user(request);
+      await this.count(limit, `user:${user.userId}`, request);
+      return user;
+    }
+    // A refresh is counted by its session, where it is known whether it is a repeat.
+    if (limit !== 'refresh') await this.count(limit, addressKey(request.ip), request);
+    if (contract.auth === 'none') return undefined;
+    const app = await this.modules.get(AppCallers, { strict: false }).authenticate(request);
+    const carriesToken = request.headers.authorization !== undefined;
+    return { ...app, user: carriesToken ? await this.user(request) : undefined };
+  }
+
+  /** A failure counts against the address, or guessing would be free. */
+  private async user(request: FastifyRequest): Promise<UserCaller> {
+    try {
+      return await this.tokens.verify(bearerToken(request));
+    } catch (error) {
+      await this.count('request', addressKey(request.ip), request);
+      throw error;
+    }
+  }
+
+  private async count(name: RateLimitName, key: string, request: FastifyRequest): Promise<void> {
+    request.rateLimit = await this.limits.count(name, key);
+    refuseExceeded(request.rateLimit);
+  }
+
+  private requireHttps(contract: RouteContract, request: FastifyRequest): void {
+    const carriesTokens = contract.auth !== 'none' || contract.command === true;
+    if (this.settings.NODE_ENV === 'production' && carriesTokens && request.protocol !== 'https') {
+      throw new Refusal('https_required', 'use https');
+    }
+  }
+}
+
+/** @throws Refusal token_missing */
+const bearerToken = ({ headers }: FastifyRequest): string => {
+  const token = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (token === undefined) throw new Refusal('token_missing', 'send authorization: Bearer <access token>');
+  return token;
+};

@@ -1,0 +1,108 @@
+import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { from, lastValueFrom, type Observable } from 'rxjs';
+import { sha256 } from '../primitives/ids.ts';
+import type { Caller } from '../auth/caller.ts';
+import { boundRoute, type BoundRoute, type CommandAnswer } from './implements.ts';
+import { invalid } from './parse-request.ts';
+import { decodePosition, encodePosition } from './position-header.ts';
+import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
+import { addressKey } from './rate-limits.ts';
+import { ReadModels } from './projections.ts';
+import { requestMetadata } from './request-context.ts';
+import { RequestLedger, type LedgerAnswer } from './idempotent-requests.ts';
+
+/** Answers as contracts promise: status, positions, and the first answer again to a repeated command. */
+@Injectable()
+export class AnswerInterceptor implements NestInterceptor {
+  constructor(
+    private readonly readModels: ReadModels,
+    private readonly ledger: RequestLedger,
+  ) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const bound = boundRoute(context);
+    if (!bound) return next.handle();
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
+    return from(
+      bound.contract.command ? this.command(bound, request, reply, handle) : this.query(bound, request, reply, handle),
+    );
+  }
+
+  private async query(bound: BoundRoute, request: FastifyRequest, reply: FastifyReply, handle: () => Promise<unknown>) {
+    const header = request.headers['x-min-position'];
+    if (header !== undefined) {
+      const position = decodePosition(String(header));
+      await Promise.all((bound.reads ?? []).map((projection) => this.readModels.reached(projection, position)));
+    }
+    reply.status(bound.contract.status);
+    return handle();
+  }
+
+  private async command(
+    bound: BoundRoute,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    handle: () => Promise<unknown>,
+  ) {
+    const carryOut = async (): Promise<LedgerAnswer> => {
+      const { body, position, status } = (await handle()) as CommandAnswer<unknown>;
+      const headers = { 'x-position': encodePosition(position) };
+      return { status: status ?? bound.contract.status, headers, body };
+    };
+    const key = idempotencyKey(request);
+    const answer = key === undefined ? await carryOut() : await this.once(key, request, carryOut);
+    reply.status(answer.status).headers(answer.headers);
+    return answer.body;
+  }
+
+  private async once(
+    key: string,
+    request: FastifyRequest,
+    carryOut: () => Promise<LedgerAnswer>,
+  ): Promise<LedgerAnswer> {
+    let passing: unknown;
+    const answer = await this.ledger.once(
+      {
+        caller: callerKey(request.caller, request.ip),
+        key,
+        fingerprint: sha256(
+          Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)]),
+        ),
+        metadata: requestMetadata(request),
+      },
+      () =>
+        carryOut().catch((error: unknown) => {
+          const refused = refusedAnswer(error, request.id);
+          if (!refused) passing = error;
+          return refused;
+        }),
+    );
+    if (!answer) throw passing;
+    return answer;
+  }
+}
+
+/** A refusal is an answer to repeat, unless it would pass by itself. */
+const refusedAnswer = (error: unknown, requestId: string): LedgerAnswer | undefined => {
+  const body = problemOf(refusalOf(error), requestId);
+  if (body.status >= 500 || body.status === 429) return undefined;
+  return { status: body.status, headers: problemHeaders(body), body };
+};
+
+const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || !/^[!-~]{1,128}$/.test(key)) {
+    throw invalid([{ path: 'idempotency-key', message: 'is not 1 to 128 visible characters' }]);
+  }
+  return key;
+};
+
+const callerKey = (caller: Caller | undefined, ip: string): string => {
+  if (!caller) return addressKey(ip);
+  return caller.kind === 'user' ? `user:${caller.userId}` : `app:${caller.appId}`;
+};

@@ -1,0 +1,37 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal } from '../errors/refusal.ts';
+import type { AppOrigins } from '../auth/app-origins.ts';
+
+const PREFLIGHT_KEPT_SECONDS = 600;
+const allowedHeaders = [
+  'x-signature',
+  'x-timestamp',
+  'x-api-key',
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'x-min-position',
+  'x-request-id',
+].join(', ');
+const exposedHeaders = 'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After';
+
+/** Lets browsers of allowed origins read answers; a preflight is answered here. @throws Refusal origin_not_allowed */
+export const answerCors = async (origins: AppOrigins, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  const { origin } = request.headers;
+  if (origin === undefined) return;
+  const isPreflight = request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
+  if (!(await origins.allow(origin))) {
+    if (isPreflight) throw new Refusal('origin_not_allowed', 'no app allows this origin');
+    return;
+  }
+  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders);
+  if (!isPreflight) return;
+  await reply
+    .headers({
+      'access-control-allow-methods': 'GET, POST, DELETE',
+      'access-control-allow-headers': allowedHeaders,
+      'access-control-max-age': String(PREFLIGHT_KEPT_SECONDS),
+    })
+    .status(204)
+    .send();
+};

@@ -1,0 +1,140 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { Transactor } from '../event-store/transact.ts';
+import { sha256 } from '../primitives/ids.ts';
+import { eventually } from '../testing/eventually.ts';
+import { someMetadata } from '../testing/event-builder.ts';
+import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { startThings } from '../testing/things-service.ts';
+import { RequestLedger, type LedgerAnswer, type LedgerRequest } from './idempotent-requests.ts';
+
+const request: LedgerRequest = { caller: 'user:usr_1', key: 'key-1', fingerprint: 'body-1', metadata: someMetadata };
+const stream = `request-${sha256(JSON.stringify(['user:usr_1', 'key-1']))}`;
+const answerOf = (body: unknown): LedgerAnswer => ({ status: 201, headers: { 'x-position': 'p' }, body });
+
+describe('a repeated request', () => {
+  let foundation: TestFoundation;
+  let clock: TestClock;
+  let ledger: RequestLedger;
+  let carriedOut: number;
+  const once = (changes: Partial<LedgerRequest> = {}, answer = answerOf('first')) =>
+    ledger.once({ ...request, ...changes }, () => {
+      carriedOut += 1;
+      return Promise.resolve(answer);
+    });
+  const received = () =>
+    eventually(async () => (await foundation.eventStore.read(stream)).length > 0, 1_000, 'nothing was received');
+  /** Another process on the same stores. */
+  const restart = () =>
+    new RequestLedger(new Transactor(foundation.eventStore, clock, foundation.ids), foundation.masterKey);
+
+  beforeEach(async () => {
+    clock = new TestClock();
+    foundation = await testFoundation({ clock });
+    ledger = restart();
+    carriedOut = 0;
+  });
+
+  it('gets the first answer again, from whichever process', async () => {
+    expect(await once()).toEqual(answerOf('first'));
+    ledger = restart();
+    expect(await once({}, answerOf('second'))).toEqual(answerOf('first'));
+    expect(carriedOut).toBe(1);
+  });
+
+  it('waits for the first when they come together', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => once({}, answerOf(at))));
+    expect(carriedOut).toBe(1);
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+  });
+
+  it('is refused with another body', async () => {
+    await once();
+    await expect(once({ fingerprint: 'body-2' })).rejects.toThrow('idempotency_key_reused');
+  });
+
+  it("is no repeat under another key or of another caller's", async () => {
+    await once();
+    await once({ key: 'key-2' });
+    await once({ caller: 'user:usr_2', fingerprint: 'body-2' });
+    expect(carriedOut).toBe(3);
+  });
+
+  it('is carried out again after a passing failure', async () => {
+    expect(await ledger.once(request, () => Promise.resolve(undefined))).toBeUndefined();
+    expect(await once()).toEqual(answerOf('first'));
+  });
+
+  it('is carried out again when an unexpected error came out', async () => {
+    await expect(ledger.once(request, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    expect(await once()).toEqual(answerOf('first'));
+  });
+
+  it('is taken over when the first to have it crashed', async () => {
+    void ledger.once(request, () => new Promise(() => undefined));
+    await received();
+    const taken = once();
+    clock.time += 10_001;
+    expect(await taken).toEqual(answerOf('first'));
+  });
+
+  it('gets the answer of whoever took it over, though the first was only slow', async () => {
+    const { promise, resolve } = Promise.withResolvers<LedgerAnswer>();
+    const slow = ledger.once(request, () => promise);
+    await received();
+    clock.time += 10_001;
+    await once();
+    resolve(answerOf('slow'));
+    expect(await slow).toEqual(answerOf('slow'));
+    expect(await once()).toEqual(answerOf('first'));
+  });
+
+  it('is a new request after 24 hours', async () => {
+    await once();
+    clock.time += 24 * 3_600_000;
+    expect(await once({ fingerprint: 'body-2' }, answerOf('new'))).toEqual(answerOf('new'));
+    expect(await once({ fingerprint: 'body-2' })).toEqual(answerOf('new'));
+  });
+
+  it('leaves nothing readable in the store', async () => {
+    await once({}, answerOf({ accessToken: 'secret-token' }));
+    const stored = await foundation.eventStore.read(stream);
+    expect(stored.map(({ type }) => type)).toEqual(['RequestReceived', 'RequestAnswered']);
+    expect(JSON.stringify(stored.map(({ dataText }) => dataText))).not.toContain('secret');
+  });
+});
+
+describe('Idempotency-Key', () => {
+  it('repeats status, position and body of a command, and of a refusal', async () => {
+    await using things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    const key = { 'idempotency-key': 'abc!' };
+    const first = await things.post({ name: 'n' }, key);
+    const again = await things.post({ name: 'n' }, key);
+    expect(again.status).toBe(201);
+    expect(await again.json()).toEqual(await first.json());
+    expect(again.headers.get('x-position')).toBe(first.headers.get('x-position'));
+    expect((await problemOfAnswer(await things.post({ name: 'other' }, key))).code).toBe('idempotency_key_reused');
+
+    const before = things.made();
+    const refused = await things.post({ name: 'taken' }, { 'idempotency-key': 'b' });
+    expect(refused.status).toBe(409);
+    const refusedAgain = await things.post({ name: 'taken' }, { 'idempotency-key': 'b' });
+    expect(refusedAgain.status).toBe(409);
+    expect(refusedAgain.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+    expect(await refusedAgain.json()).toEqual(await refused.json());
+    expect(things.made()).toBe(before + 1);
+
+    for (const expected of [2, 3]) {
+      expect((await things.post({ name: 'down' }, { 'idempotency-key': 'c' })).status).toBe(503);
+      expect(things.made()).toBe(before + expected);
+    }
+  });
+
+  it('is refused when it is too long or invisible', async () => {
+    await using things = await startThings();
+    for (const wrong of ['', 'x'.repeat(129), 'with space']) {
+      const answer = await things.post({ name: 'n' }, { 'idempotency-key': wrong });
+      expect((await problemOfAnswer(answer)).code).toBe('validation_failed');
+    }
+  });
+});

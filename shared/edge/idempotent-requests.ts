@@ -1,0 +1,136 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { z } from 'zod';
+import type { EventMetadata } from '../../schemas/events/event.ts';
+import { requestEvents, type RequestEvent } from '../../schemas/events/request-events.ts';
+import { deriveKey } from '../keys/master-key.ts';
+import { openText, sealText } from '../keys/sealed-text.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../event-store/event-store.ts';
+import { appendSettled, toAppend, Transactor } from '../event-store/transact.ts';
+import { sha256 } from '../primitives/ids.ts';
+import { pause } from '../primitives/pause.ts';
+import { MASTER_KEY } from '../host/tokens.ts';
+
+const KEPT_MS = 24 * 3_600_000;
+/** After this long without an answer, whoever carried the request out has crashed. */
+const TAKEOVER_MS = 10_000;
+const POLL_MS = 25;
+
+const answer = z.object({
+  status: z.int(),
+  headers: z.record(z.string(), z.string()),
+  /** JSON. */
+  body: z.unknown(),
+});
+/** What was answered: enough to answer it again. */
+export type LedgerAnswer = z.infer<typeof answer>;
+
+export interface LedgerRequest {
+  caller: string;
+  /** The `Idempotency-Key`. */
+  key: string;
+  /** Of method, path and body. */
+  fingerprint: string;
+  metadata: EventMetadata;
+}
+
+interface Entry {
+  revision: number;
+  fingerprint: string;
+  receivedAt: number;
+  /** `undefined`: still being carried out; `null`: failed in passing. */
+  sealedAnswer: string | null | undefined;
+}
+
+/** Carries a request with an `Idempotency-Key` out once, in whichever process, and repeats the answer for 24 h. */
+@Injectable()
+export class RequestLedger {
+  private readonly key: Buffer;
+
+  constructor(
+    private readonly transactor: Transactor,
+    @Inject(MASTER_KEY) masterKey: Uint8Array,
+  ) {
+    this.key = deriveKey(masterKey, 'idempotent answers');
+  }
+
+  /**
+   * @param carryOut `undefined`: a passing failure that must not be repeated
+   * @throws Refusal idempotency_key_reused; dependency_unavailable when the first request takes too long
+   */
+  async once(
+    request: LedgerRequest,
+    carryOut: () => Promise<LedgerAnswer | undefined>,
+  ): Promise<LedgerAnswer | undefined> {
+    const { store, clock } = this.transactor;
+    const stream = `request-${sha256(JSON.stringify([request.caller, request.key]))}`;
+    const giveUpAt = performance.now() + 2 * TAKEOVER_MS;
+    while (performance.now() < giveUpAt) {
+      const entry = lastEntry(await store.read(stream));
+      const kept = entry && entry.receivedAt + KEPT_MS > clock.now() ? entry : undefined;
+      if (kept && kept.fingerprint !== request.fingerprint) {
+        throw new Refusal('idempotency_key_reused', 'the key came with another request before');
+      }
+      if (typeof kept?.sealedAnswer === 'string') return this.open(stream, kept.sealedAnswer);
+      if (kept?.sealedAnswer === undefined && kept && kept.receivedAt + TAKEOVER_MS > clock.now()) {
+        await pause(POLL_MS);
+        continue;
+      }
+      const revision = await this.receive(stream, entry?.revision ?? NO_STREAM, request);
+      if (revision !== undefined) return this.carryOut(stream, revision, request, carryOut);
+    }
+    throw new Refusal('dependency_unavailable', 'the same request is still being carried out', { retryAfter: 1 });
+  }
+
+  /** The revision that makes this caller the one to act; `undefined`: another was first. */
+  private async receive(stream: string, expected: number, request: LedgerRequest): Promise<number | undefined> {
+    const { fingerprint, metadata } = request;
+    return this.append(stream, expected, { type: 'RequestReceived', data: { fingerprint } }, metadata);
+  }
+
+  private async carryOut(
+    stream: string,
+    revision: number,
+    { metadata }: LedgerRequest,
+    carryOut: () => Promise<LedgerAnswer | undefined>,
+  ): Promise<LedgerAnswer | undefined> {
+    let carriedOut: LedgerAnswer | undefined;
+    try {
+      carriedOut = await carryOut();
+      return carriedOut;
+    } finally {
+      const sealedAnswer = carriedOut ? sealText(this.key, stream, JSON.stringify(carriedOut)) : null;
+      // If another took over meanwhile, its answer is the one that is repeated.
+      await this.append(stream, revision, { type: 'RequestAnswered', data: { sealedAnswer } }, metadata);
+    }
+  }
+
+  private async append(stream: string, expected: number, event: RequestEvent, metadata: EventMetadata) {
+    try {
+      const events = [toAppend(event, metadata, this.transactor)];
+      const { revision } = await appendSettled(this.transactor.store, stream, expected, events);
+      return revision;
+    } catch (error) {
+      if (error instanceof WrongExpectedRevision) return undefined;
+      throw error;
+    }
+  }
+
+  private open(stream: string, sealedAnswer: string): LedgerAnswer {
+    return answer.parse(JSON.parse(openText(this.key, stream, sealedAnswer)));
+  }
+}
+
+const lastEntry = (events: StoredEvent[]): Entry | undefined => {
+  let entry: Entry | undefined;
+  for (const { type, data, time, revision } of events) {
+    if (type === 'RequestReceived') {
+      const { fingerprint } = requestEvents.RequestReceived.data.parse(data);
+      entry = { revision, fingerprint, receivedAt: time, sealedAnswer: undefined };
+    } else if (entry) {
+      const { sealedAnswer } = requestEvents.RequestAnswered.data.parse(data);
+      entry = { ...entry, revision, sealedAnswer };
+    }
+  }
+  return entry;
+};

@@ -1,0 +1,77 @@
+import {
+  applyDecorators,
+  createParamDecorator,
+  Delete,
+  Get,
+  Post,
+  SetMetadata,
+  type ExecutionContext,
+} from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import type { RouteContract } from '../../schemas/http/route.ts';
+import type { Position } from '../event-store/event-store.ts';
+import type { AppCaller, RequestContext, UserCaller } from '../auth/caller.ts';
+import { parseRequest } from './parse-request.ts';
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type CallerOf<Auth> = Auth extends 'bearer' ? UserCaller : Auth extends 'app' ? AppCaller : undefined;
+
+/** A request as its contract describes it: parsed, and let in by its guards. */
+export interface Asked<Contract extends RouteContract> {
+  params: Parsed<Contract['params']>;
+  query: Parsed<Contract['query']>;
+  body: Parsed<Contract['body']>;
+  caller: CallerOf<Contract['auth']>;
+  context: RequestContext;
+}
+
+/** What a command answers: `position` becomes `x-position`. */
+export interface CommandAnswer<Body> {
+  body: Body;
+  position: Position;
+  /** Where it is not the contract's. */
+  status?: 200 | 201 | 204;
+}
+
+type AnswerOf<Contract extends RouteContract> = Contract['command'] extends true
+  ? CommandAnswer<z.output<Contract['answer']>>
+  : z.output<Contract['answer']>;
+
+export interface ImplementsOptions {
+  /** Projections that the answer comes from: `x-min-position` waits for them. */
+  reads?: readonly string[];
+}
+
+const BOUND_ROUTE = 'annals:route';
+export interface BoundRoute extends ImplementsOptions {
+  contract: RouteContract;
+}
+
+const methods = { GET: Get, POST: Post, DELETE: Delete };
+
+const AskedParameter = createParamDecorator((contract: RouteContract, context: ExecutionContext) =>
+  parseRequest(contract, context.switchToHttp().getRequest<FastifyRequest>()),
+);
+
+/**
+ * Binds a method of a controller to its contract: route, guards, rate limit, parsing, status, `Idempotency-Key`,
+ * `x-position` and `x-min-position`. The method has one parameter, `Asked<typeof contract>`, and returns the answer
+ * (of a command: `CommandAnswer`). Refusals it throws become problem documents.
+ */
+export const Implements =
+  <const Contract extends RouteContract>(contract: Contract, options: ImplementsOptions = {}) =>
+  <Handler extends (asked: Asked<Contract>) => Promise<AnswerOf<Contract>>>(
+    target: object,
+    name: string,
+    descriptor: TypedPropertyDescriptor<Handler>,
+  ): void => {
+    const path = contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const bound: BoundRoute = { contract, ...options };
+    AskedParameter(contract)(target, name, 0);
+    applyDecorators(methods[contract.method](path), SetMetadata(BOUND_ROUTE, bound))(target, name, descriptor);
+  };
+
+/** The contract that the handler was bound to; `undefined` for health routes and documents. */
+export const boundRoute = (context: ExecutionContext): BoundRoute | undefined =>
+  Reflect.getMetadata(BOUND_ROUTE, context.getHandler()) as BoundRoute | undefined;

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { anEvent } from '../testing/event-builder.ts';
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { testFoundation } from '../testing/test-foundation.ts';
+import { startThings } from '../testing/things-service.ts';
+import { decodePosition, encodePosition } from './position-header.ts';
+import { ReadModels } from './projections.ts';
+
+describe('a position in a header', () => {
+  it('comes back as it was', () => {
+    fc.assert(fc.property(fc.maxSafeNat(), (position) => decodePosition(encodePosition(position)) === position));
+  });
+
+  it('is nothing else than what was sent', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.string(), fc.nat().map(String), fc.stringMatching(/^[0-9a-z]{1,11}-[0-9a-f]{8}$/)),
+        (text) => {
+          expect(() => decodePosition(text)).toThrow('validation_failed');
+        },
+      ),
+    );
+    expect(() => decodePosition(encodePosition(7).toUpperCase())).toThrow('validation_failed');
+    expect(() => decodePosition(`0${encodePosition(7)}`)).toThrow('validation_failed');
+  });
+});
+
+describe('reading your own write', () => {
+  let things: Awaited<ReturnType<typeof startThings>>;
+  beforeAll(async () => {
+    things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+  });
+  afterAll(() => things.service.close());
+
+  const readAfter = (position: string) => things.ask('/things/one', { headers: { 'x-min-position': position } });
+
+  it('waits until the read model has come so far', async () => {
+    const position = (await things.post({ name: 'n' })).headers.get('x-position') ?? '';
+    let isAnswered = false;
+    const answer = readAfter(position).finally(() => (isAnswered = true));
+    await things.ask('/things/slow');
+    expect(isAnswered).toBe(false);
+    await things.foundation.readStore.apply('users-v1', [], 7);
+    expect((await answer).status).toBe(200);
+  });
+
+  it('gives up after two seconds', async () => {
+    const began = performance.now();
+    const problem = await problemOfAnswer(await readAfter(encodePosition(8)));
+    expect(problem).toMatchObject({ code: 'not_caught_up', retryAfter: 1 });
+    expect(performance.now() - began).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it('refuses a position that is none', async () => {
+    for (const wrong of ['7', 'latest', '7-00000000', '{"$gt":""}']) {
+      expect((await problemOfAnswer(await readAfter(wrong))).code).toBe('validation_failed');
+    }
+  });
+});
+
+describe('looking for what may not be there yet', () => {
+  it('looks again when the projection has seen all that was stored when it was asked', async () => {
+    const { eventStore, readStore } = await testFoundation();
+    const models = new ReadModels(readStore, eventStore);
+    const { position } = await eventStore.append('thing-1', -1, [anEvent()]);
+    const answers = [undefined, 'there'];
+    const found = models.find('users-v1', () => Promise.resolve(answers.shift()));
+    await readStore.apply('users-v1', [], position);
+    expect(await found).toBe('there');
+  });
+
+  it('does not wait for what is there, and says nothing of what is not', async () => {
+    const { eventStore, readStore } = await testFoundation();
+    const models = new ReadModels(readStore, eventStore);
+    await eventStore.append('thing-1', -1, [anEvent()]);
+    expect(await models.find('users-v1', () => Promise.resolve('there'))).toBe('there');
+    await expect(models.find('users-v1', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');
+  });
+});

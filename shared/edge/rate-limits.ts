@@ -1,0 +1,129 @@
+import { isIPv6 } from 'node:net';
+import { Inject, Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Settings } from '../config/settings.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { SETTINGS } from '../host/tokens.ts';
+
+/** Section 9 of the interface; `RATE_LIMITS` replaces any of them. */
+const defaultLimits = {
+  login: { points: 60, seconds: 300 },
+  refresh: { points: 150, seconds: 300 },
+  register: { points: 60, seconds: 60 },
+  query: { points: 50, seconds: 1 },
+  request: { points: 100, seconds: 1 },
+} as const;
+export type RateLimitName = keyof typeof defaultLimits;
+
+/** Callers remembered per limit; beyond it the one that was quiet longest starts anew. */
+const KEYS_MAX = 50_000;
+
+export interface RateLimitStatus {
+  name: RateLimitName;
+  points: number;
+  windowSeconds: number;
+  remaining: number;
+  resetSeconds: number;
+  exceeded: boolean;
+}
+
+/** Counts what callers do, in this process. */
+@Injectable()
+export class RateLimits {
+  private readonly counters = new Map<RateLimitName, Counter>();
+
+  constructor(@Inject(SETTINGS) { RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>) {
+    if (RATE_LIMITS === 'off') return;
+    for (const name of Object.keys(defaultLimits) as RateLimitName[]) {
+      this.counters.set(name, new Counter(name, RATE_LIMITS[name] ?? defaultLimits[name]));
+    }
+  }
+
+  /** Counts once. `undefined`: limits are off. Does not throw; see `refuseExceeded`. */
+  count(name: RateLimitName, key: string): Promise<RateLimitStatus | undefined> {
+    return this.counters.get(name)?.count(key) ?? Promise.resolve(undefined);
+  }
+
+  /** The same without counting: would one more exceed it? */
+  look(name: RateLimitName, key: string): Promise<RateLimitStatus | undefined> {
+    return this.counters.get(name)?.look(key) ?? Promise.resolve(undefined);
+  }
+}
+
+export const rateLimited = ({ points, windowSeconds, resetSeconds }: RateLimitStatus): Refusal =>
+  new Refusal('rate_limited', `${String(points)} per ${String(windowSeconds)} s are allowed`, {
+    retryAfter: Math.max(1, resetSeconds),
+  });
+
+/** @throws Refusal rate_limited */
+export const refuseExceeded = (status: RateLimitStatus | undefined): void => {
+  if (status?.exceeded) throw rateLimited(status);
+};
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers. */
+export const rateLimitHeaders = (status: RateLimitStatus): Record<string, string> => ({
+  RateLimit: `"${status.name}";r=${String(status.remaining)};t=${String(status.resetSeconds)}`,
+  'RateLimit-Policy': `"${status.name}";q=${String(status.points)};w=${String(status.windowSeconds)}`,
+});
+
+/** One household of IPv6 is one caller: its /64. */
+export const addressKey = (ip: string): string => {
+  if (!isIPv6(ip)) return `ip:${ip}`;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip);
+  if (mapped?.[1]) return `ip:${mapped[1]}`;
+  const [left = '', right] = ip.split('%')[0]?.split('::') ?? [];
+  const head = left === '' ? [] : left.split(':');
+  const tail = right ? right.split(':') : [];
+  const zeros = right === undefined ? 0 : Math.max(0, 8 - head.length - tail.length);
+  const groups = [...head, ...Array<string>(zeros).fill('0'), ...tail];
+  return `ip:${groups
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16))
+    .join(':')}::/64`;
+};
+
+class Counter {
+  private readonly limiter: RateLimiterMemory;
+  private readonly keys: LRUCache<string, true>;
+
+  constructor(
+    private readonly name: RateLimitName,
+    private readonly limit: { points: number; seconds: number },
+  ) {
+    this.limiter = new RateLimiterMemory({ points: limit.points, duration: limit.seconds });
+    this.keys = new LRUCache({
+      max: KEYS_MAX,
+      dispose: (_, key, reason) => {
+        if (reason === 'evict') void this.limiter.delete(key);
+      },
+    });
+  }
+
+  async count(key: string): Promise<RateLimitStatus> {
+    this.keys.set(key, true);
+    try {
+      return this.status(await this.limiter.consume(key), false);
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      return this.status(error, true);
+    }
+  }
+
+  async look(key: string): Promise<RateLimitStatus> {
+    const counted = await this.limiter.get(key);
+    return this.status(counted, counted !== null && counted.msBeforeNext > 0 && counted.remainingPoints <= 0);
+  }
+
+  private status(counted: RateLimiterRes | null, exceeded: boolean): RateLimitStatus {
+    const { points, seconds } = this.limit;
+    return {
+      name: this.name,
+      points,
+      windowSeconds: seconds,
+      remaining: Math.max(0, counted?.remainingPoints ?? points),
+      resetSeconds: Math.ceil((counted?.msBeforeNext ?? 0) / 1_000),
+      exceeded,
+    };
+  }
+}

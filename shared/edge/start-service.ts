@@ -1,0 +1,118 @@
+import 'reflect-metadata';
+import { Module, type LoggerService, type ModuleMetadata } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { CqrsModule } from '@nestjs/cqrs';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { serviceUrl } from '../config/service-url.ts';
+import { pause } from '../primitives/pause.ts';
+import type { TokenIssuer } from '../auth/access-tokens.jose.ts';
+import { AppOrigins } from '../auth/app-origins.ts';
+import { edgeModule } from './edge.module.ts';
+import { foundationModule, type Foundation } from '../host/foundation.module.ts';
+import { Health, type HealthReport, type Readiness } from '../host/health.ts';
+import { makeHttpServer, type Traffic } from './http-server.ts';
+import { refuseOtherMethods } from './method-not-allowed.ts';
+import { ProblemFilter } from './problem.filter.ts';
+
+/** In-flight requests get this long to finish; the whole program has 5 s to stop. */
+const DRAIN_MS = 2_000;
+const DRAIN_POLL_MS = 5;
+
+export interface ServiceOptions {
+  /** The service's own module. */
+  module: NonNullable<ModuleMetadata['imports']>[number];
+  foundation: Foundation;
+  /** Whose access tokens are believed: `remoteIssuer` everywhere but in the account service. */
+  issuer: TokenIssuer;
+  host: string;
+  /** 0: any free port. */
+  port: number;
+  readiness?: Readiness;
+  /** Before routes are bound: documents, a socket adapter, a microservice. */
+  configure?: (app: NestFastifyApplication) => Promise<void> | void;
+}
+
+export interface RunningService {
+  /** Where it listens, without a slash at the end. */
+  url: string;
+  app: NestFastifyApplication;
+  /** What `/health/ready` says. */
+  health: () => Promise<HealthReport>;
+  /** Takes no more, finishes what is in flight (at most 2 s), then stops the modules. */
+  close: () => Promise<void>;
+}
+
+/** Starts a Nest application over Fastify that keeps the conventions of the interface. @throws CannotStart */
+export const createService = async (options: ServiceOptions): Promise<RunningService> => {
+  const { module, foundation, issuer, host, port, readiness = {}, configure } = options;
+  const traffic: Traffic = { inFlight: 0, closing: false };
+  const origins = new AppOrigins(foundation.readStore, foundation.clock);
+  if (foundation.settings.NODE_ENV === 'production') await origins.refuseWildcards();
+  const server = makeHttpServer({ ...foundation, traffic, origins });
+  const refuseRest = refuseOtherMethods(server);
+  const edge = edgeModule({ issuer, readiness: { signingKeys: issuer.hasKeys, ...readiness }, origins });
+  const app = await NestFactory.create<NestFastifyApplication>(
+    { module: ServiceRoot, imports: [foundationModule(foundation), edge, CqrsModule.forRoot(), module] },
+    new BareFastifyAdapter(server),
+    { logger: nestLogger(foundation.logger), bodyParser: false, abortOnError: false },
+  );
+  app.useGlobalFilters(new ProblemFilter(foundation.logger));
+  try {
+    await configure?.(app);
+    await app.init();
+    refuseRest();
+    await app.startAllMicroservices();
+    await app.listen({ host, port });
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  let closed: Promise<void> | undefined;
+  return {
+    url: serviceUrl(host, boundPort(server)),
+    app,
+    health: () => app.get(Health).report(),
+    close: () => (closed ??= close(app, server, traffic)),
+  };
+};
+
+@Module({})
+class ServiceRoot {}
+
+/** Errors and unknown routes are answered by the server itself; Nest's handlers would hide what Fastify said. */
+class BareFastifyAdapter extends FastifyAdapter {
+  override setErrorHandler() {
+    return this.instance;
+  }
+
+  override setNotFoundHandler() {
+    return this.instance;
+  }
+}
+
+const boundPort = (server: FastifyInstance): number => {
+  const address = server.server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen');
+  return address.port;
+};
+
+const close = async (app: NestFastifyApplication, server: FastifyInstance, traffic: Traffic): Promise<void> => {
+  traffic.closing = true;
+  server.server.close();
+  const deadline = performance.now() + DRAIN_MS;
+  while (traffic.inFlight > 0 && performance.now() < deadline) await pause(DRAIN_POLL_MS);
+  server.server.closeAllConnections();
+  await app.close();
+};
+
+const nestLogger = (logger: Logger): LoggerService => ({
+  log: () => undefined,
+  warn: (message: unknown) => {
+    logger.warn(String(message));
+  },
+  error: (message: unknown) => {
+    logger.error(String(message));
+  },
+});

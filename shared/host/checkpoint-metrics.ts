@@ -1,0 +1,30 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { CheckpointProgress, Followers } from '../loops/checkpoint-loops.ts';
+import { inTime } from '../primitives/in-time.ts';
+
+const ASK_MS = 2_000;
+
+/** Shows how far followers have come. What cannot be read now is left out. */
+export const measureFollowers = (registry: Registry, followers: readonly Followers[]): void => {
+  const progress = async () => (await Promise.all(followers.map((some) => some.progress()))).flat();
+  const gauge = (name: string, help: string, valueOf: (progress: CheckpointProgress) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['checkpoint'],
+      registers: [registry],
+      async collect() {
+        this.reset();
+        for (const one of (await inTime(progress, ASK_MS)) ?? []) {
+          this.set({ checkpoint: one.checkpoint }, valueOf(one));
+        }
+      },
+    });
+  gauge('annals_checkpoint_position', 'How far it has come in the event store.', ({ position }) => position);
+  gauge('annals_checkpoint_lag', 'How far it is behind the newest event, in positions.', ({ position, head }) =>
+    Math.max(0, head - position),
+  );
+  gauge('annals_checkpoint_followed_here', '1 where this process moves it on, 0 where it stands by.', ({ state }) =>
+    Number(state === 'running'),
+  );
+};

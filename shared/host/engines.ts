@@ -1,0 +1,122 @@
+import { join, resolve } from 'node:path';
+import { collections } from '../../schemas/read-models/catalogue.ts';
+import { allTopics } from '../../schemas/topics.ts';
+import { maskUrl } from '../config/mask-url.ts';
+import type { SettingName, Settings } from '../config/settings.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { errorCode } from '../errors/error-code.ts';
+import { Refusal } from '../errors/refusal.ts';
+import { EsdbEventStore } from '../event-store/event-store.esdb.ts';
+import { SqliteEventStore } from '../event-store/event-store.sqlite.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
+import { SqliteMessageBus } from '../message-bus/message-bus.sqlite.ts';
+import type { MessageBus } from '../message-bus/message-bus.ts';
+import type { Logger } from './logger.ts';
+import { MongoReadStore } from '../read-store/read-store.mongo.ts';
+import { SqliteReadStore } from '../read-store/read-store.sqlite.ts';
+import type { ReadStore } from '../read-store/read-store.ts';
+
+export interface Engines {
+  eventStore: EventStore;
+  messageBus: MessageBus;
+  readStore: ReadStore;
+}
+export type EngineName = keyof Engines;
+
+export const everyEngine = ['eventStore', 'messageBus', 'readStore'] as const satisfies readonly EngineName[];
+
+/** The only place that names adapters: each engine is the one that its own setting chooses, else embedded. */
+const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => Promise<Engines[Name]> } = {
+  eventStore: async (settings, logger) => {
+    const { EVENTSTORE_URL } = settings;
+    if (EVENTSTORE_URL !== undefined) return EsdbEventStore.connect({ settings: { EVENTSTORE_URL }, logger });
+    return embedded(settings, (folder) => new SqliteEventStore(join(folder, 'events.db')));
+  },
+  messageBus: async (settings, logger) => {
+    const { KAFKA_BROKERS, TOPIC_PREFIX: prefix, TOPIC_PARTITIONS: partitions } = settings;
+    const messageBus = KAFKA_BROKERS
+      ? await KafkaMessageBus.connect({ settings: { ...settings, KAFKA_BROKERS }, logger })
+      : embedded(settings, (folder) => new SqliteMessageBus(join(folder, 'bus.db'), { prefix, partitions }));
+    return prepared('KAFKA_BROKERS', messageBus, () => messageBus.createTopics(allTopics));
+  },
+  readStore: async (settings, logger) => {
+    const { MONGO_URL } = settings;
+    const readStore =
+      MONGO_URL === undefined
+        ? embedded(settings, (folder) => new SqliteReadStore(join(folder, 'read.db')))
+        : await MongoReadStore.connect({ settings: { ...settings, MONGO_URL }, logger });
+    return prepared('MONGO_URL', readStore, () => readStore.define(collections));
+  },
+};
+
+const elsewhere: Record<EngineName, (settings: Settings) => string | undefined> = {
+  eventStore: ({ EVENTSTORE_URL }) => EVENTSTORE_URL && maskUrl(EVENTSTORE_URL),
+  messageBus: ({ KAFKA_BROKERS }) => KAFKA_BROKERS && `kafka://${KAFKA_BROKERS.join(',')}`,
+  readStore: ({ MONGO_URL }) => MONGO_URL && maskUrl(MONGO_URL),
+};
+
+/** Whether an engine is a file in `DATA_DIR`. */
+export const isEmbedded = (name: EngineName, settings: Settings): boolean => elsewhere[name](settings) === undefined;
+
+/** What these engines are and where, without secrets. */
+export const describeEngines = (settings: Settings, names: readonly EngineName[]): Record<string, string> =>
+  Object.fromEntries(
+    names.map((name) => [name, elsewhere[name](settings) ?? `embedded in ${resolve(settings.DATA_DIR)}`]),
+  );
+
+/**
+ * Opens these engines, ready for use: topics and collections are there.
+ * @throws CannotStart that names every setting whose engine does not answer, or does not fit; none is left open
+ */
+export const openEngines = async <Name extends EngineName>(
+  settings: Settings,
+  logger: Logger,
+  names: readonly Name[],
+): Promise<Pick<Engines, Name>> => {
+  const engines: Partial<Engines> = {};
+  const open = async (name: Name): Promise<void> => {
+    engines[name] = await openers[name](settings, logger);
+  };
+  const outcomes = await Promise.allSettled(names.map((name) => open(name)));
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  // Each of the names was opened.
+  if (failures.length === 0) return engines as Pick<Engines, Name>;
+  await closeEngines(engines);
+  throw asOne(failures);
+};
+
+export const closeEngines = async (engines: Partial<Engines>): Promise<void> => {
+  await Promise.all(Object.values(engines).map((engine) => engine.close()));
+};
+
+const asOne = (failures: readonly unknown[]): unknown => {
+  const [first] = failures;
+  if (failures.length === 1 || !failures.every((failure) => failure instanceof CannotStart)) return first;
+  return new CannotStart(failures.map(({ message }) => message).join('; '), { cause: new AggregateError(failures) });
+};
+
+/** An engine that cannot be prepared is not left open. */
+const prepared = async <Engine extends { close: () => Promise<void> }>(
+  setting: SettingName,
+  engine: Engine,
+  prepare: () => Promise<void>,
+): Promise<Engine> => {
+  try {
+    await prepare();
+    return engine;
+  } catch (cause) {
+    await engine.close();
+    throw cause instanceof Refusal ? new CannotStart(`${setting}: ${cause.detail}`, { cause }) : cause;
+  }
+};
+
+const embedded = <Engine>({ DATA_DIR }: Settings, open: (folder: string) => Engine): Engine => {
+  try {
+    return open(DATA_DIR);
+  } catch (cause) {
+    if (errorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
+    const what = `a store in ${DATA_DIR} cannot be opened (${cause instanceof Error ? cause.message : String(cause)})`;
+    throw new CannotStart(`${what}: put it back from a copy, or set DATA_DIR to an empty folder`, { cause });
+  }
+};

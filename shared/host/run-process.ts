@@ -1,0 +1,80 @@
+import { loadSettings, type Needed } from '../config/load-settings.ts';
+import type { Settings } from '../config/settings.ts';
+import { reasonToEnd } from '../errors/reason-to-end.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { Shutdown } from './shutdown.ts';
+
+/** A person waits no longer than this for Ctrl-C; what was acknowledged is stored long before. */
+const STOP_WITHIN_MS = 4_500;
+
+export interface StartingProcess {
+  settings: Settings;
+  logger: Logger;
+  /** What `start` begins is given to it, and ends by it, also when a later part does not start. */
+  shutdown: Shutdown;
+}
+
+/**
+ * Reads the settings and starts what this process is for. It stops when it is told to, with exit code 0, and after a
+ * fault of ours, with 1; a start that something is in the way of says so in one line, and ends with 1.
+ * @param start returns what to print when it runs
+ */
+export const runProcess = async (
+  start: (process: StartingProcess) => Promise<string>,
+  needed?: Needed,
+): Promise<void> => {
+  try {
+    const { settings } = loadSettings(process.env, needed);
+    const logger = createLogger(settings);
+    await run(start, { settings, logger, shutdown: new Shutdown(logger) });
+  } catch (error) {
+    process.stderr.write(`annals cannot start: ${reasonToEnd(error)}\n`);
+    process.exit(1);
+  }
+};
+
+const run = async (start: (process: StartingProcess) => Promise<string>, starting: StartingProcess): Promise<void> => {
+  const { shutdown } = starting;
+  const { promise: hasStarted, resolve: noLongerStarting } = Promise.withResolvers<undefined>();
+  stopWhenAsked(starting, hasStarted);
+  try {
+    const said = await start(starting);
+    if (!shutdown.isRequested) process.stdout.write(said);
+  } catch (error) {
+    await shutdown.run();
+    if (!shutdown.isRequested) throw error;
+  } finally {
+    noLongerStarting(undefined);
+  }
+};
+
+/** Stops once, however often and by whom it is asked: a signal, or the end of the launcher. */
+const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promise<unknown>): void => {
+  let exitCode = 0;
+  const stop = (): void => {
+    if (shutdown.isRequested) return;
+    shutdown.request();
+    process.stdout.write('\nstopping …\n');
+    setTimeout(() => {
+      logger.error('some part did not stop in time; nothing that was acknowledged is lost');
+      shutdown.abandon();
+      process.exit(1);
+    }, STOP_WITHIN_MS).unref();
+    void hasStarted
+      .then(() => shutdown.run())
+      .then(() => {
+        process.stdout.write('stopped\n', () => process.exit(exitCode));
+      });
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  process.on('disconnect', stop);
+  process.on('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'a fault of ours: stopping');
+    exitCode = 1;
+    stop();
+  });
+  // A terminal that is gone must not keep anything from being stopped.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  process.channel?.unref();
+  if (process.channel && !process.connected) stop();
+};

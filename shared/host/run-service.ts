@@ -1,0 +1,87 @@
+import { loadMasterKey } from '../keys/master-key.ts';
+import type { SettingName, Settings } from '../config/settings.ts';
+import { isEmbedded, type EngineName, type Engines } from './engines.ts';
+import type { Foundation, WorkerFoundation } from './foundation.module.ts';
+import type { HealthReport } from './health.ts';
+import type { Logger } from './logger.ts';
+import { pause } from '../primitives/pause.ts';
+import { openFoundation } from './open-foundation.ts';
+import { requireFreePorts, requireWritable } from './preflight.ts';
+import { runProcess, type StartingProcess } from './run-process.ts';
+import { serveHealth, type RunningPart } from './serve-health.ts';
+
+const READY_POLL_MS = 100;
+/** How often a start says what it waits for. */
+const WAITING_EVERY_MS = 5_000;
+
+/** A foundation with these engines. */
+type On<Base, Name extends EngineName> = Omit<Base, EngineName> & Pick<Engines, Name>;
+
+interface Part<Base, Name extends EngineName> {
+  /** As in `annals <name>`. */
+  name: string;
+  engines: readonly Name[];
+  start: (foundation: On<Base, Name>) => Promise<RunningPart & { url?: string; close: () => Promise<void> }>;
+}
+
+interface Service<Name extends EngineName> extends Part<Foundation, Name> {
+  /** The setting of the port that it listens on. */
+  port: 'ACCOUNT_PORT' | 'EVENT_CATCHER_PORT' | 'STREAM_PORT';
+  /** Settings without a default that it cannot do without. */
+  needs?: readonly SettingName[];
+  /** It writes into `DATA_DIR` even if all its engines are elsewhere and it is given its key. */
+  keepsFiles?: boolean;
+}
+
+/** Runs what has no way in as a process of its own. It is not given the key that all others come from. */
+export const runWorker = <Name extends EngineName>(worker: Part<WorkerFoundation, Name>): Promise<void> =>
+  runProcess((starting) => runPart(worker, starting), {});
+
+/** Runs what listens on a port as a process of its own. */
+export const runService = <Name extends EngineName>(service: Service<Name>): Promise<void> => {
+  const { port, needs = [], keepsFiles = false, start } = service;
+  return runProcess(
+    async (starting) => {
+      const { settings } = starting;
+      if (keepsFiles || settings.MASTER_KEY === undefined) requireWritable(settings.DATA_DIR);
+      await requireFreePorts([{ setting: port, host: settings.HOST, port: settings[port] }]);
+      const masterKey = loadMasterKey(settings);
+      return runPart({ ...service, start: (foundation) => start({ ...foundation, masterKey }) }, starting);
+    },
+    { always: needs, inProduction: ['MASTER_KEY'] },
+  );
+};
+
+/** Preflight, engines, the part itself, health; they end in reverse order. */
+const runPart = async <Name extends EngineName>(
+  { name, engines: names, start }: Part<WorkerFoundation, Name>,
+  starting: StartingProcess,
+): Promise<string> => {
+  const { settings, logger, shutdown } = starting;
+  await preflight(settings, names);
+  const running = await start(await openFoundation(starting, names));
+  shutdown.add(name, () => running.close());
+  const metricsUrl = await serveHealth(starting, [running]);
+  const where = [running.url, metricsUrl && `metrics ${metricsUrl}`].filter(Boolean).join(', ');
+  logger.debug(`listening: ${where}`);
+  await untilReady(running.health, logger, shutdown.signal);
+  return `annals ${name} is ready in ${(performance.now() / 1_000).toFixed(1)} s${where && `: ${where}`}\n`;
+};
+
+const preflight = async (settings: Settings, engines: readonly EngineName[]): Promise<void> => {
+  const { DATA_DIR, HOST, METRICS_PORT } = settings;
+  if (engines.some((name) => isEmbedded(name, settings))) requireWritable(DATA_DIR);
+  await requireFreePorts([{ setting: 'METRICS_PORT', host: HOST, port: METRICS_PORT }]);
+};
+
+const untilReady = async (health: () => Promise<HealthReport>, logger: Logger, signal: AbortSignal): Promise<void> => {
+  let saidAt = performance.now();
+  for (let report = await health(); !report.isReady; report = await health()) {
+    if (performance.now() - saidAt >= WAITING_EVERY_MS) {
+      saidAt = performance.now();
+      logger.info({ ...report.dependencies, ...report.conditions }, 'not ready yet');
+    }
+    await pause(READY_POLL_MS, signal);
+    signal.throwIfAborted();
+  }
+};

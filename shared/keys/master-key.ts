@@ -1,0 +1,40 @@
+import { hkdfSync, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { errorCode } from '../errors/error-code.ts';
+import { makeFolder } from '../primitives/make-folder.ts';
+import { createFileWhole } from '../primitives/write-file-whole.ts';
+import type { Settings } from '../config/settings.ts';
+
+const KEY_BYTES = 32;
+
+/** The key that all others come from. Outside production it is made once, in `DATA_DIR`, readable by its owner alone. @throws CannotStart */
+export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): Buffer => {
+  if (MASTER_KEY !== undefined) return Buffer.from(MASTER_KEY, 'base64');
+  const file = join(DATA_DIR, 'master.key');
+  makeFolder(DATA_DIR);
+  return readKey(file) ?? makeKey(file);
+};
+
+/** A key of its own for one purpose (RFC 5869, HKDF-SHA-256). */
+export const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', masterKey, '', `annals/${purpose}`, KEY_BYTES));
+
+const readKey = (file: string): Buffer | undefined => {
+  try {
+    const key = Buffer.from(readFileSync(file, 'utf8'), 'base64');
+    if (key.length !== KEY_BYTES) {
+      throw new CannotStart(`${file} is damaged: put it back from a copy, or set MASTER_KEY to the key that was in it`);
+    }
+    return key;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+};
+
+const makeKey = (file: string): Buffer => {
+  createFileWhole(file, randomBytes(KEY_BYTES).toString('base64'), 0o600);
+  return readKey(file) ?? makeKey(file);
+};
