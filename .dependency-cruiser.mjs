@@ -62,7 +62,7 @@ const forbidden = [
     from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
     to: {
       pathNot:
-        '^services/$1/domain/|^schemas/|^shared/(primitives|errors|user-entity)/|^shared/event-store/event-store[.]ts$|^crypto$',
+        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|user-entity)/)|^shared/event-store/event-store[.]ts$|^crypto$',
     },
   },
   {
@@ -80,11 +80,11 @@ const forbidden = [
     to: { path: '^services/' },
   },
   {
-    name: 'standalone-imports-modules',
-    comment: 'Of another service standalone knows what is in its module.',
+    name: 'standalone-starts-services',
+    comment: 'Of another service standalone knows what starts it: the files directly in its folder.',
     severity: 'error',
     from: { path: '^services/standalone/', pathNot: TESTING },
-    to: { path: '^services/', pathNot: String.raw`^services/standalone/|\.module\.ts$|/main\.ts$` },
+    to: { path: '^services/', pathNot: '^services/(standalone/|[^/]+/[^/]+$)' },
   },
   {
     name: 'slices-do-not-import-slices',
@@ -124,6 +124,20 @@ const forbidden = [
     severity: 'error',
     from: { path: '^schemas/', pathNot: SPEC },
     to: { pathNot: '^schemas/|(^|/)zod(/|$)' },
+  },
+  {
+    name: 'edge-is-http-only',
+    comment: 'A process without a way in needs no edge: what it shares with services lies below.',
+    severity: 'error',
+    from: { path: '^shared/(?!edge/|testing/)', pathNot: SPEC },
+    to: { path: '^shared/edge/' },
+  },
+  {
+    name: 'framework-at-the-edge',
+    comment: 'Nest is how requests and batches come in; what they come to is plain TypeScript.',
+    severity: 'error',
+    from: { path: '^shared/', pathNot: `${TESTING}|^shared/(edge|documents)/|^shared/message-bus/batch-server[.]ts$` },
+    to: { path: '(^|/)@nestjs/' },
   },
   {
     name: 'shared-does-not-import-services',

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AppCallers } from '../../shared/edge/app-callers.ts';
-import { createService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
-import type { Foundation } from '../../shared/host/foundation.module.ts';
+import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
+import type { Foundation } from '../../shared/host/foundation.ts';
 import { Apps } from './edge/apps.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { SignedAppCallers } from './edge/signed-app-callers.ts';
@@ -70,7 +70,7 @@ export const startAccount = async (
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
     return publicUrl;
   });
-  const service = await createService({
+  const service = await startService({
     ...options,
     module: accountModule(keys),
     foundation,

@@ -1,6 +1,6 @@
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
-import type { Foundation } from '../../shared/host/foundation.module.ts';
+import type { Foundation } from '../../shared/host/foundation.ts';
 import type { App } from './domain/app.ts';
 import { ListAppsHandler } from './list-apps/list-apps.handler.ts';
 import { RegisterApp, type RegisteredApp } from './register-app/register-app.command.ts';

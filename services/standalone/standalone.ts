@@ -7,17 +7,17 @@ import { loadMasterKey } from '../../shared/keys/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
 import { everyEngine } from '../../shared/host/engines.ts';
-import { openFoundation } from '../../shared/host/open-foundation.ts';
 import type { StartingProcess } from '../../shared/host/run-process.ts';
-import { serveHealth, type RunningPart } from '../../shared/host/serve-health.ts';
+import type { RunningPart } from '../../shared/host/running-part.ts';
+import { serveHealth } from '../../shared/host/serve-health.ts';
 import type { Shutdown } from '../../shared/host/shutdown.ts';
 import { remoteIssuer } from '../../shared/auth/access-tokens.jose.ts';
-import type { Foundation, WithMessageBus } from '../../shared/host/foundation.module.ts';
+import { openFoundation, type Foundation, type WithMessageBus } from '../../shared/host/foundation.ts';
 import { startAccount } from '../account/account.module.ts';
 import { operateApps } from '../account/apps.module.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
-import { startProjector } from '../projector/projector.module.ts';
-import { startRelay } from '../relay/relay.module.ts';
+import { startProjector } from '../projector/projector.ts';
+import { startRelay } from '../relay/relay.ts';
 import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
 
@@ -33,11 +33,9 @@ export interface Standalone {
   development: DevelopmentFile | undefined;
 }
 
-type Part = RunningPart & { close: () => Promise<void> };
-
 interface Services {
   urls: { accountUrl: string; eventUrl: string; streamUrl: string };
-  parts: readonly Part[];
+  parts: Readonly<Record<string, RunningPart>>;
 }
 
 interface Chains {
@@ -77,36 +75,37 @@ const startServices = async (
   shutdown: Shutdown,
 ): Promise<Services> => {
   const { settings } = foundation;
-  const running: Part[] = [];
-  shutdown.add('services', () => closeAll(running));
-  const keep = async <Started extends Part>(starting: Promise<Started>): Promise<Started> => {
+  const parts: Record<string, RunningPart> = {};
+  shutdown.add('services', () => closeAll(Object.values(parts)));
+  const keep = async <Started extends RunningPart>(name: string, starting: Started | Promise<Started>) => {
     const part = await starting;
-    running.push(part);
+    parts[name] = part;
     shutdown.signal.throwIfAborted();
     return part;
   };
-  await keep(startProjector(foundation));
-  await keep(startRelay(withBus));
-  const account = await keep(startAccount(foundation, { configure: serveDocument('openapi.account') }));
+  await keep('projector', startProjector(foundation));
+  await keep('relay', startRelay(withBus));
+  const account = await keep('account', startAccount(foundation, { configure: serveDocument('openapi.account') }));
   const issuer = remoteIssuer(account.publicUrl, account.url + accountRoutes.publicKeys.path);
   const eventCatcher = await keep(
+    'event-catcher',
     startEventCatcher(foundation, issuer, {
       chains: chains.settings,
       developmentChainId: chains.localChainId,
       configure: serveDocument('openapi.event-catcher'),
     }),
   );
-  const stream = await keep(startStream(withBus, issuer));
+  const stream = await keep('stream', startStream(withBus, issuer));
   const urls = {
     accountUrl: account.publicUrl,
     eventUrl: settings.EVENT_URL ?? eventCatcher.url,
     streamUrl: settings.STREAM_URL ?? stream.url,
   };
-  return { urls, parts: running };
+  return { urls, parts };
 };
 
 /** All at once: each finishes what is in flight, and may have to wait for an engine that is away. */
-const closeAll = async (running: readonly Part[]): Promise<void> => {
+const closeAll = async (running: readonly RunningPart[]): Promise<void> => {
   const ends = await Promise.allSettled(running.map(({ close }) => close()));
   const failures = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
   if (failures.length > 0) throw new AggregateError(failures);

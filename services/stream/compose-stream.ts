@@ -1,6 +1,6 @@
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
-import type { ReadModels } from '../../shared/edge/projections.ts';
-import type { Logger } from '../../shared/host/logger.ts';
+import type { Projections } from '../../shared/edge/projections.ts';
+import type { Logger } from 'pino';
 import type { Clock } from '../../shared/primitives/clock.ts';
 import type { Ids } from '../../shared/primitives/ids.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
@@ -17,7 +17,7 @@ import { Subscriptions } from './subscriptions/subscriptions.ts';
 export interface StreamOptions {
   messageBus: MessageBus;
   readStore: ReadStore;
-  readModels: ReadModels;
+  projections: Projections;
   masterKey: Uint8Array;
   subscriptionsPerConnection: number;
   clock: Clock;
@@ -27,7 +27,7 @@ export interface StreamOptions {
 
 /** Both feeds and what is subscribed to them; the latest waits for its batches, and both for their loops to start. */
 export const composeStream = (options: StreamOptions) => {
-  const { messageBus, readStore, readModels, masterKey, subscriptionsPerConnection, clock, ids, logger } = options;
+  const { messageBus, readStore, projections, masterKey, subscriptionsPerConnection, clock, ids, logger } = options;
   const cursors = new Cursors(masterKey);
   const reader = new MessageReader(cursors, (err, key) => {
     logger.error({ err, key }, 'a message of the topic cannot be read and is passed over');
@@ -40,10 +40,9 @@ export const composeStream = (options: StreamOptions) => {
   };
   const latest = new LatestFeed({ messageBus, reader, past, clock, logger });
   const finalized = new FinalizedFeed({ readStore, cursors, logger });
-  const channels = new FindChannel(readStore, readModels);
+  const channels = new FindChannel(readStore, projections);
   const feeds = { latest, finalized };
   const perConnectionMax = subscriptionsPerConnection;
   const subscriptions = new Subscriptions({ feeds, channels, cursors, perConnectionMax, clock, ids, logger });
   return { latest, finalized, channels, cursors, subscriptions };
 };
-export type Stream = ReturnType<typeof composeStream>;

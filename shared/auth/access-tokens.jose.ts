@@ -1,12 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { loginMethod } from '../../schemas/values.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { UserCaller } from './caller.ts';
-import { SessionEnds } from './session-ends.ts';
-import { CLOCK, TOKEN_ISSUER } from '../host/tokens.ts';
+import { type SessionEnds } from './session-ends.ts';
 
 /** `aud` of every token. */
 export const TOKEN_AUDIENCE = 'annals';
@@ -47,11 +45,10 @@ export const remoteIssuer = (issuer: string, jwksUrl: string): TokenIssuer => {
 };
 
 /** Says whose an access token is. */
-@Injectable()
 export class AccessTokens {
   constructor(
-    @Inject(TOKEN_ISSUER) private readonly issuer: TokenIssuer,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly issuer: TokenIssuer,
+    private readonly clock: Clock,
     private readonly sessions: SessionEnds,
   ) {}
 

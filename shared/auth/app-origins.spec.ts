@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { startThings, ThingsModule } from '../testing/things-service.ts';
-import { createService } from '../edge/start-service.ts';
+import { startService } from '../edge/start-service.ts';
 
 describe('origins of apps', () => {
   const startBeside = async (NODE_ENV: 'development' | 'production', origins: string[]) => {
@@ -8,7 +8,7 @@ describe('origins of apps', () => {
     const { foundation, tokens } = things;
     const document = { id: 'app_1', name: 'Shop', origins };
     await foundation.readStore.apply('apps-v1', [{ collection: 'apps', id: 'app_1', position: 1, document }], 1);
-    const service = await createService({
+    const service = await startService({
       module: ThingsModule,
       foundation: { ...foundation, settings: { ...foundation.settings, NODE_ENV } },
       issuer: tokens.issuer,

@@ -1,22 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { appDocument, type AppDocument } from '../../schemas/read-models/apps.ts';
 import { readModels } from '../../schemas/read-models/catalogue.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
-import { CLOCK, READ_STORE } from '../host/tokens.ts';
 
 const KEPT_MS = 1_000;
 const PAGE = 1_000;
 
 /** The origins that some live app allows, not older than a second. */
-@Injectable()
 export class AppOrigins {
   private kept: { origins: Promise<Set<string>>; until: number } | undefined;
 
   constructor(
-    @Inject(READ_STORE) private readonly readStore: ReadStore,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly readStore: ReadStore,
+    private readonly clock: Clock,
   ) {}
 
   /** @throws CannotStart: some app allows every origin, or every one of a kind */

@@ -1,22 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { readModels } from '../../schemas/read-models/catalogue.ts';
 import { sessionDocument } from '../../schemas/read-models/sessions.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
-import { CLOCK, READ_STORE } from '../host/tokens.ts';
 
 const KEPT_MS = 1_000;
 const SESSIONS_MAX = 10_000;
 
 /** Which sessions have ended, not older than a second. A session that is not projected yet has not. */
-@Injectable()
 export class SessionEnds {
   private readonly kept = new LRUCache<string, { ended: boolean; until: number }>({ max: SESSIONS_MAX });
 
   constructor(
-    @Inject(READ_STORE) private readonly readStore: ReadStore,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly readStore: ReadStore,
+    private readonly clock: Clock,
   ) {}
 
   async hasEnded(sessionId: string): Promise<boolean> {

@@ -9,7 +9,7 @@ import { AppCallers } from './app-callers.ts';
 import type { Caller, UserCaller } from '../auth/caller.ts';
 import { boundRoute } from './implements.ts';
 import { addressKey, RateLimits, refuseExceeded, type RateLimitName } from './rate-limits.ts';
-import { SETTINGS } from '../host/tokens.ts';
+import { SETTINGS } from './tokens.ts';
 
 /** Lets a request in by its contract: HTTPS, who calls, how often. */
 @Injectable()

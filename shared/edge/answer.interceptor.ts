@@ -8,16 +8,16 @@ import { invalid } from './parse-request.ts';
 import { decodePosition, encodePosition } from './position-header.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 import { addressKey } from './rate-limits.ts';
-import { ReadModels } from './projections.ts';
+import { Projections } from './projections.ts';
 import { requestMetadata } from './request-context.ts';
-import { RequestLedger, type LedgerAnswer } from './idempotent-requests.ts';
+import { IdempotentRequests, type LedgerAnswer } from './idempotent-requests.ts';
 
 /** Answers as contracts promise: status, positions, and the first answer again to a repeated command. */
 @Injectable()
 export class AnswerInterceptor implements NestInterceptor {
   constructor(
-    private readonly readModels: ReadModels,
-    private readonly ledger: RequestLedger,
+    private readonly readModels: Projections,
+    private readonly ledger: IdempotentRequests,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../testing/eventually.ts';
-import { createService } from './start-service.ts';
+import { startService } from './start-service.ts';
 import { rawConnection } from '../testing/raw-http.ts';
 import { startThings, ThingsModule } from '../testing/things-service.ts';
 
@@ -32,7 +32,7 @@ describe('a service that stops', () => {
     await using things = await startThings();
     const { service, foundation, tokens } = things;
     const { port, hostname: host } = new URL(service.url);
-    const second = createService({ module: ThingsModule, foundation, issuer: tokens.issuer, host, port: Number(port) });
+    const second = startService({ module: ThingsModule, foundation, issuer: tokens.issuer, host, port: Number(port) });
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await Promise.all([service.close(), service.close()]);
   });

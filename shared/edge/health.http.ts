@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Health } from '../host/health.ts';
+import { Health, readyAnswer } from '../host/health.ts';
 
 @Controller('health')
 export class HealthHttp {
@@ -13,8 +13,8 @@ export class HealthHttp {
 
   @Get('ready')
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<object> {
-    const { isReady, dependencies, conditions } = await this.health.report();
-    reply.status(isReady ? 200 : 503);
-    return { status: isReady ? 'ready' : 'not_ready', dependencies, ...conditions };
+    const { status, body } = readyAnswer(await this.health.report());
+    reply.status(status);
+    return body;
   }
 }

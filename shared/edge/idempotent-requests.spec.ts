@@ -6,7 +6,7 @@ import { someMetadata } from '../testing/event-builder.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { startThings } from '../testing/things-service.ts';
-import { RequestLedger, type LedgerAnswer, type LedgerRequest } from './idempotent-requests.ts';
+import { IdempotentRequests, type LedgerAnswer, type LedgerRequest } from './idempotent-requests.ts';
 
 const request: LedgerRequest = { caller: 'user:usr_1', key: 'key-1', fingerprint: 'body-1', metadata: someMetadata };
 const stream = `request-${sha256(JSON.stringify(['user:usr_1', 'key-1']))}`;
@@ -15,7 +15,7 @@ const answerOf = (body: unknown): LedgerAnswer => ({ status: 201, headers: { 'x-
 describe('a repeated request', () => {
   let foundation: TestFoundation;
   let clock: TestClock;
-  let ledger: RequestLedger;
+  let ledger: IdempotentRequests;
   let carriedOut: number;
   const once = (changes: Partial<LedgerRequest> = {}, answer = answerOf('first')) =>
     ledger.once({ ...request, ...changes }, () => {
@@ -26,7 +26,7 @@ describe('a repeated request', () => {
     eventually(async () => (await foundation.eventStore.read(stream)).length > 0, 1_000, 'nothing was received');
   /** Another process on the same stores. */
   const restart = () =>
-    new RequestLedger(new Transactor(foundation.eventStore, clock, foundation.ids), foundation.masterKey);
+    new IdempotentRequests(new Transactor(foundation.eventStore, clock, foundation.ids), foundation.masterKey);
 
   beforeEach(async () => {
     clock = new TestClock();

@@ -9,7 +9,7 @@ import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../event-sto
 import { appendSettled, toAppend, Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { pause } from '../primitives/pause.ts';
-import { MASTER_KEY } from '../host/tokens.ts';
+import { MASTER_KEY } from './tokens.ts';
 
 const KEPT_MS = 24 * 3_600_000;
 /** After this long without an answer, whoever carried the request out has crashed. */
@@ -44,7 +44,7 @@ interface Entry {
 
 /** Carries a request with an `Idempotency-Key` out once, in whichever process, and repeats the answer for 24 h. */
 @Injectable()
-export class RequestLedger {
+export class IdempotentRequests {
   private readonly key: Buffer;
 
   constructor(

@@ -11,7 +11,8 @@ import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import type { Position } from '../event-store/event-store.ts';
-import type { AppCaller, RequestContext, UserCaller } from '../auth/caller.ts';
+import type { AppCaller, UserCaller } from '../auth/caller.ts';
+import type { RequestContext } from './request-context.ts';
 import { parseRequest } from './parse-request.ts';
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;

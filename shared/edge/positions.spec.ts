@@ -5,7 +5,7 @@ import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { testFoundation } from '../testing/test-foundation.ts';
 import { startThings } from '../testing/things-service.ts';
 import { decodePosition, encodePosition } from './position-header.ts';
-import { ReadModels } from './projections.ts';
+import { Projections } from './projections.ts';
 
 describe('a position in a header', () => {
   it('comes back as it was', () => {
@@ -62,7 +62,7 @@ describe('reading your own write', () => {
 describe('looking for what may not be there yet', () => {
   it('looks again when the projection has seen all that was stored when it was asked', async () => {
     const { eventStore, readStore } = await testFoundation();
-    const models = new ReadModels(readStore, eventStore);
+    const models = new Projections(readStore, eventStore);
     const { position } = await eventStore.append('thing-1', -1, [anEvent()]);
     const answers = [undefined, 'there'];
     const found = models.find('users-v1', () => Promise.resolve(answers.shift()));
@@ -72,7 +72,7 @@ describe('looking for what may not be there yet', () => {
 
   it('does not wait for what is there, and says nothing of what is not', async () => {
     const { eventStore, readStore } = await testFoundation();
-    const models = new ReadModels(readStore, eventStore);
+    const models = new Projections(readStore, eventStore);
     await eventStore.append('thing-1', -1, [anEvent()]);
     expect(await models.find('users-v1', () => Promise.resolve('there'))).toBe('there');
     await expect(models.find('users-v1', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');

@@ -3,7 +3,7 @@ import { Refusal } from '../errors/refusal.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import { pause } from '../primitives/pause.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
-import { EVENT_STORE, READ_STORE } from '../host/tokens.ts';
+import { EVENT_STORE, READ_STORE } from './tokens.ts';
 
 /** How long a query waits for a read model to catch up. */
 const WAIT_MS = 2_000;
@@ -11,7 +11,7 @@ const POLL_MS = 10;
 
 /** Lets queries wait until what they read is as new as their caller has a right to. */
 @Injectable()
-export class ReadModels {
+export class Projections {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     @Inject(EVENT_STORE) private readonly eventStore: EventStore,

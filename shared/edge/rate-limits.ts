@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { SETTINGS } from '../host/tokens.ts';
+import { SETTINGS } from './tokens.ts';
 
 /** Section 9 of the interface; `RATE_LIMITS` replaces any of them. */
 const defaultLimits = {

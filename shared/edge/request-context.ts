@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { EventMetadata } from '../../schemas/events/event.ts';
-import type { Caller, RequestContext } from '../auth/caller.ts';
+import type { Caller } from '../auth/caller.ts';
 import type { RateLimitStatus } from './rate-limits.ts';
 
 declare module 'fastify' {
@@ -12,6 +12,18 @@ declare module 'fastify' {
     /** The limit that counted this request; shown in the answer's headers. */
     rateLimit: RateLimitStatus | undefined;
   }
+}
+
+/** What a handler may know of the request beside its contents. */
+export interface RequestContext {
+  requestId: string;
+  /** Of the client, through trusted proxies. */
+  ip: string;
+  userAgent: string | undefined;
+  /** What to store with the events that this request causes. */
+  metadata: EventMetadata;
+  /** Says in the answer's headers how much of a limit is left, where the route counts by itself. */
+  showRateLimit: (status: RateLimitStatus | undefined) => void;
 }
 
 /** W3C Trace Context: version, then trace, parent and flags. Version ff, and zeros alone, are none; a later one may have more. */

@@ -10,8 +10,11 @@ import { pause } from '../primitives/pause.ts';
 import type { TokenIssuer } from '../auth/access-tokens.jose.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
 import { edgeModule } from './edge.module.ts';
-import { foundationModule, type Foundation } from '../host/foundation.module.ts';
-import { Health, type HealthReport, type Readiness } from '../host/health.ts';
+import type { Foundation, WithMessageBus } from '../host/foundation.ts';
+import { foundationModule } from './foundation.module.ts';
+import { Health, type Readiness } from '../host/health.ts';
+import type { RunningPart } from '../host/running-part.ts';
+import { Loops } from '../loops/loops.ts';
 import { makeHttpServer, type Traffic } from './http-server.ts';
 import { refuseOtherMethods } from './method-not-allowed.ts';
 import { ProblemFilter } from './problem.filter.ts';
@@ -23,58 +26,64 @@ const DRAIN_POLL_MS = 5;
 export interface ServiceOptions {
   /** The service's own module. */
   module: NonNullable<ModuleMetadata['imports']>[number];
-  foundation: Foundation;
-  /** Whose access tokens are believed: `remoteIssuer` everywhere but in the account service. */
+  foundation: Foundation & Partial<WithMessageBus>;
+  /** Whose access tokens are trusted: `remoteIssuer` everywhere but in the account service. */
   issuer: TokenIssuer;
   host: string;
   /** 0: any free port. */
   port: number;
+  /** Run while the service runs. */
+  loops?: Loops;
   readiness?: Readiness;
   /** Before routes are bound: documents, a socket adapter, a microservice. */
   configure?: (app: NestFastifyApplication) => Promise<void> | void;
 }
 
-export interface RunningService {
+export interface RunningService extends RunningPart {
   /** Where it listens, without a slash at the end. */
   url: string;
   app: NestFastifyApplication;
-  /** What `/health/ready` says. */
-  health: () => Promise<HealthReport>;
-  /** Takes no more, finishes what is in flight (at most 2 s), then stops the modules. */
+  /** Takes no more requests, finishes those in flight (at most 2 s), then stops the modules and the loops. */
   close: () => Promise<void>;
 }
 
 /** Starts a Nest application over Fastify that keeps the conventions of the interface. @throws CannotStart */
-export const createService = async (options: ServiceOptions): Promise<RunningService> => {
-  const { module, foundation, issuer, host, port, readiness = {}, configure } = options;
+export const startService = async (options: ServiceOptions): Promise<RunningService> => {
+  const { module, foundation, issuer, host, port, loops = new Loops([]), readiness = {}, configure } = options;
   const traffic: Traffic = { inFlight: 0, closing: false };
   const origins = new AppOrigins(foundation.readStore, foundation.clock);
   if (foundation.settings.NODE_ENV === 'production') await origins.refuseWildcards();
+  const health = new Health(foundation, { signingKeys: issuer.hasKeys, ...readiness });
   const server = makeHttpServer({ ...foundation, traffic, origins });
   const refuseRest = refuseOtherMethods(server);
-  const edge = edgeModule({ issuer, readiness: { signingKeys: issuer.hasKeys, ...readiness }, origins });
+  const edge = edgeModule({ foundation, issuer, health, origins });
   const app = await NestFactory.create<NestFastifyApplication>(
     { module: ServiceRoot, imports: [foundationModule(foundation), edge, CqrsModule.forRoot(), module] },
     new BareFastifyAdapter(server),
     { logger: nestLogger(foundation.logger), bodyParser: false, abortOnError: false },
   );
   app.useGlobalFilters(new ProblemFilter(foundation.logger));
+  const stop = async () => {
+    await app.close();
+    await loops.stop();
+  };
   try {
     await configure?.(app);
     await app.init();
     refuseRest();
+    loops.start();
     await app.startAllMicroservices();
     await app.listen({ host, port });
   } catch (error) {
-    await app.close();
+    await stop();
     throw error;
   }
   let closed: Promise<void> | undefined;
   return {
     url: serviceUrl(host, boundPort(server)),
     app,
-    health: () => app.get(Health).report(),
-    close: () => (closed ??= close(app, server, traffic)),
+    health: () => health.report(),
+    close: () => (closed ??= drain(server, traffic).then(stop)),
   };
 };
 
@@ -98,13 +107,13 @@ const boundPort = (server: FastifyInstance): number => {
   return address.port;
 };
 
-const close = async (app: NestFastifyApplication, server: FastifyInstance, traffic: Traffic): Promise<void> => {
+/** Takes no more requests, and returns when those in flight are answered, or after 2 s. */
+const drain = async (server: FastifyInstance, traffic: Traffic): Promise<void> => {
   traffic.closing = true;
   server.server.close();
   const deadline = performance.now() + DRAIN_MS;
   while (traffic.inFlight > 0 && performance.now() < deadline) await pause(DRAIN_POLL_MS);
   server.server.closeAllConnections();
-  await app.close();
 };
 
 const nestLogger = (logger: Logger): LoggerService => ({

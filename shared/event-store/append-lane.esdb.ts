@@ -6,7 +6,7 @@ import {
   type EventStoreDBClient,
 } from '@eventstore/db-client';
 import { Refusal, unavailable } from '../errors/refusal.ts';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { closeClient } from './close-client.esdb.ts';
 import { describe, isAnswer, isRecoverable } from './client-errors.esdb.ts';
 import { NO_STREAM } from './event-store.ts';

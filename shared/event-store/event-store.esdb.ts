@@ -9,7 +9,7 @@ import {
 } from '@eventstore/db-client';
 import { hasUnsentCredentials } from '../config/unsent-credentials.ts';
 import { unavailable } from '../errors/refusal.ts';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { checkAppend } from './append-check.ts';
 import { AppendLane } from './append-lane.esdb.ts';
 import { readThrough } from './bounded-read.esdb.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { START, eventTypeFilter, type AllStreamSubscription, type EventStoreDBClient } from '@eventstore/db-client';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { Backoff } from '../primitives/backoff.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import { describe } from './client-errors.esdb.ts';

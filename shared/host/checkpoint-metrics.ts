@@ -1,12 +1,12 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { CheckpointProgress, Followers } from '../loops/checkpoint-loops.ts';
+import type { CheckpointProgress, CheckpointLoops } from '../loops/checkpoint-loops.ts';
 import { inTime } from '../primitives/in-time.ts';
 
-const ASK_MS = 2_000;
+const ANSWER_WITHIN_MS = 2_000;
 
-/** Shows how far followers have come. What cannot be read now is left out. */
-export const measureFollowers = (registry: Registry, followers: readonly Followers[]): void => {
-  const progress = async () => (await Promise.all(followers.map((some) => some.progress()))).flat();
+/** Shows how far each checkpoint has come. What cannot be read now is left out. */
+export const measureCheckpoints = (registry: Registry, parts: readonly CheckpointLoops[]): void => {
+  const progress = async () => (await Promise.all(parts.map((part) => part.progress()))).flat();
   const gauge = (name: string, help: string, valueOf: (progress: CheckpointProgress) => number) =>
     new Gauge({
       name,
@@ -15,7 +15,7 @@ export const measureFollowers = (registry: Registry, followers: readonly Followe
       registers: [registry],
       async collect() {
         this.reset();
-        for (const one of (await inTime(progress, ASK_MS)) ?? []) {
+        for (const one of (await inTime(progress, ANSWER_WITHIN_MS)) ?? []) {
           this.set({ checkpoint: one.checkpoint }, valueOf(one));
         }
       },

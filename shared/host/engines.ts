@@ -12,7 +12,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
 import { SqliteMessageBus } from '../message-bus/message-bus.sqlite.ts';
 import type { MessageBus } from '../message-bus/message-bus.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from 'pino';
 import { MongoReadStore } from '../read-store/read-store.mongo.ts';
 import { SqliteReadStore } from '../read-store/read-store.sqlite.ts';
 import type { ReadStore } from '../read-store/read-store.ts';

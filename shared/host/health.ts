@@ -1,32 +1,49 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { topics } from '../../schemas/topics.ts';
 import { inTime } from '../primitives/in-time.ts';
-import { Dependencies, type DependencyState } from './dependencies.ts';
-import { READINESS } from './tokens.ts';
+import type { Engines } from './engines.ts';
 
-const CONDITION_MS = 1_000;
+const ANSWER_WITHIN_MS = 1_000;
 
 /** Further conditions of being ready, by name, such as "caught up". What cannot be told in a second does not hold. */
 export type Readiness = Record<string, () => boolean | Promise<boolean>>;
 
+type DependencyState = 'up' | 'down';
+type DependencyStates = {
+  eventStore: DependencyState;
+  readStore: DependencyState;
+  /** Of a part that uses it. */
+  messageBus?: DependencyState;
+};
+
 export interface HealthReport {
   isReady: boolean;
-  dependencies: Record<string, DependencyState>;
+  dependencies: DependencyStates;
   conditions: Record<string, boolean>;
 }
 
-/** Whether a service can do its work now. */
-@Injectable()
+/** Whether a part of this process can do its work now. */
 export class Health {
   constructor(
-    private readonly dependencies: Dependencies,
-    @Inject(READINESS) private readonly readiness: Readiness,
+    private readonly engines: Pick<Engines, 'eventStore' | 'readStore'> & Partial<Engines>,
+    private readonly readiness: Readiness,
   ) {}
+
+  /** Whether each engine answers: known within a second, whatever they do. */
+  async dependencies(): Promise<DependencyStates> {
+    const { eventStore, readStore, messageBus } = this.engines;
+    const [events, documents, messages] = await Promise.all([
+      stateOf(() => eventStore.head()),
+      stateOf(() => readStore.position('health')),
+      messageBus && stateOf(() => messageBus.offsets(topics.contracts, 'latest')),
+    ]);
+    return { eventStore: events, readStore: documents, ...(messages && { messageBus: messages }) };
+  }
 
   async report(): Promise<HealthReport> {
     const holds = async ([name, ask]: [string, Readiness[string]]) =>
-      [name, (await inTime(ask, CONDITION_MS)) ?? false] as const;
+      [name, (await inTime(ask, ANSWER_WITHIN_MS)) ?? false] as const;
     const [dependencies, conditions] = await Promise.all([
-      this.dependencies.probe(),
+      this.dependencies(),
       Promise.all(Object.entries(this.readiness).map(holds)),
     ]);
     const isReady =
@@ -34,3 +51,12 @@ export class Health {
     return { isReady, dependencies, conditions: Object.fromEntries(conditions) };
   }
 }
+
+/** What `/health/ready` answers, on whichever port. */
+export const readyAnswer = ({ isReady, dependencies, conditions }: HealthReport) => ({
+  status: isReady ? 200 : 503,
+  body: { status: isReady ? 'ready' : 'not_ready', dependencies, ...conditions },
+});
+
+const stateOf = async (ask: () => Promise<number | object>): Promise<DependencyState> =>
+  (await inTime(ask, ANSWER_WITHIN_MS)) === undefined ? 'down' : 'up';

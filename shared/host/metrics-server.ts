@@ -15,23 +15,26 @@ interface Answer {
   type: string;
   body: string;
 }
-const json = (status: number, word: string): Answer => ({
+const json = ({ status, body }: { status: number; body: object }): Answer => ({
   status,
   type: 'application/json',
-  body: JSON.stringify({ status: word }),
+  body: JSON.stringify(body),
 });
 const text = (status: number, body: string): Answer => ({ status, type: 'text/plain', body });
 
-/** Health and metrics of one process on a port of its own: `/health/live`, `/health/ready` and `/metrics`. */
+/**
+ * Health and metrics of one process on a port of its own: `/health/live`, `/health/ready` and `/metrics`.
+ * @param ready what `/health/ready` answers; 503 while that fails
+ */
 export const startMetricsServer = async (
   { host, port }: { host: string; port: number },
-  isReady: () => Promise<boolean>,
+  ready: () => Promise<{ status: number; body: object }>,
 ): Promise<MetricsServer> => {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const routes: Record<string, () => Promise<Answer>> = {
-    '/health/live': () => Promise.resolve(json(200, 'live')),
-    '/health/ready': async () => ((await isReady()) ? json(200, 'ready') : json(503, 'not_ready')),
+    '/health/live': () => Promise.resolve(json({ status: 200, body: { status: 'live' } })),
+    '/health/ready': async () => json(await ready()),
     '/metrics': async () => ({ status: 200, type: registry.contentType, body: await registry.metrics() }),
   };
   const server = createServer((request, response) => {

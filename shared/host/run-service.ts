@@ -1,14 +1,15 @@
 import { loadMasterKey } from '../keys/master-key.ts';
 import type { SettingName, Settings } from '../config/settings.ts';
 import { isEmbedded, type EngineName, type Engines } from './engines.ts';
-import type { Foundation, WorkerFoundation } from './foundation.module.ts';
+
 import type { HealthReport } from './health.ts';
-import type { Logger } from './logger.ts';
+import type { Logger } from 'pino';
 import { pause } from '../primitives/pause.ts';
-import { openFoundation } from './open-foundation.ts';
+import { openFoundation, type Foundation, type WorkerFoundation } from './foundation.ts';
 import { requireFreePorts, requireWritable } from './preflight.ts';
 import { runProcess, type StartingProcess } from './run-process.ts';
-import { serveHealth, type RunningPart } from './serve-health.ts';
+import type { RunningPart } from './running-part.ts';
+import { serveHealth } from './serve-health.ts';
 
 const READY_POLL_MS = 100;
 /** How often a start says what it waits for. */
@@ -21,7 +22,7 @@ interface Part<Base, Name extends EngineName> {
   /** As in `annals <name>`. */
   name: string;
   engines: readonly Name[];
-  start: (foundation: On<Base, Name>) => Promise<RunningPart & { url?: string; close: () => Promise<void> }>;
+  start: (foundation: On<Base, Name>) => RunningPart | Promise<RunningPart>;
 }
 
 interface Service<Name extends EngineName> extends Part<Foundation, Name> {
@@ -61,7 +62,7 @@ const runPart = async <Name extends EngineName>(
   await preflight(settings, names);
   const running = await start(await openFoundation(starting, names));
   shutdown.add(name, () => running.close());
-  const metricsUrl = await serveHealth(starting, [running]);
+  const metricsUrl = await serveHealth(starting, { [name]: running });
   const where = [running.url, metricsUrl && `metrics ${metricsUrl}`].filter(Boolean).join(', ');
   logger.debug(`listening: ${where}`);
   await untilReady(running.health, logger, shutdown.signal);

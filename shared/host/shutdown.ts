@@ -1,4 +1,4 @@
-import type { Logger } from './logger.ts';
+import type { Logger } from 'pino';
 
 /** Thrown into a start that is to stop: nothing more is started. */
 class StartCancelled extends Error {

@@ -1,11 +1,11 @@
-/** Who is further behind than this is not caught up. */
+/** Whoever is further behind than this is not caught up. */
 const BEHIND_MAX_MS = 10_000;
 
 /**
- * Whether who follows a head that moves on keeps pace with it. Each time the head is asked for, where it was then is to be
- * reached within 10 s of the question; the newest of which it is known whether it was decides.
+ * Says whether a reader keeps up with a head that moves on. Each time the head is asked for, the place where it was then
+ * becomes a goal, to be reached within 10 s of the question. The newest goal whose outcome is known decides.
  */
-export class Pace<Head> {
+export class CatchUpTracker<Head> {
   /** Not reached yet, oldest first. */
   private readonly goals: { head: Head; askedAtMs: number }[] = [];
   private askedAtMs = -Infinity;
@@ -17,7 +17,10 @@ export class Pace<Head> {
     this.askedAtMs = askedAtMs;
   }
 
-  /** Not known means no. A goal that nobody looked at between its 10 s and its arrival counts as reached in time. */
+  /**
+   * False while no outcome is known. A goal that was due before anybody looked again, and is reached by then, counts as
+   * reached in time.
+   */
   isCaughtUp(hasReached: (head: Head) => boolean, nowMs: number): boolean {
     for (let goal = this.goals[0]; goal; goal = this.goals[0]) {
       const isReached = hasReached(goal.head);

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { SupervisedLoop, type LoopState } from './supervised-loop.ts';
-import { measureFollowers } from '../host/checkpoint-metrics.ts';
-import { Followers } from './checkpoint-loops.ts';
+import { measureCheckpoints } from '../host/checkpoint-metrics.ts';
+import { CheckpointLoops } from './checkpoint-loops.ts';
 
 class LoopInState extends SupervisedLoop {
   constructor(public now: LoopState) {
@@ -19,12 +19,12 @@ describe('a worker', () => {
   let head: number;
   let positions: { users: number; relay: number };
   let nowMs: number;
-  let followers: Followers;
+  let checkpoints: CheckpointLoops;
 
   beforeEach(() => {
     loops = { users: new LoopInState('running'), relay: new LoopInState('running') };
     [head, positions, nowMs] = [100, { users: 100, relay: 40 }, 0];
-    followers = new Followers(
+    checkpoints = new CheckpointLoops(
       [
         { checkpoint: 'users', loop: loops.users },
         { checkpoint: 'relay', loop: loops.relay },
@@ -34,8 +34,8 @@ describe('a worker', () => {
       () => nowMs,
     );
   });
-  const isCaughtUp = () => followers.readiness['caughtUp']?.();
-  const isWorking = () => followers.readiness['working']?.();
+  const isCaughtUp = () => checkpoints.readiness.caughtUp();
+  const isWorking = () => checkpoints.readiness.working();
 
   it('is caught up when each of its checkpoints has reached what was stored at the start', async () => {
     expect(await isCaughtUp()).toBe(false);
@@ -89,7 +89,7 @@ describe('a worker', () => {
 
   it('measures how far it has come, and leaves out what cannot be read', async () => {
     const registry = new Registry();
-    measureFollowers(registry, [followers]);
+    measureCheckpoints(registry, [checkpoints]);
     loops.users.now = 'standby';
     const shown = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(shown).toEqual([
@@ -103,7 +103,7 @@ describe('a worker', () => {
     const away = { head: () => Promise.reject(new Error('away')) };
     const blind = new Registry();
     const readStore = { position: () => Promise.resolve(0) };
-    measureFollowers(blind, [new Followers([{ checkpoint: 'users', loop: loops.users }], away, readStore)]);
+    measureCheckpoints(blind, [new CheckpointLoops([{ checkpoint: 'users', loop: loops.users }], away, readStore)]);
     expect(await blind.metrics()).not.toContain('checkpoint=');
   });
 });

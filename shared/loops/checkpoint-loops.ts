@@ -1,17 +1,16 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import type { EventStore, Position } from '../event-store/event-store.ts';
-import type { LoopState, SupervisedLoop } from './supervised-loop.ts';
-import { Pace } from './catch-up-tracker.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
-import type { Readiness } from '../host/health.ts';
+import { CatchUpTracker } from './catch-up-tracker.ts';
+import { Loops } from './loops.ts';
+import type { LoopState, SupervisedLoop } from './supervised-loop.ts';
 
 /** A loop that follows the event store to a checkpoint in the read store. */
-export interface Follower {
+export interface CheckpointLoop {
   checkpoint: string;
   loop: SupervisedLoop;
 }
 
-/** How far a checkpoint is, which is the same in every process, and who this process is to it. */
+/** How far a checkpoint is, which is the same in every process, and what this process does for it. */
 export interface CheckpointProgress {
   checkpoint: string;
   position: Position;
@@ -20,34 +19,38 @@ export interface CheckpointProgress {
   state: LoopState;
 }
 
-/** What a worker does: runs with its application, and is ready when it works and is caught up, or stands by. */
-export class Followers implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly paces = new Map<string, Pace<Position>>();
+/** Loops that follow the event store, and how far each has come. */
+export class CheckpointLoops {
+  private readonly loops: Loops;
+  private readonly trackers = new Map<string, CatchUpTracker<Position>>();
 
   constructor(
-    private readonly followers: readonly Follower[],
+    private readonly checkpoints: readonly CheckpointLoop[],
     private readonly eventStore: Pick<EventStore, 'head'>,
     private readonly readStore: Pick<ReadStore, 'position'>,
     /** Milliseconds that never go back. */
     private readonly now: () => number = () => performance.now(),
-  ) {}
+  ) {
+    this.loops = new Loops(checkpoints.map(({ loop }) => loop));
+  }
 
-  readonly readiness: Readiness = {
-    working: () => this.followers.every(({ loop: { state } }) => state === 'running' || state === 'standby'),
+  /** Ready: each loop runs and is caught up, or another process runs it. */
+  readonly readiness = {
+    working: () => this.loops.areWorking,
     caughtUp: () => this.areCaughtUp(),
   };
 
-  onApplicationBootstrap(): void {
-    for (const { loop } of this.followers) loop.start();
+  start(): void {
+    this.loops.start();
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.followers.map(({ loop }) => loop.stop()));
+  stop(): Promise<void> {
+    return this.loops.stop();
   }
 
   async progress(): Promise<CheckpointProgress[]> {
     const head = await this.eventStore.head();
-    const each = this.followers.map(async ({ checkpoint, loop }) => {
+    const each = this.checkpoints.map(async ({ checkpoint, loop }) => {
       const position = await this.readStore.position(checkpoint);
       return { checkpoint, position, head, state: loop.state };
     });
@@ -56,18 +59,18 @@ export class Followers implements OnApplicationBootstrap, OnApplicationShutdown 
 
   private async areCaughtUp(): Promise<boolean> {
     const askedAtMs = this.now();
-    const judgements = (await this.progress()).map((progress) => this.isCaughtUp(progress, askedAtMs));
-    return judgements.every(Boolean);
+    const answers = (await this.progress()).map((progress) => this.isCaughtUp(progress, askedAtMs));
+    return answers.every(Boolean);
   }
 
   private isCaughtUp({ checkpoint, position, head, state }: CheckpointProgress, askedAtMs: number): boolean {
     if (state === 'standby') {
-      this.paces.delete(checkpoint);
+      this.trackers.delete(checkpoint);
       return true;
     }
-    const pace = this.paces.get(checkpoint) ?? new Pace();
-    this.paces.set(checkpoint, pace);
-    pace.headWas(head, askedAtMs);
-    return pace.isCaughtUp((goal) => position >= goal, this.now());
+    const tracker = this.trackers.get(checkpoint) ?? new CatchUpTracker();
+    this.trackers.set(checkpoint, tracker);
+    tracker.headWas(head, askedAtMs);
+    return tracker.isCaughtUp((goal) => position >= goal, this.now());
   }
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { isAborted } from '../primitives/is-aborted.ts';
 import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';

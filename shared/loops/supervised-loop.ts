@@ -1,4 +1,4 @@
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { Backoff } from '../primitives/backoff.ts';
 import { isAborted } from '../primitives/is-aborted.ts';
 

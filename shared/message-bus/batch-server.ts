@@ -4,7 +4,7 @@ import { isObservable, lastValueFrom, throwError, type Observable } from 'rxjs';
 import type { Topic } from '../../schemas/topics.ts';
 import { SupervisedLoop } from '../loops/supervised-loop.ts';
 import { TopicReplaced, type BusBatch, type MessageBus, type Offsets } from './message-bus.ts';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { untilAborted } from '../primitives/until-aborted.ts';
 
 /** What a handler may know beside its batch. */

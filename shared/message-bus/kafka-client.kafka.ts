@@ -4,7 +4,7 @@ import type { ConnectionOptions } from 'node:tls';
 import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
 import type { KafkaSasl, Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { inTime } from '../primitives/in-time.ts';
 import { guardAnswers } from './answer-guard.kafka.ts';
 import { registerCodecs } from './compression-codecs.kafka.ts';

@@ -1,5 +1,5 @@
 import kafkajs, { type logCreator } from 'kafkajs';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 
 /** The same again within this time is said at debug level only: a broker that is away is one piece of news, not hundreds. */
 const SAY_AGAIN_AFTER_MS = 30_000;

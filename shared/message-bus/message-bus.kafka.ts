@@ -3,7 +3,7 @@ import type { Topic } from '../../schemas/topics.ts';
 import type { Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { unavailable } from '../errors/refusal.ts';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { kafkaClients, letGo, type KafkaClient, type KafkaSettings } from './kafka-client.kafka.ts';
 import { isLoginRefused, reasonOf } from './kafka-errors.kafka.ts';

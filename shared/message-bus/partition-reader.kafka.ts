@@ -1,6 +1,6 @@
 import kafkajs, { type Cluster, type Consumer } from 'kafkajs';
 import { unavailable } from '../errors/refusal.ts';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { toBusMessage } from './bus-message.kafka.ts';

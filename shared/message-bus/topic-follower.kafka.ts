@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { inTime } from '../primitives/in-time.ts';
 import { pause } from '../primitives/pause.ts';
 import { toBusMessage } from './bus-message.kafka.ts';

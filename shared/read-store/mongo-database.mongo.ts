@@ -2,7 +2,7 @@ import { MongoClient, MongoError, MongoServerError, type Db, type WriteConcern }
 import type { Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { Refusal } from '../errors/refusal.ts';
-import type { Logger } from '../host/logger.ts';
+import type { Logger } from 'pino';
 import { inTime } from '../primitives/in-time.ts';
 import { DeadlineExceeded } from '../primitives/within-deadline.ts';
 import { answered, beforeDeadline } from './mongo-answers.mongo.ts';

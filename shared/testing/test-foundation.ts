@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { collections } from '../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
-import type { Foundation } from '../host/foundation.module.ts';
+import type { Foundation } from '../host/foundation.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryReadStore } from '../read-store/read-store.memory.ts';

@@ -3,7 +3,7 @@ import { Controller, Module } from '@nestjs/common';
 import { z } from 'zod';
 import { route } from '../../schemas/http/route.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { createService } from '../edge/start-service.ts';
+import { startService } from '../edge/start-service.ts';
 import { Implements, type Asked, type CommandAnswer } from '../edge/implements.ts';
 import type { Clock } from '../primitives/clock.ts';
 import { testFoundation } from './test-foundation.ts';
@@ -62,7 +62,7 @@ export class ThingsModule {}
 export const startThings = async (options: { environment?: Record<string, string>; clock?: Clock } = {}) => {
   const foundation = await testFoundation(options);
   const tokens = await testIssuer();
-  const service = await createService({
+  const service = await startService({
     module: ThingsModule,
     foundation,
     issuer: tokens.issuer,

@@ -35,7 +35,7 @@ const violations: Record<string, { file: string; imports: string[] }> = {
     file: 'deploy/examples/left/nosy.ts',
     imports: ['../../../services/right/right.module.ts'],
   },
-  'standalone-imports-modules': { file: 'services/standalone/digging.ts', imports: ['../right/domain/rule.ts'] },
+  'standalone-starts-services': { file: 'services/standalone/digging.ts', imports: ['../right/domain/rule.ts'] },
   'slices-do-not-import-slices': {
     file: 'services/left/one-slice/one.handler.ts',
     imports: ['../other-slice/other.ts'],
@@ -52,6 +52,8 @@ const violations: Record<string, { file: string; imports: string[] }> = {
   'driver-socketio-by-suffix': { file: 'services/left/one-slice/socket.http.ts', imports: ['socket.io'] },
   'adapters-are-bound-not-named': { file: 'shared/store/naming.ts', imports: ['./store.sqlite.ts'] },
   'schemas-import-only-zod': { file: 'schemas/reaching-out.ts', imports: ['../shared/tested/tested.ts'] },
+  'edge-is-http-only': { file: 'shared/host/http.ts', imports: ['../edge/guard.ts'] },
+  'framework-at-the-edge': { file: 'shared/host/framework.ts', imports: ['@nestjs/common'] },
   'shared-does-not-import-services': {
     file: 'shared/upward/upward.ts',
     imports: ['../../services/right/right.module.ts'],
@@ -67,6 +69,7 @@ const bystanders: Record<string, string[]> = {
   'services/right/domain/rule.ts': [],
   'services/left/other-slice/other.ts': [],
   'services/left/one-slice/one.http.ts': ['@nestjs/common'],
+  'shared/edge/guard.ts': [],
   'shared/testing/builder.ts': [],
 };
 

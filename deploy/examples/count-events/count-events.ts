@@ -5,7 +5,7 @@ import { topics } from '../../../schemas/topics.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
 import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { CountEventsConsumer } from './count-events.consumer.ts';
 import { EventCounts } from './event-counts.sqlite.ts';
 

@@ -3,7 +3,7 @@ import { errors, SignJWT, type JWTPayload } from 'jose';
 import type { Session as SessionAnswer } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { TOKEN_AUDIENCE, verifyToken, type TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
-import { CLOCK, TOKEN_ISSUER } from '../../../shared/host/tokens.ts';
+import { CLOCK, TOKEN_ISSUER } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Session } from '../domain/session.ts';
 import { SIGNING_KEYS, type SigningKeys } from './signing-keys.ts';

@@ -7,7 +7,7 @@ import type { AppCallers } from '../../../shared/edge/app-callers.ts';
 import type { AppCaller } from '../../../shared/auth/caller.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
 import { requestMetadata } from '../../../shared/edge/request-context.ts';
-import { CLOCK } from '../../../shared/host/tokens.ts';
+import { CLOCK } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import type { App } from '../domain/app.ts';

@@ -4,8 +4,8 @@ import { publicUser, type PublicUser } from '../../../schemas/http/account-route
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { userDocument, type UserDocument } from '../../../schemas/read-models/users.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { ReadModels } from '../../../shared/edge/projections.ts';
-import { READ_STORE } from '../../../shared/host/tokens.ts';
+import { Projections } from '../../../shared/edge/projections.ts';
+import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { GetUser } from './get-user.query.ts';
 
@@ -15,7 +15,7 @@ const { projection, collection } = readModels.users;
 export class GetUserHandler implements IQueryHandler<GetUser> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
-    private readonly models: ReadModels,
+    private readonly models: Projections,
   ) {}
 
   async execute({ userId, callerId }: GetUser): Promise<UserDocument | PublicUser> {

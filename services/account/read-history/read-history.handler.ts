@@ -3,7 +3,7 @@ import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { historyItem, type HistoryPage } from '../../../schemas/http/account-routes.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { historyDocument } from '../../../schemas/read-models/history.ts';
-import { READ_STORE } from '../../../shared/host/tokens.ts';
+import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { decodeCursor, encodeCursor } from './history-cursor.ts';
 import { ReadHistory } from './read-history.query.ts';

@@ -4,8 +4,8 @@ import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { chainDocument } from '../../../schemas/read-models/chains.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { Dependencies } from '../../../shared/host/dependencies.ts';
-import { READ_STORE, SETTINGS } from '../../../shared/host/tokens.ts';
+import { Health } from '../../../shared/host/health.ts';
+import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { ReportStatus } from './report-status.query.ts';
@@ -16,11 +16,11 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
   constructor(
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'CHAINS'>,
     @Inject(READ_STORE) private readonly readStore: ReadStore,
-    private readonly dependencies: Dependencies,
+    private readonly health: Health,
   ) {}
 
   async execute(): Promise<AccountStatus> {
-    const dependencies = await this.dependencies.probe();
+    const dependencies = await this.health.dependencies();
     const isWhole = Object.values(dependencies).every((state) => state === 'up');
     return {
       name: 'Annals',

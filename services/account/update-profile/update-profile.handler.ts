@@ -3,7 +3,7 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
-import { SETTINGS } from '../../../shared/host/tokens.ts';
+import { SETTINGS } from '../../../shared/edge/tokens.ts';
 import { readProfile } from '../domain/profile.ts';
 import { updateProfile, userFold, userStream } from '../domain/user.ts';
 import { UpdateProfile } from './update-profile.command.ts';

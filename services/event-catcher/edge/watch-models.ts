@@ -3,8 +3,8 @@ import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { chainDocument, type ChainDocument } from '../../../schemas/read-models/chains.ts';
 import { watchDocument, type WatchDocument } from '../../../schemas/read-models/watches.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { ReadModels } from '../../../shared/edge/projections.ts';
-import { READ_STORE } from '../../../shared/host/tokens.ts';
+import { Projections } from '../../../shared/edge/projections.ts';
+import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { projection, collection } = readModels.watches;
@@ -16,7 +16,7 @@ const OF_CONTRACT_MAX = 10_000;
 export class WatchModels {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
-    private readonly models: ReadModels,
+    private readonly models: Projections,
   ) {}
 
   /** Never empty. @throws Refusal watch_not_found, not_caught_up */

@@ -2,7 +2,7 @@ import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Turn } from '../../../shared/loops/leased-loop.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import { Backfiller } from './backfiller.ts';

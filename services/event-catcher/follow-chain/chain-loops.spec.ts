@@ -25,7 +25,7 @@ const world = () => {
   const loops = ({ reader = chain, leases = readStore }: { reader?: ChainReader; leases?: MemoryReadStore } = {}) => {
     const dependencies = { eventStore: store, readStore: leases, clock: systemClock, ids: systemIds, meter, logger };
     const followed = new ChainLoops([{ settings, reader, isDevelopment: false }], dependencies);
-    followed.start();
+    followed.loops.start();
     return followed;
   };
   return { catching, chain, store, readStore, meter, loops };
@@ -38,7 +38,11 @@ describe('several event catchers on one chain', () => {
     const catchers = [loops(), loops(), loops()];
     const expectChain = () => eventually(() => catching.expectChain().then(() => true), 10_000, 'they must catch up');
     await expectChain();
-    await eventually(() => catchers.every(({ areRunning }) => areRunning), 1_000, 'those that stand by must be ready');
+    await eventually(
+      () => catchers.every(({ loops: { areWorking } }) => areWorking),
+      1_000,
+      'those that stand by must be ready',
+    );
     const replaced = async () => (await store.readAll(0, { types: ['FollowerReplaced'] }, 100)).events.length;
     const replacedAtFirst = await replaced();
     for (const [at, catcher] of catchers.entries()) {
@@ -46,12 +50,12 @@ describe('several event catchers on one chain', () => {
       await expectChain();
       chain.takeBack(2);
       mineSome(chain, 3, 1_000 * (at + 1) + 500);
-      await catcher.stop();
+      await catcher.loops.stop();
       if (at < catchers.length - 1) await expectChain();
     }
     catchers.push(loops());
     await expectChain();
-    await catchers.at(-1)?.stop();
+    await catchers.at(-1)?.loops.stop();
     expect((await readStore.lease(NAME))?.holder).toBeNull();
     // Each gave its turn back with nothing under way.
     expect(await replaced()).toBe(replacedAtFirst);
@@ -67,11 +71,11 @@ describe('a chain', () => {
     await eventually(() => followed.errorOf(chain.chainId) === 'no provider', 5_000, 'it must say why');
     isAway = false;
     await eventually(
-      () => followed.areRunning && followed.errorOf(chain.chainId) === null,
+      () => followed.loops.areWorking && followed.errorOf(chain.chainId) === null,
       10_000,
       'it must be followed',
     );
-    await followed.stop();
+    await followed.loops.stop();
   });
 
   it('that another process follows now has no error here, nor have its watches', async () => {
@@ -97,9 +101,9 @@ describe('a chain', () => {
     const before = looks;
     // Its own, to learn that it was lost, then at each turn of waiting.
     await eventually(() => looks >= before + 3, 5_000, 'it must stand by');
-    expect(followed.areRunning).toBe(true);
+    expect(followed.loops.areWorking).toBe(true);
     expect(followed.errorOf(chain.chainId)).toBeNull();
     expect(meter.errorOf(watchId)).toBeNull();
-    await followed.stop();
+    await followed.loops.stop();
   });
 });

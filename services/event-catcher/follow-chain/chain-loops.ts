@@ -1,6 +1,7 @@
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
+import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { ChainFollower, type FollowerDependencies } from './chain-follower.ts';
@@ -24,10 +25,11 @@ interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'registrati
 
 /** One loop for each configured chain. Of several processes one follows a chain at a time, and the others stand by. */
 export class ChainLoops {
-  private readonly loops: ReadonlyMap<number, SupervisedLoop>;
+  readonly loops: Loops;
+  private readonly byChain: ReadonlyMap<number, SupervisedLoop>;
 
   constructor(chains: readonly ChainToFollow[], { readStore, ...dependencies }: Dependencies) {
-    this.loops = new Map(
+    this.byChain = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
         const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
         const chain = { chainId, confirmations, pollMs, isDevelopment, rangesMax: RANGES_MAX };
@@ -42,24 +44,12 @@ export class ChainLoops {
         return [chainId, loop];
       }),
     );
-  }
-
-  start(): void {
-    for (const loop of this.loops.values()) loop.start();
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(Array.from(this.loops.values(), (loop) => loop.stop()));
-  }
-
-  /** Here, or ready to be followed here when another process ends. */
-  get areRunning(): boolean {
-    return [...this.loops.values()].every(({ state }) => state === 'running' || state === 'standby');
+    this.loops = new Loops([...this.byChain.values()]);
   }
 
   /** What keeps a chain from being followed here; `null` when nothing does, or another process follows it. */
   errorOf(chainId: number): string | null {
-    const loop = this.loops.get(chainId);
+    const loop = this.byChain.get(chainId);
     return loop?.state === 'failing' ? loop.lastError : null;
   }
 }

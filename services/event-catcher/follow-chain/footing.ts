@@ -1,6 +1,6 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { arrivalOf, extend, isFar, toWindowBlock, type Window } from '../domain/window.ts';
 import type { ChainLedger } from './chain-ledger.ts';
 import { DeeperThanFinality, type FollowedChain } from './followed-chain.ts';

@@ -1,6 +1,6 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { arrivalOf, cutAfter, extend, isFar, toWindowBlock, WALK_BLOCKS_MAX, type Window } from '../domain/window.ts';
 import { recordsOfBlock } from './block-records.ts';
 import type { ChainLedger } from './chain-ledger.ts';

@@ -8,7 +8,7 @@ import {
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import type { ChainDocument } from '../../../schemas/read-models/chains.ts';
 import { watchDocument, type WatchDocument } from '../../../schemas/read-models/watches.ts';
-import { READ_STORE } from '../../../shared/host/tokens.ts';
+import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';

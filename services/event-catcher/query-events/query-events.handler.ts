@@ -4,7 +4,7 @@ import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
 import { eventRecord, type EventRecord, type RecordStatus } from '../../../schemas/http/event-record.ts';
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { chainEventCountDocument, chainEventCountId } from '../../../schemas/read-models/chain-events.ts';
-import { READ_STORE } from '../../../shared/host/tokens.ts';
+import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';

@@ -6,7 +6,7 @@ import { chainEventCountDocument, chainEventCountId } from '../../../schemas/rea
 import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
-import { CLOCK, READ_STORE } from '../../../shared/host/tokens.ts';
+import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { namedBy } from '../domain/watch-names.ts';

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { createService } from '../../../shared/edge/start-service.ts';
+import { startService } from '../../../shared/edge/start-service.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { CHAINS, PROGRESS, type FollowerProgress } from '../edge/ports.ts';
@@ -46,7 +46,7 @@ export const startCatcherRoutes = async () => {
   class CatcherRoutesModule {}
 
   const { issuer } = tokens;
-  const service = await createService({ module: CatcherRoutesModule, foundation, issuer, host: '127.0.0.1', port: 0 });
+  const service = await startService({ module: CatcherRoutesModule, foundation, issuer, host: '127.0.0.1', port: 0 });
 
   const ask = async (path: string, { app = 'app_1', headers = {}, ...init }: Asked = {}): Promise<Response> => {
     const bearer = app === null ? {} : { authorization: `Bearer ${await tokens.accessToken({ claims: { app } })}` };

@@ -1,7 +1,7 @@
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BatchProjector } from './project-batch.ts';

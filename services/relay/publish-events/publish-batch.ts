@@ -1,7 +1,7 @@
 import { parkedTopics, topics } from '../../../schemas/topics.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { MessageRefused, type MessageBus, type MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { keyOf, topicOf, type TopicName } from './address-event.ts';
 import { toCloudEvent, toParked } from './cloud-event.ts';
 

@@ -3,7 +3,7 @@ import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { publishedTypes } from './address-event.ts';

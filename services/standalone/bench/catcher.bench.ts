@@ -70,9 +70,9 @@ const catchAll = async ({ rpcUrl, events, withRelay }: Range, engines: Engines):
   if (withRelay) loops.push(relayLoop(dependencies));
   await register(engines);
   for (const loop of loops) loop.start();
-  followed.start();
+  followed.loops.start();
   await allRead(engines, events);
-  await followed.stop();
+  await followed.loops.stop();
   await Promise.all(loops.map((loop) => loop.stop()));
   reader.close();
 };

@@ -5,7 +5,7 @@ import type { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
 import { refusalOf } from '../../../shared/edge/problem-document.ts';
 import { logRefusal } from '../../../shared/errors/log-refusal.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 
 /** Enough to mend a command by. */
 const ERRORS_MAX = 20;

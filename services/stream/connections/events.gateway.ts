@@ -13,8 +13,8 @@ import { refresh, subscribe, unsubscribe } from '../../../schemas/socket/stream-
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
-import { CLOCK, LOGGER } from '../../../shared/host/tokens.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import { CLOCK, LOGGER } from '../../../shared/edge/tokens.ts';
+import type { Logger } from 'pino';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { SubscriptionCommands } from '../domain/subscriber.ts';
 import type { StreamLimits } from '../edge/stream-limits.ts';

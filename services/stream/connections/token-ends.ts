@@ -1,7 +1,7 @@
 import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { sessionDocument } from '../../../schemas/read-models/sessions.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';

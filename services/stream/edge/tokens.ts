@@ -2,7 +2,5 @@
 export const STREAM_LIMITS = Symbol('StreamLimits');
 /** Injection token of `SubscriptionCommands`. */
 export const SUBSCRIPTIONS = Symbol('SubscriptionCommands');
-/** Injection token of `Stream`. */
-export const STREAM = Symbol('Stream');
 /** Injection token of `LiveTail`. */
 export const LIVE_TAIL = Symbol('LiveTail');

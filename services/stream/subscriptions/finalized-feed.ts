@@ -1,7 +1,7 @@
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { channelName, type Channel } from '../domain/channel.ts';

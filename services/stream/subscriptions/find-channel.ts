@@ -4,7 +4,7 @@ import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
-import type { ReadModels } from '../../../shared/edge/projections.ts';
+import type { Projections } from '../../../shared/edge/projections.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
@@ -15,14 +15,14 @@ const registered = watchDocument.pick({ eventName: true, eventSignature: true })
 export class FindChannel {
   constructor(
     private readonly readStore: ReadStore,
-    private readonly readModels: ReadModels,
+    private readonly projections: Projections,
   ) {}
 
   /** @throws Refusal watch_not_found, not_caught_up; validation_failed where a name means two events */
   async find({ chainId, contractAddress, eventSignature, finality }: Subscribe): Promise<Channel> {
     const address = readAddress(contractAddress);
     if (address === undefined) throw invalid([{ path: 'contractAddress', message: 'has a wrong EIP-55 checksum' }]);
-    const meant = await this.readModels.find(projection, async () => {
+    const meant = await this.projections.find(projection, async () => {
       const found = await this.readStore.find(collection, { filter: { chainId, contractAddress: address } });
       const signatures = found
         .map(({ document }) => registered.parse(document))

@@ -2,7 +2,7 @@ import { topics } from '../../../schemas/topics.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { channelKey, channelName, type Channel } from '../domain/channel.ts';
 import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';

@@ -2,8 +2,8 @@ import { setImmediate as letOthersWork } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { BusBatch, MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
-import { Pace } from '../../../shared/loops/catch-up-tracker.ts';
+import type { Logger } from 'pino';
+import { CatchUpTracker } from '../../../shared/loops/catch-up-tracker.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
@@ -37,7 +37,7 @@ export class LiveTail {
   /** Where what is not taken begins. */
   private takenTo = new Map<number, string>();
   /** With where the partitions ended. */
-  private pace = new Pace<Offsets>();
+  private pace = new CatchUpTracker<Offsets>();
   private readonly now: () => number;
 
   constructor(private readonly options: LiveTailOptions) {
@@ -84,7 +84,7 @@ export class LiveTail {
     this.partitions = partitions;
     // Where the topic is another one now, what there was to reach is no more.
     this.takenTo = new Map(from);
-    this.pace = new Pace();
+    this.pace = new CatchUpTracker();
     this.pace.headWas(latest, askedAtMs);
     return from;
   }

@@ -2,7 +2,7 @@ import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/st
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { refusalOf } from '../../../shared/edge/problem-document.ts';
-import type { Logger } from '../../../shared/host/logger.ts';
+import type { Logger } from 'pino';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 import { catchUp } from '../domain/catch-up.ts';

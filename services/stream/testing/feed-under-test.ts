@@ -6,7 +6,7 @@ import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts'
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
 import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
-import { ReadModels } from '../../../shared/edge/projections.ts';
+import { Projections } from '../../../shared/edge/projections.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
@@ -98,10 +98,10 @@ export const feedUnderTest = async () => {
   const messageBus = new MemoryMessageBus();
   await messageBus.createTopics([topics.chainEvents]);
   const catcher = new CatcherStandIn(messageBus, readStore, () => clock.now());
-  const readModels = new ReadModels(readStore, eventStore);
+  const projections = new Projections(readStore, eventStore);
   const startNode = async () => {
     const subscriptionsPerConnection = Infinity;
-    const options = { messageBus, readStore, readModels, masterKey, subscriptionsPerConnection, clock, ids, logger };
+    const options = { messageBus, readStore, projections, masterKey, subscriptionsPerConnection, clock, ids, logger };
     const stream = composeStream(options);
     const { tail } = stream.latest;
     const server = new BatchServer({

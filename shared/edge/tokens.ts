@@ -7,7 +7,5 @@ export const IDS = Symbol('Ids');
 export const SETTINGS = Symbol('Settings');
 export const LOGGER = Symbol('Logger');
 export const MASTER_KEY = Symbol('MasterKey');
-/** `TokenIssuer`: whose access tokens this service believes. */
+/** `TokenIssuer`: whose access tokens this service trusts. */
 export const TOKEN_ISSUER = Symbol('TokenIssuer');
-/** `Readiness`: what must hold beside answering dependencies. */
-export const READINESS = Symbol('Readiness');

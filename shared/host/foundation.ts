@@ -1,0 +1,34 @@
+import type { Logger } from 'pino';
+import type { Settings } from '../config/settings.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
+import { systemIds, type Ids } from '../primitives/ids.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
+import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines.ts';
+import type { StartingProcess } from './run-process.ts';
+
+/** What each part of a process is built on. Whoever made it closes it, after the parts. */
+export interface WorkerFoundation extends Pick<Engines, 'eventStore' | 'readStore'> {
+  settings: Settings;
+  logger: Logger;
+  clock: Clock;
+  ids: Ids;
+}
+
+/** What a part with a way in is built on. */
+export interface Foundation extends WorkerFoundation {
+  /** 32 bytes. */
+  masterKey: Uint8Array;
+}
+
+export type WithMessageBus = Pick<Engines, 'messageBus'>;
+
+/** Opens these engines, which are closed at the end, and says what they are before anything starts on them. @throws CannotStart */
+export const openFoundation = async <Name extends EngineName>(
+  { settings, logger, shutdown }: StartingProcess,
+  names: readonly Name[],
+) => {
+  const engines = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
+  shutdown.add('engines', () => closeEngines(engines));
+  logger.info(describeEngines(settings, names), 'engines');
+  return { settings, logger, clock: systemClock, ids: systemIds, ...engines };
+};
