@@ -7,7 +7,7 @@ import {
   type ChainReader,
   type LogFilter,
 } from './chain-reader.ts';
-import { checkHeader, checkLogs, UnbelievableAnswer } from './checked-answers.ts';
+import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
 import { JsonRpcEndpoint, NoAnswer, type AnswerLimits, type RpcCall } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
 
@@ -16,7 +16,7 @@ const ANSWER: AnswerLimits = { withinMs: 15_000, bytesMax: 32 * 1024 * 1024 };
 /** How long an endpoint that failed or lied is asked last. */
 const QUARANTINE_MS = 30_000;
 
-interface Source {
+interface EndpointState {
   endpoint: JsonRpcEndpoint;
   /** It has said so. */
   isOfChain: boolean;
@@ -43,7 +43,7 @@ const getLogs = (blocks: object, { addresses, topics }: LogFilter): RpcCall => (
 
 /** Reads a chain through its JSON-RPC endpoints: asks the first, and the others when it fails, or lies and can be caught. */
 export class JsonRpcChainReader implements ChainReader {
-  private readonly sources: Source[];
+  private readonly endpoints: EndpointState[];
   private readonly closing = new AbortController();
   private readonly quarantineMs: number;
 
@@ -53,7 +53,7 @@ export class JsonRpcChainReader implements ChainReader {
     { quarantineMs = QUARANTINE_MS, ...limits }: Partial<AnswerLimits & { quarantineMs: number }> = {},
   ) {
     this.quarantineMs = quarantineMs;
-    this.sources = urls.map((url) => {
+    this.endpoints = urls.map((url) => {
       const endpoint = new JsonRpcEndpoint(url, { ...ANSWER, ...limits }, this.closing.signal);
       return { endpoint, isOfChain: false, quarantinedUntilMs: 0 };
     });
@@ -63,7 +63,7 @@ export class JsonRpcChainReader implements ChainReader {
     return this.ask('the head', async (endpoint) => {
       const [answer] = await endpoint.call([{ method: 'eth_getBlockByNumber', params: ['latest', false] }]);
       const header = checkHeader(answer);
-      if (!header) throw new UnbelievableAnswer('there is no latest block');
+      if (!header) throw new InvalidAnswer('there is no latest block');
       return header;
     });
   }
@@ -90,8 +90,7 @@ export class JsonRpcChainReader implements ChainReader {
       if (logs.length > 0 || !isClaimed) return logs;
       const all = await logsOf(endpoint, block, { addresses: [], topics: [] });
       // Some chains have logs that their blooms leave out (Polygon's state syncs); none has it the other way round.
-      if (!isPartOfBloom(block.logsBloom, bloomOf(all)))
-        throw new UnbelievableAnswer('logs are missing that the bloom has');
+      if (!isPartOfBloom(block.logsBloom, bloomOf(all))) throw new InvalidAnswer('logs are missing that the bloom has');
       return all.filter((log) => passes(log, filter));
     });
   }
@@ -104,8 +103,7 @@ export class JsonRpcChainReader implements ChainReader {
         .catch(async (error: unknown) => {
           throw (await isTooMuch(endpoint, error)) ? new RangeTooLarge((error as NoAnswer).message) : error;
         });
-      if (!headerOf(last, ({ number }) => number === to))
-        throw new UnbelievableAnswer('the last block is not there yet');
+      if (!headerOf(last, ({ number }) => number === to)) throw new InvalidAnswer('the last block is not there yet');
       return checkLogs(logs, { ...filter, from, to });
     });
   }
@@ -114,7 +112,7 @@ export class JsonRpcChainReader implements ChainReader {
     return this.ask('code', async (endpoint) => {
       const at = block === undefined ? 'latest' : quantity(block);
       const [answer] = await endpoint.call([{ method: 'eth_getCode', params: [address, at] }]);
-      if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new UnbelievableAnswer('code is no hex');
+      if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is no hex');
       return answer.length > '0x'.length;
     });
   }
@@ -123,46 +121,49 @@ export class JsonRpcChainReader implements ChainReader {
     this.closing.abort();
   }
 
-  private async ask<Believed>(what: string, read: (endpoint: JsonRpcEndpoint) => Promise<Believed>): Promise<Believed> {
+  private async ask<Validated>(
+    what: string,
+    read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
+  ): Promise<Validated> {
     const subject = `${what} of chain ${String(this.chainId)}`;
     const failures: string[] = [];
     let isTooLarge = false;
     const now = performance.now();
-    for (const source of this.sources.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
+    for (const state of this.endpoints.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
       try {
-        await this.requireChain(source);
-        const believed = await read(source.endpoint);
-        source.quarantinedUntilMs = 0;
-        return believed;
+        await this.requireChain(state);
+        const validated = await read(state.endpoint);
+        state.quarantinedUntilMs = 0;
+        return validated;
       } catch (error) {
         if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
         if (error instanceof RangeTooLarge) isTooLarge = true;
-        else if (isFault(error)) source.quarantinedUntilMs = performance.now() + this.quarantineMs;
+        else if (isFault(error)) state.quarantinedUntilMs = performance.now() + this.quarantineMs;
         else throw error;
-        failures.push(`${source.endpoint.address.host}: ${source.endpoint.address.shown(error.message)}`);
+        failures.push(`${state.endpoint.address.host}: ${state.endpoint.address.shown(error.message)}`);
       }
     }
     const said = `${subject}: ${failures.join('; ')}`;
     throw isTooLarge ? new RangeTooLarge(said) : new ChainUnavailable(said);
   }
 
-  private async requireChain(source: Source): Promise<void> {
-    if (source.isOfChain) return;
-    const [answer] = await source.endpoint.call([{ method: 'eth_chainId', params: [] }]);
-    if (Number(answer) !== this.chainId) throw new UnbelievableAnswer(`it serves chain ${String(answer)}`);
-    source.isOfChain = true;
+  private async requireChain(state: EndpointState): Promise<void> {
+    if (state.isOfChain) return;
+    const [answer] = await state.endpoint.call([{ method: 'eth_chainId', params: [] }]);
+    if (Number(answer) !== this.chainId) throw new InvalidAnswer(`it serves chain ${String(answer)}`);
+    state.isOfChain = true;
   }
 }
 
-const distrust = ({ quarantinedUntilMs }: Source, now: number): number =>
+const distrust = ({ quarantinedUntilMs }: EndpointState, now: number): number =>
   quarantinedUntilMs > now ? quarantinedUntilMs : 0;
 
-const isFault = (error: unknown): error is UnbelievableAnswer | NoAnswer =>
-  error instanceof UnbelievableAnswer || error instanceof NoAnswer;
+const isFault = (error: unknown): error is InvalidAnswer | NoAnswer =>
+  error instanceof InvalidAnswer || error instanceof NoAnswer;
 
 const headerOf = (answer: unknown, isAsked: (header: BlockHeader) => boolean): BlockHeader | undefined => {
   const header = checkHeader(answer);
-  if (header && !isAsked(header)) throw new UnbelievableAnswer('a header of another block');
+  if (header && !isAsked(header)) throw new InvalidAnswer('a header of another block');
   return header;
 };
 

@@ -3,8 +3,8 @@ import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
 
 /** A provider's answer that cannot be true; another provider may do better. */
-export class UnbelievableAnswer extends Error {
-  override readonly name = 'UnbelievableAnswer';
+export class InvalidAnswer extends Error {
+  override readonly name = 'InvalidAnswer';
 }
 
 /** A JSON-RPC quantity: `0x` hex on the wire, a number here; block numbers, times and indexes fit. */
@@ -32,7 +32,7 @@ const header = z.object({
 export const checkHeader = (answer: unknown): BlockHeader | undefined => {
   if (answer === null || answer === undefined) return undefined;
   const parsed = header.safeParse(answer);
-  if (!parsed.success) throw new UnbelievableAnswer(`a header does not fit: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new InvalidAnswer(`a header does not fit: ${z.prettifyError(parsed.error)}`);
   const { gasUsed, ...fields } = parsed.data;
   // Some chains leave every bloom empty. An empty one is believed only of a block in which nothing ran.
   const isSilent = fields.logsBloom === BLOOM_OF_NOTHING && !/^0x0*$/.test(gasUsed ?? '');
@@ -61,18 +61,18 @@ const QUANTITY = /^0x[0-9a-fA-F]{1,13}$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
 const readQuantity = (value: unknown, what: string): number => {
-  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new UnbelievableAnswer(`a log has no ${what}`);
+  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new InvalidAnswer(`a log has no ${what}`);
   return Number.parseInt(value, 16);
 };
 const readHex = (value: unknown, pattern: RegExp, what: string): string => {
-  if (typeof value !== 'string' || !pattern.test(value)) throw new UnbelievableAnswer(`a log has no ${what}`);
+  if (typeof value !== 'string' || !pattern.test(value)) throw new InvalidAnswer(`a log has no ${what}`);
   return value.toLowerCase();
 };
 
 const readLog = (raw: unknown): ChainLog => {
-  if (!isRawLog(raw)) throw new UnbelievableAnswer('a log is no object');
-  if (raw.removed === true) throw new UnbelievableAnswer('a removed log is among the logs');
-  if (!Array.isArray(raw.topics) || raw.topics.length > TOPICS_MAX) throw new UnbelievableAnswer('a log has no topics');
+  if (!isRawLog(raw)) throw new InvalidAnswer('a log is no object');
+  if (raw.removed === true) throw new InvalidAnswer('a removed log is among the logs');
+  if (!Array.isArray(raw.topics) || raw.topics.length > TOPICS_MAX) throw new InvalidAnswer('a log has no topics');
   return {
     address: readHex(raw.address, ADDRESS, 'address'),
     topics: raw.topics.map((topic: unknown) => readHex(topic, HASH, 'topic')),
@@ -96,30 +96,29 @@ interface Asked extends LogFilter {
 
 /**
  * Logs in chain order, each one that was asked for.
- * @throws UnbelievableAnswer for logs of other blocks, addresses or topics, removed ones, two of one place, two hashes of
+ * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed ones, two of one place, two hashes of
  * one block
  */
 export const checkLogs = (answer: unknown, asked: Asked): ChainLog[] => {
-  if (!Array.isArray(answer)) throw new UnbelievableAnswer('logs are no list');
+  if (!Array.isArray(answer)) throw new InvalidAnswer('logs are no list');
   const logs = answer.map(readLog);
   const addresses = new Set(asked.addresses);
   const topics = new Set(asked.topics);
   for (const log of logs) {
-    if (log.blockNumber < asked.from || log.blockNumber > asked.to)
-      throw new UnbelievableAnswer('a log of another block');
+    if (log.blockNumber < asked.from || log.blockNumber > asked.to) throw new InvalidAnswer('a log of another block');
     if (asked.blockHash !== undefined && log.blockHash !== asked.blockHash) {
-      throw new UnbelievableAnswer('a log of another block of that number');
+      throw new InvalidAnswer('a log of another block of that number');
     }
-    if (addresses.size > 0 && !addresses.has(log.address)) throw new UnbelievableAnswer('a log of another address');
-    if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new UnbelievableAnswer('a log of another topic');
+    if (addresses.size > 0 && !addresses.has(log.address)) throw new InvalidAnswer('a log of another address');
+    if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new InvalidAnswer('a log of another topic');
   }
   logs.sort((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex);
   let before: ChainLog | undefined;
   for (const log of logs) {
     if (before?.blockNumber === log.blockNumber) {
-      if (before.logIndex === log.logIndex) throw new UnbelievableAnswer('two logs have one index');
+      if (before.logIndex === log.logIndex) throw new InvalidAnswer('two logs have one index');
       if (before.blockHash !== log.blockHash) {
-        throw new UnbelievableAnswer('two logs of one block have two block hashes');
+        throw new InvalidAnswer('two logs of one block have two block hashes');
       }
     }
     before = log;

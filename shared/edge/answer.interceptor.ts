@@ -10,7 +10,7 @@ import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 import { addressKey } from './rate-limits.ts';
 import { Projections } from './projections.ts';
 import { requestMetadata } from './request-context.ts';
-import { IdempotentRequests, type LedgerAnswer } from './idempotent-requests.ts';
+import { IdempotentRequests, type StoredAnswer } from './idempotent-requests.ts';
 
 /** Answers as contracts promise: status, positions, and the first answer again to a repeated command. */
 @Injectable()
@@ -48,7 +48,7 @@ export class AnswerInterceptor implements NestInterceptor {
     reply: FastifyReply,
     handle: () => Promise<unknown>,
   ) {
-    const carryOut = async (): Promise<LedgerAnswer> => {
+    const carryOut = async (): Promise<StoredAnswer> => {
       const { body, position, status } = (await handle()) as CommandAnswer<unknown>;
       const headers = { 'x-position': encodePosition(position) };
       return { status: status ?? bound.contract.status, headers, body };
@@ -62,8 +62,8 @@ export class AnswerInterceptor implements NestInterceptor {
   private async once(
     key: string,
     request: FastifyRequest,
-    carryOut: () => Promise<LedgerAnswer>,
-  ): Promise<LedgerAnswer> {
+    carryOut: () => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer> {
     let passing: unknown;
     const answer = await this.ledger.once(
       {
@@ -87,7 +87,7 @@ export class AnswerInterceptor implements NestInterceptor {
 }
 
 /** A refusal is an answer to repeat, unless it would pass by itself. */
-const refusedAnswer = (error: unknown, requestId: string): LedgerAnswer | undefined => {
+const refusedAnswer = (error: unknown, requestId: string): StoredAnswer | undefined => {
   const body = problemOf(refusalOf(error), requestId);
   if (body.status >= 500 || body.status === 429) return undefined;
   return { status: body.status, headers: problemHeaders(body), body };

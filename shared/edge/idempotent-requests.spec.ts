@@ -6,18 +6,23 @@ import { someMetadata } from '../testing/event-builder.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { startThings } from '../testing/things-service.ts';
-import { IdempotentRequests, type LedgerAnswer, type LedgerRequest } from './idempotent-requests.ts';
+import { IdempotentRequests, type StoredAnswer, type IdempotentRequest } from './idempotent-requests.ts';
 
-const request: LedgerRequest = { caller: 'user:usr_1', key: 'key-1', fingerprint: 'body-1', metadata: someMetadata };
+const request: IdempotentRequest = {
+  caller: 'user:usr_1',
+  key: 'key-1',
+  fingerprint: 'body-1',
+  metadata: someMetadata,
+};
 const stream = `request-${sha256(JSON.stringify(['user:usr_1', 'key-1']))}`;
-const answerOf = (body: unknown): LedgerAnswer => ({ status: 201, headers: { 'x-position': 'p' }, body });
+const answerOf = (body: unknown): StoredAnswer => ({ status: 201, headers: { 'x-position': 'p' }, body });
 
 describe('a repeated request', () => {
   let foundation: TestFoundation;
   let clock: TestClock;
   let ledger: IdempotentRequests;
   let carriedOut: number;
-  const once = (changes: Partial<LedgerRequest> = {}, answer = answerOf('first')) =>
+  const once = (changes: Partial<IdempotentRequest> = {}, answer = answerOf('first')) =>
     ledger.once({ ...request, ...changes }, () => {
       carriedOut += 1;
       return Promise.resolve(answer);
@@ -79,7 +84,7 @@ describe('a repeated request', () => {
   });
 
   it('gets the answer of whoever took it over, though the first was only slow', async () => {
-    const { promise, resolve } = Promise.withResolvers<LedgerAnswer>();
+    const { promise, resolve } = Promise.withResolvers<StoredAnswer>();
     const slow = ledger.once(request, () => promise);
     await received();
     clock.time += 10_001;

@@ -6,7 +6,7 @@ import { deriveKey } from '../keys/master-key.ts';
 import { openText, sealText } from '../keys/sealed-text.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../event-store/event-store.ts';
-import { appendSettled, toAppend, Transactor } from '../event-store/transact.ts';
+import { appendConfirmed, toAppend, Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { pause } from '../primitives/pause.ts';
 import { MASTER_KEY } from './tokens.ts';
@@ -23,9 +23,9 @@ const answer = z.object({
   body: z.unknown(),
 });
 /** What was answered: enough to answer it again. */
-export type LedgerAnswer = z.infer<typeof answer>;
+export type StoredAnswer = z.infer<typeof answer>;
 
-export interface LedgerRequest {
+export interface IdempotentRequest {
   caller: string;
   /** The `Idempotency-Key`. */
   key: string;
@@ -59,9 +59,9 @@ export class IdempotentRequests {
    * @throws Refusal idempotency_key_reused; dependency_unavailable when the first request takes too long
    */
   async once(
-    request: LedgerRequest,
-    carryOut: () => Promise<LedgerAnswer | undefined>,
-  ): Promise<LedgerAnswer | undefined> {
+    request: IdempotentRequest,
+    carryOut: () => Promise<StoredAnswer | undefined>,
+  ): Promise<StoredAnswer | undefined> {
     const { store, clock } = this.transactor;
     const stream = `request-${sha256(JSON.stringify([request.caller, request.key]))}`;
     const giveUpAt = performance.now() + 2 * TAKEOVER_MS;
@@ -83,7 +83,7 @@ export class IdempotentRequests {
   }
 
   /** The revision that makes this caller the one to act; `undefined`: another was first. */
-  private async receive(stream: string, expected: number, request: LedgerRequest): Promise<number | undefined> {
+  private async receive(stream: string, expected: number, request: IdempotentRequest): Promise<number | undefined> {
     const { fingerprint, metadata } = request;
     return this.append(stream, expected, { type: 'RequestReceived', data: { fingerprint } }, metadata);
   }
@@ -91,10 +91,10 @@ export class IdempotentRequests {
   private async carryOut(
     stream: string,
     revision: number,
-    { metadata }: LedgerRequest,
-    carryOut: () => Promise<LedgerAnswer | undefined>,
-  ): Promise<LedgerAnswer | undefined> {
-    let carriedOut: LedgerAnswer | undefined;
+    { metadata }: IdempotentRequest,
+    carryOut: () => Promise<StoredAnswer | undefined>,
+  ): Promise<StoredAnswer | undefined> {
+    let carriedOut: StoredAnswer | undefined;
     try {
       carriedOut = await carryOut();
       return carriedOut;
@@ -108,7 +108,7 @@ export class IdempotentRequests {
   private async append(stream: string, expected: number, event: RequestEvent, metadata: EventMetadata) {
     try {
       const events = [toAppend(event, metadata, this.transactor)];
-      const { revision } = await appendSettled(this.transactor.store, stream, expected, events);
+      const { revision } = await appendConfirmed(this.transactor.store, stream, expected, events);
       return revision;
     } catch (error) {
       if (error instanceof WrongExpectedRevision) return undefined;
@@ -116,7 +116,7 @@ export class IdempotentRequests {
     }
   }
 
-  private open(stream: string, sealedAnswer: string): LedgerAnswer {
+  private open(stream: string, sealedAnswer: string): StoredAnswer {
     return answer.parse(JSON.parse(openText(this.key, stream, sealedAnswer)));
   }
 }

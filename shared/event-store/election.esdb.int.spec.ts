@@ -6,7 +6,7 @@ import { EventStoreServer } from '../testing/event-store-server/event-store-serv
 import { eventually } from '../testing/eventually.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
 import type { EventFilter, EventStore } from './event-store.ts';
-import { appendSettled } from './transact.ts';
+import { appendConfirmed } from './transact.ts';
 
 const logger = pino({ level: 'silent' });
 const aStream = () => `test-${randomUUID()}`;
@@ -76,7 +76,7 @@ describe('a cluster of EventStoreDB', () => {
     elect(right, left);
     await (await connect(right.url)).append(stream, 0, [anEvent()]);
     expect(await read(store, stream)).toHaveLength(2);
-    await appendSettled(store, stream, 1, [anEvent()]);
+    await appendConfirmed(store, stream, 1, [anEvent()]);
     expect(await store.read(stream)).toHaveLength(3);
   });
 
@@ -87,7 +87,7 @@ describe('a cluster of EventStoreDB', () => {
       for (; written < 60; written += 1) {
         if (written % 20 === 10) elect(right, left);
         else if (written % 20 === 0 && written > 0) elect(left, right);
-        await appendSettled(writer, stream, written - 1, [anEvent()]);
+        await appendConfirmed(writer, stream, written - 1, [anEvent()]);
       }
     })();
     let reads = 0;
@@ -107,7 +107,7 @@ describe('a cluster of EventStoreDB', () => {
       const counts = [20, 40, 60];
       for (const [election, count] of counts.entries()) {
         for (let revision = count - 20; revision < count; revision += 1) {
-          await appendSettled(store, stream, revision - 1, [anEvent()]);
+          await appendConfirmed(store, stream, revision - 1, [anEvent()]);
           if (revision === count - 10)
             elect(...(election % 2 === 0 ? ([right, left] as const) : ([left, right] as const)));
         }
@@ -125,7 +125,7 @@ describe('a cluster of EventStoreDB', () => {
     await store.append(stream, -1, [anEvent()]);
     elect(right, left);
     await left.close();
-    await appendSettled(store, stream, 0, [anEvent()]);
+    await appendConfirmed(store, stream, 0, [anEvent()]);
     expect(await read(store, stream)).toHaveLength(2);
     await left.restart();
   });

@@ -11,7 +11,7 @@ import { hasUnsentCredentials } from '../config/unsent-credentials.ts';
 import { unavailable } from '../errors/refusal.ts';
 import type { Logger } from 'pino';
 import { checkAppend } from './append-check.ts';
-import { AppendLane } from './append-lane.esdb.ts';
+import { AppendQueue } from './append-queue.esdb.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { closeClient } from './close-client.esdb.ts';
 import { describe, isMissingStream, leaderNamedBy, toAppendError } from './client-errors.esdb.ts';
@@ -40,11 +40,11 @@ interface EsdbOptions {
 }
 
 /**
- * The event store on EventStoreDB. One to a process: see `AppendLane`. Everything is asked of the node that leads: another
+ * The event store on EventStoreDB. One to a process: see `AppendQueue`. Everything is asked of the node that leads: another
  * one may be behind, and would give what is no longer so.
  */
 export class EsdbEventStore implements EventStore {
-  private readonly lane: AppendLane;
+  private readonly queue: AppendQueue;
   private readonly closing = new AbortController();
   /** Aborted when another node turns out to lead. Who follows the one that did would stay with it. */
   private leadership = new AbortController();
@@ -55,7 +55,7 @@ export class EsdbEventStore implements EventStore {
     connect: () => EventStoreDBClient,
     private readonly logger: Logger,
   ) {
-    this.lane = new AppendLane(connect, logger);
+    this.queue = new AppendQueue(connect, logger);
   }
 
   /** @throws CannotStart when no server answers within 10 s, or it refuses us */
@@ -78,7 +78,7 @@ export class EsdbEventStore implements EventStore {
   /** @throws also TypeError for what is no event, RangeError for more than the server takes in one append */
   async append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
     checkAppend(stream, events);
-    const { nextExpectedRevision, position } = await this.lane
+    const { nextExpectedRevision, position } = await this.queue
       .append(stream, expectedRevision, events.map(toEventData))
       .catch((error: unknown) => {
         throw toAppendError(stream, expectedRevision, error);
@@ -136,7 +136,7 @@ export class EsdbEventStore implements EventStore {
       // What is set replaces all that was.
       const event = jsonEvent({ type: '$metadata', data: { ...metadata, $maxCount: count } });
       try {
-        await this.lane.append(`$$${stream}`, revision, [event]);
+        await this.queue.append(`$$${stream}`, revision, [event]);
         return;
       } catch (cause) {
         const error = toAppendError(`$$${stream}`, revision, cause);
@@ -160,7 +160,7 @@ export class EsdbEventStore implements EventStore {
 
   async close(): Promise<void> {
     this.closing.abort();
-    await this.lane.close();
+    await this.queue.close();
     await closeClient(this.client);
   }
 

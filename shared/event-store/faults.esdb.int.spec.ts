@@ -8,7 +8,7 @@ import { EventStoreServer } from '../testing/event-store-server/event-store-serv
 import { eventually } from '../testing/eventually.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
 import { OutcomeUnknown, type EventFilter, type EventToAppend } from './event-store.ts';
-import { appendSettled } from './transact.ts';
+import { appendConfirmed } from './transact.ts';
 
 const logger = pino({ level: 'silent' });
 const aStream = () => `test-${randomUUID()}`;
@@ -59,7 +59,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
       const events = Array.from({ length: 20 }, () => anEvent());
       written.set(stream, events);
       for (const [index, event] of events.entries()) {
-        await appendSettled(store, stream, index - 1, [event]);
+        await appendConfirmed(store, stream, index - 1, [event]);
         cut();
       }
     });
@@ -76,7 +76,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
       const [stream, events] = [aStream(), [anEvent(), anEvent()]];
       server.faults[fault] = 1;
       await expect(store.append(stream, -1, events)).rejects.toBeInstanceOf(OutcomeUnknown);
-      const { revision, position } = await appendSettled(store, stream, -1, events);
+      const { revision, position } = await appendConfirmed(store, stream, -1, events);
       const stored = await store.read(stream);
       expect(stored.map(({ id }) => id)).toEqual(events.map(({ id }) => id));
       expect({ revision, position }).toEqual({ revision: 1, position: stored[1]?.position });
@@ -86,7 +86,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
   it('go on after the server was away', async () => {
     const stream = aStream();
     const restarted = server.restart(1_000);
-    await appendSettled(store, stream, -1, [anEvent()]);
+    await appendConfirmed(store, stream, -1, [anEvent()]);
     await restarted;
     expect(await store.read(stream)).toHaveLength(1);
   });
@@ -98,7 +98,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
     await expect(store.append(stream, -1, events)).rejects.toBeInstanceOf(OutcomeUnknown);
     await expect(store.append(stream, -1, events)).rejects.toBeInstanceOf(OutcomeUnknown);
     server.faults.isStarting = false;
-    expect(await appendSettled(store, stream, -1, events)).toMatchObject({ revision: 0 });
+    expect(await appendConfirmed(store, stream, -1, events)).toMatchObject({ revision: 0 });
   });
 
   it('are taken by a server whose clock is ahead of ours', async () => {
@@ -110,7 +110,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
     const leader = await EventStoreServer.start();
     server.faults.leader = { host: '127.0.0.1', port: leader.port };
     const stream = aStream();
-    await appendSettled(store, stream, -1, [anEvent()]);
+    await appendConfirmed(store, stream, -1, [anEvent()]);
     const reader = await connect(leader.url);
     expect(await reader.read(stream)).toHaveLength(1);
     await reader.close();
@@ -141,7 +141,7 @@ describe('EventStoreDB that does not answer', () => {
     const refused = others.slice(3).filter((error) => error instanceof Refusal);
     expect(refused.length).toBeGreaterThanOrEqual(15);
     server.faults.thaw();
-    await appendSettled(store, stream, -1, events);
+    await appendConfirmed(store, stream, -1, events);
     expect(await store.read(stream)).toHaveLength(1);
   });
 });
@@ -152,7 +152,7 @@ describe('a subscription to EventStoreDB', () => {
     async (filter) => {
       const [stream, followed] = [aStream(), following(filter)];
       for (let revision = 0; revision < 60; revision += 1) {
-        await appendSettled(store, stream, revision - 1, [anEvent()]);
+        await appendConfirmed(store, stream, revision - 1, [anEvent()]);
         if (revision % 20 === 10) await server.restart(50);
         else if (revision % 20 === 15) server.dropConnections();
       }

@@ -5,7 +5,7 @@ import { systemClock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryEventStore } from './event-store.memory.ts';
 import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from './event-store.ts';
-import { appendSettled, Transactor, Unsettled } from './transact.ts';
+import { appendConfirmed, Transactor, OutcomeStillUnknown } from './transact.ts';
 
 const CALLERS = 300;
 
@@ -65,7 +65,7 @@ describe('an append whose outcome is unknown', () => {
 
   it('is settled by the same events again, with growing pauses', async () => {
     const { store, asked } = silent(9);
-    const settled = appendSettled(store, 'test-settled', -1, [anEvent(), anEvent()]);
+    const settled = appendConfirmed(store, 'test-settled', -1, [anEvent(), anEvent()]);
     await jest.advanceTimersByTimeAsync(50);
     expect(asked()).toBeLessThan(5);
     await jest.advanceTimersByTimeAsync(10_000);
@@ -75,11 +75,11 @@ describe('an append whose outcome is unknown', () => {
 
   it('is given up after 15 s, and the caller is told to come again', async () => {
     const { store, asked } = silent(Infinity);
-    const settled = appendSettled(store, 'test-silent', -1, [anEvent()]).catch((error: unknown) => error);
+    const settled = appendConfirmed(store, 'test-silent', -1, [anEvent()]).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(13_000);
     const askedBefore = asked();
     await jest.advanceTimersByTimeAsync(2_100);
-    expect(await settled).toBeInstanceOf(Unsettled);
+    expect(await settled).toBeInstanceOf(OutcomeStillUnknown);
     expect(await settled).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
     expect(asked()).toBeGreaterThan(askedBefore);
     expect(asked()).toBeLessThan(50);
@@ -88,20 +88,22 @@ describe('an append whose outcome is unknown', () => {
   it('is not asked about after the signal aborted, and nothing begins then', async () => {
     const { store, asked } = silent(Infinity);
     const stop = new AbortController();
-    const settled = appendSettled(store, 'test-stopped', -1, [anEvent()], stop.signal).catch((error: unknown) => error);
+    const settled = appendConfirmed(store, 'test-stopped', -1, [anEvent()], stop.signal).catch(
+      (error: unknown) => error,
+    );
     await jest.advanceTimersByTimeAsync(100);
     const askedBefore = asked();
     stop.abort(new Error('its lease is lost'));
     await jest.advanceTimersByTimeAsync(2_000);
-    expect(await settled).toBeInstanceOf(Unsettled);
-    await expect(appendSettled(store, 'test-stopped', -1, [anEvent()], stop.signal)).rejects.toThrow('lease is lost');
+    expect(await settled).toBeInstanceOf(OutcomeStillUnknown);
+    await expect(appendConfirmed(store, 'test-stopped', -1, [anEvent()], stop.signal)).rejects.toThrow('lease is lost');
     expect(asked()).toBe(askedBefore);
   });
 
   it('stays unknown while later attempts write nothing', async () => {
     const unavailable = new Refusal('dependency_unavailable', 'down');
     const { store } = silent(3, [new OutcomeUnknown('lost'), unavailable, unavailable]);
-    const settled = appendSettled(store, 'test-down', -1, [anEvent()]);
+    const settled = appendConfirmed(store, 'test-down', -1, [anEvent()]);
     await jest.advanceTimersByTimeAsync(5_000);
     expect(await settled).toMatchObject({ revision: 0 });
   });
@@ -111,15 +113,15 @@ describe('an append whose outcome is unknown', () => {
       new OutcomeUnknown('lost'),
       new Refusal('shutting_down', 'the event store is closed'),
     ]);
-    const settled = appendSettled(store, 'test-closed', -1, [anEvent()]).catch((error: unknown) => error);
+    const settled = appendConfirmed(store, 'test-closed', -1, [anEvent()]).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(100);
-    expect(await settled).toBeInstanceOf(Unsettled);
+    expect(await settled).toBeInstanceOf(OutcomeStillUnknown);
   });
 
   it('is not asked about when it is known', async () => {
     for (const known of [new Refusal('dependency_unavailable', 'down'), new WrongExpectedRevision('test', -1, 0)]) {
       const { store, asked } = silent(1, [known]);
-      await expect(appendSettled(store, 'test-known', -1, [anEvent()])).rejects.toBe(known);
+      await expect(appendConfirmed(store, 'test-known', -1, [anEvent()])).rejects.toBe(known);
       expect(asked()).toBe(1);
     }
   });

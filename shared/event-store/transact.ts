@@ -45,9 +45,9 @@ export interface Transacted<State> {
 /** Conflicts with other processes that one command survives. */
 const ATTEMPTS_MAX = 50;
 /** For a server to come back. Who asked is not kept waiting any longer. */
-const SETTLE_MS = 15_000;
-const SETTLE_FIRST_MS = 20;
-const SETTLE_PAUSE_MAX_MS = 1_000;
+const CONFIRM_WITHIN_MS = 15_000;
+const RETRY_FIRST_MS = 20;
+const RETRY_MAX_MS = 1_000;
 
 /** Checks an event against its schema and gives it identity: what may be stored. */
 export const toAppend = (
@@ -102,7 +102,7 @@ export class Transactor {
       if (decided.length === 0) return { state, position: last?.position ?? 0, appended: false };
       const events = decided.map((event) => toAppend(event, metadata, this));
       try {
-        const { position } = await appendSettled(this.store, stream, last?.revision ?? NO_STREAM, events);
+        const { position } = await appendConfirmed(this.store, stream, last?.revision ?? NO_STREAM, events);
         const after = events.reduce((folded, event) => foldEvent(fold, folded, event), state);
         return { state: after, position, appended: true };
       } catch (error) {
@@ -119,7 +119,7 @@ export class Transactor {
 }
 
 /** An append has no answer, and whether it is stored, now or later, is not known. */
-export class Unsettled extends Refusal {
+export class OutcomeStillUnknown extends Refusal {
   constructor(stream: string, cause: unknown) {
     const detail = `the event store does not say whether ${stream} was appended to`;
     super('dependency_unavailable', detail, { retryAfter: 1, cause });
@@ -129,9 +129,9 @@ export class Unsettled extends Refusal {
 /**
  * Appends, and settles an unknown outcome by asking again with the same event ids.
  * @param signal no attempt begins after it aborted
- * @throws WrongExpectedRevision, and Unsettled when it is still unknown after 15 s, or when the signal aborts
+ * @throws WrongExpectedRevision, and OutcomeStillUnknown when it is still unknown after 15 s, or when the signal aborts
  */
-export const appendSettled = async (
+export const appendConfirmed = async (
   store: EventStore,
   stream: string,
   expectedRevision: number,
@@ -139,9 +139,9 @@ export const appendSettled = async (
   signal?: AbortSignal,
 ): Promise<Appended> => {
   signal?.throwIfAborted();
-  const giveUpAt = performance.now() + SETTLE_MS;
+  const giveUpAt = performance.now() + CONFIRM_WITHIN_MS;
   let isUnknown = false;
-  const backoff = new Backoff(SETTLE_FIRST_MS, SETTLE_PAUSE_MAX_MS);
+  const backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
   for (;;) {
     try {
       return await store.append(stream, expectedRevision, events);
@@ -150,9 +150,9 @@ export const appendSettled = async (
       // That a later attempt wrote nothing says nothing about the one before it.
       if (!isUnknown || error instanceof WrongExpectedRevision) throw error;
       const isWorthAsking = error instanceof OutcomeUnknown || isUnavailable(error);
-      if (!isWorthAsking || performance.now() + backoff.nextMs > giveUpAt) throw new Unsettled(stream, error);
+      if (!isWorthAsking || performance.now() + backoff.nextMs > giveUpAt) throw new OutcomeStillUnknown(stream, error);
       await backoff.pause(signal);
-      if (signal?.aborted) throw new Unsettled(stream, error);
+      if (signal?.aborted) throw new OutcomeStillUnknown(stream, error);
     }
   }
 };

@@ -4,7 +4,7 @@ import { pause } from '../primitives/pause.ts';
 import { MemoryReadStore } from '../read-store/read-store.memory.ts';
 import { eventually } from '../testing/eventually.ts';
 import { nameHolder } from './lease-holder.ts';
-import { leasedLoop, type Turn } from './leased-loop.ts';
+import { leasedLoop, type LeaseTerm } from './leased-loop.ts';
 import type { SupervisedLoop } from './supervised-loop.ts';
 
 const timing = { renewEveryMs: 50, givesUpAfterMs: 400, silentAfterMs: 700, lookEveryMs: 5 };
@@ -142,41 +142,41 @@ describe('a leased loop', () => {
   });
 });
 
-describe('the turn of a leased loop', () => {
+describe('the term of a lease', () => {
   /** Works once, and says with what it began. */
-  const turnOf = async (store: MemoryReadStore, holder: string, ends: (turn: Turn) => Promise<void>) => {
+  const termOf = async (store: MemoryReadStore, holder: string, ends: (term: LeaseTerm) => Promise<void>) => {
     const { promise: ended, resolve } = Promise.withResolvers<boolean>();
     const loop = leasedLoop({
       ...{ name: 'work', leases: store, logger, holder, timing },
-      run: async (signal, working, turn) => {
+      run: async (signal, working, term) => {
         working();
-        resolve(turn.isHandedOver);
-        await ends(turn);
+        resolve(term.nothingInFlightBefore);
+        await ends(term);
         await until(signal);
       },
     });
     loop.start();
-    const isHandedOver = await ended;
+    const nothingInFlightBefore = await ended;
     await loop.stop();
-    return isHandedOver;
+    return nothingInFlightBefore;
   };
   const well = () => Promise.resolve();
 
   it('is handed over by one that ended, or failed, with nothing under way', async () => {
     const store = new MemoryReadStore();
-    expect(await turnOf(store, 'elsewhere/1/a', well)).toBe(false);
-    expect(await turnOf(store, 'elsewhere/2/b', () => Promise.reject(new Error('no provider')))).toBe(true);
-    expect(await turnOf(store, 'elsewhere/3/c', well)).toBe(true);
+    expect(await termOf(store, 'elsewhere/1/a', well)).toBe(false);
+    expect(await termOf(store, 'elsewhere/2/b', () => Promise.reject(new Error('no provider')))).toBe(true);
+    expect(await termOf(store, 'elsewhere/3/c', well)).toBe(true);
   });
 
   it('is not handed over, but begins at once, after one of which something may still arrive', async () => {
     const store = new MemoryReadStore();
-    await turnOf(store, 'elsewhere/1/a', (turn) => {
-      turn.mayArriveLate = true;
+    await termOf(store, 'elsewhere/1/a', (term) => {
+      term.leavesInFlight = true;
       return Promise.resolve();
     });
     const startedAt = performance.now();
-    expect(await turnOf(store, 'elsewhere/2/b', well)).toBe(false);
+    expect(await termOf(store, 'elsewhere/2/b', well)).toBe(false);
     expect(performance.now() - startedAt).toBeLessThan(timing.silentAfterMs);
   });
 
@@ -184,7 +184,7 @@ describe('the turn of a leased loop', () => {
     for (const holder of [REMOTE, nameHolder(NOBODY)]) {
       const store = new MemoryReadStore();
       await store.replaceLease('work', undefined, { holder, epoch: 1, renewals: 0 });
-      expect(await turnOf(store, 'elsewhere/2/b', well)).toBe(false);
+      expect(await termOf(store, 'elsewhere/2/b', well)).toBe(false);
     }
   });
 

@@ -22,12 +22,12 @@ export interface LeaseTiming {
 const TIMING: LeaseTiming = { renewEveryMs: 1_000, givesUpAfterMs: 4_000, silentAfterMs: 5_500, lookEveryMs: 500 };
 const GIVE_BACK_WITHIN_MS = 1_000;
 
-/** One process's turn to work. */
-export interface Turn {
-  /** Whoever worked before has ended, and nothing that it began can still arrive. */
-  readonly isHandedOver: boolean;
-  /** Whether something that was begun, in this turn or before it, may still arrive when it ends: told to whoever is next. */
-  mayArriveLate: boolean;
+/** The time for which one process has the lease. */
+export interface LeaseTerm {
+  /** The holder before has ended, and no request of it is still in flight. */
+  readonly nothingInFlightBefore: boolean;
+  /** Set when a request of this holder, or of one before it, may still be in flight at the end: the next holder is told. */
+  leavesInFlight: boolean;
 }
 
 export interface LeasedLoopOptions {
@@ -39,29 +39,29 @@ export interface LeasedLoopOptions {
   holder?: string;
   timing?: LeaseTiming;
   /** What one process at a time does, for ever, until the signal aborts. */
-  run: (signal: AbortSignal, working: () => void, turn: Turn) => Promise<void>;
+  run: (signal: AbortSignal, working: () => void, term: LeaseTerm) => Promise<void>;
 }
 
 interface Won {
   lease: Lease;
   /** When it was asked for: from then on it may be silent for so long. */
   askedAt: number;
-  isHandedOver: boolean;
+  nothingInFlightBefore: boolean;
 }
 
 /**
  * A supervised loop of which one runs at a time, however many processes have it: the others stand by, and one of them
  * takes over when the holder ends, gives back, or is silent. One that was only slow learns of it at its next renewal, or
- * by its own timer; what it had in hand then may still arrive, so what it does must bear being done again, or be refused
- * to all who came before a turn that was not handed over.
+ * by its own timer; requests that it had in flight may still arrive, so its work must be safe to repeat, or whoever begins a
+ * term without `nothingInFlightBefore` must have the requests of all earlier holders refused.
  */
 export const leasedLoop = (options: LeasedLoopOptions): SupervisedLoop =>
   new SupervisedLoop(options.name, options.logger, async (signal, reached) => {
-    const won = await waitForTurn(options, signal, reached);
+    const won = await waitForLease(options, signal, reached);
     if (won) await workUntilLost(options, won, signal, reached);
   });
 
-const waitForTurn = async (
+const waitForLease = async (
   { name, leases, logger, holder = THIS_PROCESS, timing = TIMING }: LeasedLoopOptions,
   signal: AbortSignal,
   reached: Reached,
@@ -80,9 +80,9 @@ const waitForTurn = async (
       const lease = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
       const askedAt = performance.now();
       if (await leases.replaceLease(name, current, lease)) {
-        // Where nobody else was, it is no news.
+        // Who had to wait for nobody has nothing to report.
         logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: lease.epoch }, `${name} works here`);
-        return { lease, askedAt, isHandedOver: current?.holder === null };
+        return { lease, askedAt, nothingInFlightBefore: current?.holder === null };
       }
     }
     hasStoodBy = true;
@@ -104,16 +104,16 @@ const workUntilLost = async (
   const lost = (reason: string) => {
     ending.abort(new Error(`${name} stops here: ${reason}`));
   };
-  const turn = { isHandedOver: won.isHandedOver, mayArriveLate: false };
+  const term = { nothingInFlightBefore: won.nothingInFlightBefore, leavesInFlight: false };
   reached('starting');
   const renewing = renew(options, won, until, lost);
   try {
-    await run(until, reached, turn);
+    await run(until, reached, term);
     if (ending.signal.aborted) throw ending.signal.reason;
   } finally {
     lost('its work ended');
     await renewing;
-    await giveBack(options, won.lease, turn.mayArriveLate ? ENDED : null);
+    await giveBack(options, won.lease, term.leavesInFlight ? ENDED : null);
   }
 };
 
@@ -152,11 +152,11 @@ const renew = async (
 /** @returns the lease as it stands now, `undefined` when it is another's */
 const renewOnce = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
   const next = { ...lease, renewals: lease.renewals + 1 };
-  return (await leases.replaceLease(name, lease, next)) ? next : standing(leases, name, lease);
+  return (await leases.replaceLease(name, lease, next)) ? next : currentLease(leases, name, lease);
 };
 
 /** A lease that is still its holder's, with the renewals whose answers were lost. */
-const standing = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
+const currentLease = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
   const current = await leases.lease(name);
   return current?.holder === lease.holder && current.epoch === lease.epoch ? current : undefined;
 };
@@ -168,7 +168,7 @@ const giveBack = async (
   holder: Lease['holder'],
 ): Promise<void> => {
   const giving = async () => {
-    const current = await standing(leases, name, lease);
+    const current = await currentLease(leases, name, lease);
     if (current) await leases.replaceLease(name, current, { ...current, holder });
   };
   try {

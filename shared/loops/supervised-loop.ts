@@ -4,7 +4,7 @@ import { isAborted } from '../primitives/is-aborted.ts';
 
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
-/** An outage is one piece of news, not one at every attempt. */
+/** An outage is reported once, not at every attempt. */
 const TELL_AGAIN_AFTER_MS = 30_000;
 
 /**
@@ -67,7 +67,7 @@ export class SupervisedLoop {
         if (isAborted(signal)) break;
         this.current = 'failing';
         this.error = error instanceof Error ? error.message : String(error);
-        this.logger[this.isNews(this.error) ? 'error' : 'debug'](
+        this.logger[this.isNewError(this.error) ? 'error' : 'debug'](
           { err: error, loop: this.name },
           `${this.name} failed and starts again`,
         );
@@ -77,7 +77,7 @@ export class SupervisedLoop {
     this.current = 'stopped';
   }
 
-  private isNews(error: string): boolean {
+  private isNewError(error: string): boolean {
     const now = performance.now();
     if (error === this.told?.error && now - this.told.at < TELL_AGAIN_AFTER_MS) return false;
     this.told = { error, at: now };

@@ -1,7 +1,7 @@
 import kafkajs, { type logCreator } from 'kafkajs';
 import type { Logger } from 'pino';
 
-/** The same again within this time is said at debug level only: a broker that is away is one piece of news, not hundreds. */
+/** A message that is repeated within this time is logged at debug level: a broker that is away is reported once, not hundreds of times. */
 const SAY_AGAIN_AFTER_MS = 30_000;
 
 /** Of a broker that just started, a group that changes, a client given up: kafkajs calls it an error, and tries again. */
@@ -13,7 +13,7 @@ const PASSES_BY = /coordinator|rebalanc|leader|does not host this topic-partitio
  */
 export const kafkaLogCreator = (logger: Logger): logCreator => {
   const saidAt = new Map<string, number>();
-  const isNews = (message: string): boolean => {
+  const isNew = (message: string): boolean => {
     const now = performance.now();
     if (now - (saidAt.get(message) ?? -Infinity) < SAY_AGAIN_AFTER_MS) return false;
     if (saidAt.size > 100) saidAt.clear();
@@ -24,7 +24,7 @@ export const kafkaLogCreator = (logger: Logger): logCreator => {
     ({ level, namespace, log: { message, timestamp: _, logger: __, stack: ___, ...details } }) => {
       // Of an answer it says only there what is wrong with it.
       const said = `${message} ${String(details['error'] ?? '')}`;
-      const isWarning = level === kafkajs.logLevel.ERROR && !PASSES_BY.test(said) && isNews(message);
+      const isWarning = level === kafkajs.logLevel.ERROR && !PASSES_BY.test(said) && isNew(message);
       logger[isWarning ? 'warn' : 'debug']({ kafka: { of: namespace, ...details } }, `kafka: ${message}`);
     };
 };

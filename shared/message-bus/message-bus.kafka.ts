@@ -12,7 +12,7 @@ import { messageBytes, refusalOfSize } from './message-size.ts';
 import { PartitionReader } from './partition-reader.kafka.ts';
 import { Publisher } from './publisher.kafka.ts';
 import { TopicFollower } from './topic-follower.kafka.ts';
-import { settledTopic, type TopicSettings } from './topic-settings.ts';
+import { withTopicSettings, type TopicSettings } from './topic-settings.ts';
 import { createTopics, partitionOfKey } from './topics.kafka.ts';
 
 const START_MS = 10_000;
@@ -101,7 +101,7 @@ export class KafkaMessageBus implements MessageBus {
   }
 
   private settled(topic: Topic): Topic {
-    return settledTopic(topic, this.topicSettings);
+    return withTopicSettings(topic, this.topicSettings);
   }
 
   private async withAdmin<Answer>(withinMs: number, ask: (admin: Admin) => Promise<Answer>): Promise<Answer> {

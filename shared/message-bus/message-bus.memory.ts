@@ -11,7 +11,7 @@ import {
 } from './message-bus.ts';
 import { messageBytes, refusalOfSize } from './message-size.ts';
 import { readOn } from './read-on.ts';
-import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
+import { partitionsDiffer, withTopicSettings, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 
@@ -79,7 +79,7 @@ export class MemoryMessageBus implements MessageBus {
   }
 
   private settled(topic: Topic): Topic {
-    return settledTopic(topic, this.topicSettings);
+    return withTopicSettings(topic, this.topicSettings);
   }
 
   private log(topic: Topic, partition: number): BusMessage[] {

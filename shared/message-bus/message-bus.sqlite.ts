@@ -13,7 +13,7 @@ import {
 } from './message-bus.ts';
 import { messageBytes, refusalOfSize } from './message-size.ts';
 import { readOn } from './read-on.ts';
-import { partitionsDiffer, settledTopic, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
+import { partitionsDiffer, withTopicSettings, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 const PRUNE_EVERY_MS = 60_000;
@@ -119,7 +119,7 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   private settled(topic: Topic): Topic {
-    return settledTopic(topic, this.topicSettings);
+    return withTopicSettings(topic, this.topicSettings);
   }
 
   /** @returns also the end of all partitions together: no offset is beyond it */

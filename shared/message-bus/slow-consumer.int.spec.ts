@@ -85,7 +85,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
 
       await publish(0, 1_000);
       await eventually(() => given.length > 0, 30_000, 'the first batch must come');
-      const inHand = given.length;
+      const inFlight = given.length;
       const ours = await membersOf('annals-');
       expect(ours).toHaveLength(1);
       const plainGroup = `plain-${randomUUID()}`;
@@ -95,7 +95,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       await publish(1_000, 2_000);
       await eventually(async () => (await membersOf(plainGroup)).length === 0, 30_000, 'the other must be put out');
       expect(await membersOf('annals-')).toEqual(ours);
-      expect(given).toHaveLength(inHand);
+      expect(given).toHaveLength(inFlight);
 
       letGo(undefined);
       await eventually(() => given.length >= 2_000, 30_000, 'everything must come');

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { inTime } from '../primitives/in-time.ts';
 import { pause } from '../primitives/pause.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
-import { HandOver } from './hand-over.ts';
+import { SynchronousQueue } from './synchronous-queue.ts';
 import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
 import { mayPass } from './kafka-errors.kafka.ts';
 import { TopicReplaced, type BusBatch, type Offsets } from './message-bus.ts';
@@ -16,7 +16,7 @@ const MAX_WAIT_MS = 100;
 const PARTITION_BYTES_MAX = 512 * 1024;
 const FETCH_BYTES_MAX = 4 * 1024 * 1024;
 const START_AGAIN_AFTER_MS = 250;
-/** A broker that is away is one piece of news, not one at every attempt. */
+/** A broker that is away is reported once, not at every attempt. */
 const TELL_AGAIN_AFTER_MS = 30_000;
 /** kafkajs tells of a stop before it tells of the crash that was its reason. */
 const CRASH_AFTER_STOP_MS = 1_000;
@@ -53,9 +53,9 @@ export class TopicFollower {
         }
       } catch (error) {
         if (!mayPass(error)) throw error;
-        const isNews = performance.now() - toldAt >= TELL_AGAIN_AFTER_MS;
-        if (isNews) toldAt = performance.now();
-        this.logger[isNews ? 'warn' : 'debug'](
+        const isDue = performance.now() - toldAt >= TELL_AGAIN_AFTER_MS;
+        if (isDue) toldAt = performance.now();
+        this.logger[isDue ? 'warn' : 'debug'](
           { err: error, topic: topicName },
           'the consumer of a topic ended and is replaced',
         );
@@ -75,7 +75,7 @@ export class TopicFollower {
 
 /** One life of a consumer, from its first join to its end. */
 class Session {
-  readonly batches = new HandOver<BusBatch>();
+  readonly batches = new SynchronousQueue<BusBatch>();
   private readonly groupId = `annals-${randomUUID()}`;
   private readonly consumer: Consumer;
   private hasEnded = false;
@@ -146,7 +146,7 @@ class Session {
     const isOver = () => this.hasEnded || !payload.isRunning() || payload.isStale();
     for (const chunk of chunksOf(messages.filter(({ offset }) => BigInt(offset) >= next))) {
       if (isOver()) return;
-      const given = this.batches.give({ partition, messages: chunk.map((one) => toBusMessage(partition, one)) });
+      const given = this.batches.put({ partition, messages: chunk.map((one) => toBusMessage(partition, one)) });
       await this.beatUntil(given, () => payload.heartbeat());
     }
     const last = messages.at(-1);

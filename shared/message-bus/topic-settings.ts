@@ -11,7 +11,7 @@ export interface TopicSettings {
 export const topicsAsTheyAre: TopicSettings = { prefix: '', partitions: {} };
 
 /** The topic as the bus has it. */
-export const settledTopic = ({ name, partitions, retentionMs }: Topic, settings: TopicSettings): Topic => ({
+export const withTopicSettings = ({ name, partitions, retentionMs }: Topic, settings: TopicSettings): Topic => ({
   name: settings.prefix + name,
   partitions: settings.partitions[name] ?? partitions,
   retentionMs,

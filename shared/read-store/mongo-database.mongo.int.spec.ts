@@ -62,7 +62,7 @@ describe('opening a MongoDB database', () => {
       const database = await openDatabase({ settings, logger });
       stopMonitors(database);
       link.cut();
-      const ask = () => database.answer(database.db.collection('any').countDocuments());
+      const ask = () => database.withDeadline(database.db.collection('any').countDocuments());
       await expect(ask()).rejects.toMatchObject({ code: 'dependency_unavailable' });
       const isAnswered = () => ask().then(() => true);
       await eventually(isAnswered, 25_000, 'another client must find it');
@@ -72,7 +72,7 @@ describe('opening a MongoDB database', () => {
     it('finds a server again that was away for longer than a client is kept', async () => {
       const settings = { MONGO_URL: link.url, MONGO_DATABASE, NODE_ENV: 'test' } as const;
       const database = await openDatabase({ settings, logger });
-      const isAnswered = () => database.answer(database.db.collection('any').countDocuments()).then(() => true);
+      const isAnswered = () => database.withDeadline(database.db.collection('any').countDocuments()).then(() => true);
       link.fault = () => 'cut';
       link.cut();
       const awayUntil = performance.now() + 16_000;

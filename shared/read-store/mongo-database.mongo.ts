@@ -43,7 +43,7 @@ export class MongoDatabase {
   }
 
   /** The answer to a call of this database. @throws as `answered` does */
-  async answer<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  async withDeadline<Answer>(asked: Promise<Answer>): Promise<Answer> {
     try {
       const answer = await answered(asked);
       this.unreachableSince = undefined;

@@ -60,14 +60,16 @@ export class MongoReadStore implements ReadStore {
   }
 
   async position(projection: string): Promise<Position> {
-    const stored = await this.database.answer(this.positions.findOne({ _id: projection }));
+    const stored = await this.database.withDeadline(this.positions.findOne({ _id: projection }));
     return stored?.position ?? 0;
   }
 
   async getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
     const wanted = { _id: { $in: [...ids] } };
     const cursor = this.documents(collection).find(wanted, { batchSize: ids.length + 1 });
-    return new Map((await this.database.answer(cursor.toArray())).map(toStored).map((stored) => [stored.id, stored]));
+    return new Map(
+      (await this.database.withDeadline(cursor.toArray())).map(toStored).map((stored) => [stored.id, stored]),
+    );
   }
 
   async find(
@@ -78,15 +80,15 @@ export class MongoReadStore implements ReadStore {
     if (limit === 0) return [];
     const options = { sort: mongoSort(sort), skip, limit, batchSize: limit };
     const cursor = this.documents(collection).find(mongoFilter(filter), options);
-    return (await this.database.answer(cursor.toArray())).map(toStored);
+    return (await this.database.withDeadline(cursor.toArray())).map(toStored);
   }
 
   count(collection: string, filter: Filter): Promise<number> {
-    return this.database.answer(this.documents(collection).countDocuments(mongoFilter(filter)));
+    return this.database.withDeadline(this.documents(collection).countDocuments(mongoFilter(filter)));
   }
 
   async lease(name: string): Promise<Lease | undefined> {
-    const stored = await this.database.answer(this.leases.findOne({ _id: name }, { projection: { _id: 0 } }));
+    const stored = await this.database.withDeadline(this.leases.findOne({ _id: name }, { projection: { _id: 0 } }));
     return stored ?? undefined;
   }
 
@@ -94,10 +96,10 @@ export class MongoReadStore implements ReadStore {
     const { holder, epoch, renewals } = next;
     if (!expected) {
       const inserted = this.leases.insertOne({ _id: name, holder, epoch, renewals });
-      return this.database.answer(inserted.then(() => true, unlessDuplicate(false)));
+      return this.database.withDeadline(inserted.then(() => true, unlessDuplicate(false)));
     }
     const standing = { _id: name, holder: expected.holder, epoch: expected.epoch, renewals: expected.renewals };
-    const { matchedCount } = await this.database.answer(
+    const { matchedCount } = await this.database.withDeadline(
       this.leases.updateOne(standing, { $set: { holder, epoch, renewals } }),
     );
     return matchedCount === 1;
@@ -125,7 +127,9 @@ export class MongoReadStore implements ReadStore {
     for (let from = 0; from < changes.length; from += WRITES_MAX) {
       const some = changes.slice(from, from + WRITES_MAX);
       const written = this.documents(name).bulkWrite(some.map(operation), { ordered: false });
-      const among = await this.database.answer(written.then(() => [], duplicatesAmong(some))).catch(nameTooLarge(some));
+      const among = await this.database
+        .withDeadline(written.then(() => [], duplicatesAmong(some)))
+        .catch(nameTooLarge(some));
       duplicates.push(...among);
     }
     return duplicates;
@@ -133,7 +137,7 @@ export class MongoReadStore implements ReadStore {
 
   private async savePosition(projection: string, position: Position): Promise<void> {
     const save = () => this.positions.updateOne({ _id: projection }, { $max: { position } }, { upsert: true });
-    await this.database.answer(
+    await this.database.withDeadline(
       save()
         .catch(unlessDuplicate(undefined))
         .then((saved) => saved ?? save()),

@@ -1,7 +1,7 @@
 import type { ChainEvent, ChainProgressEvent, FollowerEvent } from '../../../schemas/events/chain-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { WrongExpectedRevision, type Appended, type EventStore } from '../../../shared/event-store/event-store.ts';
-import { appendSettled, toAppend, Unsettled } from '../../../shared/event-store/transact.ts';
+import { appendConfirmed, toAppend, OutcomeStillUnknown } from '../../../shared/event-store/transact.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 
@@ -33,7 +33,7 @@ export class ChainAppends {
   ) {}
 
   /** Whether anything may still arrive, now that the signal has aborted. */
-  get mayArriveLate(): boolean {
+  get leavesInFlight(): boolean {
     return this.areLateExpected || this.underWay > 0;
   }
 
@@ -47,9 +47,9 @@ export class ChainAppends {
     const identified = events.map((event) => toAppend(event, metadata, this.dependencies));
     this.underWay += 1;
     try {
-      return await appendSettled(eventStore, stream, expectedRevision, identified, this.signal);
+      return await appendConfirmed(eventStore, stream, expectedRevision, identified, this.signal);
     } catch (error) {
-      if (error instanceof Unsettled) this.areLateExpected = true;
+      if (error instanceof OutcomeStillUnknown) this.areLateExpected = true;
       throw error;
     } finally {
       this.underWay -= 1;

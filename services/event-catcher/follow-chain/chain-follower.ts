@@ -1,7 +1,7 @@
 import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Turn } from '../../../shared/loops/leased-loop.ts';
+import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
 import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
@@ -60,12 +60,12 @@ export class ChainFollower {
     dependencies: FollowerDependencies,
     signal: AbortSignal,
     working: () => void,
-    turn: Turn,
+    term: LeaseTerm,
   ): Promise<void> {
-    turn.mayArriveLate = !turn.isHandedOver;
+    term.leavesInFlight = !term.nothingInFlightBefore;
     while (!signal.aborted) {
       try {
-        await ChainFollower.followFromCheckpoint(chain, dependencies, signal, working, turn);
+        await ChainFollower.followFromCheckpoint(chain, dependencies, signal, working, term);
       } catch (error) {
         if (!(error instanceof FootingLost)) throw error;
         working();
@@ -79,11 +79,11 @@ export class ChainFollower {
     dependencies: FollowerDependencies,
     signal: AbortSignal,
     working: () => void,
-    turn: Turn,
+    term: LeaseTerm,
   ): Promise<void> {
     const stop = new AbortController();
     const stopping = AbortSignal.any([signal, stop.signal]);
-    const appends = new ChainAppends(dependencies, stopping, turn.mayArriveLate);
+    const appends = new ChainAppends(dependencies, stopping, term.leavesInFlight);
     const running: Promise<unknown>[] = [];
     try {
       const ledger = await ChainLedger.load({ ...dependencies, appends }, chain.chainId);
@@ -93,7 +93,7 @@ export class ChainFollower {
     } finally {
       stop.abort();
       await Promise.allSettled(running);
-      turn.mayArriveLate = appends.mayArriveLate;
+      term.leavesInFlight = appends.leavesInFlight;
     }
   }
 

@@ -39,7 +39,7 @@ export class ChainLoops {
           name: `chain ${String(chainId)}`,
           leases: readStore,
           logger: dependencies.logger,
-          run: (signal, working, turn) => ChainFollower.run(chain, following, signal, working, turn),
+          run: (signal, working, term) => ChainFollower.run(chain, following, signal, working, term),
         });
         return [chainId, loop];
       }),

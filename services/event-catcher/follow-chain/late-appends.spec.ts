@@ -177,7 +177,7 @@ describe('a follower', () => {
   it('that was not refuses whoever was before it once in each stream, also in those that hold nothing', async () => {
     const catching = await registered();
     await catching.register({ watchId: 'wch_other', contractAddress: otherContract });
-    catching.isHandedOver = false;
+    catching.nothingInFlightBefore = false;
     catching.start();
     await catching.expectChain();
     await catching.stop();
@@ -188,7 +188,7 @@ describe('a follower', () => {
     const told = async () => (await refusals(catching)).map(({ stream }) => stream).sort();
     // Of the chain itself only the newest is kept.
     expect(await told()).toEqual(streams.slice(1).sort());
-    catching.isHandedOver = false;
+    catching.nothingInFlightBefore = false;
     catching.start({
       reader: overriding<ChainReader>(catching.chain, { head: () => Promise.reject(new ChainUnavailable('down')) }),
     });
@@ -199,9 +199,9 @@ describe('a follower', () => {
 
   it('that ends before it has refused all who were before it hands over to nobody', async () => {
     const catching = await registered();
-    catching.isHandedOver = false;
+    catching.nothingInFlightBefore = false;
     const arrive = await cutOff(catching, ({ type }) => type === 'FollowerReplaced');
     await arrive();
-    expect(catching.isHandedOver).toBe(false);
+    expect(catching.nothingInFlightBefore).toBe(false);
   });
 });

@@ -81,8 +81,8 @@ export class Catching {
   loop: SupervisedLoop | undefined;
   /** How often the follower was started, also by its supervisor. */
   starts = 0;
-  /** Whether the next follower to start is handed over to, as the lease would say. */
-  isHandedOver = true;
+  /** What the lease would say to the next follower that starts. */
+  nothingInFlightBefore = true;
   private registeredUpTo = 0;
   private readonly confirmations: number;
   private readonly isDevelopment: boolean;
@@ -103,10 +103,10 @@ export class Catching {
     const follow = following(followed, store, reader);
     const loop = new SupervisedLoop('follower', silent, async (signal, working) => {
       this.starts += 1;
-      const turn = { isHandedOver: this.isHandedOver, mayArriveLate: false };
-      this.isHandedOver = false;
-      await follow(signal, working, turn).finally(() => {
-        if (this.loop === loop) this.isHandedOver = !turn.mayArriveLate;
+      const term = { nothingInFlightBefore: this.nothingInFlightBefore, leavesInFlight: false };
+      this.nothingInFlightBefore = false;
+      await follow(signal, working, term).finally(() => {
+        if (this.loop === loop) this.nothingInFlightBefore = !term.leavesInFlight;
       });
     });
     this.loop = loop;
@@ -208,7 +208,7 @@ export class Catching {
       'the follower must get to its end',
     );
     await this.stop();
-    this.isHandedOver &&= !killed();
+    this.nothingInFlightBefore &&= !killed();
   }
   /**
    * Runs until the append after so many is under way, or there is no more to append; then it is told to stop.

@@ -39,7 +39,7 @@ interface Connection {
  * all calls, and an answer to one of those then throws where nobody can catch it. So there is one call at a time: of a
  * client that does nothing else, and is ended before another takes its place.
  */
-export class AppendLane {
+export class AppendQueue {
   private connection: Connection;
   /** In the order in which they were asked for. */
   private readonly waiting = new Set<() => void>();

@@ -15,7 +15,7 @@ import { eventually } from '../testing/eventually.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
 import { OutcomeUnknown } from './event-store.ts';
-import { appendSettled } from './transact.ts';
+import { appendConfirmed } from './transact.ts';
 
 type Direction = 'to the server' | 'to the client';
 
@@ -131,7 +131,7 @@ writeFileSync(certificateFile, testCertificate.certificate);
 /** Appends to as many streams at once. @returns the ids of the events */
 const appendToMany = async (store: EsdbEventStore, streams: number, data = {}): Promise<string[]> => {
   const events = Array.from({ length: streams }, () => anEvent({ data }));
-  await Promise.all(events.map((event) => appendSettled(store, `test-${randomUUID()}`, -1, [event])));
+  await Promise.all(events.map((event) => appendConfirmed(store, `test-${randomUUID()}`, -1, [event])));
   return events.map(({ id }) => id);
 };
 const storedIn = async (store: EsdbEventStore): Promise<string[]> =>
@@ -180,7 +180,7 @@ describe('appends to EventStoreDB', () => {
       const [stream, event] = [`test-${randomUUID()}`, anEvent()];
       await expect(store.append(stream, -1, [event])).rejects.toBeInstanceOf(OutcomeUnknown);
       server.faults.isStarting = false;
-      await appendSettled(store, stream, -1, [event]);
+      await appendConfirmed(store, stream, -1, [event]);
       ids.push(event.id, ...(await appended));
     }
     expect((await storedIn(store)).toSorted()).toEqual(ids.toSorted());
@@ -195,7 +195,7 @@ describe('appends to EventStoreDB', () => {
     }
     await eventually(() => network.connections <= 3, 2_000, 'connections that nobody uses must be closed');
     server.faults.isStarting = false;
-    await appendSettled(store, 'test-late', -1, [anEvent()]);
+    await appendConfirmed(store, 'test-late', -1, [anEvent()]);
     expect(await storedIn(store)).toHaveLength(1);
   });
 });

@@ -1,15 +1,15 @@
 import { WakeUp } from '../primitives/wake-up.ts';
 
-/** Passes items from a callback to an iterator, one at a time: who gives waits until the taker comes for the next. */
-export class HandOver<Item> {
+/** A queue without room: whoever puts an item waits until the taker comes for the next one. */
+export class SynchronousQueue<Item> {
   private waiting: { item: Item; done: () => void } | undefined;
   private taken: (() => void) | undefined;
   private failure: Error | undefined;
   private isOver = false;
   private readonly changed = new WakeUp();
 
-  /** Returns when the taker is through with it, or will not come back. */
-  async give(item: Item): Promise<void> {
+  /** Returns when the taker has finished with it, or will not come back. */
+  async put(item: Item): Promise<void> {
     if (this.isOver) return;
     const { promise, resolve } = Promise.withResolvers<undefined>();
     this.waiting = { item, done: () => resolve(undefined) };
