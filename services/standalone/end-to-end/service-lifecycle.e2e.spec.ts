@@ -42,7 +42,11 @@ describe('a service', () => {
     const DATA_DIR = join(folder, 'told');
     const { process, metricsUrl } = await start('relay', { DATA_DIR });
     expect(process.output.match(/INFO: engines.*/g)).toEqual([expect.stringContaining(`embedded in ${DATA_DIR}`)]);
-    expect(await readiness(metricsUrl)).toEqual({ status: 200, body: { status: 'ready' } });
+    const dependencies = { eventStore: 'up', readStore: 'up', messageBus: 'up' };
+    expect(await readiness(metricsUrl)).toEqual({
+      status: 200,
+      body: { status: 'ready', dependencies, working: true, caughtUp: true },
+    });
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) process.child.kill(signal);
     expect(await process.ended()).toBe(0);
     expect(process.output.match(/^stopped$/gm)).toHaveLength(1);
