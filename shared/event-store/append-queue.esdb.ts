@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as letOthersWork } from 'node:timers/promises';
 import {
   NO_STREAM as NO_STREAM_EXPECTED,
   type AppendResult,
@@ -17,9 +17,9 @@ import { withinDeadline } from '../primitives/within-deadline.ts';
  * connection has not taken it queues them, and rejects those it has queued where nobody can catch it, which ends the process.
  */
 const OUTSTANDING_MAX = 15;
-/** For a turn, and again for the answer. */
+/** For being sent, and again for the answer. */
 const DEADLINE_MS = 5_000;
-/** An append that the client itself has not settled by then never will be: it finds out a dead connection in 20 s. */
+/** An append that the client has not answered by then never will be: it finds out a dead connection in 20 s. */
 const LOST_MS = 30_000;
 /** Ending calls needs no answer. */
 const DISPOSE_MS = 1_000;
@@ -98,9 +98,9 @@ export class AppendQueue {
     const { connection } = this;
     connection.outstanding += 1;
     const lost = setTimeout(() => {
-      if (connection === this.connection) this.recover(true, new Error('the client does not settle an append'));
+      if (connection === this.connection) this.recover(true, new Error('the client does not answer an append'));
     }, LOST_MS).unref();
-    const settle = (error?: unknown) => {
+    const finish = (error?: unknown) => {
       clearTimeout(lost);
       connection.outstanding -= 1;
       if (connection !== this.connection) return;
@@ -118,8 +118,8 @@ export class AppendQueue {
       requiresLeader: true,
     });
     sent.then(() => {
-      settle();
-    }, settle);
+      finish();
+    }, finish);
     return sent;
   }
 
@@ -140,7 +140,7 @@ export class AppendQueue {
   }
 
   private async resume(): Promise<void> {
-    await nextTurn();
+    await letOthersWork();
     if (this.needsNewClient) {
       const disposed = withinDeadline('ending the appends', DISPOSE_MS, closeClient(this.connection.client));
       await disposed.catch((err: unknown) => {

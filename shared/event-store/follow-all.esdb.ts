@@ -1,7 +1,8 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as letOthersWork } from 'node:timers/promises';
 import { START, eventTypeFilter, type AllStreamSubscription, type EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import { Backoff } from '../primitives/backoff.ts';
+import { LogThrottle } from '../primitives/log-throttle.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import { describe } from './client-errors.esdb.ts';
 import type { EventBatch, EventFilter, Position, StoredEvent } from './event-store.ts';
@@ -41,6 +42,7 @@ export async function* followAll({
 }: Following): AsyncGenerator<EventBatch> {
   let position = after;
   const backoff = new Backoff(RECONNECT_FIRST_MS, RECONNECT_MAX_MS);
+  const reported = new LogThrottle();
   while (!signal.aborted) {
     try {
       for (const isCatchUp of filter ? [true, false] : [false]) {
@@ -56,10 +58,8 @@ export async function* followAll({
         }
       }
     } catch (error) {
-      logger.warn(
-        { err: error, position },
-        `the subscription to the event store ended and starts again: ${describe(error)}`,
-      );
+      const message = `the subscription to the event store ended and starts again: ${describe(error)}`;
+      logger[reported.isDue(message) ? 'warn' : 'debug']({ err: error, position }, message);
       await backoff.pause(signal);
     }
   }
@@ -76,12 +76,12 @@ interface FeedOptions {
 class Feed {
   private readonly subscription: AllStreamSubscription;
   private readonly wanted: ReadonlySet<string> | undefined;
-  private readonly news = new WakeUp();
+  private readonly changed = new WakeUp();
   private readonly leadership: AbortSignal;
   private position: Position;
   /** The newest that came; true once everything that came before it was taken. */
   private checkpoint: Position = 0;
-  /** Whether the server had nothing more when it last said so; to be believed when nothing is left to take. */
+  /** Whether the server had nothing more when it last said so; holds once nothing is left to take. */
   private isLive = false;
   private failure: Error | undefined;
 
@@ -116,7 +116,7 @@ class Feed {
     let alarm: NodeJS.Timeout | undefined;
     try {
       while (!signal.aborted) {
-        const seen = this.news.rung;
+        const seen = this.changed.rung;
         const batch = this.take();
         const hasPassed = batch.position > given.position;
         const waitsMs = mayPassAt - performance.now();
@@ -130,13 +130,13 @@ class Feed {
           if (hasPassed) {
             alarm ??= setTimeout(() => {
               alarm = undefined;
-              this.news.ring();
+              this.changed.ring();
             }, waitsMs);
           }
-          await this.news.wait(seen, signal);
+          await this.changed.wait(seen, signal);
         }
-        // Whatever this turn of the event loop still brings comes along.
-        await nextTurn();
+        // Whatever this pass of the event loop still brings joins the next batch.
+        await letOthersWork();
       }
     } finally {
       clearTimeout(unconfirmed);
@@ -166,7 +166,7 @@ class Feed {
   private listen(): void {
     const { subscription } = this;
     const ring = () => {
-      this.news.ring();
+      this.changed.ring();
     };
     subscription.on('readable', ring);
     subscription.on('caughtUp', () => {
@@ -187,7 +187,7 @@ class Feed {
 
   private fail(error: Error): void {
     this.failure ??= error;
-    this.news.ring();
+    this.changed.ring();
   }
 
   /** Lets through a little more than asked for; what is left is sorted out here. */
@@ -197,7 +197,7 @@ class Feed {
       maxSearchWindow: SEARCH_WINDOW_EVENTS,
       checkpointReached: (_, position) => {
         this.checkpoint = toPosition(position);
-        this.news.ring();
+        this.changed.ring();
       },
     });
   }

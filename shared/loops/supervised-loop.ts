@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
 import { Backoff } from '../primitives/backoff.ts';
 import { isAborted } from '../primitives/is-aborted.ts';
+import { LogThrottle } from '../primitives/log-throttle.ts';
 
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
-/** An outage is reported once, not at every attempt. */
-const TELL_AGAIN_AFTER_MS = 30_000;
 
 /**
  * `starting`: it has got nowhere yet. `standby`: another process does this work, and this one would take over.
@@ -24,7 +23,7 @@ export class SupervisedLoop {
   private finished: Promise<void> = Promise.resolve();
   private current: LoopState = 'starting';
   private error: string | null = null;
-  private told: { error: string; at: number } | undefined;
+  private readonly reported = new LogThrottle();
 
   constructor(
     readonly name: string,
@@ -67,7 +66,7 @@ export class SupervisedLoop {
         if (isAborted(signal)) break;
         this.current = 'failing';
         this.error = error instanceof Error ? error.message : String(error);
-        this.logger[this.isNewError(this.error) ? 'error' : 'debug'](
+        this.logger[this.reported.isDue(this.error) ? 'error' : 'debug'](
           { err: error, loop: this.name },
           `${this.name} failed and starts again`,
         );
@@ -75,12 +74,5 @@ export class SupervisedLoop {
       }
     }
     this.current = 'stopped';
-  }
-
-  private isNewError(error: string): boolean {
-    const now = performance.now();
-    if (error === this.told?.error && now - this.told.at < TELL_AGAIN_AFTER_MS) return false;
-    this.told = { error, at: now };
-    return true;
   }
 }

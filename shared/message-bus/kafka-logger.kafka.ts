@@ -1,8 +1,6 @@
 import kafkajs, { type logCreator } from 'kafkajs';
 import type { Logger } from 'pino';
-
-/** A message that is repeated within this time is logged at debug level: a broker that is away is reported once, not hundreds of times. */
-const SAY_AGAIN_AFTER_MS = 30_000;
+import { LogThrottle } from '../primitives/log-throttle.ts';
 
 /** Of a broker that just started, a group that changes, a client given up: kafkajs calls it an error, and tries again. */
 const PASSES_BY = /coordinator|rebalanc|leader|does not host this topic-partition|given up/i;
@@ -12,19 +10,12 @@ const PASSES_BY = /coordinator|rebalanc|leader|does not host this topic-partitio
  * whoever asked, who says so.
  */
 export const kafkaLogCreator = (logger: Logger): logCreator => {
-  const saidAt = new Map<string, number>();
-  const isNew = (message: string): boolean => {
-    const now = performance.now();
-    if (now - (saidAt.get(message) ?? -Infinity) < SAY_AGAIN_AFTER_MS) return false;
-    if (saidAt.size > 100) saidAt.clear();
-    saidAt.set(message, now);
-    return true;
-  };
+  const reported = new LogThrottle();
   return () =>
     ({ level, namespace, log: { message, timestamp: _, logger: __, stack: ___, ...details } }) => {
       // Of an answer it says only there what is wrong with it.
       const said = `${message} ${String(details['error'] ?? '')}`;
-      const isWarning = level === kafkajs.logLevel.ERROR && !PASSES_BY.test(said) && isNew(message);
+      const isWarning = level === kafkajs.logLevel.ERROR && !PASSES_BY.test(said) && reported.isDue(message);
       logger[isWarning ? 'warn' : 'debug']({ kafka: { of: namespace, ...details } }, `kafka: ${message}`);
     };
 };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 import type { Logger } from 'pino';
 import { inTime } from '../primitives/in-time.ts';
+import { LogThrottle } from '../primitives/log-throttle.ts';
 import { pause } from '../primitives/pause.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
 import { SynchronousQueue } from './synchronous-queue.ts';
@@ -16,8 +17,6 @@ const MAX_WAIT_MS = 100;
 const PARTITION_BYTES_MAX = 512 * 1024;
 const FETCH_BYTES_MAX = 4 * 1024 * 1024;
 const START_AGAIN_AFTER_MS = 250;
-/** A broker that is away is reported once, not at every attempt. */
-const TELL_AGAIN_AFTER_MS = 30_000;
 /** kafkajs tells of a stop before it tells of the crash that was its reason. */
 const CRASH_AFTER_STOP_MS = 1_000;
 
@@ -41,7 +40,7 @@ export class TopicFollower {
 
   async *follow({ topicName, from, signal }: Follow): AsyncGenerator<BusBatch> {
     const next = new Map(from);
-    let toldAt = -Infinity;
+    const reported = new LogThrottle();
     while (!signal.aborted) {
       const session = new Session(this.newClient(), topicName, next);
       try {
@@ -53,12 +52,8 @@ export class TopicFollower {
         }
       } catch (error) {
         if (!mayPass(error)) throw error;
-        const isDue = performance.now() - toldAt >= TELL_AGAIN_AFTER_MS;
-        if (isDue) toldAt = performance.now();
-        this.logger[isDue ? 'warn' : 'debug'](
-          { err: error, topic: topicName },
-          'the consumer of a topic ended and is replaced',
-        );
+        const message = 'the consumer of a topic ended and is replaced';
+        this.logger[reported.isDue(message) ? 'warn' : 'debug']({ err: error, topic: topicName }, message);
         await pause(START_AGAIN_AFTER_MS, signal);
       } finally {
         const ended = session.end().finally(() => this.ending.delete(ended));
