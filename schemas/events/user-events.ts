@@ -1,15 +1,10 @@
 import { z } from 'zod';
+import { ofProfile } from '../profile.ts';
 import { loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
 /** A member that is absent was not touched; `null` cleared it. */
-export const profileChanges = z.object({
-  username: z.string().nullable().optional(),
-  firstname: z.string().nullable().optional(),
-  lastname: z.string().nullable().optional(),
-  avatar: z.string().nullable().optional(),
-  signature: z.string().nullable().optional(),
-});
+export const profileChanges = z.object(ofProfile(() => z.string().nullable().exactOptional()));
 export type ProfileChanges = z.infer<typeof profileChanges>;
 
 /** Stream `user-<userId>`. */

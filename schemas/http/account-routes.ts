@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { historyDocument } from '../read-models/history.ts';
-import { userDocument } from '../read-models/users.ts';
+import { actor } from '../events/event.ts';
+import { jsonValue } from '../json.ts';
 import { chainId, isoTime, loginMethod, unixMs } from '../values.ts';
 import { route } from './route.ts';
+import { profile, publicUser, userEntity } from './user-entity.ts';
 
 const account = { service: 'account' } as const;
 const addressInput = z.string().describe('an EVM address in any letter case; mixed case must have its EIP-55 checksum');
@@ -25,22 +26,16 @@ export const session = z.object({
 });
 export type Session = z.infer<typeof session>;
 
-export const publicUser = userDocument.pick({ id: true, username: true, avatar: true, createdAt: true });
-export type PublicUser = z.infer<typeof publicUser>;
-
-const profileMember = (meaning: string) =>
-  z.string().nullable().optional().describe(`${meaning}; null or empty clears it`);
-export const profile = z.object({
-  username: profileMember('at most 50 characters'),
-  firstname: profileMember('at most 50 characters'),
-  lastname: profileMember('at most 50 characters'),
-  avatar: profileMember('an https URL of at most 2,048 characters'),
-  signature: profileMember('at most 200 characters'),
-});
-
-export const historyItem = historyDocument.pick({
-  ...{ type: true, time: true, actor: true, app: true, session: true, requestId: true },
-  ...{ data: true, position: true, hash: true },
+export const historyItem = z.object({
+  type: z.string(),
+  time: isoTime,
+  actor,
+  app: z.string().nullable(),
+  session: z.string().nullable(),
+  requestId: z.string(),
+  data: z.record(z.string(), jsonValue),
+  position: z.int(),
+  hash: z.string(),
 });
 export const historyPage = z.object({ items: z.array(historyItem), take: z.int(), next: z.string().nullable() });
 export type HistoryPage = z.infer<typeof historyPage>;
@@ -134,7 +129,7 @@ export const accountRoutes = {
     auth: 'bearer',
     params: userId,
     status: 200,
-    answer: z.union([userDocument, publicUser]),
+    answer: z.union([userEntity, publicUser]),
     problems: ['user_not_found', 'not_caught_up'],
   }),
   updateProfile: route({
@@ -147,7 +142,7 @@ export const accountRoutes = {
     params: userId,
     body: profile,
     status: 200,
-    answer: userDocument,
+    answer: userEntity,
     problems: ['forbidden'],
   }),
   readHistory: route({

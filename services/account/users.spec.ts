@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HistoryPage } from '../../schemas/http/account-routes.ts';
-import type { HistoryDocument } from '../../schemas/read-models/history.ts';
-import type { UserDocument } from '../../schemas/read-models/users.ts';
+import type { UserEntity } from '../../schemas/http/user-entity.ts';
+import { historyModel } from '../../shared/read-models/history.ts';
+import { usersModel } from '../../shared/read-models/users.ts';
+import { storedEvent } from '../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
+import { projectInto, projectStored } from '../../shared/testing/project.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
 
@@ -23,12 +26,7 @@ describe('users', () => {
 
   const update = (body: unknown, id = userId) => account.ask(`/user/${id}/profile`, { method: 'POST', headers, body });
   const eventsOf = (id: string) => account.foundation.eventStore.read(`user-${id}`);
-  /** As the projector would have it. */
-  const project = async (document: UserDocument) => {
-    const position = await account.foundation.eventStore.head();
-    const change = { collection: 'users', id: document.id, position, document };
-    await account.foundation.readStore.apply('users-v1', [change], position);
-  };
+  const projectUsers = () => projectStored(account.foundation, [usersModel]);
 
   it('change members of their profile and are answered with all of themselves', async () => {
     const answer = await update({
@@ -87,18 +85,24 @@ describe('users', () => {
   });
 
   it('see all of themselves and four members of others', async () => {
-    const own = (await (await update({ avatar: 'https://img.example/a.png' })).json()) as UserDocument;
-    await project({ ...own, id: 'usr_other', username: 'bob' });
-    await project(own);
+    const bob = await account.logIn(account.newWallet());
+    const avatar = 'https://img.example/b.png';
+    await account.ask(`/user/${bob.userId}/profile`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${bob.accessToken}` },
+      body: { username: 'bob', signature: 'for himself', avatar },
+    });
+    const own = (await (await update({ avatar: 'https://img.example/a.png' })).json()) as UserEntity;
+    await projectUsers();
     expect(await (await account.ask(`/user/${userId}`, { headers })).json()).toEqual(own);
-    const other = (await (await account.ask('/user/usr_other', { headers })).json()) as UserDocument;
-    expect(other).toEqual({ id: 'usr_other', username: 'bob', avatar: own.avatar, createdAt: own.createdAt });
+    const other = (await (await account.ask(`/user/${bob.userId}`, { headers })).json()) as UserEntity;
+    expect(other).toEqual({ id: bob.userId, username: 'bob', avatar, createdAt: expect.any(String) });
   });
 
   it('are found or not found only by a read model that is up to date', async () => {
     await update({ firstname: 'Ada' });
     expect(await codeOf(await account.ask('/user/usr_none', { headers }))).toBe('not_caught_up');
-    await account.foundation.readStore.apply('users-v1', [], await account.foundation.eventStore.head());
+    await projectUsers();
     expect(await codeOf(await account.ask('/user/usr_none', { headers }))).toBe('user_not_found');
     for (const id of ['%7B%22$gt%22:%22%22%7D', '__proto__', 'constructor', '..%2F..%2Fetc']) {
       expect(await codeOf(await account.ask(`/user/${id}`, { headers }))).toBe('user_not_found');
@@ -112,36 +116,21 @@ describe('users', () => {
   });
 
   describe('and their history', () => {
-    const item = (sequence: number): HistoryDocument => ({
-      ...{ userId, sequence, type: sequence % 2 === 0 ? 'UserLoggedIn' : 'ProfileUpdated' },
-      ...{ time: '2026-01-01T00:00:00.000Z', actor: { type: 'user', id: userId }, app: 'app_1', session: null },
-      ...{
-        requestId: 'r',
-        data: { at: sequence },
-        position: sequence + 1,
-        previous: '0'.repeat(64),
-        hash: 'f'.repeat(64),
-      },
-    });
     const read = async (query: string) => {
       const answer = await account.ask(`/user/${userId}/history?${query}`, { headers });
       return answer.ok ? ((await answer.json()) as HistoryPage) : codeOf(answer);
     };
     beforeAll(async () => {
-      const changes = Array.from({ length: 25 }, (_, sequence) => ({
-        ...{
-          collection: 'history',
-          id: `${userId}:${String(sequence)}`,
-          position: sequence + 1,
-          document: item(sequence),
-        },
-      }));
-      const others = changes.map((change) => ({
-        ...change,
-        id: `usr_other:${change.id}`,
-        document: { ...change.document, userId: 'usr_other' },
-      }));
-      await account.foundation.readStore.apply('history-v1', [...changes, ...others], 25);
+      const events = ['usr_other', userId].flatMap((id, at) =>
+        Array.from({ length: 25 }, (_, sequence) =>
+          storedEvent(
+            sequence % 2 === 0 ? 'UserLoggedIn' : 'ProfileUpdated',
+            { userId: id },
+            { position: 100 * at + sequence },
+          ),
+        ),
+      );
+      await projectInto(account.foundation.readStore, [historyModel], events);
     });
 
     it('come in pages, oldest first, without what binds them inside', async () => {
@@ -167,7 +156,7 @@ describe('users', () => {
         }
         next = page.next;
       }
-      expect(seen).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
+      expect(seen).toEqual(Array.from({ length: 25 }, (_, sequence) => 100 + sequence));
     });
 
     it('can be of one type', async () => {

@@ -1,15 +1,15 @@
 import type { WorkerFoundation } from '../../shared/host/foundation.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { startLoops } from '../../shared/host/start-loops.ts';
-import { projections } from './projections.ts';
+import { readModels } from '../../shared/read-models/catalogue.ts';
 import { projectionLoop } from './run-projection/projection-loop.ts';
 
 /** Starts the projector. Ready when every read model is caught up, or kept so by another process. */
 export const startProjector = (foundation: WorkerFoundation): RunningPart =>
   startLoops(
     foundation,
-    projections.map((projection) => ({
-      checkpoint: projection.name,
-      loop: projectionLoop(projection, foundation),
+    readModels.map((model) => ({
+      checkpoint: model.name,
+      loop: projectionLoop(model, foundation),
     })),
   );

@@ -1,4 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { appsModel } from '../read-models/apps.ts';
+import { storedEvent } from '../testing/event-builder.ts';
+import { projectInto } from '../testing/project.ts';
 import { startThings, ThingsModule } from '../testing/things-service.ts';
 import { startService } from '../edge/start-service.ts';
 
@@ -6,8 +9,8 @@ describe('origins of apps', () => {
   const startBeside = async (NODE_ENV: 'development' | 'production', origins: string[]) => {
     await using things = await startThings();
     const { foundation, tokens } = things;
-    const document = { id: 'app_1', name: 'Shop', origins };
-    await foundation.readStore.apply('apps-v1', [{ collection: 'apps', id: 'app_1', position: 1, document }], 1);
+    const registered = storedEvent('AppRegistered', { appId: 'app_1', name: 'Shop', origins }, { position: 1 });
+    await projectInto(foundation.readStore, [appsModel], [registered]);
     const service = await startService({
       module: ThingsModule,
       foundation: { ...foundation, settings: { ...foundation.settings, NODE_ENV } },

@@ -1,9 +1,9 @@
-import { appDocument, type AppDocument } from '../../schemas/read-models/apps.ts';
-import { readModels } from '../../schemas/read-models/catalogue.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Clock } from '../primitives/clock.ts';
+import { appsModel, type AppDocument } from '../read-models/apps.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
+const { app } = appsModel.collections;
 const KEPT_MS = 1_000;
 const PAGE = 1_000;
 
@@ -46,9 +46,8 @@ export class AppOrigins {
 
   private async *apps(): AsyncGenerator<AppDocument> {
     for (let skip = 0; ; skip += PAGE) {
-      const { collection } = readModels.apps;
-      const page = await this.readStore.find(collection, { sort: [['id', 'asc']], skip, limit: PAGE });
-      for (const { document } of page) yield appDocument.parse(document);
+      const page = await this.readStore.find(app.name, { sort: [['id', 'asc']], skip, limit: PAGE });
+      for (const { document } of page) yield app.document.parse(document);
       if (page.length < PAGE) return;
     }
   }

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import { readModels } from '../../schemas/read-models/catalogue.ts';
-import { sessionDocument } from '../../schemas/read-models/sessions.ts';
 import type { Clock } from '../primitives/clock.ts';
+import { sessionsModel } from '../read-models/sessions.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
+const { session } = sessionsModel.collections;
 const KEPT_MS = 1_000;
 const SESSIONS_MAX = 10_000;
 
@@ -20,9 +20,9 @@ export class SessionEnds {
     const now = this.clock.now();
     const kept = this.kept.get(sessionId);
     if (kept && kept.until > now) return kept.ended;
-    const found = await this.readStore.getMany(readModels.sessions.collection, [sessionId]);
+    const found = await this.readStore.getMany(session.name, [sessionId]);
     const stored = found.get(sessionId);
-    const ended = stored !== undefined && sessionDocument.parse(stored.document).revokedAt !== null;
+    const ended = stored !== undefined && session.document.parse(stored.document).revokedAt !== null;
     this.kept.set(sessionId, { ended, until: now + KEPT_MS });
     return ended;
   }

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKeyPair, UnsecuredJWT } from 'jose';
-import type { SessionDocument } from '../../schemas/read-models/sessions.ts';
+import { sessionsModel } from '../read-models/sessions.ts';
+import { storedEvent } from '../testing/event-builder.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { projectInto } from '../testing/project.ts';
 import { startThings } from '../testing/things-service.ts';
 import { TEST_ISSUER } from '../testing/test-tokens.jose.ts';
 
@@ -78,19 +80,11 @@ describe('a route that needs an access token', () => {
   });
 
   it('refuses a token whose session has ended', async () => {
-    const document: SessionDocument = {
-      id: 'ses_ended',
-      userId: 'usr_1',
-      appId: 'app_1',
-      method: 'wallet',
-      device: null,
-      createdAt: '2026-01-01T00:00:00.000Z',
-      lastUsedAt: '2026-01-01T00:00:00.000Z',
-      revokedAt: '2026-01-01T00:00:01.000Z',
-    };
-    const { readStore } = things.foundation;
-    await readStore.apply('sessions-v1', [{ collection: 'sessions', id: document.id, position: 1, document }], 1);
-    const token = await things.tokens.accessToken({ claims: { sid: 'ses_ended' } });
+    const sessionId = 'ses_ended';
+    const started = storedEvent('SessionStarted', { sessionId }, { position: 1 });
+    const revoked = storedEvent('SessionRevoked', { sessionId }, { position: 2 });
+    await projectInto(things.foundation.readStore, [sessionsModel], [started, revoked]);
+    const token = await things.tokens.accessToken({ claims: { sid: sessionId } });
     expect(await codeFor(`Bearer ${token}`)).toBe('session_revoked');
   });
 });

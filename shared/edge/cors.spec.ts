@@ -1,19 +1,22 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { appsModel } from '../read-models/apps.ts';
+import { storedEvent } from '../testing/event-builder.ts';
 import { eventually } from '../testing/eventually.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { projectInto } from '../testing/project.ts';
 import { startThings } from '../testing/things-service.ts';
 
 describe('browsers', () => {
   let things: Awaited<ReturnType<typeof startThings>>;
-  const allow = (position: number, origins: string[]) =>
-    things.foundation.readStore.apply(
-      'apps-v1',
-      [{ collection: 'apps', id: 'app_1', position, document: { id: 'app_1', name: 'one', origins } }],
-      position,
+  const register = (appId: string, origin: string) =>
+    projectInto(
+      things.foundation.readStore,
+      [appsModel],
+      [storedEvent('AppRegistered', { appId, origins: [origin] }, { position: 1 })],
     );
   beforeAll(async () => {
     things = await startThings({ environment: { RATE_LIMITS: 'off' } });
-    await allow(1, ['https://app.example']);
+    await register('app_1', 'https://app.example');
   });
   afterAll(() => things.service.close());
 
@@ -52,7 +55,7 @@ describe('browsers', () => {
 
   it('of a new origin are let in within about a second', async () => {
     await preflight('https://new.example');
-    await allow(2, ['https://app.example', 'https://new.example']);
+    await register('app_2', 'https://new.example');
     await eventually(async () => (await preflight('https://new.example')).ok, 1_500, 'the new origin was not allowed');
   });
 });

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { collections } from '../../schemas/read-models/catalogue.ts';
+import { collections } from '../read-models/catalogue.ts';
 import { allTopics } from '../../schemas/topics.ts';
 import { maskUrl } from '../config/mask-url.ts';
 import type { SettingName, Settings } from '../config/settings.ts';

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import type { EventMetadata } from '../../schemas/events/event.ts';
+import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { EventToAppend } from '../event-store/event-store.ts';
+import type { EventToAppend, StoredEvent } from '../event-store/event-store.ts';
+import { LazyStoredEvent } from '../event-store/stored-event.ts';
 
 export const someMetadata: EventMetadata = { correlationId: 'request-1', actor: { type: 'system', id: 'test' } };
 
@@ -18,3 +21,24 @@ export const anEvent = ({
   data,
   metadata: someMetadata,
 });
+
+type Example<Type extends EventType> = (typeof eventExamples)[Type];
+
+/** An event as the store gives it: the example of its type, but for the members of its data that are named. */
+export const storedEvent = <Type extends EventType>(
+  type: Type,
+  data: Partial<Example<Type>>,
+  { position, revision = 0, time = 1_700_000_000_000, metadata = someMetadata }: Pick<StoredEvent, 'position'> &
+    Partial<Pick<StoredEvent, 'revision' | 'time' | 'metadata'>>,
+): StoredEvent =>
+  new LazyStoredEvent(
+    position,
+    'stream',
+    revision,
+    randomUUID(),
+    type,
+    eventCatalogue[type].version,
+    time,
+    JSON.stringify({ ...eventExamples[type], ...data }),
+    JSON.stringify(metadata),
+  );

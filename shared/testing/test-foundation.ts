@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { collections } from '../../schemas/read-models/catalogue.ts';
+import { collections } from '../read-models/catalogue.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import type { Foundation } from '../host/foundation.ts';

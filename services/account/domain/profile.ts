@@ -1,11 +1,9 @@
 import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
 import type { FieldError } from '../../../schemas/http/problem.ts';
+import { profileRules, type ProfileMember, type ProfileRule } from '../../../schemas/profile.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
-/** Code points, counted after trimming and NFC. */
-const charactersMax = { username: 50, firstname: 50, lastname: 50, avatar: 2_048, signature: 200 } as const;
-type Member = keyof typeof charactersMax;
-const members = Object.keys(charactersMax) as Member[];
+const members = Object.keys(profileRules) as ProfileMember[];
 
 /**
  * A profile as it may be stored: trimmed, NFC, empty text as `null`.
@@ -18,7 +16,7 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
     const value = given[member];
     if (value === undefined) continue;
     const text = value?.normalize('NFC').trim() ?? '';
-    const message = faultOf(member, text, allowLocalHttp);
+    const message = faultOf(profileRules[member], text, allowLocalHttp);
     if (message !== undefined) errors.push({ path: member, message });
     profile[member] = text === '' ? null : text;
   }
@@ -28,12 +26,15 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
   });
 };
 
-const faultOf = (member: Member, text: string, allowLocalHttp: boolean): string | undefined => {
+const faultOf = (
+  { charactersMax, isUrl }: ProfileRule,
+  text: string,
+  allowLocalHttp: boolean,
+): string | undefined => {
   if (/\p{Cc}/u.test(text)) return 'has a control character';
   if (!text.isWellFormed()) return 'is no Unicode text';
-  if (Array.from(text).length > charactersMax[member])
-    return `has more than ${String(charactersMax[member])} characters`;
-  if (member === 'avatar' && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is no https URL';
+  if (Array.from(text).length > charactersMax) return `has more than ${String(charactersMax)} characters`;
+  if (isUrl && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is no https URL';
   return undefined;
 };
 

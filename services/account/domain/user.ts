@@ -1,6 +1,6 @@
 import type { ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
-import type { UserDocument } from '../../../schemas/read-models/users.ts';
-import { evolveUserEntity } from '../../../shared/user-entity/user-entity.ts';
+import type { UserEntity } from '../../../schemas/http/user-entity.ts';
+import { evolveUser } from '../../../shared/read-models/users.ts';
 import type { Identity } from './identity.ts';
 
 export const userStream = (userId: string): string => `user-${userId}`;
@@ -10,7 +10,7 @@ export const userIdFrom = (token26: string): string => `usr_${token26}`;
 const LOGINS_REMEMBERED = 64;
 
 export interface User {
-  entity: UserDocument | undefined;
+  entity: UserEntity | undefined;
   /** The newest, and the event that records each. */
   logins: readonly { sessionId: string; eventId: string }[];
 }
@@ -18,7 +18,7 @@ export interface User {
 export const userFold = {
   initial: { entity: undefined, logins: [] } as User,
   evolve: ({ entity, logins }: User, event: UserEvent, time: number, eventId: string): User => ({
-    entity: evolveUserEntity(entity, event, time),
+    entity: evolveUser(entity, event, { time, revision: entity ? entity.revision + 1 : 0 }),
     logins:
       event.type === 'UserLoggedIn'
         ? [...logins, { sessionId: event.data.sessionId, eventId }].slice(-LOGINS_REMEMBERED)
@@ -45,9 +45,7 @@ export const logIn = (
 /** Records only what differs from what is. */
 export const updateProfile = ({ entity }: User, userId: string, asked: ProfileChanges): UserEvent[] => {
   const changes = Object.fromEntries(
-    Object.entries(asked).filter(
-      ([member, value]) => value !== undefined && value !== entity?.[member as keyof ProfileChanges],
-    ),
+    Object.entries(asked).filter(([member, value]) => value !== entity?.[member as keyof ProfileChanges]),
   );
   return Object.keys(changes).length === 0 ? [] : [{ type: 'ProfileUpdated', data: { userId, changes } }];
 };

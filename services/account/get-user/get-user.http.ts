@@ -1,9 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
-import { accountRoutes, type PublicUser } from '../../../schemas/http/account-routes.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import type { UserDocument } from '../../../schemas/read-models/users.ts';
+import { accountRoutes } from '../../../schemas/http/account-routes.ts';
+import type { PublicUser, UserEntity } from '../../../schemas/http/user-entity.ts';
 import { Implements, type Asked } from '../../../shared/edge/implements.ts';
+import { usersModel } from '../../../shared/read-models/users.ts';
 import { GetUser } from './get-user.query.ts';
 
 const { getUser } = accountRoutes;
@@ -12,8 +12,8 @@ const { getUser } = accountRoutes;
 export class GetUserHttp {
   constructor(private readonly queries: QueryBus) {}
 
-  @Implements(getUser, { reads: [readModels.users.projection] })
-  get({ params, caller }: Asked<typeof getUser>): Promise<UserDocument | PublicUser> {
+  @Implements(getUser, { reads: [usersModel.name] })
+  get({ params, caller }: Asked<typeof getUser>): Promise<UserEntity | PublicUser> {
     return this.queries.execute(new GetUser(params.id, caller.userId));
   }
 }

@@ -1,12 +1,13 @@
 import { Inject } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { historyItem, type HistoryPage } from '../../../schemas/http/account-routes.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { historyDocument } from '../../../schemas/read-models/history.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
+import { historyModel } from '../../../shared/read-models/history.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { decodeCursor, encodeCursor } from './history-cursor.ts';
 import { ReadHistory } from './read-history.query.ts';
+
+const { item } = historyModel.collections;
 
 @QueryHandler(ReadHistory)
 export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
@@ -14,12 +15,12 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
 
   async execute({ userId, page: { take, cursor, type } }: ReadHistory): Promise<HistoryPage> {
     const after = cursor === undefined ? -1 : decodeCursor(userId, cursor);
-    const found = await this.readStore.find(readModels.history.collection, {
+    const found = await this.readStore.find(item.name, {
       filter: { userId, sequence: { gt: after }, ...(type !== undefined && { type }) },
       sort: [['sequence', 'asc']],
       limit: take + 1,
     });
-    const documents = found.slice(0, take).map(({ document }) => historyDocument.parse(document));
+    const documents = found.slice(0, take).map(({ document }) => item.document.parse(document));
     const last = documents.at(-1);
     return {
       items: documents.map((document) => historyItem.parse(document)),

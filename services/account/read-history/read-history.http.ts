@@ -1,9 +1,9 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { accountRoutes, type HistoryPage } from '../../../schemas/http/account-routes.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Implements, type Asked } from '../../../shared/edge/implements.ts';
+import { historyModel } from '../../../shared/read-models/history.ts';
 import { ReadHistory } from './read-history.query.ts';
 
 const { readHistory } = accountRoutes;
@@ -12,7 +12,7 @@ const { readHistory } = accountRoutes;
 export class ReadHistoryHttp {
   constructor(private readonly queries: QueryBus) {}
 
-  @Implements(readHistory, { reads: [readModels.history.projection] })
+  @Implements(readHistory, { reads: [historyModel.name] })
   read({ params, query, caller }: Asked<typeof readHistory>): Promise<HistoryPage> {
     if (params.id !== caller.userId) throw new Refusal('forbidden', 'a history is read by its user alone');
     return this.queries.execute(new ReadHistory(params.id, query));

@@ -1,14 +1,15 @@
 import { Inject } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { chainDocument } from '../../../schemas/read-models/chains.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Health } from '../../../shared/host/health.ts';
 import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
+import { chainsModel } from '../../../shared/read-models/chains.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { ReportStatus } from './report-status.query.ts';
+
+const { chain } = chainsModel.collections;
 
 /** Answers with what is known, whatever is down. */
 @QueryHandler(ReportStatus)
@@ -35,9 +36,9 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
   /** The chains that are configured or were followed; their heads as far as they can be read. */
   private async chains(canRead: boolean): Promise<AccountStatus['chains']> {
     const heads = new Map<number, number | null>(this.settings.CHAINS?.map(({ chainId }) => [chainId, null]));
-    const found = canRead ? await this.readStore.find(readModels.chains.collection, {}) : [];
+    const found = canRead ? await this.readStore.find(chain.name, {}) : [];
     for (const { document } of found) {
-      const { chainId, head } = chainDocument.parse(document);
+      const { chainId, head } = chain.document.parse(document);
       heads.set(chainId, head);
     }
     return [...heads]

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
+import { chainsModel } from '../../../shared/read-models/chains.ts';
+import { storedEvent } from '../../../shared/testing/event-builder.ts';
+import { projectInto } from '../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
@@ -13,19 +16,8 @@ describe('what the account service says of itself', () => {
     const CHAINS =
       '[{"chainId":2484,"rpcUrls":["http://127.0.0.1:1"]},{"chainId":10,"rpcUrls":["http://127.0.0.1:1"]}]';
     account = await startAccountUnderTest(folder, { CHAINS });
-    const document = {
-      chainId: 2484,
-      head: 70,
-      headTime: '2026-01-01T00:00:00.000Z',
-      finalized: 6,
-      backfills: [],
-      watchesUpTo: 0,
-    };
-    await account.foundation.readStore.apply(
-      'chains-v1',
-      [{ collection: 'chains', id: '2484', position: 1, document }],
-      1,
-    );
+    const advanced = storedEvent('ChainAdvanced', { chainId: 2484, head: 70 }, { position: 1 });
+    await projectInto(account.foundation.readStore, [chainsModel], [advanced]);
   });
   afterAll(() => account.service.close());
 

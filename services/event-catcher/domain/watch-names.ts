@@ -1,4 +1,4 @@
-import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { bareSignature, canonicalSignature, parseEventSignature } from './event-signature.ts';
 

@@ -1,5 +1,5 @@
-import type { ChainDocument } from '../../../schemas/read-models/chains.ts';
-import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import type { ChainDocument } from '../../../shared/read-models/chains.ts';
+import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 
 type Watched = Pick<WatchDocument, 'id' | 'startBlock' | 'createdPosition'>;
 type Chain = Pick<ChainDocument, 'head' | 'backfills' | 'watchesUpTo'>;

@@ -2,7 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { registerContract, watchFold, watchIdOf, type Registration, type Watch } from './watch.ts';
+import type { Watch } from '../../../shared/read-models/watches.ts';
+import { registerContract, watchFold, watchIdOf, type Registration } from './watch.ts';
 
 const first: Registration = { ...eventExamples.ContractRegistered, startBlock: 100, appId: 'app_1' };
 const { watchId, chainId, contractAddress, fragment } = first;
@@ -18,7 +19,7 @@ const extendedTo = (startBlock: number): WatchEvent => ({
 describe('registering a contract event', () => {
   it('makes a watch of the first registration', () => {
     expect(registerContract(given(), first)).toEqual([registered]);
-    expect(given(registered)).toMatchObject({ watchId, startBlock: 100, apps: ['app_1'] });
+    expect(given(registered)).toMatchObject({ id: watchId, startBlock: 100, apps: ['app_1'] });
   });
 
   it('does nothing for the same app with the same or a later start', () => {

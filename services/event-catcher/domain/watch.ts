@@ -1,7 +1,7 @@
 import type { AbiParameter, EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
 import { encodeToken, sha256 } from '../../../shared/primitives/ids.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import { evolveWatch, type Watch } from '../../../shared/read-models/watches.ts';
 import { fragmentText, signatureOf } from './event-abi.ts';
 import { bareSignature } from './event-signature.ts';
 
@@ -14,38 +14,10 @@ export const watchIdOf = (watched: { chainId: number; contractAddress: string; f
   return `wch_${encodeToken(Buffer.from(sha256(text), 'hex'), 26)}`;
 };
 
-/** A contract event that is watched, and for whom. */
-export interface Watch {
-  watchId: string;
-  chainId: number;
-  contractAddress: string;
-  eventName: string;
-  eventSignature: string;
-  topic0: string | null;
-  fragment: EventFragment;
-  startBlock: number;
-  /** In the order they came; never empty. */
-  apps: readonly string[];
-  createdAt: string;
-}
-
-export type Registration = Omit<Watch, 'apps' | 'createdAt'> & { appId: string };
 type State = Watch | undefined;
+export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'];
 
-export const watchFold = {
-  initial: undefined as State,
-  evolve: (watch: State, { type, data }: WatchEvent, time: number): State => {
-    switch (type) {
-      case 'ContractRegistered': {
-        const { appId, ...registered } = data;
-        if (!watch) return { ...registered, apps: [appId], createdAt: toIso(time) };
-        return { ...watch, apps: [...new Set([...watch.apps, appId])] };
-      }
-      case 'WatchExtended':
-        return watch && { ...watch, startBlock: data.startBlock };
-    }
-  },
-};
+export const watchFold = { initial: undefined as State, evolve: evolveWatch };
 
 /**
  * The first registration makes the watch; another app's is a claim on it, and keeps what is stored. An earlier start
@@ -56,7 +28,7 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
   if (!isSame(watch.fragment, asked.fragment)) {
     throw new Refusal('contract_conflict', `the event is registered as ${fragmentText(watch.fragment)}`);
   }
-  const { watchId, chainId, contractAddress, fragment, startBlock } = watch;
+  const { id: watchId, chainId, contractAddress, fragment, startBlock } = watch;
   const claim: WatchEvent = { type: 'ContractRegistered', data: { ...asked, fragment, startBlock } };
   const extension: WatchEvent = {
     type: 'WatchExtended',

@@ -5,17 +5,16 @@ import {
   type WatchedContract,
   type WatchedContracts,
 } from '../../../schemas/http/event-catcher-routes.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import type { ChainDocument } from '../../../schemas/read-models/chains.ts';
-import { watchDocument, type WatchDocument } from '../../../schemas/read-models/watches.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
+import type { ChainDocument } from '../../../shared/read-models/chains.ts';
+import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { GetWatch, ListWatches } from './list-watches.query.ts';
 
-const { collection } = readModels.watches;
+const { watch: watchCollection } = watchesModel.collections;
 
 @QueryHandler(ListWatches)
 export class ListWatchesHandler implements IQueryHandler<ListWatches> {
@@ -31,10 +30,10 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
       ...(contractAddress !== undefined && { contractAddress: readContractAddress(contractAddress) }),
     };
     const [found, total] = await Promise.all([
-      this.readStore.find(collection, { filter, sort: [['id', 'asc']], skip, limit: take }),
-      this.readStore.count(collection, filter),
+      this.readStore.find(watchCollection.name, { filter, sort: [['id', 'asc']], skip, limit: take }),
+      this.readStore.count(watchCollection.name, filter),
     ]);
-    const watches = found.map(({ document }) => watchDocument.parse(document));
+    const watches = found.map(({ document }) => watchCollection.document.parse(document));
     const chainIds = [...new Set(watches.map((watch) => watch.chainId))];
     const chains = new Map(await Promise.all(chainIds.map(async (id) => [id, await this.models.chain(id)] as const)));
     return { items: watches.map((watch) => answerOf(watch, chains.get(watch.chainId))), take, skip, total };

@@ -5,12 +5,13 @@ import {
   type WatchedContract,
   type WatchedContracts,
 } from '../../../schemas/http/event-catcher-routes.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { Implements, type Asked } from '../../../shared/edge/implements.ts';
+import { chainsModel } from '../../../shared/read-models/chains.ts';
+import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { GetWatch, ListWatches } from './list-watches.query.ts';
 
 const { listContracts, getContract } = eventCatcherRoutes;
-const reads = [readModels.watches.projection, readModels.chains.projection];
+const reads = [watchesModel.name, chainsModel.name];
 
 @Controller()
 export class ListWatchesHttp {

@@ -1,6 +1,6 @@
-import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
+import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { AbiType } from '../domain/abi-type.ts';
 import { memberNames } from '../domain/abi-values.ts';
 import { typeOf } from '../domain/event-abi.ts';

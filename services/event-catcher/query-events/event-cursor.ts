@@ -1,5 +1,5 @@
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { chainEventIdFrom } from '../../../schemas/read-models/chain-events.ts';
+import { chainEventIdFrom } from '../../../shared/read-models/chain-events.ts';
 
 export type Order = 'asc' | 'desc';
 

@@ -1,5 +1,5 @@
-import { chainEventIdFrom } from '../../../schemas/read-models/chain-events.ts';
-import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import { chainEventIdFrom } from '../../../shared/read-models/chain-events.ts';
+import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { Filter } from '../../../shared/read-store/read-store.ts';
 import { namedBy } from '../domain/watch-names.ts';
 import { selectByArguments } from './argument-filter.ts';

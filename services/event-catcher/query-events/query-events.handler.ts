@@ -2,9 +2,8 @@ import { Inject } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
 import { eventRecord, type EventRecord, type RecordStatus } from '../../../schemas/http/event-record.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { chainEventCountDocument, chainEventCountId } from '../../../schemas/read-models/chain-events.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
+import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
@@ -12,7 +11,7 @@ import { decodeCursor, encodeCursor, type Order } from './event-cursor.ts';
 import { selectEvents, type Selection } from './event-selection.ts';
 import { QueryEvents, type AskedEvents } from './query-events.query.ts';
 
-const { collection } = readModels.chainEvents;
+const { record, count } = chainEventsModel.collections;
 
 @QueryHandler(QueryEvents)
 export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
@@ -50,9 +49,9 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     const [only, ...more] = filters;
     if (!only) return [];
     if (more.length === 0)
-      return this.readStore.find(collection, { filter: { ...only, id }, sort, skip, limit: take + 1 });
+      return this.readStore.find(record.name, { filter: { ...only, id }, sort, skip, limit: take + 1 });
     const found = await Promise.all(
-      filters.map((filter) => this.readStore.find(collection, { filter: { ...filter, id }, sort, limit: end })),
+      filters.map((filter) => this.readStore.find(record.name, { filter: { ...filter, id }, sort, limit: end })),
     );
     const direction = order === 'asc' ? 1 : -1;
     return found
@@ -63,15 +62,15 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
 
   private async total(asked: AskedEvents, { ids: id, filters, counted }: Selection): Promise<number> {
     if (!counted) {
-      return sum(await Promise.all(filters.map((filter) => this.readStore.count(collection, { ...filter, id }))));
+      return sum(await Promise.all(filters.map((filter) => this.readStore.count(record.name, { ...filter, id }))));
     }
     const { chainId: ChainId, contractAddress: ContractAddress, status } = asked;
     const ids = counted.map((EventSignature) => chainEventCountId({ ChainId, ContractAddress, EventSignature }));
-    const counts = await this.readStore.getMany(readModels.chainEventCounts.collection, ids);
+    const counts = await this.readStore.getMany(count.name, ids);
     return sum(
       Array.from(counts.values(), ({ document }) => {
-        const { standing, reverted } = chainEventCountDocument.parse(document);
-        return status === 'reverted' ? reverted : standing;
+        const { canonical, reverted } = count.document.parse(document);
+        return status === 'reverted' ? reverted : canonical;
       }),
     );
   }

@@ -1,13 +1,12 @@
 import { Inject } from '@nestjs/common';
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { chainEventCountDocument, chainEventCountId } from '../../../schemas/read-models/chain-events.ts';
-import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
 import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
+import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { namedBy } from '../domain/watch-names.ts';
 import { progressOf } from '../domain/watch-progress.ts';
@@ -15,6 +14,8 @@ import { PROGRESS, type FollowerProgress } from '../edge/ports.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { ReadStatus } from './read-status.query.ts';
+
+const { count } = chainEventsModel.collections;
 
 @QueryHandler(ReadStatus)
 export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
@@ -53,14 +54,13 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
   }
 
   private async eventsTotal({ chainId, contractAddress, eventSignature }: WatchDocument): Promise<number> {
-    const { collection } = readModels.chainEventCounts;
     const id = chainEventCountId({
       ChainId: chainId,
       ContractAddress: contractAddress,
       EventSignature: eventSignature,
     });
-    const count = (await this.readStore.getMany(collection, [id])).get(id);
-    return count ? chainEventCountDocument.parse(count.document).standing : 0;
+    const stored = (await this.readStore.getMany(count.name, [id])).get(id);
+    return stored ? count.document.parse(stored.document).canonical : 0;
   }
 }
 

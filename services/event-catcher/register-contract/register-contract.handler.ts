@@ -48,7 +48,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       },
     });
     if (!watch) throw new Error('a watch that was registered is there');
-    const { watchId: id, eventName, eventSignature, topic0, createdAt } = watch;
+    const { id, eventName, eventSignature, topic0, createdAt } = watch;
     const contract = {
       ...{ id, chainId, contractAddress, eventName, eventSignature, topic0 },
       ...{ startBlock: watch.startBlock, state: await this.stateOf(id), createdAt },

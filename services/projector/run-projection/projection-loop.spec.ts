@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import { collections } from '../../../shared/read-models/catalogue.ts';
+import { usersModel } from '../../../shared/read-models/users.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { usersProjection } from '../users/users.projection.ts';
 import { projectionLoop } from './projection-loop.ts';
 
 const logger = pino({ level: 'silent' });
@@ -25,13 +25,13 @@ describe("a projection's loop", () => {
       await late.promise;
       return getMany(...of);
     };
-    const loop = projectionLoop(usersProjection, { eventStore, readStore, logger });
+    const loop = projectionLoop(usersModel, { eventStore, readStore, logger });
     loop.start();
     await asked.promise;
     const stopped = loop.stop();
     late.resolve(undefined);
     await stopped;
-    expect(await readStore.position(usersProjection.name)).toBe(0);
+    expect(await readStore.position(usersModel.name)).toBe(0);
   });
 
   it('begins anew when a batch cannot be stored, also when nothing follows', async () => {
@@ -48,12 +48,12 @@ describe("a projection's loop", () => {
       }
       return apply(name, changes, position);
     };
-    const loop = projectionLoop(usersProjection, { eventStore, readStore, logger });
+    const loop = projectionLoop(usersModel, { eventStore, readStore, logger });
     loop.start();
     const { position } = await eventStore.append(`user-${data.userId}`, -1, [
       anEvent({ type: 'UserRegistered', data }),
     ]);
-    const hasCome = async () => (await readStore.position(usersProjection.name)) === position;
+    const hasCome = async () => (await readStore.position(usersModel.name)) === position;
     await eventually(hasCome, 10_000, 'the read model must reach the head');
     await loop.stop();
     expect(refusals).toBe(0);

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
@@ -11,9 +10,10 @@ import { chainSettings } from '../../../shared/config/settings.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
+import { readModels } from '../../../shared/read-models/catalogue.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { ChainLoops } from '../../event-catcher/follow-chain/chain-loops.ts';
 import { ProgressMeter } from '../../event-catcher/follow-chain/progress-meter.ts';
-import { projections } from '../../projector/projections.ts';
 import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
 import { measure, type Report } from './measure.ts';
@@ -66,7 +66,7 @@ const catchAll = async ({ rpcUrl, events, withRelay }: Range, engines: Engines):
   const reader = new JsonRpcChainReader(2484, [rpcUrl]);
   const settings = chainSettings.parse({ chainId: 2484, rpcUrls: [rpcUrl], confirmations: 12 });
   const followed = new ChainLoops([{ settings, reader, isDevelopment: true }], dependencies);
-  const loops = projections.map((projection) => projectionLoop(projection, dependencies));
+  const loops = readModels.map((model) => projectionLoop(model, dependencies));
   if (withRelay) loops.push(relayLoop(dependencies));
   await register(engines);
   for (const loop of loops) loop.start();
@@ -87,8 +87,8 @@ const register = async ({ eventStore }: Engines): Promise<void> => {
 const allRead = ({ readStore }: Engines, events: number): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
   const look = async (): Promise<void> => {
-    const counts = await readStore.find(readModels.chainEventCounts.collection, {});
-    if (counts[0]?.document['standing'] === events) {
+    const counts = await readStore.find(chainEventsModel.collections.count.name, {});
+    if (counts[0]?.document['canonical'] === events) {
       clearInterval(timer);
       resolve(undefined);
     }

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { UserEvent } from '../../../schemas/events/user-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
 import type { EventStore, EventToAppend } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
+import { collections } from '../../../shared/read-models/catalogue.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import type { ReadModel } from '../../../shared/read-models/read-model.ts';
+import { usersModel } from '../../../shared/read-models/users.ts';
 import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
-import { chainEventsProjection } from '../../projector/chain-events/chain-events.projection.ts';
 import { projectBatch } from '../../projector/run-projection/project-batch.ts';
-import type { Projection } from '../../projector/run-projection/projection.ts';
-import { usersProjection } from '../../projector/users/users.projection.ts';
 import { measure, type Report } from './measure.ts';
 
 const COMMANDS = 100_000;
@@ -36,9 +36,9 @@ export const benchEmbeddedStore = async (folder: string, report: Report): Promis
     }),
   );
   report(await measure('replay, data parsed', COMMANDS + BULK_EVENTS, () => replay(store)));
-  report(await measure('projection of users', COMMANDS, () => project(usersProjection, store, readStore)));
+  report(await measure('projection of users', COMMANDS, () => project(usersModel, store, readStore)));
   report(
-    await measure('projection of chain events', BULK_EVENTS, () => project(chainEventsProjection, store, readStore)),
+    await measure('projection of chain events', BULK_EVENTS, () => project(chainEventsModel, store, readStore)),
   );
   await Promise.all([store.close(), readStore.close()]);
 };
@@ -82,10 +82,10 @@ const replay = async (store: EventStore): Promise<void> => {
   if (looked !== COMMANDS + BULK_EVENTS) throw new Error(`replayed ${String(looked)} events`);
 };
 
-const project = async (projection: Projection, store: EventStore, readStore: SqliteReadStore): Promise<void> => {
-  const filter = { types: projection.eventTypes };
+const project = async (model: ReadModel, store: EventStore, readStore: SqliteReadStore): Promise<void> => {
+  const filter = { types: model.eventTypes };
   for await (const batch of store.subscribeAll(0, filter, new AbortController().signal)) {
-    await projectBatch(projection, readStore, batch);
+    await projectBatch(model, readStore, batch);
     if (batch.caughtUp) break;
   }
 };

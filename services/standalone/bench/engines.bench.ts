@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
 import { deleteTopics } from '../../../shared/testing/kafka-admin.kafka.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { chainEventsProjection } from '../../projector/chain-events/chain-events.projection.ts';
 import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
@@ -82,12 +81,12 @@ const benchThroughput = async (
   const { eventStore, readStore } = engines;
   // A store that holds other events already is not read from its beginning.
   const from = await eventStore.head();
-  for (const name of [RELAY_CHECKPOINT, chainEventsProjection.name]) await readStore.apply(name, [], from);
+  for (const name of [RELAY_CHECKPOINT, chainEventsModel.name]) await readStore.apply(name, [], from);
   report(await measure('append, 500 events an append', EVENTS, () => append(eventStore)));
   const relay = relayLoop({ ...engines, logger });
   report(await measure('relay into Kafka', EVENTS, () => catchUp(engines, RELAY_CHECKPOINT, relay)));
-  const projection = projectionLoop(chainEventsProjection, { ...engines, logger });
-  const project = () => catchUp(engines, chainEventsProjection.name, projection);
+  const projection = projectionLoop(chainEventsModel, { ...engines, logger });
+  const project = () => catchUp(engines, chainEventsModel.name, projection);
   report(await measure('projection of chain events into MongoDB', EVENTS, project));
   const documents = await everyDocument(readStore);
   const upsert = () => bulkUpsert(url, database, documents);
@@ -97,7 +96,7 @@ const benchThroughput = async (
 const everyDocument = async (readStore: ReadStore): Promise<StoredDocument[]> => {
   const documents: StoredDocument[] = [];
   for (let skip = 0; skip === documents.length; skip += DOCUMENTS_PER_PAGE) {
-    documents.push(...(await readStore.find(readModels.chainEvents.collection, { skip, limit: DOCUMENTS_PER_PAGE })));
+    documents.push(...(await readStore.find(chainEventsModel.collections.record.name, { skip, limit: DOCUMENTS_PER_PAGE })));
   }
   return documents;
 };

@@ -2,15 +2,14 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
+import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { projections } from '../../projector/projections.ts';
 import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
 import { disagreements, everyEvent, everyMessage } from './agreement.ts';
@@ -52,14 +51,14 @@ describe('agreement of what is derived with the event store', () => {
 
   const derive = async (): Promise<void> => {
     const options = { ...engines, logger: pino({ level: 'silent' }) };
-    const loops = [...projections.map((projection) => projectionLoop(projection, options)), relayLoop(options)];
+    const loops = [...readModels.map((model) => projectionLoop(model, options)), relayLoop(options)];
     for (const loop of loops) loop.start();
     const head = await engines.eventStore.head();
     await eventually(
       async () =>
         (
           await Promise.all(
-            ['relay-v1', ...projections.map(({ name }) => name)].map((one) => engines.readStore.position(one)),
+            ['relay-v1', ...readModels.map(({ name }) => name)].map((one) => engines.readStore.position(one)),
           )
         ).every((position) => position === head),
       5_000,
@@ -80,7 +79,7 @@ describe('agreement of what is derived with the event store', () => {
     await engines.eventStore.append(contract, 2, [observed(3)]);
     expect(await found(engines)).toEqual([
       expect.stringMatching(/^chain-events: .*:000003:/),
-      expect.stringMatching(/^chain-event-counts: /),
+      expect.stringMatching(/^chain-event-counts-v2: /),
       expect.stringMatching(/^annals.chain-events.v1: eip155:2484/),
     ]);
   });

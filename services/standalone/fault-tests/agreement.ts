@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import type { Engines } from '../../../shared/host/engines.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
+import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
-import { projections } from '../../projector/projections.ts';
 import { projectBatch } from '../../projector/run-projection/project-batch.ts';
 import { keyOf, publishedTypes, topicOf, type TopicName } from '../../relay/publish-events/address-event.ts';
 import { toCloudEvent } from '../../relay/publish-events/cloud-event.ts';
@@ -41,10 +40,9 @@ export const everyEvent = async (eventStore: EventStore): Promise<StoredEvent[]>
 const inReadModels = async (events: readonly StoredEvent[], readStore: ReadStore): Promise<string[]> => {
   const fold = new MemoryReadStore();
   await fold.define(collections);
-  for (const projection of projections) {
-    const types: readonly string[] = projection.eventTypes;
-    const followed = events.filter(({ type }) => types.includes(type));
-    await projectBatch(projection, fold, { events: followed, position: events.at(-1)?.position ?? 0 });
+  for (const model of readModels) {
+    const followed = events.filter(({ type }) => model.eventTypes.includes(type));
+    await projectBatch(model, fold, { events: followed, position: events.at(-1)?.position ?? 0 });
   }
   const found: string[] = [];
   for (const { name } of collections) {

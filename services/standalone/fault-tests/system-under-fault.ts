@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { readModels } from '../../../shared/read-models/catalogue.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { BreakableServers } from '../../../shared/testing/breakable-servers.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
-import { projections } from '../../projector/projections.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { registerTransfer } from '../end-to-end/register-transfer.ts';
@@ -31,7 +31,7 @@ export type Worker = 'relay' | 'projector' | 'event-catcher';
 
 const checkpoints = {
   relay: [RELAY_CHECKPOINT],
-  projector: projections.map(({ name }) => name),
+  projector: readModels.map(({ name }) => name),
 } as const satisfies Partial<Record<Worker, readonly string[]>>;
 
 /** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
@@ -185,16 +185,16 @@ export class SystemUnderFault {
 
   private async hasCaught(transferIds: readonly string[]): Promise<boolean> {
     const { readStore } = this.engines;
-    const { collection } = readModels.chainEvents;
+    const { record } = chainEventsModel.collections;
     // All of them are read only when it looks as if they were there.
-    const [newest] = await readStore.find(collection, {
+    const [newest] = await readStore.find(record.name, {
       filter: { reverted: false },
       sort: [['id', 'desc']],
       limit: 1,
     });
     const [isAt, mustBeAt] = [newest?.document['Id'], transferIds.at(-1)];
     if (isAt !== mustBeAt) throw new Error(`it has come to ${JSON.stringify(isAt)}, the chain to ${String(mustBeAt)}`);
-    const standing = Array.from((await everyDocument(readStore, collection)).values())
+    const standing = Array.from((await everyDocument(readStore, record.name)).values())
       .filter(({ document }) => document['reverted'] === false)
       .map(({ document }) => document['Id']);
     const differs = standing.findIndex((id, index) => id !== transferIds[index]);
@@ -207,7 +207,7 @@ export class SystemUnderFault {
   private async behind(): Promise<string[]> {
     const { eventStore, readStore } = this.engines;
     const head = await eventStore.head();
-    const names = [RELAY_CHECKPOINT, ...projections.map(({ name }) => name)];
+    const names = [RELAY_CHECKPOINT, ...readModels.map(({ name }) => name)];
     const positions = await Promise.all(names.map(async (name) => [name, await readStore.position(name)] as const));
     return positions
       .filter(([, position]) => position < head)

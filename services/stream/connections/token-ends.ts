@@ -1,9 +1,8 @@
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { sessionDocument } from '../../../schemas/read-models/sessions.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { Logger } from 'pino';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { sessionsModel } from '../../../shared/read-models/sessions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Connection } from './connection.socketio.ts';
 import type { Connections } from './connections.ts';
@@ -14,7 +13,7 @@ const WARNING_MS = 60_000;
 const GRACE_MS = 25_000;
 const SESSIONS_PER_LOOK = 1_000;
 
-const session = sessionDocument.pick({ revokedAt: true });
+const session = sessionsModel.collections.session.document.pick({ revokedAt: true });
 
 interface TokenEndsOptions {
   connections: Connections;
@@ -51,7 +50,7 @@ const endRevoked = async (connections: Connections, readStore: ReadStore): Promi
   const ids = [...bySession.keys()];
   for (let from = 0; from < ids.length; from += SESSIONS_PER_LOOK) {
     const some = ids.slice(from, from + SESSIONS_PER_LOOK);
-    for (const [id, { document }] of await readStore.getMany(readModels.sessions.collection, some)) {
+    for (const [id, { document }] of await readStore.getMany(sessionsModel.collections.session.name, some)) {
       if (session.parse(document).revokedAt === null) continue;
       // A client may have changed over to another session while this was read.
       for (const connection of bySession.get(id) ?? []) {

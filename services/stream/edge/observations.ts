@@ -1,14 +1,14 @@
 import { observedRecord, type ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { chainDocument } from '../../../schemas/read-models/chains.ts';
-import { chainEventDocument, type ChainEventDocument } from '../../../schemas/read-models/chain-events.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
+import { chainEventsModel, type ChainEventDocument } from '../../../shared/read-models/chain-events.ts';
+import { chainsModel } from '../../../shared/read-models/chains.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
 const PAGE_DOCUMENTS = 500;
-const { projection, collection } = readModels.chainEvents;
+const { record } = chainEventsModel.collections;
+const { chain } = chainsModel.collections;
 
 /** A record as the read model has it. */
 export interface Observation extends Pick<ChainEventDocument, 'changes' | 'observedPosition' | 'reverted'> {
@@ -24,7 +24,7 @@ export interface Stretch {
 }
 
 /** How far the read model of observations has come. */
-export const observedUntil = (readStore: ReadStore): Promise<Position> => readStore.position(projection);
+export const observedUntil = (readStore: ReadStore): Promise<Position> => readStore.position(chainEventsModel.name);
 
 /** In the order of their newest observation, page by page. */
 export async function* observations(readStore: ReadStore, stretch: Stretch): AsyncGenerator<Observation[]> {
@@ -32,7 +32,7 @@ export async function* observations(readStore: ReadStore, stretch: Stretch): Asy
   const { chainId: ChainId, contractAddress: ContractAddress, eventSignature: EventSignature } = channel;
   const filter = { ContractAddress, ChainId, EventSignature, BlockNumber: { gte: fromBlock } };
   for (let reached = after; reached < until;) {
-    const found = await readStore.find(collection, {
+    const found = await readStore.find(record.name, {
       filter: { ...filter, observedPosition: { gt: reached, lte: until } },
       sort: [['observedPosition', 'asc']],
       limit: PAGE_DOCUMENTS,
@@ -43,7 +43,7 @@ export async function* observations(readStore: ReadStore, stretch: Stretch): Asy
   }
 }
 
-const changes = chainEventDocument.pick({ changes: true, observedPosition: true, reverted: true });
+const changes = record.document.pick({ changes: true, observedPosition: true, reverted: true });
 const readObservation = (document: JsonObject): Observation => ({
   ...changes.parse(document),
   record: observedRecord.parse(document),
@@ -55,12 +55,12 @@ export interface Finality {
   position: Position;
 }
 
-const progress = chainDocument.pick({ finalized: true });
+const progress = chain.document.pick({ finalized: true });
 
 export const finalityOf = async (readStore: ReadStore, chainId: number): Promise<Finality> => {
   const id = String(chainId);
-  const chain = (await readStore.getMany(readModels.chains.collection, [id])).get(id);
-  return chain
-    ? { block: progress.parse(chain.document).finalized, position: chain.position }
+  const stored = (await readStore.getMany(chain.name, [id])).get(id);
+  return stored
+    ? { block: progress.parse(stored.document).finalized, position: stored.position }
     : { block: -1, position: 0 };
 };

@@ -1,15 +1,14 @@
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { watchDocument } from '../../../schemas/read-models/watches.ts';
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
 import type { Projections } from '../../../shared/edge/projections.ts';
+import { watchesModel } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
-const { projection, collection } = readModels.watches;
-const registered = watchDocument.pick({ eventName: true, eventSignature: true });
+const { watch: watchCollection } = watchesModel.collections;
+const registered = watchCollection.document.pick({ eventName: true, eventSignature: true });
 
 /** Finds the registered event that a subscriber means. */
 export class FindChannel {
@@ -22,8 +21,8 @@ export class FindChannel {
   async find({ chainId, contractAddress, eventSignature, finality }: Subscribe): Promise<Channel> {
     const address = readAddress(contractAddress);
     if (address === undefined) throw invalid([{ path: 'contractAddress', message: 'has a wrong EIP-55 checksum' }]);
-    const meant = await this.projections.find(projection, async () => {
-      const found = await this.readStore.find(collection, { filter: { chainId, contractAddress: address } });
+    const meant = await this.projections.find(watchesModel.name, async () => {
+      const found = await this.readStore.find(watchCollection.name, { filter: { chainId, contractAddress: address } });
       const signatures = found
         .map(({ document }) => registered.parse(document))
         .filter((watch) => means(eventSignature, watch))

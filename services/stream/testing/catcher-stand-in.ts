@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { readModels } from '../../../schemas/read-models/catalogue.ts';
-import { chainEventDocumentId, type ChainEventDocument } from '../../../schemas/read-models/chain-events.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
 import { contractKey, topics } from '../../../schemas/topics.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import type { MessageBus, MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import { chainsModel } from '../../../shared/read-models/chains.ts';
+import { watchesModel } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { storedEvent } from '../../../shared/testing/event-builder.ts';
+import { projectInto } from '../../../shared/testing/project.ts';
 
 export interface StoredChange {
   position: number;
@@ -99,21 +102,11 @@ export class CatcherStandIn {
   async project(limit = Infinity): Promise<void> {
     const some = this.stored.slice(this.projected, this.projected + limit);
     this.projected += some.length;
-    const { collection, projection } = readModels.chainEvents;
-    for (const { position, change, record } of some) {
-      const id = chainEventDocumentId(record);
-      const known = (await this.readStore.getMany(collection, [id])).get(id)?.document as
-        ChainEventDocument | undefined;
-      const reverted = change === 'reverted';
-      const document: ChainEventDocument = {
-        ...record,
-        changes: [...(known?.changes ?? []), position],
-        observedPosition: reverted ? (known?.observedPosition ?? position) : position,
-        reverted,
-      };
-      await this.readStore.apply(projection, [{ collection, id, position, document }], position);
-    }
-    if (this.projected === this.stored.length) await this.readStore.apply(projection, [], this.position);
+    const events = some.map(({ position, change, record }) =>
+      storedEvent(change === 'reverted' ? 'ChainEventReverted' : 'ChainEventObserved', record, { position }),
+    );
+    await projectInto(this.readStore, [chainEventsModel], events);
+    if (this.projected === this.stored.length) await this.readStore.apply(chainEventsModel.name, [], this.position);
   }
 
   /** Stores, publishes and projects. */
@@ -127,29 +120,20 @@ export class CatcherStandIn {
   /** Says that blocks up to this one are final; the read model of events hears of it when it is projected. */
   async finalize(block: number): Promise<void> {
     this.position += 1;
-    const { collection, projection } = readModels.chains;
-    const document = { chainId: CHAIN_ID, head: block, headTime: toIso(0), finalized: block, backfills: [] };
-    const change = { collection, id: String(CHAIN_ID), position: this.position, document };
-    await this.readStore.apply(projection, [change], this.position);
+    const advanced = storedEvent('ChainAdvanced', { head: block, finalized: block }, { position: this.position });
+    await projectInto(this.readStore, [chainsModel], [advanced]);
   }
 
   async register(contractAddress: string, signature = TRANSFER): Promise<void> {
     this.position += 1;
-    const { collection, projection } = readModels.watches;
-    const id = `watch-${contractAddress}-${signature}`;
-    const document = {
-      id,
-      chainId: CHAIN_ID,
+    const watch = {
+      watchId: `watch-${contractAddress}-${signature}`,
       contractAddress,
       eventName: signature.slice(0, signature.indexOf('(')),
       eventSignature: signature,
-      topic0: null,
-      fragment: { name: 'x', anonymous: false, inputs: [] },
-      startBlock: 0,
-      apps: [],
-      createdAt: toIso(0),
     };
-    await this.readStore.apply(projection, [{ collection, id, position: this.position, document }], this.position);
+    const registered = storedEvent('ContractRegistered', watch, { position: this.position });
+    await projectInto(this.readStore, [watchesModel], [registered]);
   }
 }
 

@@ -1,5 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { topics } from '../../../schemas/topics.ts';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
@@ -7,6 +6,7 @@ import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
 import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
+import { collections } from '../../../shared/read-models/catalogue.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';

@@ -1,8 +1,12 @@
 import { topics } from '../../../schemas/topics.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
-import { systemClock, toIso, type Clock } from '../../../shared/primitives/clock.ts';
+import { systemClock, type Clock } from '../../../shared/primitives/clock.ts';
+import { appsModel } from '../../../shared/read-models/apps.ts';
+import { sessionsModel } from '../../../shared/read-models/sessions.ts';
+import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { projectInto } from '../../../shared/testing/project.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { Connections } from '../connections/connections.ts';
@@ -50,14 +54,12 @@ export const streamUnderTest = async ({
       return contractAddress;
     },
     allowOrigin: async (origin: string) => {
-      const document = { id: 'app_1', name: 'app', origins: [origin] };
-      await readStore.apply('apps-v1', [{ collection: 'apps', id: 'app_1', position: 1, document }], 1);
+      await projectInto(readStore, [appsModel], [storedEvent('AppRegistered', { origins: [origin] }, { position: 1 })]);
     },
     revokeSession: async (id: string) => {
-      const at = toIso(clock.now());
-      const session = { id, userId: 'usr_1', appId: 'app_1', method: 'wallet', device: null };
-      const document = { ...session, createdAt: at, lastUsedAt: at, revokedAt: at };
-      await readStore.apply('sessions-v1', [{ collection: 'sessions', id, position: 1, document }], 1);
+      const started = storedEvent('SessionStarted', { sessionId: id }, { position: 1 });
+      const revoked = storedEvent('SessionRevoked', { sessionId: id }, { position: 2 });
+      await projectInto(readStore, [sessionsModel], [started, revoked]);
     },
     connections: () => [...node.app.get(Connections)].length,
     stopNode: () => node.close(),

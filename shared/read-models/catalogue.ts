@@ -1,0 +1,22 @@
+import { appsModel } from './apps.ts';
+import { chainEventsModel } from './chain-events.ts';
+import { chainsModel } from './chains.ts';
+import { historyModel } from './history.ts';
+import type { ReadModel } from './read-model.ts';
+import { sessionsModel } from './sessions.ts';
+import { usersModel } from './users.ts';
+import { watchesModel } from './watches.ts';
+
+/** Every read model. */
+export const readModels: readonly ReadModel[] = [
+  usersModel,
+  sessionsModel,
+  appsModel,
+  historyModel,
+  watchesModel,
+  chainEventsModel,
+  chainsModel,
+];
+
+/** The collections of all of them. */
+export const collections = readModels.flatMap((model) => Object.values(model.collections));

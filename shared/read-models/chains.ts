@@ -1,0 +1,30 @@
+import { z } from 'zod';
+import { backfillRange, chainProgressEvents } from '../../schemas/events/chain-events.ts';
+import { blockNumber, chainId, isoTime } from '../../schemas/values.ts';
+import { toIso } from '../primitives/clock.ts';
+import { readModel } from './read-model.ts';
+
+const chainDocument = z.object({
+  chainId,
+  head: blockNumber,
+  headTime: isoTime,
+  finalized: blockNumber,
+  /** What is not yet covered; a watch registered up to `watchesUpTo` and without a joining range is live. */
+  backfills: z.array(backfillRange),
+  /** Position up to which registrations are taken into account. */
+  watchesUpTo: z.int().nonnegative(),
+});
+export type ChainDocument = z.infer<typeof chainDocument>;
+
+/** How far each chain has been followed, by decimal chain id. */
+export const chainsModel = readModel({
+  name: 'chains-v1',
+  collections: { chain: { name: 'chains', document: chainDocument, indexes: [] } },
+  events: chainProgressEvents,
+  touches: ({ data }) => ({ chain: String(data.chainId) }),
+  evolve: (_, { data: { chainId, head, finalized, window, backfills, watchesUpTo } }) => {
+    // Of a chain in seconds.
+    const headTime = toIso((window.at(-1)?.timestamp ?? 0) * 1_000);
+    return { chain: { chainId, head, headTime, finalized, backfills, watchesUpTo } };
+  },
+});

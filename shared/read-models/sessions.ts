@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { sessionEvents } from '../../schemas/events/session-events.ts';
+import { isoTime, loginMethod } from '../../schemas/values.ts';
+import { toIso } from '../primitives/clock.ts';
+import { readModel } from './read-model.ts';
+
+const sessionDocument = z.object({
+  id: z.string(),
+  userId: z.string(),
+  appId: z.string(),
+  method: loginMethod,
+  device: z.string().nullable(),
+  createdAt: isoTime,
+  lastUsedAt: isoTime,
+  /** `null`: its access tokens are valid until they expire. */
+  revokedAt: isoTime.nullable(),
+});
+
+/** Sessions, by session id: what every service asks before it trusts an access token. */
+export const sessionsModel = readModel({
+  name: 'sessions-v1',
+  collections: { session: { name: 'sessions', document: sessionDocument, indexes: [] } },
+  events: sessionEvents,
+  touches: ({ data }) => ({ session: data.sessionId }),
+  evolve: ({ session }, { type, data, time }) => {
+    const at = toIso(time);
+    switch (type) {
+      case 'SessionStarted': {
+        const { sessionId: id, userId, appId, method, device } = data;
+        return { session: { id, userId, appId, method, device, createdAt: at, lastUsedAt: at, revokedAt: null } };
+      }
+      case 'SessionRefreshed':
+        return { session: session && { ...session, lastUsedAt: at } };
+      case 'SessionRevoked':
+        return { session: session && { ...session, revokedAt: at } };
+    }
+  },
+});

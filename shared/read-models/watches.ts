@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { eventFragment, watchEvents, type WatchEvent } from '../../schemas/events/watch-events.ts';
+import { watchedContract } from '../../schemas/http/event-catcher-routes.ts';
+import { toIso } from '../primitives/clock.ts';
+import { readModel } from './read-model.ts';
+
+const watchDocument = watchedContract.omit({ state: true }).extend({
+  fragment: eventFragment,
+  /** Apps that hold a claim, in the order in which they came; never empty. */
+  apps: z.array(z.string()),
+  /** Position of the first registration. */
+  createdPosition: z.int(),
+});
+export type WatchDocument = z.infer<typeof watchDocument>;
+/** A contract event that is watched, and for whom. */
+export type Watch = Omit<WatchDocument, 'createdPosition'>;
+
+/** Watched contract events, by watch id. */
+export const watchesModel = readModel({
+  name: 'watches-v1',
+  collections: { watch: { name: 'watches', document: watchDocument, indexes: [['chainId', 'contractAddress']] } },
+  events: watchEvents,
+  touches: ({ data }) => ({ watch: data.watchId }),
+  evolve: ({ watch: known }, event) => {
+    const watch = evolveWatch(known, event, event.time);
+    return { watch: watch && { ...watch, createdPosition: known?.createdPosition ?? event.position } };
+  },
+});
+
+/**
+ * A watch after one more event of its stream: what the read model builds on and what a registration decides by.
+ * @param watch `undefined` before the first event
+ * @param time Unix milliseconds of the event
+ */
+export const evolveWatch = (watch: Watch | undefined, { type, data }: WatchEvent, time: number): Watch | undefined => {
+  switch (type) {
+    case 'ContractRegistered': {
+      const { watchId: id, appId, ...registered } = data;
+      if (!watch) return { id, ...registered, apps: [appId], createdAt: toIso(time) };
+      return { ...watch, apps: [...new Set([...watch.apps, appId])] };
+    }
+    case 'WatchExtended':
+      return watch && { ...watch, startBlock: data.startBlock };
+  }
+};

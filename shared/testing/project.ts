@@ -1,0 +1,63 @@
+import type { JsonObject } from '../../schemas/json.ts';
+import type { MemoryEventStore } from '../event-store/event-store.memory.ts';
+import type { StoredEvent } from '../event-store/event-store.ts';
+import { readModels } from '../read-models/catalogue.ts';
+import type { ReadModel } from '../read-models/read-model.ts';
+import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import type { ReadStore } from '../read-store/read-store.ts';
+
+type Store = Pick<ReadStore, 'getMany' | 'apply'>;
+
+/** What a read model makes of these events, one by one: its documents by role and id. */
+export const project = async (
+  model: ReadModel,
+  events: readonly StoredEvent[],
+): Promise<Record<string, Record<string, JsonObject>>> => {
+  const readStore = new MemoryReadStore();
+  await readStore.define(Object.values(model.collections));
+  await projectInto(readStore, [model], events);
+  const byRole = Object.entries(model.collections).map(async ([role, { name }]) => {
+    const found = await readStore.find(name, {});
+    return [role, Object.fromEntries(found.map(({ id, document }) => [id, document]))] as const;
+  });
+  return Object.fromEntries(await Promise.all(byRole));
+};
+
+/** Brings read models up to these events, as a projector does: a document takes only what is newer than itself. */
+export const projectInto = async (
+  readStore: Store,
+  models: readonly ReadModel[],
+  events: readonly StoredEvent[],
+): Promise<void> => {
+  for (const model of models) {
+    for (const event of events) if (model.eventTypes.includes(event.type)) await projectOne(readStore, model, event);
+    await readStore.apply(model.name, [], events.at(-1)?.position ?? 0);
+  }
+};
+
+/** Brings read models up to what is stored. */
+export const projectStored = async (
+  { eventStore, readStore }: { eventStore: MemoryEventStore; readStore: Store },
+  models = readModels,
+): Promise<void> => {
+  const { events } = await eventStore.readAll(0, undefined, Infinity);
+  await projectInto(readStore, models, events);
+};
+
+const projectOne = async (readStore: Store, model: ReadModel, event: StoredEvent): Promise<void> => {
+  const touched = Object.entries(model.collections).flatMap(([role, { name: collection }]) => {
+    const id = model.touches(event)[role];
+    return id === undefined ? [] : [{ role, collection, id }];
+  });
+  const before: Record<string, JsonObject | undefined> = {};
+  for (const { role, collection, id } of touched) {
+    before[role] = (await readStore.getMany(collection, [id])).get(id)?.document;
+  }
+  const after = model.evolve(before, event);
+  const { position } = event;
+  const changes = touched.flatMap(({ role, collection, id }) => {
+    const document = after[role];
+    return document ? [{ collection, id, position, document }] : [];
+  });
+  await readStore.apply(model.name, changes, position);
+};
