@@ -30,7 +30,12 @@ export const evolveUser = (
       return { ...known, createdAt: at, updatedAt: at, revision };
     case 'IdentityLinked': {
       const { identityId: id, method, label } = data;
-      return { ...known, identities: [...known.identities, { id, method, label, linkedAt: at }], updatedAt: at, revision };
+      return {
+        ...known,
+        identities: [...known.identities, { id, method, label, linkedAt: at }],
+        updatedAt: at,
+        revision,
+      };
     }
     case 'UserLoggedIn':
       return { ...known, revision };

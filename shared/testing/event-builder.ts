@@ -28,8 +28,12 @@ type Example<Type extends EventType> = (typeof eventExamples)[Type];
 export const storedEvent = <Type extends EventType>(
   type: Type,
   data: Partial<Example<Type>>,
-  { position, revision = 0, time = 1_700_000_000_000, metadata = someMetadata }: Pick<StoredEvent, 'position'> &
-    Partial<Pick<StoredEvent, 'revision' | 'time' | 'metadata'>>,
+  {
+    position,
+    revision = 0,
+    time = 1_700_000_000_000,
+    metadata = someMetadata,
+  }: Pick<StoredEvent, 'position'> & Partial<Pick<StoredEvent, 'revision' | 'time' | 'metadata'>>,
 ): StoredEvent =>
   new LazyStoredEvent(
     position,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
@@ -8,7 +9,7 @@ import type { ReadStore } from '../read-store/read-store.ts';
 
 type Store = Pick<ReadStore, 'getMany' | 'apply'>;
 
-/** What a read model makes of these events, one by one: its documents by role and id. */
+/** What a read model makes of these events, one by one: its documents, whole and as queries read them, by role and id. */
 export const project = async (
   model: ReadModel,
   events: readonly StoredEvent[],
@@ -16,8 +17,10 @@ export const project = async (
   const readStore = new MemoryReadStore();
   await readStore.define(Object.values(model.collections));
   await projectInto(readStore, [model], events);
-  const byRole = Object.entries(model.collections).map(async ([role, { name }]) => {
+  const byRole = Object.entries(model.collections).map(async ([role, { name, document: schema }]) => {
     const found = await readStore.find(name, {});
+    const isWhole = found.every(({ document }) => isDeepStrictEqual(schema.parse(document), document));
+    if (!isWhole) throw new Error(`${model.name} makes a ${role} with members that its schema leaves out`);
     return [role, Object.fromEntries(found.map(({ id, document }) => [id, document]))] as const;
   });
   return Object.fromEntries(await Promise.all(byRole));

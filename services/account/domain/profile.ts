@@ -26,11 +26,7 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
   });
 };
 
-const faultOf = (
-  { charactersMax, isUrl }: ProfileRule,
-  text: string,
-  allowLocalHttp: boolean,
-): string | undefined => {
+const faultOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {
   if (/\p{Cc}/u.test(text)) return 'has a control character';
   if (!text.isWellFormed()) return 'is no Unicode text';
   if (Array.from(text).length > charactersMax) return `has more than ${String(charactersMax)} characters`;

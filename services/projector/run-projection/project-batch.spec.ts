@@ -3,26 +3,26 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { collections } from '../../../schemas/read-models/catalogue.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
+import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { DocumentChange } from '../../../shared/read-store/read-store.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { projections } from '../projections.ts';
+import { projectInto } from '../../../shared/testing/project.ts';
 import { BatchProjector, projectBatch } from './project-batch.ts';
-import type { Projection } from './projection.ts';
 
-type Happening = { type: keyof typeof eventExamples; stream: string; data: JsonObject };
+type NewEvent = { type: keyof typeof eventExamples; stream: string; data: JsonObject };
 
-const happening = (type: keyof typeof eventExamples, stream: string, changed: JsonObject): Happening => ({
+const newEvent = (type: keyof typeof eventExamples, stream: string, changed: JsonObject): NewEvent => ({
   type,
   stream,
   data: { ...(eventExamples[type] as JsonObject), ...changed },
 });
 
 /** Some event that some read model follows, of few enough users, sessions, watches and logs that they meet often. */
-const someHappening: fc.Arbitrary<Happening> = fc
+const someEvent: fc.Arbitrary<NewEvent> = fc
   .record({
     who: fc.integer({ min: 0, max: 2 }),
     what: fc.integer({ min: 0, max: 10 }),
@@ -34,28 +34,28 @@ const someHappening: fc.Arbitrary<Happening> = fc
     const watchId = `watch${String(who)}`;
     const log = { LogIndex: who, Id: `log${String(who)}` };
     const contract = 'chain-2484-0x5fbdb2315678afecb367f032d93f642f64180aa3';
-    const all: readonly Happening[] = [
-      happening('UserRegistered', `user-${userId}`, { userId }),
-      happening('IdentityLinked', `user-${userId}`, { userId }),
-      happening('UserLoggedIn', `user-${userId}`, { userId, sessionId }),
-      happening('ProfileUpdated', `user-${userId}`, { userId, changes: { username: name } }),
-      happening('SessionStarted', `session-${sessionId}`, { userId, sessionId }),
-      happening('SessionRevoked', `session-${sessionId}`, { userId, sessionId }),
-      happening('AppRegistered', `app-${name}`, { appId: name }),
-      happening('ContractRegistered', `watch-${watchId}`, { watchId, appId: name }),
-      happening('WatchExtended', `watch-${watchId}`, { watchId, startBlock: name.length }),
-      happening('ChainEventObserved', contract, log),
-      happening('ChainEventReverted', contract, log),
+    const all: readonly NewEvent[] = [
+      newEvent('UserRegistered', `user-${userId}`, { userId }),
+      newEvent('IdentityLinked', `user-${userId}`, { userId }),
+      newEvent('UserLoggedIn', `user-${userId}`, { userId, sessionId }),
+      newEvent('ProfileUpdated', `user-${userId}`, { userId, changes: { username: name } }),
+      newEvent('SessionStarted', `session-${sessionId}`, { userId, sessionId }),
+      newEvent('SessionRevoked', `session-${sessionId}`, { userId, sessionId }),
+      newEvent('AppRegistered', `app-${name}`, { appId: name }),
+      newEvent('ContractRegistered', `watch-${watchId}`, { watchId, appId: name }),
+      newEvent('WatchExtended', `watch-${watchId}`, { watchId, startBlock: name.length }),
+      newEvent('ChainEventObserved', contract, log),
+      newEvent('ChainEventReverted', contract, log),
     ];
-    return all[what] ?? happening('ChainAdvanced', 'chain-2484', { head: 7 + name.length });
+    return all[what] ?? newEvent('ChainAdvanced', 'chain-2484', { head: 7 + name.length });
   });
 
-const someLog = fc.array(someHappening, { minLength: 1, maxLength: 40 });
+const someLog = fc.array(someEvent, { minLength: 1, maxLength: 40 });
 
-const store = async (happenings: readonly Happening[]): Promise<StoredEvent[]> => {
+const store = async (newEvents: readonly NewEvent[]): Promise<StoredEvent[]> => {
   const events = new MemoryEventStore();
   const revisions = new Map<string, number>();
-  for (const [at, { stream, type, data }] of happenings.entries()) {
+  for (const [at, { stream, type, data }] of newEvents.entries()) {
     const revision = revisions.get(stream) ?? -1;
     await events.append(stream, revision, [anEvent({ type, data, time: 1_000 * at })]);
     revisions.set(stream, revision + 1);
@@ -69,14 +69,9 @@ const freshReadStore = async (): Promise<MemoryReadStore> => {
   return readStore;
 };
 
-const deliver = (
-  projection: Projection,
-  readStore: Pick<MemoryReadStore, 'getMany' | 'apply'>,
-  events: StoredEvent[],
-) => {
-  const types: readonly string[] = projection.eventTypes;
-  const followed = events.filter(({ type }) => types.includes(type));
-  return projectBatch(projection, readStore, { events: followed, position: events.at(-1)?.position ?? 0 });
+const deliver = (model: ReadModel, readStore: Pick<MemoryReadStore, 'getMany' | 'apply'>, events: StoredEvent[]) => {
+  const followed = events.filter(({ type }) => model.eventTypes.includes(type));
+  return projectBatch(model, readStore, { events: followed, position: events.at(-1)?.position ?? 0 });
 };
 
 /** Again and again, whatever it fails with, until it says that it is done. */
@@ -93,7 +88,7 @@ const contents = async (readStore: MemoryReadStore) =>
 
 const cleanFold = async (events: StoredEvent[]) => {
   const readStore = await freshReadStore();
-  for (const projection of projections) await deliver(projection, readStore, events);
+  await projectInto(readStore, readModels, events);
   return contents(readStore);
 };
 
@@ -118,20 +113,19 @@ const pausable = (readStore: MemoryReadStore, scheduler: fc.Scheduler, store: (c
 
 /** Works from the checkpoint to the end, in batches as they are cut. */
 const workThrough = async (
-  projection: Projection,
+  model: ReadModel,
   readStore: ReturnType<typeof pausable>,
   events: readonly StoredEvent[],
   cuts: readonly number[],
 ): Promise<void> => {
-  const projector = new BatchProjector(projection, readStore);
-  const types: readonly string[] = projection.eventTypes;
-  let after = await readStore.position(projection.name);
+  const projector = new BatchProjector(model, readStore);
+  let after = await readStore.position(model.name);
   for (const cut of [...cuts, events.length - 1]) {
     const batch = events.filter(({ position }) => position > after).slice(0, 1 + (cut % events.length));
     after = batch.at(-1)?.position ?? after;
-    await projector.project({ events: batch.filter(({ type }) => types.includes(type)), position: after });
+    await projector.project({ events: batch.filter(({ type }) => model.eventTypes.includes(type)), position: after });
   }
-  await projector.settled();
+  await projector.whenStored();
 };
 
 /** Lets so many steps go on, if so many come. */
@@ -149,18 +143,18 @@ describe('projections', () => {
       fc.asyncProperty(
         someLog,
         fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 12 }),
-        async (happenings, deliveries) => {
-          const events = await store(happenings);
+        async (newEvents, deliveries) => {
+          const events = await store(newEvents);
           const readStore = await freshReadStore();
-          for (const projection of projections) {
+          for (const model of readModels) {
             let delivered = 0;
             for (const [back, forward] of [...deliveries, [0, events.length] as const]) {
               const from = delivered - (back % (delivered + 1));
               const to = Math.min(events.length, from + 1 + (forward % events.length));
-              await deliver(projection, readStore, events.slice(from, to));
+              await deliver(model, readStore, events.slice(from, to));
               delivered = Math.max(delivered, to);
             }
-            await deliver(projection, readStore, events);
+            await deliver(model, readStore, events);
           }
           expect(await contents(readStore)).toEqual(await cleanFold(events));
         },
@@ -171,10 +165,10 @@ describe('projections', () => {
   it('give the clean fold when each batch is folded while the one before it is stored, and a store that fails begins again', async () => {
     const someCuts = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
     await fc.assert(
-      fc.asyncProperty(someLog, someCuts, fc.array(fc.nat({ max: 12 })), async (happenings, cuts, failures) => {
-        const events = await store(happenings);
+      fc.asyncProperty(someLog, someCuts, fc.array(fc.nat({ max: 12 })), async (newEvents, cuts, failures) => {
+        const events = await store(newEvents);
         const readStore = await freshReadStore();
-        for (const projection of projections) {
+        for (const model of readModels) {
           let applied = 0;
           const failing = new Set(failures);
           const slow = {
@@ -187,15 +181,17 @@ describe('projections', () => {
             },
           };
           await until(async () => {
-            const projector = new BatchProjector(projection, slow);
-            const types: readonly string[] = projection.eventTypes;
-            let after = await readStore.position(projection.name);
+            const projector = new BatchProjector(model, slow);
+            let after = await readStore.position(model.name);
             for (const cut of [...cuts, events.length]) {
               const batch = events.filter(({ position }) => position > after).slice(0, 1 + (cut % events.length));
               after = batch.at(-1)?.position ?? after;
-              await projector.project({ events: batch.filter(({ type }) => types.includes(type)), position: after });
+              await projector.project({
+                events: batch.filter(({ type }) => model.eventTypes.includes(type)),
+                position: after,
+              });
             }
-            await projector.settled();
+            await projector.whenStored();
             return after === events.at(-1)?.position;
           });
         }
@@ -210,10 +206,10 @@ describe('projections', () => {
       survives: fc.array(fc.boolean(), { minLength: 1, maxLength: 60 }),
     });
     await fc.assert(
-      fc.asyncProperty(someLog, fc.array(someCrash, { maxLength: 4 }), async (happenings, crashes) => {
-        const events = await store(happenings);
+      fc.asyncProperty(someLog, fc.array(someCrash, { maxLength: 4 }), async (newEvents, crashes) => {
+        const events = await store(newEvents);
         const readStore = await freshReadStore();
-        for (const projection of projections) {
+        for (const model of readModels) {
           for (const { whole, survives } of crashes) {
             const crashing = {
               getMany: readStore.getMany.bind(readStore),
@@ -226,9 +222,9 @@ describe('projections', () => {
                 return readStore.apply(name, survivors, 0);
               },
             };
-            await deliver(projection, crashing, events);
+            await deliver(model, crashing, events);
           }
-          await deliver(projection, readStore, events);
+          await deliver(model, readStore, events);
         }
         expect(await contents(readStore)).toEqual(await cleanFold(events));
       }),
@@ -241,8 +237,8 @@ describe('projections', () => {
     const onePause = fc.nat({ max: 12 }).map((steps) => [[0, steps] as const, [1, 1_000] as const]);
     const someWork = [someLog, fc.tuple(someCuts, someCuts), fc.oneof(someTurns, onePause)] as const;
     await fc.assert(
-      fc.asyncProperty(...someWork, fc.scheduler(), fc.scheduler(), async (happenings, cuts, turns, ...schedulers) => {
-        const events = await store(happenings);
+      fc.asyncProperty(...someWork, fc.scheduler(), fc.scheduler(), async (newEvents, cuts, turns, ...schedulers) => {
+        const events = await store(newEvents);
         const readStore = await freshReadStore();
         const stored = new Map<string, JsonObject>();
         const isTheSame = ({ collection, id, position, document }: DocumentChange) => {
@@ -250,11 +246,11 @@ describe('projections', () => {
           expect([key, document]).toEqual([key, stored.get(key) ?? document]);
           stored.set(key, document);
         };
-        for (const projection of projections) {
+        for (const model of readModels) {
           const working = new Set(schedulers);
           const work = (scheduler: fc.Scheduler, at: number) => {
             const its = pausable(readStore, scheduler, isTheSame);
-            return workThrough(projection, its, events, cuts[at] ?? []).finally(() => working.delete(scheduler));
+            return workThrough(model, its, events, cuts[at] ?? []).finally(() => working.delete(scheduler));
           };
           const ended = Promise.allSettled(schedulers.map(work));
           for (const [who, steps] of turns) await letGo(schedulers[who], steps);

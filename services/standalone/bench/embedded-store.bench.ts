@@ -37,9 +37,7 @@ export const benchEmbeddedStore = async (folder: string, report: Report): Promis
   );
   report(await measure('replay, data parsed', COMMANDS + BULK_EVENTS, () => replay(store)));
   report(await measure('projection of users', COMMANDS, () => project(usersModel, store, readStore)));
-  report(
-    await measure('projection of chain events', BULK_EVENTS, () => project(chainEventsModel, store, readStore)),
-  );
+  report(await measure('projection of chain events', BULK_EVENTS, () => project(chainEventsModel, store, readStore)));
   await Promise.all([store.close(), readStore.close()]);
 };
 

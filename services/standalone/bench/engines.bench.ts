@@ -96,7 +96,9 @@ const benchThroughput = async (
 const everyDocument = async (readStore: ReadStore): Promise<StoredDocument[]> => {
   const documents: StoredDocument[] = [];
   for (let skip = 0; skip === documents.length; skip += DOCUMENTS_PER_PAGE) {
-    documents.push(...(await readStore.find(chainEventsModel.collections.record.name, { skip, limit: DOCUMENTS_PER_PAGE })));
+    documents.push(
+      ...(await readStore.find(chainEventsModel.collections.record.name, { skip, limit: DOCUMENTS_PER_PAGE })),
+    );
   }
   return documents;
 };

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { storedEvent } from '../testing/event-builder.ts';
+import { project } from '../testing/project.ts';
+import { appsModel } from './apps.ts';
+
+const shop = storedEvent(
+  'AppRegistered',
+  { appId: 'app_1', name: 'Shop', origins: ['https://shop.example', 'https://www.shop.example'] },
+  { position: 1 },
+);
+
+describe('an app', () => {
+  it('has its name and its origins, and nothing of its keys', async () => {
+    const other = storedEvent('AppRegistered', { appId: 'app_2', name: 'Other', origins: [] }, { position: 2 });
+    expect(await project(appsModel, [shop, other])).toEqual({
+      app: {
+        app_1: { id: 'app_1', name: 'Shop', origins: ['https://shop.example', 'https://www.shop.example'] },
+        app_2: { id: 'app_2', name: 'Other', origins: [] },
+      },
+    });
+  });
+
+  it('is as it was registered last', async () => {
+    const again = storedEvent(
+      'AppRegistered',
+      { appId: 'app_1', name: 'New shop', origins: ['https://new.example'] },
+      { position: 2 },
+    );
+    expect(await project(appsModel, [shop, again])).toEqual({
+      app: { app_1: { id: 'app_1', name: 'New shop', origins: ['https://new.example'] } },
+    });
+  });
+});

@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ObservedRecord } from '../../schemas/events/chain-events.ts';
+import { storedEvent } from '../testing/event-builder.ts';
+import { project } from '../testing/project.ts';
+import { chainEventCountId, chainEventDocumentId, chainEventIdFrom, chainEventsModel } from './chain-events.ts';
+
+const transfer: ObservedRecord = {
+  Id: 'log-7-2',
+  ChainId: 10,
+  ContractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+  EventName: 'Transfer',
+  EventSignature: 'Transfer(address,uint256)',
+  BlockNumber: 7,
+  BlockHash: '0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+  BlockTime: '2026-01-01T00:00:00.000Z',
+  TxHash: `0x${'c'.repeat(64)}`,
+  TxIndex: 1,
+  LogIndex: 2,
+  Data: { to: '0x01', value: '5' },
+  Origin: 'live',
+};
+const id = '10:0x5fbdb2315678afecb367f032d93f642f64180aa3:000000000007:000002:0123456789abcdef';
+const countId = '10:0x5fbdb2315678afecb367f032d93f642f64180aa3:Transfer(address,uint256)';
+
+const observed = (position: number, changes: Partial<ObservedRecord> = {}) =>
+  storedEvent('ChainEventObserved', { ...transfer, ...changes }, { position });
+const reverted = (position: number, changes: Partial<ObservedRecord> = {}) =>
+  storedEvent('ChainEventReverted', { ...transfer, ...changes }, { position });
+
+/** The record, but for what the chain gave. */
+const stateAfter = async (...events: Parameters<typeof project>[1]) => {
+  const { record, count } = await project(chainEventsModel, events);
+  return { ...record?.[id], count: count?.[countId] };
+};
+
+describe('a caught event', () => {
+  it('is the record that was observed, and is counted', async () => {
+    expect(await project(chainEventsModel, [observed(3)])).toEqual({
+      record: {
+        [id]: {
+          Id: 'log-7-2',
+          ChainId: 10,
+          ContractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+          EventName: 'Transfer',
+          EventSignature: 'Transfer(address,uint256)',
+          BlockNumber: 7,
+          BlockHash: '0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+          BlockTime: '2026-01-01T00:00:00.000Z',
+          TxHash: '0xcccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc',
+          TxIndex: 1,
+          LogIndex: 2,
+          Data: { to: '0x01', value: '5' },
+          Origin: 'live',
+          changes: [3],
+          observedPosition: 3,
+          reverted: false,
+        },
+      },
+      count: { [countId]: { canonical: 1, reverted: 0 } },
+    });
+  });
+
+  it('of a block that a reorganisation took away stays, says so, and is counted as reverted', async () => {
+    expect(await stateAfter(observed(3), reverted(5))).toMatchObject({
+      ...{ Id: 'log-7-2', changes: [3, 5], observedPosition: 3, reverted: true },
+      count: { canonical: 0, reverted: 1 },
+    });
+  });
+
+  it('of a block that came back is as it was observed last', async () => {
+    expect(await stateAfter(observed(3), reverted(5), observed(8, { Origin: 'replay' }))).toMatchObject({
+      ...{ Origin: 'replay', changes: [3, 5, 8], observedPosition: 8, reverted: false },
+      count: { canonical: 1, reverted: 0 },
+    });
+    expect(await stateAfter(observed(3), reverted(5), observed(8), reverted(9))).toMatchObject({
+      ...{ changes: [3, 5, 8, 9], observedPosition: 8, reverted: true },
+      count: { canonical: 0, reverted: 1 },
+    });
+  });
+
+  it('does not change when it is told what it already is', async () => {
+    expect(await stateAfter(observed(3), observed(4))).toMatchObject({
+      ...{ changes: [3], observedPosition: 3, reverted: false },
+      count: { canonical: 1, reverted: 0 },
+    });
+    expect(await stateAfter(observed(3), observed(4), reverted(5), reverted(6))).toMatchObject({
+      ...{ changes: [3, 5], observedPosition: 3, reverted: true },
+      count: { canonical: 0, reverted: 1 },
+    });
+  });
+
+  it('does not change when what it was told comes again', async () => {
+    const events = [observed(3), observed(4), reverted(5), observed(8)];
+    expect(await stateAfter(...events, ...events)).toMatchObject({
+      ...{ changes: [3, 5, 8], observedPosition: 8, reverted: false },
+      count: { canonical: 1, reverted: 0 },
+    });
+  });
+
+  it('is none when it was reverted and never observed', async () => {
+    expect(await project(chainEventsModel, [reverted(3)])).toEqual({ record: {}, count: {} });
+    expect(await stateAfter(reverted(3), observed(4))).toMatchObject({
+      ...{ changes: [4], observedPosition: 4, reverted: false },
+      count: { canonical: 1, reverted: 0 },
+    });
+  });
+
+  it('is counted with the others of its watch, and of no other', async () => {
+    const { record, count } = await project(chainEventsModel, [
+      observed(3),
+      observed(4, { LogIndex: 3 }),
+      observed(5, { LogIndex: 4 }),
+      observed(6, { LogIndex: 5, EventSignature: 'Other()' }),
+      reverted(7, { LogIndex: 3 }),
+    ]);
+    expect(Object.keys(record ?? {})).toHaveLength(4);
+    expect(count).toEqual({
+      [countId]: { canonical: 2, reverted: 1 },
+      '10:0x5fbdb2315678afecb367f032d93f642f64180aa3:Other()': { canonical: 1, reverted: 0 },
+    });
+  });
+
+  it('does not change with the progress of its chain, which the projection hears of', async () => {
+    const advanced = storedEvent('ChainAdvanced', { chainId: 10 }, { position: 4 });
+    expect(chainEventsModel.eventTypes).toContain('ChainAdvanced');
+    expect(chainEventsModel.touches(advanced)).toEqual({});
+    expect(await stateAfter(observed(3), advanced)).toMatchObject({
+      changes: [3],
+      count: { canonical: 1, reverted: 0 },
+    });
+  });
+});
+
+describe('a count that knows less than its record, as after a crash between the two', () => {
+  const record = { ...transfer, changes: [3, 5, 8], observedPosition: 8, reverted: false };
+  const countAfter = (count: { canonical: number; reverted: number } | undefined, event: ReturnType<typeof observed>) =>
+    chainEventsModel.evolve({ record, count }, event)['count'];
+
+  it('takes each change of the record in turn', () => {
+    expect(countAfter(undefined, observed(3))).toEqual({ canonical: 1, reverted: 0 });
+    expect(countAfter({ canonical: 1, reverted: 0 }, reverted(5))).toEqual({ canonical: 0, reverted: 1 });
+    expect(countAfter({ canonical: 0, reverted: 1 }, observed(8))).toEqual({ canonical: 1, reverted: 0 });
+  });
+
+  it('takes nothing that was no change of the record', () => {
+    expect(chainEventsModel.evolve({ record, count: undefined }, observed(4))).toEqual({});
+    expect(chainEventsModel.evolve({ record, count: undefined }, reverted(6))).toEqual({});
+    expect(chainEventsModel.evolve({ record, count: undefined }, observed(9))).toEqual({});
+  });
+});
+
+describe('the id of a record', () => {
+  it('says contract, block and log, in chain order as text', () => {
+    expect(chainEventDocumentId(transfer)).toBe(id);
+    expect(chainEventCountId(transfer)).toBe(countId);
+    const places = [
+      { BlockNumber: 9, LogIndex: 10 },
+      { BlockNumber: 10, LogIndex: 9 },
+      { BlockNumber: 10, LogIndex: 10 },
+      { BlockNumber: 999_999_999_999, LogIndex: 0 },
+    ];
+    const ids = places.map((place) => chainEventDocumentId({ ...transfer, ...place }));
+    expect(ids.toSorted()).toEqual(ids);
+  });
+
+  it('is not before that of its block, and before that of the next', () => {
+    const from = (block: number) => chainEventIdFrom(10, transfer.ContractAddress, block);
+    expect(from(7)).toBe('10:0x5fbdb2315678afecb367f032d93f642f64180aa3:000000000007');
+    expect(from(7) <= id && id < from(8)).toBe(true);
+  });
+});

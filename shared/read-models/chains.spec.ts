@@ -1,0 +1,67 @@
+import { describe, expect, it } from '@jest/globals';
+import { storedEvent } from '../testing/event-builder.ts';
+import { project } from '../testing/project.ts';
+import { chainsModel } from './chains.ts';
+
+const hash = (digit: string): string => `0x${digit.repeat(64)}`;
+const block = (number: number, timestamp: number) => ({
+  ...{ number, timestamp, since: 0 },
+  ...{ hash: hash(String(number)), parentHash: hash(String(number - 1)) },
+});
+const backfill = { watchId: 'wch_1', from: 1, next: 3, to: 6, joins: true };
+const advanced = storedEvent(
+  'ChainAdvanced',
+  {
+    chainId: 10,
+    head: 9,
+    finalized: 7,
+    window: [block(7, 1_767_225_600), block(8, 1_767_225_612), block(9, 1_767_225_624)],
+    backfills: [backfill],
+    watchesUpTo: 5,
+    repeats: 3,
+  },
+  { position: 6, time: Date.parse('2030-01-01T00:00:00.000Z') },
+);
+
+describe('the progress of a chain', () => {
+  it('is how far it was read, and when the newest block was made', async () => {
+    expect(await project(chainsModel, [advanced])).toEqual({
+      chain: {
+        10: {
+          chainId: 10,
+          head: 9,
+          headTime: '2026-01-01T00:00:24.000Z',
+          finalized: 7,
+          backfills: [{ watchId: 'wch_1', from: 1, next: 3, to: 6, joins: true }],
+          watchesUpTo: 5,
+        },
+      },
+    });
+  });
+
+  it('is the newest, also where a reorganisation has taken blocks away', async () => {
+    const shorter = storedEvent(
+      'ChainAdvanced',
+      { chainId: 10, head: 8, finalized: 8, window: [block(8, 1_767_225_613)], backfills: [], watchesUpTo: 6 },
+      { position: 7 },
+    );
+    expect(await project(chainsModel, [advanced, shorter])).toEqual({
+      chain: {
+        10: {
+          chainId: 10,
+          head: 8,
+          headTime: '2026-01-01T00:00:13.000Z',
+          finalized: 8,
+          backfills: [],
+          watchesUpTo: 6,
+        },
+      },
+    });
+  });
+
+  it('is kept for each chain', async () => {
+    const other = storedEvent('ChainAdvanced', { chainId: 1, head: 4 }, { position: 7 });
+    const { chain } = await project(chainsModel, [advanced, other]);
+    expect(chain).toMatchObject({ 10: { chainId: 10, head: 9 }, 1: { chainId: 1, head: 4 } });
+  });
+});

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { storedEvent } from '../testing/event-builder.ts';
+import { project } from '../testing/project.ts';
+import { historyModel } from './history.ts';
+
+const userId = 'usr_1';
+const registered = storedEvent(
+  'UserRegistered',
+  { userId },
+  {
+    position: 7,
+    time: Date.parse('2026-01-02T01:00:00.000Z'),
+    metadata: { correlationId: 'request-1', actor: { type: 'app', id: 'app_1' }, app: 'app_1' },
+  },
+);
+const updated = storedEvent(
+  'ProfileUpdated',
+  { userId, changes: { username: 'ada', signature: null } },
+  {
+    position: 9,
+    time: Date.parse('2026-01-02T02:00:00.000Z'),
+    metadata: { correlationId: 'request-2', actor: { type: 'user', id: userId }, app: 'app_1', session: 'ses_1' },
+  },
+);
+const revoked = storedEvent(
+  'SessionRevoked',
+  { userId, sessionId: 'ses_1', reason: 'refresh_token_reused' },
+  {
+    position: 12,
+    time: Date.parse('2026-01-02T03:00:00.000Z'),
+    metadata: { correlationId: 'request-3', actor: { type: 'system', id: 'account' } },
+  },
+);
+
+/** As whoever checks a history computes it. */
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const zeros = '0000000000000000000000000000000000000000000000000000000000000000';
+const first = hashOf(
+  '{"type":"UserRegistered","time":"2026-01-02T01:00:00.000Z","actor":{"type":"app","id":"app_1"},"app":"app_1",' +
+    `"session":null,"requestId":"request-1","data":{"userId":"usr_1"},"position":7,"previous":"${zeros}"}`,
+);
+const second = hashOf(
+  '{"type":"ProfileUpdated","time":"2026-01-02T02:00:00.000Z","actor":{"type":"user","id":"usr_1"},"app":"app_1",' +
+    '"session":"ses_1","requestId":"request-2","data":{"userId":"usr_1","changes":{"username":"ada","signature":null}},' +
+    `"position":9,"previous":"${first}"}`,
+);
+const third = hashOf(
+  '{"type":"SessionRevoked","time":"2026-01-02T03:00:00.000Z","actor":{"type":"system","id":"account"},"app":null,' +
+    '"session":null,"requestId":"request-3","data":{"sessionId":"ses_1","userId":"usr_1","reason":"refresh_token_reused"},' +
+    `"position":12,"previous":"${second}"}`,
+);
+
+describe('the history of a user', () => {
+  it('has an item for each event, each bound to the one before it by its hash', async () => {
+    expect(await project(historyModel, [registered, updated, revoked])).toEqual({
+      item: {
+        'usr_1:7': {
+          ...{ userId: 'usr_1', sequence: 0, type: 'UserRegistered', time: '2026-01-02T01:00:00.000Z' },
+          actor: { type: 'app', id: 'app_1' },
+          ...{ app: 'app_1', session: null, requestId: 'request-1' },
+          data: { userId: 'usr_1' },
+          ...{ position: 7, previous: zeros, hash: first },
+        },
+        'usr_1:9': {
+          ...{ userId: 'usr_1', sequence: 1, type: 'ProfileUpdated', time: '2026-01-02T02:00:00.000Z' },
+          actor: { type: 'user', id: 'usr_1' },
+          ...{ app: 'app_1', session: 'ses_1', requestId: 'request-2' },
+          data: { userId: 'usr_1', changes: { username: 'ada', signature: null } },
+          ...{ position: 9, previous: first, hash: second },
+        },
+        'usr_1:12': {
+          ...{ userId: 'usr_1', sequence: 2, type: 'SessionRevoked', time: '2026-01-02T03:00:00.000Z' },
+          actor: { type: 'system', id: 'account' },
+          ...{ app: null, session: null, requestId: 'request-3' },
+          data: { userId: 'usr_1', sessionId: 'ses_1', reason: 'refresh_token_reused' },
+          ...{ position: 12, previous: second, hash: third },
+        },
+      },
+      head: { usr_1: { count: 3, hash: third } },
+    });
+  });
+
+  it('is the same when an event comes again', async () => {
+    const events = [registered, updated, revoked];
+    expect(await project(historyModel, [registered, updated, registered, updated, revoked])).toEqual(
+      await project(historyModel, events),
+    );
+  });
+
+  it('begins anew for each user', async () => {
+    const other = storedEvent('UserLoggedIn', { userId: 'usr_2' }, { position: 8 });
+    const { item, head } = await project(historyModel, [registered, other, updated]);
+    expect(item).toMatchObject({
+      'usr_1:7': { sequence: 0, previous: zeros },
+      'usr_2:8': { userId: 'usr_2', sequence: 0, type: 'UserLoggedIn', previous: zeros },
+      'usr_1:9': { sequence: 1, previous: first },
+    });
+    expect(head).toMatchObject({ usr_1: { count: 2, hash: second }, usr_2: { count: 1 } });
+  });
+
+  it('has links of identities too, and nothing of how a session goes on', async () => {
+    const linked = storedEvent('IdentityLinked', { userId }, { position: 8 });
+    const refreshed = storedEvent('SessionRefreshed', {}, { position: 9 });
+    const { item } = await project(historyModel, [registered, linked, refreshed]);
+    expect(Object.keys(item ?? {})).toEqual(['usr_1:7', 'usr_1:8']);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { sessionEvents } from '../../schemas/events/session-events.ts';
+import { userEvents } from '../../schemas/events/user-events.ts';
+import { storedEvent } from '../testing/event-builder.ts';
+import { readModel } from './read-model.ts';
+
+const base = {
+  name: 'logins-v1',
+  collections: { login: { name: 'logins', document: z.object({ method: z.string() }), indexes: [['method']] } },
+} as const;
+
+describe('a read model', () => {
+  it('follows the events of its tables, and folds them typed', () => {
+    const logins = readModel({
+      ...base,
+      events: { UserLoggedIn: userEvents.UserLoggedIn, SessionStarted: sessionEvents.SessionStarted },
+      touches: ({ data }) => ({ login: data.userId }),
+      evolve: ({ login }, { data }) => ({ login: login ?? { method: data.method } }),
+    });
+    expect(logins.eventTypes).toEqual(['UserLoggedIn', 'SessionStarted']);
+    const event = storedEvent('UserLoggedIn', { userId: 'usr_1', method: 'email' }, { position: 1 });
+    expect(logins.touches(event)).toEqual({ login: 'usr_1' });
+    expect(logins.evolve({}, event)).toEqual({ login: { method: 'email' } });
+    expect(logins.evolve({ login: { method: 'wallet' } }, event)).toEqual({ login: { method: 'wallet' } });
+  });
+
+  it('does not compile when its fold forgets an event of a table that it takes whole', () => {
+    readModel({
+      ...base,
+      events: sessionEvents,
+      touches: ({ data }) => ({ login: data.sessionId }),
+      // @ts-expect-error -- SessionRevoked is missing
+      evolve: ({ login }, { type, data }) => {
+        switch (type) {
+          case 'SessionStarted':
+            return { login: { method: data.method } };
+          case 'SessionRefreshed':
+            return { login };
+        }
+      },
+    });
+  });
+
+  it('does not compile with what its documents, roles or events do not have', () => {
+    const { touches, evolve } = { touches: () => ({}), evolve: () => ({}) };
+    // @ts-expect-error -- a document without its member
+    readModel({ ...base, events: userEvents, touches, evolve: () => ({ login: {} }) });
+    // @ts-expect-error -- another role
+    readModel({ ...base, events: userEvents, touches: () => ({ logout: 'usr_1' }), evolve });
+    // @ts-expect-error -- a member that the data of some events do not have
+    readModel({ ...base, events: userEvents, touches: ({ data }) => ({ login: data.appId }), evolve });
+    const login = { ...base.collections.login, indexes: [['app']] } as const;
+    // @ts-expect-error -- an index of a member that documents do not have
+    readModel({ name: base.name, collections: { login }, events: userEvents, touches, evolve });
+    expect(Object.keys(base.collections)).toEqual(['login']);
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import { storedEvent } from '../testing/event-builder.ts';
+import { project } from '../testing/project.ts';
+import { sessionsModel } from './sessions.ts';
+
+const sessionId = 'ses_1';
+const started = storedEvent(
+  'SessionStarted',
+  { sessionId, userId: 'usr_1', appId: 'app_1', method: 'wallet', device: 'a browser' },
+  { position: 1, time: Date.parse('2026-01-02T01:00:00.000Z') },
+);
+const refreshed = storedEvent(
+  'SessionRefreshed',
+  { sessionId },
+  { position: 2, time: Date.parse('2026-01-02T02:00:00.000Z') },
+);
+const revoked = storedEvent(
+  'SessionRevoked',
+  { sessionId, userId: 'usr_1' },
+  { position: 3, time: Date.parse('2026-01-02T03:00:00.000Z') },
+);
+const begun = { id: 'ses_1', userId: 'usr_1', appId: 'app_1', method: 'wallet', device: 'a browser' };
+
+describe('a session', () => {
+  it('begins with a login, used at that moment and not ended', async () => {
+    expect(await project(sessionsModel, [started])).toEqual({
+      session: {
+        ses_1: {
+          ...begun,
+          createdAt: '2026-01-02T01:00:00.000Z',
+          lastUsedAt: '2026-01-02T01:00:00.000Z',
+          revokedAt: null,
+        },
+      },
+    });
+  });
+
+  it('is used again by each refresh', async () => {
+    expect(await project(sessionsModel, [started, refreshed])).toEqual({
+      session: {
+        ses_1: {
+          ...begun,
+          createdAt: '2026-01-02T01:00:00.000Z',
+          lastUsedAt: '2026-01-02T02:00:00.000Z',
+          revokedAt: null,
+        },
+      },
+    });
+  });
+
+  it('that was revoked has ended, and a refresh does not bring it back', async () => {
+    const ended = {
+      ...begun,
+      createdAt: '2026-01-02T01:00:00.000Z',
+      lastUsedAt: '2026-01-02T02:00:00.000Z',
+      revokedAt: '2026-01-02T03:00:00.000Z',
+    };
+    expect(await project(sessionsModel, [started, refreshed, revoked])).toEqual({ session: { ses_1: ended } });
+    const late = storedEvent(
+      'SessionRefreshed',
+      { sessionId },
+      { position: 4, time: Date.parse('2026-01-02T04:00:00.000Z') },
+    );
+    expect(await project(sessionsModel, [started, refreshed, revoked, late])).toEqual({
+      session: { ses_1: { ...ended, lastUsedAt: '2026-01-02T04:00:00.000Z' } },
+    });
+  });
+
+  it('that nobody started is none', async () => {
+    expect(await project(sessionsModel, [refreshed, revoked])).toEqual({ session: {} });
+  });
+
+  it('ends alone', async () => {
+    const other = storedEvent('SessionStarted', { sessionId: 'ses_2', device: null }, { position: 2 });
+    const { session } = await project(sessionsModel, [started, other, revoked]);
+    expect(session?.['ses_1']).toMatchObject({ revokedAt: '2026-01-02T03:00:00.000Z' });
+    expect(session?.['ses_2']).toMatchObject({ id: 'ses_2', device: null, revokedAt: null });
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import { storedEvent } from '../testing/event-builder.ts';
+import { project } from '../testing/project.ts';
+import { usersModel } from './users.ts';
+
+const userId = 'usr_1';
+const time = (hour: number): number => Date.parse('2026-01-02T00:00:00.000Z') + hour * 3_600_000;
+
+const registered = storedEvent('UserRegistered', { userId }, { position: 1, revision: 0, time: time(1) });
+const linked = storedEvent(
+  'IdentityLinked',
+  { userId, identityId: 'id_1', method: 'wallet', label: '0xAb' },
+  { position: 2, revision: 1, time: time(2) },
+);
+const loggedIn = storedEvent('UserLoggedIn', { userId }, { position: 3, revision: 2, time: time(3) });
+
+const documentOf = async (...events: Parameters<typeof project>[1]) =>
+  (await project(usersModel, events))['user']?.[userId];
+
+describe('a user', () => {
+  it('is registered, linked to its first identity and not changed by a login but for the revision', async () => {
+    expect(await project(usersModel, [registered, linked, loggedIn])).toEqual({
+      user: {
+        usr_1: {
+          id: 'usr_1',
+          username: null,
+          firstname: null,
+          lastname: null,
+          avatar: null,
+          signature: null,
+          messengerId: null,
+          messengerUsername: null,
+          messengerFirstName: null,
+          messengerLastName: null,
+          messengerAvatarUrl: null,
+          messengerAuthDate: null,
+          messengerVerified: null,
+          identities: [{ id: 'id_1', method: 'wallet', label: '0xAb', linkedAt: '2026-01-02T02:00:00.000Z' }],
+          smartAccounts: [],
+          createdAt: '2026-01-02T01:00:00.000Z',
+          updatedAt: '2026-01-02T02:00:00.000Z',
+          revision: 2,
+        },
+      },
+    });
+  });
+
+  it('has the identities in the order in which they were linked', async () => {
+    const another = storedEvent(
+      'IdentityLinked',
+      { userId, identityId: 'id_2', method: 'email', label: 'ada@example.org' },
+      { position: 4, revision: 3, time: time(4) },
+    );
+    expect(await documentOf(registered, linked, loggedIn, another)).toMatchObject({
+      identities: [
+        { id: 'id_1', method: 'wallet', label: '0xAb', linkedAt: '2026-01-02T02:00:00.000Z' },
+        { id: 'id_2', method: 'email', label: 'ada@example.org', linkedAt: '2026-01-02T04:00:00.000Z' },
+      ],
+      createdAt: '2026-01-02T01:00:00.000Z',
+      updatedAt: '2026-01-02T04:00:00.000Z',
+      revision: 3,
+    });
+  });
+
+  it('takes over the members of the profile that were changed, and keeps the others', async () => {
+    const named = storedEvent(
+      'ProfileUpdated',
+      {
+        userId,
+        changes: { username: 'ada', firstname: 'Ada', lastname: 'King', avatar: 'https://a.example', signature: 'hi' },
+      },
+      { position: 4, revision: 3, time: time(4) },
+    );
+    const all = { username: 'ada', firstname: 'Ada', lastname: 'King', avatar: 'https://a.example', signature: 'hi' };
+    expect(await documentOf(registered, linked, loggedIn, named)).toMatchObject({
+      ...all,
+      identities: [{ id: 'id_1' }],
+      createdAt: '2026-01-02T01:00:00.000Z',
+      updatedAt: '2026-01-02T04:00:00.000Z',
+      revision: 3,
+    });
+    const changed = storedEvent(
+      'ProfileUpdated',
+      { userId, changes: { username: 'countess', signature: null } },
+      { position: 9, revision: 4, time: time(5) },
+    );
+    expect(await documentOf(registered, linked, loggedIn, named, changed)).toMatchObject({
+      ...{ ...all, username: 'countess', signature: null },
+      updatedAt: '2026-01-02T05:00:00.000Z',
+      revision: 4,
+    });
+  });
+
+  it('begins with whichever of its events is the first, and is created when it is registered', async () => {
+    const first = storedEvent('UserLoggedIn', { userId }, { position: 1, revision: 0, time: time(1) });
+    const created = { createdAt: '2026-01-02T01:00:00.000Z', updatedAt: '2026-01-02T01:00:00.000Z', revision: 0 };
+    expect(await documentOf(first)).toMatchObject({ id: 'usr_1', identities: [], ...created });
+    const late = storedEvent('UserRegistered', { userId }, { position: 5, revision: 1, time: time(6) });
+    expect(await documentOf(linked, late)).toMatchObject({
+      identities: [{ id: 'id_1', linkedAt: '2026-01-02T02:00:00.000Z' }],
+      createdAt: '2026-01-02T06:00:00.000Z',
+      updatedAt: '2026-01-02T06:00:00.000Z',
+      revision: 1,
+    });
+  });
+
+  it('is not changed by the events of another, nor by its own again', async () => {
+    const other = storedEvent('UserRegistered', { userId: 'usr_2' }, { position: 4, time: time(4) });
+    const { user } = await project(usersModel, [registered, linked, other, linked]);
+    expect(Object.keys(user ?? {})).toEqual(['usr_1', 'usr_2']);
+    expect(user?.['usr_1']).toMatchObject({ identities: [{ id: 'id_1' }], revision: 1 });
+    expect(user?.['usr_2']).toMatchObject({ id: 'usr_2', identities: [], createdAt: '2026-01-02T04:00:00.000Z' });
+  });
+});

@@ -1,0 +1,108 @@
+import { describe, expect, it } from '@jest/globals';
+import { storedEvent } from '../testing/event-builder.ts';
+import { project } from '../testing/project.ts';
+import { watchesModel } from './watches.ts';
+
+const registration = {
+  watchId: 'wch_1',
+  chainId: 10,
+  contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+  eventName: 'Note',
+  eventSignature: 'Note(string indexed,uint256)',
+  topic0: `0x${'a'.repeat(64)}`,
+  fragment: {
+    name: 'Note',
+    anonymous: false,
+    inputs: [
+      { name: 'topic', type: 'string', indexed: true },
+      { name: 'value', type: 'uint256' },
+    ],
+  },
+  startBlock: 100,
+  appId: 'app_1',
+};
+const registered = storedEvent('ContractRegistered', registration, {
+  position: 5,
+  time: Date.parse('2026-01-02T01:00:00.000Z'),
+});
+const claimed = (appId: string, position: number) =>
+  storedEvent(
+    'ContractRegistered',
+    { ...registration, appId },
+    { position, time: Date.parse('2026-01-02T02:00:00.000Z') },
+  );
+const extendedTo = (startBlock: number, position: number) =>
+  storedEvent('WatchExtended', { ...registration, startBlock }, { position });
+
+const watch = {
+  id: 'wch_1',
+  chainId: 10,
+  contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+  eventName: 'Note',
+  eventSignature: 'Note(string indexed,uint256)',
+  topic0: '0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+  fragment: {
+    name: 'Note',
+    anonymous: false,
+    inputs: [
+      { name: 'topic', type: 'string', indexed: true },
+      { name: 'value', type: 'uint256' },
+    ],
+  },
+  startBlock: 100,
+  apps: ['app_1'],
+  createdAt: '2026-01-02T01:00:00.000Z',
+  createdPosition: 5,
+};
+
+describe('a watch', () => {
+  it('is what was registered, for the app that did', async () => {
+    expect(await project(watchesModel, [registered])).toEqual({ watch: { wch_1: watch } });
+  });
+
+  it('keeps the claim of each app, in the order in which they came, and the first registration', async () => {
+    expect(await project(watchesModel, [registered, claimed('app_3', 6), claimed('app_2', 7)])).toEqual({
+      watch: { wch_1: { ...watch, apps: ['app_1', 'app_3', 'app_2'] } },
+    });
+  });
+
+  it('has one claim of an app, however often it comes', async () => {
+    const events = [registered, claimed('app_2', 6), claimed('app_1', 7), claimed('app_2', 8), registered];
+    expect(await project(watchesModel, events)).toEqual({ watch: { wch_1: { ...watch, apps: ['app_1', 'app_2'] } } });
+  });
+
+  it('begins where it was extended to, also for whoever claims it later', async () => {
+    expect(await project(watchesModel, [registered, extendedTo(50, 6), claimed('app_2', 7)])).toEqual({
+      watch: { wch_1: { ...watch, startBlock: 50, apps: ['app_1', 'app_2'] } },
+    });
+    expect(await project(watchesModel, [registered, extendedTo(50, 6), extendedTo(0, 7)])).toEqual({
+      watch: { wch_1: { ...watch, startBlock: 0 } },
+    });
+  });
+
+  it('is none when it was extended and never registered', async () => {
+    expect(await project(watchesModel, [extendedTo(50, 1)])).toEqual({ watch: {} });
+    expect(await project(watchesModel, [extendedTo(50, 1), registered])).toEqual({ watch: { wch_1: watch } });
+  });
+
+  it('of an anonymous event has no topic, and is apart from others', async () => {
+    const anonymous = storedEvent(
+      'ContractRegistered',
+      { ...registration, watchId: 'wch_2', topic0: null, appId: 'app_2' },
+      { position: 6, time: Date.parse('2026-01-02T03:00:00.000Z') },
+    );
+    expect(await project(watchesModel, [registered, anonymous])).toEqual({
+      watch: {
+        wch_1: watch,
+        wch_2: {
+          ...watch,
+          id: 'wch_2',
+          topic0: null,
+          apps: ['app_2'],
+          createdAt: '2026-01-02T03:00:00.000Z',
+          createdPosition: 6,
+        },
+      },
+    });
+  });
+});
