@@ -57,12 +57,12 @@ const forbidden = [
   {
     name: 'domain-is-pure',
     comment:
-      'A domain knows itself, contracts, primitives, refusals and what the event store calls things; it may hash.',
+      'A domain knows itself, contracts, primitives, refusals, folds of read models and what the event store calls things; it may hash.',
     severity: 'error',
     from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
     to: {
       pathNot:
-        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|user-entity)/)|^shared/event-store/event-store[.]ts$|^crypto$',
+        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/event-store/event-store[.]ts$|^crypto$',
     },
   },
   {
@@ -88,10 +88,10 @@ const forbidden = [
   },
   {
     name: 'slices-do-not-import-slices',
-    comment: 'What two slices need is in domain/ or edge/; what every read model needs is in run-projection/.',
+    comment: 'What two slices need is in domain/ or edge/.',
     severity: 'error',
     from: { path: '^services/(?!standalone/)([^/]+)/(?!domain/|edge/)([^/]+)/', pathNot: TESTING },
-    to: { path: '^services/$1/[^/]+/', pathNot: '^services/$1/($2|domain|edge|run-projection)/' },
+    to: { path: '^services/$1/[^/]+/', pathNot: '^services/$1/($2|domain|edge)/' },
   },
   {
     name: 'dependencies-point-inwards',
@@ -138,6 +138,16 @@ const forbidden = [
     severity: 'error',
     from: { path: '^shared/', pathNot: `${TESTING}|^shared/(edge|documents)/|^shared/message-bus/batch-server[.]ts$` },
     to: { path: '(^|/)@nestjs/' },
+  },
+  {
+    name: 'read-models-are-below-the-rest-of-shared',
+    comment:
+      'schemas <- read-models <- the rest of shared: a fold knows contracts, primitives and what the event store calls things.',
+    severity: 'error',
+    from: { path: '^shared/read-models/', pathNot: SPEC },
+    to: {
+      pathNot: '^schemas/|^shared/(read-models|primitives)/|^shared/event-store/event-store[.]ts$|(^|/)zod(/|$)',
+    },
   },
   {
     name: 'shared-does-not-import-services',

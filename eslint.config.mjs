@@ -73,8 +73,8 @@ export default defineConfig(
     },
   },
   {
-    // A decision taken twice on the same command, state and time is the same decision.
-    files: ['services/*/domain/**', '**/*.handler.ts'],
+    // A decision taken twice on the same command, state and time is the same decision, and a fold of the same events is too.
+    files: ['services/*/domain/**', 'shared/read-models/**', '**/*.handler.ts'],
     ignores: SPECS,
     rules: { 'no-restricted-syntax': ['error', ...NAMES, ...TIME_AND_CHANCE] },
   },

@@ -54,6 +54,10 @@ const violations: Record<string, { file: string; imports: string[] }> = {
   'schemas-import-only-zod': { file: 'schemas/reaching-out.ts', imports: ['../shared/tested/tested.ts'] },
   'edge-is-http-only': { file: 'shared/host/http.ts', imports: ['../edge/guard.ts'] },
   'framework-at-the-edge': { file: 'shared/host/framework.ts', imports: ['@nestjs/common'] },
+  'read-models-are-below-the-rest-of-shared': {
+    file: 'shared/read-models/reaching-up.ts',
+    imports: ['../circle/left.ts'],
+  },
   'shared-does-not-import-services': {
     file: 'shared/upward/upward.ts',
     imports: ['../../services/right/right.module.ts'],
