@@ -1,2 +1,4 @@
-/** Of this program; the same as in `package.json`, which a built program cannot see. */
-export const VERSION = '0.1.0';
+import manifest from '../../package.json' with { type: 'json' };
+
+/** Of this program. */
+export const VERSION = manifest.version;

@@ -1,81 +1,65 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { swcOptions } from './swc-options.mjs';
 
 const SOURCES = ['deploy/examples', 'schemas', 'services', 'shared'];
+/** Beside those: what the program is called, and its version. */
+const MANIFEST = 'package.json';
 const OUTPUT = 'dist';
-/** What was built from what. The dot keeps it, like all that is not built from a source, from being swept away. */
-const RECORD = 'dist/.built.json';
+/** Tells a whole build from one that was cut short, and of what it is. The dot keeps it from counting as built. */
+const STAMP = 'dist/.built';
 const UNFINISHED = 'dist/.unfinished';
 
-/** @typedef {{ by: string, files: Record<string, string> }} BuildRecord `files`: source to its size and time */
-
 /**
- * All files of a folder, relative to it; none if it is not there.
+ * All files of a folder, relative to it and in order; none if it is not there.
  * @param {string} folder
  * @returns {string[]}
  */
 const filesIn = (folder) => {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory() ? filesIn(join(folder, entry.name)).map((file) => join(entry.name, file)) : [entry.name],
-  );
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) =>
+      entry.isDirectory() ? filesIn(join(folder, entry.name)).map((file) => join(entry.name, file)) : [entry.name],
+    )
+    .sort();
 };
+
+/** @param {string} root */
+const sourcesIn = (root) => [
+  ...SOURCES.flatMap((folder) => filesIn(join(root, folder)).map((file) => join(folder, file))).filter(
+    (source) => !/\.(spec|contract)\.ts$|\.md$/.test(source),
+  ),
+  MANIFEST,
+];
+
+/** @param {string} root */
+const outputsIn = (root) => filesIn(join(root, OUTPUT)).filter((file) => !file.startsWith('.'));
 
 /** @param {string} source */
 const outputOf = (source) => source.replace(/\.ts$/, '.js');
 
-/** @param {string} file */
-const sizeAndTime = (file) => {
-  const { size, mtimeMs } = statSync(file);
-  return `${String(size)} ${String(mtimeMs)}`;
-};
-
 /**
+ * Of all that a build is made of, and of the names of what it makes.
  * @param {string} root
- * @returns {BuildRecord} of the sources as they are
+ * @param {readonly string[]} outputs
  */
-const wantedRecord = (root) => ({
-  by: createHash('sha256')
-    .update(JSON.stringify(swcOptions))
-    .update(readFileSync(fileURLToPath(import.meta.url)))
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex'),
-  files: Object.fromEntries(
-    SOURCES.flatMap((folder) => filesIn(join(root, folder)).map((file) => join(folder, file)))
-      .filter((source) => !/\.(spec|contract)\.ts$|\.md$/.test(source))
-      .map((source) => [source, sizeAndTime(join(root, source))]),
-  ),
-});
-
-/**
- * @param {string} root
- * @returns {BuildRecord} empty if there is none, or one that was cut short
- */
-const writtenRecord = (root) => {
-  try {
-    return /** @type {BuildRecord} */ (JSON.parse(readFileSync(join(root, RECORD), 'utf8')));
-  } catch {
-    return { by: '', files: {} };
+const digest = (root, outputs) => {
+  const hash = createHash('sha256').update(JSON.stringify([swcOptions, outputs]));
+  const inputs = ['package-lock.json', ...sourcesIn(root)].map((file) => join(root, file));
+  for (const file of [fileURLToPath(import.meta.url), ...inputs]) {
+    hash.update(`\0${file}\0`).update(readFileSync(file));
   }
+  return hash.digest('hex');
 };
 
 /**
- * Compares dist with the sources: which of them have to be built, and which outputs have none any more.
+ * Whether dist holds what these sources give.
  * @param {string} root
  */
-export const inspectBuild = (root) => {
-  const [wanted, written] = [wantedRecord(root), writtenRecord(root)];
-  const outputs = new Set(filesIn(join(root, OUTPUT)).filter((file) => !file.startsWith('.')));
-  const build = Object.keys(wanted.files).filter(
-    (source) =>
-      written.by !== wanted.by || written.files[source] !== wanted.files[source] || !outputs.delete(outputOf(source)),
-  );
-  for (const source of build) outputs.delete(outputOf(source));
-  return { wanted, build, remove: [...outputs].map((file) => join(OUTPUT, file)) };
-};
+export const isBuilt = (root) =>
+  existsSync(join(root, STAMP)) && readFileSync(join(root, STAMP), 'utf8') === digest(root, outputsIn(root));
 
 /**
  * Never half a file: whoever reads dist meanwhile has the old one or the new one.
@@ -90,15 +74,19 @@ const write = (root, file, content) => {
 };
 
 /**
- * Brings dist up to date with the sources: specs and contracts are left out, what is no TypeScript is copied.
+ * Builds everything, which takes a second: specs and contracts are left out, what is not TypeScript is copied.
  * @param {string} root
  */
 export const build = async (root) => {
   // Only here, because the launcher runs before the packages are there.
   const { transformFile } = await import('@swc/core');
-  const plan = inspectBuild(root);
+  rmSync(join(root, STAMP), { force: true });
+  const sources = sourcesIn(root);
+  const outputs = sources.map(outputOf).sort();
+  // Before anything is read: what changes meanwhile is built again.
+  const stamp = digest(root, outputs);
   await Promise.all(
-    plan.build.map(async (source) => {
+    sources.map(async (source) => {
       const [from, to] = [join(root, source), join(OUTPUT, outputOf(source))];
       if (!source.endsWith('.ts')) {
         write(root, to, readFileSync(from));
@@ -110,6 +98,6 @@ export const build = async (root) => {
       write(root, to, code);
     }),
   );
-  for (const file of plan.remove) rmSync(join(root, file));
-  write(root, RECORD, JSON.stringify(plan.wanted));
+  for (const file of outputsIn(root)) if (!outputs.includes(file)) rmSync(join(root, OUTPUT, file));
+  write(root, STAMP, stamp);
 };

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, inspectBuild } from './build.mjs';
+import { build, isBuilt } from './build.mjs';
 import { exclusively } from './exclusive.mjs';
 import { Failure } from './failure.mjs';
 import { inspectInstallation, install } from './install.mjs';
@@ -9,22 +9,17 @@ import { inspectInstallation, install } from './install.mjs';
 /** The checkout's folder. */
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
-const isBuilt = () => {
-  const { build: outdated, remove } = inspectBuild(root);
-  return outdated.length === 0 && remove.length === 0;
-};
-
 const installAndBuild = async () => {
   if (!inspectInstallation(root).whole) {
     console.error('Installing the packages; this takes a minute, once.');
     await install(root);
   }
-  if (!isBuilt()) await build(root);
+  if (!isBuilt(root)) await build(root);
 };
 
 /** Makes sure that the packages are installed and dist is built from the sources as they are, whoever else does so too. */
 export const getReady = async () => {
-  if (inspectInstallation(root).whole && isBuilt()) return;
+  if (inspectInstallation(root).whole && isBuilt(root)) return;
   try {
     mkdirSync(join(root, 'dist'), { recursive: true });
     const onWait = () => {
