@@ -13,7 +13,17 @@ const project = (config) => ({
   ...config,
 });
 
+/** @param {Parameters<typeof project>[0]} config */
+const endToEnd = (config) =>
+  project({
+    runner: '<rootDir>/shared/tooling/serial-runner.mjs',
+    setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.mjs'],
+    ...config,
+  });
+
 export default {
+  // On two cores jest would take one, its own process: most specs wait more than they work.
+  maxWorkers: 2,
   // Long enough for what takes 30 s on a busy machine, so that it is a wait that fails, and says for what; jest takes it from
   // here only, not from a project.
   testTimeout: 120_000,
@@ -27,11 +37,11 @@ export default {
       testPathIgnorePatterns: ['/node_modules/', '\\.(int|e2e)\\.spec\\.ts$'],
     }),
     project({ displayName: 'integration', testMatch: specs('.int.spec.ts') }),
-    project({
+    endToEnd({
       displayName: 'end-to-end',
       testMatch: specs('.e2e.spec.ts'),
-      runner: '<rootDir>/shared/tooling/serial-runner.mjs',
-      setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.mjs'],
+      testPathIgnorePatterns: ['/node_modules/', '/fault-tests/'],
     }),
+    endToEnd({ displayName: 'faults', testMatch: ['<rootDir>/services/standalone/fault-tests/*.e2e.spec.ts'] }),
   ],
 };

@@ -21,7 +21,7 @@ writeFileSync(
 );
 
 const launch = () => {
-  const code = `import { runNode } from ${JSON.stringify(launcher)}; await runNode([${JSON.stringify(program)}, '--fresh']);`;
+  const code = `import { runNode } from ${JSON.stringify(launcher)}; process.exitCode = await runNode([${JSON.stringify(program)}, '--fresh']);`;
   const child: ChildProcess = spawn(process.execPath, ['--input-type=module', '--eval', code]);
   const lines: string[] = [];
   child.stdout?.on('data', (chunk: Buffer) => lines.push(...chunk.toString().trim().split('\n')));

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { Failure } from './failure.mjs';
 import { getReady, root } from './ready.mjs';
 
@@ -38,12 +39,18 @@ const watchNpm = (onGone) => {
 };
 
 /**
- * Runs Node as a child until it ends, and takes over its exit code. The child is a process group of its own, so that
- * one Ctrl-C reaches it once, through here; should this process be killed, the child's IPC channel disconnects.
+ * Runs Node as a child until it ends, and returns its exit code. The child is a process group of its own, so that one
+ * Ctrl-C reaches it once, through here; should this process be killed, the child's IPC channel disconnects.
  * @param {string[]} argv
+ * @param {(line: string) => void} [onLine] is given what the child says; without it the child has this terminal
+ * @returns {Promise<number>}
  */
-export const runNode = (argv) => {
-  const child = spawn(nodeBinary(), argv, { detached: true, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
+export const runNode = (argv, onLine) => {
+  const output = onLine ? 'pipe' : 'inherit';
+  const child = spawn(nodeBinary(), argv, { detached: true, stdio: ['inherit', output, output, 'ipc'] });
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream && onLine) createInterface(stream).on('line', onLine);
+  }
   let forwardedAt = -Infinity;
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => {
@@ -57,9 +64,8 @@ export const runNode = (argv) => {
     child.once('error', ({ message }) => {
       reject(new Failure(`Node ${String(NODE_MAJOR)} does not run (${message}): delete node_modules and start again.`));
     });
-    child.once('exit', (code, signal) => {
-      process.exitCode = code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
-      resolve(undefined);
+    child.once('close', (code, signal) => {
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
     });
   });
 };
@@ -71,5 +77,5 @@ export const runNode = (argv) => {
  */
 export const launch = async (program, args) => {
   await getReady();
-  await runNode(['--enable-source-maps', join(root, 'dist', program), ...args]);
+  process.exitCode = await runNode(['--enable-source-maps', join(root, 'dist', program), ...args]);
 };

@@ -6,5 +6,5 @@ import { getReady, root } from './ready.mjs';
 // Built too: the end-to-end specs start the real program.
 await runCommand(async () => {
   await getReady();
-  await runNode([join(root, 'shared/tooling/run-specs.mjs'), ...process.argv.slice(2)]);
+  process.exitCode = await runNode([join(root, 'shared/tooling/run-specs.mjs'), ...process.argv.slice(2)]);
 });
