@@ -89,7 +89,7 @@ export default defineConfig(
   },
   {
     // What a person reads in a terminal.
-    files: ['services/standalone/**', 'shared/command-line/**', 'shared/tooling/**'],
+    files: ['services/standalone/**', 'shared/tooling/**'],
     rules: { 'no-console': 'off' },
   },
   {

@@ -1,16 +1,16 @@
+import { join } from 'node:path';
 import { runCommand } from './failure.mjs';
-import { getReady } from './ready.mjs';
+import { jestCommand } from './jest-command.mjs';
+import { getReady, root } from './ready.mjs';
 import { runChecks } from './run-checks.mjs';
 
-const SPECS = ['node', 'shared/tooling/test.mjs'];
+const jest = ['node', ...jestCommand];
+const withoutServers = ['--filter', join(root, 'shared/tooling/without-servers.mjs')];
 
 /** What tells within two minutes whether it is worth going on. All at once: specs wait more than they work. */
 const checks = [
-  {
-    what: 'specs without servers',
-    command: [...SPECS, '--without-servers', '--selectProjects', 'unit', 'integration'],
-  },
-  { what: 'main path in one process', command: [...SPECS, 'services/standalone/end-to-end/one-process'] },
+  { what: 'specs without servers', command: [...jest, ...withoutServers, '--selectProjects', 'unit', 'integration'] },
+  { what: 'main path in one process', command: [...jest, 'services/standalone/end-to-end/one-process'] },
   { what: 'types', command: ['tsc', '-p', '.'] },
 ];
 
