@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-type ServerName = 'kafka' | 'mongo';
+export type ServerName = 'kafka' | 'mongo';
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

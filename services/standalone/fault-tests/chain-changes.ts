@@ -6,7 +6,7 @@ export interface ChainChange {
   id: string;
 }
 
-const changes: Partial<Record<string, ChainChange['change']>> = {
+const changeOf: Partial<Record<string, ChainChange['change']>> = {
   ChainEventObserved: 'observed',
   ChainEventReverted: 'reverted',
 };
@@ -14,18 +14,18 @@ const changes: Partial<Record<string, ChainChange['change']>> = {
 /** What the event store has of chains, in order. */
 export const chainChanges = (events: readonly StoredEvent[]): ChainChange[] =>
   events.flatMap(({ type, data }) => {
-    const change = changes[type];
+    const change = changeOf[type];
     return change ? [{ change, id: data['Id'] as string }] : [];
   });
 
-/** The records that stand after these changes, in order; and the changes that were no news: seen twice, or taken back unseen. */
-export const standingAfter = (told: readonly ChainChange[]): { standing: string[]; noNews: ChainChange[] } => {
-  const standing = new Set<string>();
-  const noNews = told.filter(({ change, id }) => {
-    const isNews = standing.has(id) === (change === 'reverted');
-    if (change === 'observed') standing.add(id);
-    else standing.delete(id);
-    return !isNews;
+/** The records that are left after these changes, in order; and the changes of nothing: seen twice, or taken back unseen. */
+export const recordsAfter = (changes: readonly ChainChange[]): { records: string[]; repeated: ChainChange[] } => {
+  const records = new Set<string>();
+  const repeated = changes.filter(({ change, id }) => {
+    const isRepeated = records.has(id) === (change === 'observed');
+    if (change === 'observed') records.add(id);
+    else records.delete(id);
+    return isRepeated;
   });
-  return { standing: [...standing], noNews };
+  return { records: [...records], repeated };
 };

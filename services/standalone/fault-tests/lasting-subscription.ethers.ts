@@ -3,7 +3,7 @@ import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import { EventStream, type Listener } from '../../../shared/client/event-stream.socketio.ts';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import type { ChainChange } from './chain-changes.ts';
-import { insist } from './insist.ts';
+import { retryUntilAnswered } from './retry-until-answered.ts';
 
 /** A client of the stream that stays: when its subscription is ended it asks again, from the newest cursor it was given. */
 export class LastingSubscription {
@@ -23,7 +23,7 @@ export class LastingSubscription {
   /** Asks for the transfers of a contract, from the first block on. */
   static async open(development: DevelopmentFile, contractAddress: string): Promise<LastingSubscription> {
     const wallet = Wallet.createRandom();
-    const token = async () => (await insist(() => signIn(development, wallet))).accessToken;
+    const token = async () => (await retryUntilAnswered(() => signIn(development, wallet))).accessToken;
     const stream = new EventStream(development.streamUrl, token);
     const subscription = new LastingSubscription(stream, { chainId: development.chainId, contractAddress });
     await stream.open();
@@ -38,7 +38,9 @@ export class LastingSubscription {
 
   private async ask(): Promise<void> {
     const place = this.newest === undefined ? { fromBlock: 0 } : { cursor: this.newest };
-    await insist(() => this.stream.subscribe({ ...this.asked, eventSignature: 'Transfer', ...place }, this.listener()));
+    await retryUntilAnswered(() =>
+      this.stream.subscribe({ ...this.asked, eventSignature: 'Transfer', ...place }, this.listener()),
+    );
   }
 
   private listener(): Listener {

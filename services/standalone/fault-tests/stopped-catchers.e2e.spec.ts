@@ -54,7 +54,7 @@ whereServer('TEST_SERVERS', () => {
       const isLinked = await system.works('event-catcher', linked, true);
       const [working, standby] = isLinked ? [linked, other] : [other, linked];
       expect(await system.works('event-catcher', working, true)).toBe(true);
-      await system.whileStopped(working, async () => {
+      await system.whileStopped([working], async () => {
         await follows(standby);
         await meanwhile();
       });
@@ -75,7 +75,7 @@ whereServer('TEST_SERVERS', () => {
           });
         }
         await system.subscribe();
-        expect(await system.settle()).toEqual([]);
+        expect(await system.differences()).toEqual([]);
       },
       TEST_MS,
     );
@@ -89,7 +89,7 @@ whereServer('TEST_SERVERS', () => {
           await stopTheWorkingOne(() => workload.goesOn(randomInt(1, 10)));
           await workload.goesOn(3);
         }
-        expect(await system.settle()).toEqual([]);
+        expect(await system.differences()).toEqual([]);
       },
       TEST_MS,
     );
@@ -112,7 +112,7 @@ whereServer('TEST_SERVERS', () => {
           return isAll;
         };
         await system.eventually(isOnItsWay, COMES_WITHIN_MS, 'the append must be on its way');
-        await system.whileStopped(linked, async () => {
+        await system.whileStopped([linked], async () => {
           await revert();
           await chain.mine(3, 0);
           await follows(other);
@@ -122,7 +122,7 @@ whereServer('TEST_SERVERS', () => {
         });
         // Nothing follows in the contract's stream that would show what came late.
         await chain.mine(1, 0);
-        expect(await system.settle()).toEqual([]);
+        expect(await system.differences()).toEqual([]);
       },
       TEST_MS,
     );

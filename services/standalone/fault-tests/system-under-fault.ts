@@ -7,21 +7,22 @@ import { closeEngines, everyEngine, openEngines, type Engines } from '../../../s
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import { BreakableServers } from '../../../shared/testing/breakable-servers.ts';
+import { BreakableServers, type ServerName } from '../../../shared/testing/breakable-servers.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
+import { RunningProcesses, type ServiceName, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { registerTransfer } from '../end-to-end/register-transfer.ts';
 import { disagreements, everyDocument, everyEvent } from './agreement.ts';
-import { chainChanges, standingAfter } from './chain-changes.ts';
+import { chainChanges, recordsAfter } from './chain-changes.ts';
+import { FaultLog } from './fault-log.ts';
 import { LastingSubscription } from './lasting-subscription.ethers.ts';
 import { Workload } from './workload.ethers.ts';
 
 /** As long as a slow machine may need for all that an outage has left behind. */
-const SETTLES_WITHIN_MS = 300_000;
+const CATCHES_UP_WITHIN_MS = 300_000;
 
 /** For whatever else has to come. Several waits fit into a test, so that it is the wait that fails, and says for what. */
 export const COMES_WITHIN_MS = 120_000;
@@ -39,9 +40,10 @@ export class SystemUnderFault {
   private readonly workloads: Workload[] = [];
   private working: Workload | undefined;
   private subscription: LastingSubscription | undefined;
+  private readonly faults = new FaultLog();
 
   private constructor(
-    readonly servers: BreakableServers,
+    private readonly servers: BreakableServers,
     readonly eventStoreServer: EventStoreServer,
     readonly chain: ChainUnderTest,
     readonly processes: RunningProcesses,
@@ -92,26 +94,54 @@ export class SystemUnderFault {
     await working?.stop();
   }
 
-  /** @returns when nothing is under way any more: what differs then, and what was acknowledged and is not stored once */
-  async settle(): Promise<string[]> {
+  /** As crashes, of these processes or of all. */
+  async kill(...names: ServiceName[]): Promise<void> {
+    await this.processes.kill(...names);
+    this.faults.add(`${named(names)} killed`);
+  }
+
+  async restart(...names: ServiceName[]): Promise<void> {
+    await this.processes.restart(...names);
+    this.faults.add(`${named(names)} started again`);
+  }
+
+  /** As crashes, of servers. */
+  async takeAway(...names: ServerName[]): Promise<void> {
+    this.faults.add(`${names.join()} away`);
+    await Promise.all(names.map((name) => this.servers.kill(name)));
+  }
+
+  async bringBack(...names: ServerName[]): Promise<void> {
+    for (const name of names) await this.servers.revive(name);
+    this.faults.add(`${names.join()} back`);
+  }
+
+  /**
+   * Ends the workload, waits until everything is caught up, and compares it.
+   * @returns what differs, and what was acknowledged and is not stored once; then each fault since the last comparison
+   */
+  async differences(): Promise<string[]> {
     await this.rest();
     // An array of this realm: what fetch gives is of another, and equals none.
     const transferIds = [...(await this.chain.transferIds())];
     await this.eventually(
       () => this.hasCaught(transferIds),
-      SETTLES_WITHIN_MS,
-      'what was caught must equal the chain, and stand in its order',
+      CATCHES_UP_WITHIN_MS,
+      'what was caught must equal the chain, in its order',
     );
-    return this.differences(transferIds);
+    const differences = await this.differencesAtHead(transferIds);
+    if (differences.length > 0) return [...differences, this.faults.text];
+    this.faults.clear();
+    return [];
   }
 
-  /** A failure shows what the processes said. */
+  /** A failure shows what was done to the processes, and what they said. */
   async eventually(ask: () => Promise<boolean> | boolean, withinMs: number, otherwise: string): Promise<void> {
     try {
       await eventually(ask, withinMs, otherwise);
     } catch (cause) {
       const reason = cause instanceof Error ? String(cause.cause) : '';
-      throw new Error(`${otherwise}: ${reason}\n${this.processes.logs}`, { cause });
+      throw new Error(`${otherwise}: ${reason}\n${this.faults.text}\n${this.processes.logs}`, { cause });
     }
   }
 
@@ -125,13 +155,16 @@ export class SystemUnderFault {
     return checkpoints[name].every((checkpoint) => followed.get(checkpoint) === here);
   }
 
-  /** Does something while a process is stopped as by a debugger: it does not end, and nothing of it goes on. */
-  async whileStopped({ process: { child } }: ServiceProcess, act: () => Promise<void>): Promise<void> {
-    child.kill('SIGSTOP');
+  /** Does something while processes are stopped as by a debugger: they do not end, and nothing of them goes on. */
+  async whileStopped(stopped: readonly ServiceProcess[], act: () => Promise<void>): Promise<void> {
+    const names = stopped.map(({ process }) => process.name).join();
+    for (const { process } of stopped) process.child.kill('SIGSTOP');
+    this.faults.add(`${names} stopped`);
     try {
       await act();
     } finally {
-      child.kill('SIGCONT');
+      for (const { process } of stopped) process.child.kill('SIGCONT');
+      this.faults.add(`${names} gone on`);
     }
   }
 
@@ -158,7 +191,7 @@ export class SystemUnderFault {
   }
 
   /** Looks again while anything was stored meanwhile: the subscriber asks for a new token when it likes. */
-  private async differences(transferIds: readonly string[]): Promise<string[]> {
+  private async differencesAtHead(transferIds: readonly string[]): Promise<string[]> {
     for (;;) {
       await this.eventually(
         async () => {
@@ -166,7 +199,7 @@ export class SystemUnderFault {
           if (behind.length > 0) throw new Error(behind.join(', '));
           return true;
         },
-        SETTLES_WITHIN_MS,
+        CATCHES_UP_WITHIN_MS,
         'relay and projections must reach the head',
       );
       const { eventStore } = this.engines;
@@ -194,13 +227,13 @@ export class SystemUnderFault {
     });
     const [isAt, mustBeAt] = [newest?.document['Id'], transferIds.at(-1)];
     if (isAt !== mustBeAt) throw new Error(`it has come to ${JSON.stringify(isAt)}, the chain to ${String(mustBeAt)}`);
-    const standing = Array.from((await everyDocument(readStore, record.name)).values())
+    const current = Array.from((await everyDocument(readStore, record.name)).values())
       .filter(({ document }) => document['reverted'] === false)
       .map(({ document }) => document['Id']);
-    const differs = standing.findIndex((id, index) => id !== transferIds[index]);
-    if (differs === -1 && standing.length === transferIds.length) return true;
-    const counts = `${String(standing.length)} stand of ${String(transferIds.length)}`;
-    throw new Error(`${counts}; number ${String(differs)} is ${JSON.stringify(standing[differs])}`);
+    const differs = current.findIndex((id, index) => id !== transferIds[index]);
+    if (differs === -1 && current.length === transferIds.length) return true;
+    const counts = `${String(current.length)} are caught of ${String(transferIds.length)}`;
+    throw new Error(`${counts}; number ${String(differs)} is ${JSON.stringify(current[differs])}`);
   }
 
   /** Whatever of relay and projections has not reached the head. */
@@ -225,7 +258,7 @@ export class SystemUnderFault {
         if (told.length >= changes.length || troubles.length > 0) return true;
         throw new Error(`it was told ${String(told.length)} of ${String(changes.length)} changes`);
       },
-      SETTLES_WITHIN_MS,
+      CATCHES_UP_WITHIN_MS,
       'the subscriber must be told every change',
     );
     const differs = changes.findIndex((change, index) => !isDeepStrictEqual(change, told[index]));
@@ -239,9 +272,13 @@ export class SystemUnderFault {
 
 /** Every record of the chain is stored once, in its order, and none that it took back. */
 const caughtWrongly = (events: readonly StoredEvent[], transferIds: readonly string[]): string[] => {
-  const { standing, noNews } = standingAfter(chainChanges(events));
+  const { records, repeated } = recordsAfter(chainChanges(events));
   return [
-    ...noNews.map(({ change, id }) => `${id} is stored as ${change}, which it was already`),
-    ...(isDeepStrictEqual(standing, transferIds) ? [] : ['what stands of the chain is not what it has, in its order']),
+    ...repeated.map(({ change, id }) => `${id} is stored as ${change}, which it was already`),
+    ...(isDeepStrictEqual(records, transferIds)
+      ? []
+      : ['what is stored of the chain is not what it has, in its order']),
   ];
 };
+
+const named = (names: readonly ServiceName[]): string => (names.length > 0 ? names.join() : 'all');

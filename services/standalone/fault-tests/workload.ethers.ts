@@ -5,7 +5,7 @@ import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
-import { ANSWERS_WITHIN_MS, insist } from './insist.ts';
+import { ANSWERS_WITHIN_MS, retryUntilAnswered } from './retry-until-answered.ts';
 
 const TRANSFERS_PER_BLOCK = 10;
 /** As fast as a busy chain, and slow enough that a minute of it is looked through in seconds. */
@@ -51,6 +51,7 @@ export class Workload {
     while (performance.now() < until) await this.goesOn(1);
   }
 
+  /** Returns when what was begun is done. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.working;
@@ -68,10 +69,10 @@ export class Workload {
   private async keepSigningIn(): Promise<void> {
     while (!this.stopping.signal.aborted) {
       const wallet = Wallet.createRandom();
-      const { userId, bearer } = await insist(() => signIn(this.development, wallet));
+      const { userId, bearer } = await retryUntilAnswered(() => signIn(this.development, wallet));
       const username = wallet.address.slice(2, 12);
       const url = `${this.development.accountUrl}/user/${userId}/profile`;
-      await insist(async () => {
+      await retryUntilAnswered(async () => {
         const { status } = await call(url, { method: 'POST', body: { username }, headers: bearer });
         if (status !== 200) throw new Error(`the profile answered ${String(status)}`);
       });

@@ -4,7 +4,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 export const ANSWERS_WITHIN_MS = 300_000;
 
 /** As a client does whose connection was lost: asks again, until it is answered. */
-export const insist = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
+export const retryUntilAnswered = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
   const { answer } = await eventually(
     async () => ({ answer: await ask() }),
     ANSWERS_WITHIN_MS,

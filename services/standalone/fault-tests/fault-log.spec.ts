@@ -1,0 +1,17 @@
+import { expect, it } from '@jest/globals';
+import { FaultLog } from './fault-log.ts';
+
+it('the faults of a system are all named, in order and with their moments, since all was well', () => {
+  let now = 5_000;
+  const faults = new FaultLog(() => now);
+  expect(faults.text).toBe('after no fault');
+  now = 6_250;
+  faults.add('relay killed');
+  now = 9_000;
+  faults.add('relay started again');
+  expect(faults.text).toBe('after 1.3 s: relay killed; 4.0 s: relay started again');
+  faults.clear();
+  now = 9_500;
+  faults.add('all killed');
+  expect(faults.text).toBe('after 0.5 s: all killed');
+});
