@@ -169,12 +169,12 @@ whereServer('TEST_SERVERS', () => {
       it(
         'the working ones killed',
         async () => {
-          const workload = system.work();
           await follow(first(), true);
           await using started = new AsyncDisposableStack();
           const others = await another();
           for (const service of others.values()) started.use(service);
           await follow(others, false);
+          const workload = system.work();
           await workload.goesOn(10);
           await expectToFollow(first());
           await system.kill(...workers);
@@ -193,11 +193,11 @@ whereServer('TEST_SERVERS', () => {
       it(
         'the working ones stopped for a while as by a debugger',
         async () => {
-          const workload = system.work();
           await follow(first(), true);
           await using started = new AsyncDisposableStack();
           const others = await another();
           for (const service of others.values()) started.use(service);
+          const workload = system.work();
           await workload.goesOn(10);
           await expectToFollow(first());
           await system.whileStopped([...first().values()], async () => {
