@@ -98,7 +98,7 @@ const forbidden = [
     comment: 'domain <- handler <- way in <- module <- main.',
     severity: 'error',
     from: {
-      path: String.raw`^services/.*/[^/.]+(\.(command|query|handler))?\.ts$`,
+      path: String.raw`^services/.*/[^/.]+(\.handler)?\.ts$`,
       pathNot: BINDING,
     },
     to: { path: String.raw`^(services|shared)/.*\.(http|rpc|gateway|consumer|guard|filter|interceptor|module)\.ts$` },

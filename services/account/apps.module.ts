@@ -2,14 +2,13 @@ import type { EventMetadata } from '../../schemas/events/event.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { App } from './domain/app.ts';
-import { ListAppsHandler } from './list-apps/list-apps.handler.ts';
-import { RegisterApp, type RegisteredApp } from './register-app/register-app.command.ts';
-import { RegisterAppHandler } from './register-app/register-app.handler.ts';
+import { listApps } from './list-apps/list-apps.handler.ts';
+import { createApp, type AppToRegister, type RegisteredApp } from './register-app/register-app.handler.ts';
 
 /** What the operator does with apps: needs the event store, and no running service. */
 export interface OperatedApps {
   /** @throws Refusal validation_failed */
-  register: (app: RegisterApp['app']) => Promise<RegisteredApp>;
+  register: (app: AppToRegister) => Promise<RegisteredApp>;
   /** In the order they were registered. */
   list: () => Promise<App[]>;
 }
@@ -22,7 +21,7 @@ export const operateApps = ({
   const transactor = new Transactor(eventStore, clock, ids);
   const metadata = (): EventMetadata => ({ correlationId: ids.token(20), actor: { type: 'admin', id: 'operator' } });
   return {
-    register: (app) => new RegisterAppHandler(transactor).execute(new RegisterApp(app, metadata())),
-    list: () => new ListAppsHandler(transactor).execute(),
+    register: (app) => createApp(transactor, app, metadata()),
+    list: () => listApps(eventStore),
   };
 };

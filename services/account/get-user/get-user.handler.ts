@@ -1,12 +1,21 @@
 import { Inject } from '@nestjs/common';
-import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { publicUser, type PublicUser, type UserEntity } from '../../../schemas/http/user-entity.ts';
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { usersModel } from '../../../shared/read-models/users.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { GetUser } from './get-user.query.ts';
+
+/** The user entity; of another than the caller only what everybody may see. */
+export class GetUser extends Query<UserEntity | PublicUser> {
+  constructor(
+    readonly userId: string,
+    readonly callerId: string,
+  ) {
+    super();
+  }
+}
 
 const { user } = usersModel.collections;
 

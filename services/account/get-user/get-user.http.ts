@@ -4,7 +4,7 @@ import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import type { PublicUser, UserEntity } from '../../../schemas/http/user-entity.ts';
 import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { usersModel } from '../../../shared/read-models/users.ts';
-import { GetUser } from './get-user.query.ts';
+import { GetUser } from './get-user.handler.ts';
 
 const { getUser } = accountRoutes;
 

@@ -1,10 +1,19 @@
-import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Challenge } from '../../../schemas/http/account-routes.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { CHALLENGE_EVENTS_KEPT, challengeFold, challengeStream, issueChallenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
 import { readSigner } from './read-signer.ts';
-import { IssueChallenge } from './issue-challenge.command.ts';
+
+export class IssueChallenge extends Command<Challenge> {
+  constructor(
+    readonly asked: { appId: string; origin: string; signer: string; chainId: number },
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
 
 @CommandHandler(IssueChallenge)
 export class IssueChallengeHandler implements ICommandHandler<IssueChallenge> {

@@ -1,5 +1,7 @@
-import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { Session } from '../../../schemas/http/account-routes.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { challengeFold, challengeStream, noneFits, redeemChallenge, type Challenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
@@ -9,8 +11,29 @@ import { logIn, userFold, userIdFrom, userStream } from '../domain/user.ts';
 import { recoverSigner } from '../edge/recover-signer.ethers.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
 import { readSignature } from '../edge/signature.ts';
-import { LogInWithWallet, type LoggedIn } from './log-in-with-wallet.command.ts';
 import { readSigner } from './read-signer.ts';
+
+export interface LoggedIn {
+  session: Session;
+  position: Position;
+}
+
+/** Redeems the challenge that a wallet signed. */
+export class LogInWithWallet extends Command<LoggedIn> {
+  constructor(
+    readonly login: {
+      appId: string;
+      origin: string;
+      signer: string;
+      signature: string;
+      /** The `user-agent`. */
+      device: string | undefined;
+    },
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
 
 const DEVICE_CHARACTERS_MAX = 200;
 

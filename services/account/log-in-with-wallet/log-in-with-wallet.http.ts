@@ -3,8 +3,8 @@ import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Challenge, type Session } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
-import { IssueChallenge } from './issue-challenge.command.ts';
-import { LogInWithWallet } from './log-in-with-wallet.command.ts';
+import { IssueChallenge } from './issue-challenge.handler.ts';
+import { LogInWithWallet } from './log-in-with-wallet.handler.ts';
 
 const { walletChallenge, logInWithWallet } = accountRoutes;
 

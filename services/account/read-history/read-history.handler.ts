@@ -1,11 +1,19 @@
 import { Inject } from '@nestjs/common';
-import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { historyItem, type HistoryPage } from '../../../schemas/http/account-routes.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { historyModel } from '../../../shared/read-models/history.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { decodeCursor, encodeCursor } from './history-cursor.ts';
-import { ReadHistory } from './read-history.query.ts';
+
+export class ReadHistory extends Query<HistoryPage> {
+  constructor(
+    readonly userId: string,
+    readonly page: { take: number; cursor?: string | undefined; type?: string | undefined },
+  ) {
+    super();
+  }
+}
 
 const { item } = historyModel.collections;
 

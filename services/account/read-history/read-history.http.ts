@@ -4,7 +4,7 @@ import { accountRoutes, type HistoryPage } from '../../../schemas/http/account-r
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { historyModel } from '../../../shared/read-models/history.ts';
-import { ReadHistory } from './read-history.query.ts';
+import { ReadHistory } from './read-history.handler.ts';
 
 const { readHistory } = accountRoutes;
 

@@ -4,7 +4,7 @@ import { accountRoutes, type Session } from '../../../schemas/http/account-route
 import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { RateLimits, rateLimited, refuseExceeded, addressKey } from '../../../shared/edge/rate-limits.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
-import { RefreshSession } from './refresh-session.command.ts';
+import { RefreshSession } from './refresh-session.handler.ts';
 
 const { refreshSession } = accountRoutes;
 

@@ -3,9 +3,8 @@ import { Transactor } from '../../../shared/event-store/transact.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { addressOfKey } from '../edge/recover-signer.ethers.ts';
-import { ListAppsHandler } from '../list-apps/list-apps.handler.ts';
-import { RegisterApp } from './register-app.command.ts';
-import { RegisterAppHandler } from './register-app.handler.ts';
+import { listApps } from '../list-apps/list-apps.handler.ts';
+import { createApp, type AppToRegister } from './register-app.handler.ts';
 
 describe('registering an app', () => {
   let foundation: TestFoundation;
@@ -14,12 +13,11 @@ describe('registering an app', () => {
     foundation = await testFoundation();
     transactor = new Transactor(foundation.eventStore, foundation.clock, foundation.ids);
   });
-  const register = (changes: Partial<RegisterApp['app']> = {}) =>
-    new RegisterAppHandler(transactor).execute(
-      new RegisterApp(
-        { name: 'Shop', origins: ['https://shop.example'], redirectUris: [], scheme: 'v1', ...changes },
-        someMetadata,
-      ),
+  const register = (changes: Partial<AppToRegister> = {}) =>
+    createApp(
+      transactor,
+      { name: 'Shop', origins: ['https://shop.example'], redirectUris: [], scheme: 'v1', ...changes },
+      someMetadata,
     );
 
   it('shows a signing key of which only the address is kept', async () => {
@@ -61,7 +59,7 @@ describe('registering an app', () => {
 
   it('is what the list shows, in order, without the key', async () => {
     const [first, second] = [await register(), await register({ name: 'Other', scheme: 'v2' })];
-    const apps = await new ListAppsHandler(transactor).execute();
+    const apps = await listApps(foundation.eventStore);
     expect(apps.map(({ id, name, scheme }) => ({ id, name, scheme }))).toEqual([
       { id: first.id, name: 'Shop', scheme: 'v1' },
       { id: second.id, name: 'Other', scheme: 'v2' },

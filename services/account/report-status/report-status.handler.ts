@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Health } from '../../../shared/host/health.ts';
@@ -7,7 +7,8 @@ import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { ReportStatus } from './report-status.query.ts';
+
+export class ReportStatus extends Query<AccountStatus> {}
 
 const { chain } = chainsModel.collections;
 

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { accountRoutes, type AccountStatus } from '../../../schemas/http/account-routes.ts';
 import { Implements } from '../../../shared/edge/implements.ts';
-import { ReportStatus } from './report-status.query.ts';
+import { ReportStatus } from './report-status.handler.ts';
 
 @Controller()
 export class ReportStatusHttp {

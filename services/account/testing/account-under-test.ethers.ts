@@ -4,8 +4,7 @@ import { Transactor } from '../../../shared/event-store/transact.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { RegisterApp, type RegisteredApp } from '../register-app/register-app.command.ts';
-import { RegisterAppHandler } from '../register-app/register-app.handler.ts';
+import { createApp, type AppToRegister, type RegisteredApp } from '../register-app/register-app.handler.ts';
 import { startAccount } from '../account.module.ts';
 
 export const ORIGIN = 'https://app.example';
@@ -23,10 +22,8 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
   const foundation = await testFoundation({ environment: settings, clock });
   const service = await startAccount(foundation);
   const transactor = new Transactor(foundation.eventStore, clock, foundation.ids);
-  const register = (app: Partial<RegisterApp['app']> = {}) =>
-    new RegisterAppHandler(transactor).execute(
-      new RegisterApp({ name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1', ...app }, someMetadata),
-    );
+  const register = (app: Partial<AppToRegister> = {}) =>
+    createApp(transactor, { name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1', ...app }, someMetadata);
   const app = await register();
 
   const ask = (path: string, { method = 'GET', body, headers = {} }: Asked = {}) =>

@@ -1,12 +1,26 @@
 import { Inject } from '@nestjs/common';
-import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
+import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { SETTINGS } from '../../../shared/edge/tokens.ts';
 import { readProfile } from '../domain/profile.ts';
 import { updateProfile, userFold, userStream } from '../domain/user.ts';
-import { UpdateProfile } from './update-profile.command.ts';
+
+/** Changes the members that are given; `null` or nothing clears one. */
+export class UpdateProfile extends Command<{ user: UserEntity; position: Position }> {
+  constructor(
+    readonly userId: string,
+    readonly changes: ProfileChanges,
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
 
 @CommandHandler(UpdateProfile)
 export class UpdateProfileHandler implements ICommandHandler<UpdateProfile> {

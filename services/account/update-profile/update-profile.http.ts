@@ -4,7 +4,7 @@ import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
-import { UpdateProfile } from './update-profile.command.ts';
+import { UpdateProfile } from './update-profile.handler.ts';
 
 const { updateProfile } = accountRoutes;
 

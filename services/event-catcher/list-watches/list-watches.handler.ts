@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import {
   watchedContract,
   type WatchedContract,
@@ -12,7 +12,19 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { GetWatch, ListWatches } from './list-watches.query.ts';
+
+export class ListWatches extends Query<WatchedContracts> {
+  constructor(
+    readonly asked: {
+      chainId?: number | undefined;
+      contractAddress?: string | undefined;
+      take: number;
+      skip: number;
+    },
+  ) {
+    super();
+  }
+}
 
 const { watch: watchCollection } = watchesModel.collections;
 
@@ -37,6 +49,12 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
     const chainIds = [...new Set(watches.map((watch) => watch.chainId))];
     const chains = new Map(await Promise.all(chainIds.map(async (id) => [id, await this.models.chain(id)] as const)));
     return { items: watches.map((watch) => answerOf(watch, chains.get(watch.chainId))), take, skip, total };
+  }
+}
+
+export class GetWatch extends Query<WatchedContract> {
+  constructor(readonly id: string) {
+    super();
   }
 }
 

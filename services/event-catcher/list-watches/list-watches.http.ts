@@ -8,7 +8,7 @@ import {
 import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
-import { GetWatch, ListWatches } from './list-watches.query.ts';
+import { GetWatch, ListWatches } from './list-watches.handler.ts';
 
 const { listContracts, getContract } = eventCatcherRoutes;
 const reads = [watchesModel.name, chainsModel.name];

@@ -1,12 +1,31 @@
 import { chainEventIdFrom } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
+import type { RecordStatus } from '../../../schemas/http/event-record.ts';
 import type { Filter } from '../../../shared/read-store/read-store.ts';
 import { namedBy } from '../domain/watch-names.ts';
 import { selectByArguments } from './argument-filter.ts';
-import type { AskedEvents } from './query-events.query.ts';
+import type { Order } from './event-cursor.ts';
 
 /** Beyond every block that a document's id can name. */
 const NO_BLOCK = 999_999_999_999;
+
+/** What a query asks for. */
+export interface AskedEvents {
+  chainId: number;
+  contractAddress: string;
+  eventSignature?: string | undefined;
+  txHash?: string | undefined;
+  take: number;
+  skip: number;
+  cursor?: string | undefined;
+  fromBlock?: number | undefined;
+  /** Inclusive. */
+  toBlock?: number | undefined;
+  status?: RecordStatus | undefined;
+  order: Order;
+  /** Texts that arguments must equal, by name. */
+  arguments: ReadonlyMap<string, string>;
+}
 
 /** From an id on and up to before another. */
 interface Ids {

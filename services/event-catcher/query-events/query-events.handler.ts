@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
 import { eventRecord, type EventRecord, type RecordStatus } from '../../../schemas/http/event-record.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
@@ -8,8 +8,13 @@ import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { decodeCursor, encodeCursor, type Order } from './event-cursor.ts';
-import { selectEvents, type Selection } from './event-selection.ts';
-import { QueryEvents, type AskedEvents } from './query-events.query.ts';
+import { selectEvents, type AskedEvents, type Selection } from './event-selection.ts';
+
+export class QueryEvents extends Query<EventPage> {
+  constructor(readonly asked: AskedEvents) {
+    super();
+  }
+}
 
 const { record, count } = chainEventsModel.collections;
 

@@ -6,7 +6,7 @@ import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { argumentsOf } from './argument-filter.ts';
-import { QueryEvents } from './query-events.query.ts';
+import { QueryEvents } from './query-events.handler.ts';
 
 const { queryEvents } = eventCatcherRoutes;
 

@@ -1,5 +1,5 @@
 import { Inject } from '@nestjs/common';
-import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { invalid } from '../../../shared/edge/parse-request.ts';
@@ -13,7 +13,12 @@ import { progressOf } from '../domain/watch-progress.ts';
 import { PROGRESS, type FollowerProgress } from '../edge/ports.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { ReadStatus } from './read-status.query.ts';
+
+export class ReadStatus extends Query<WatchStatus> {
+  constructor(readonly asked: { chainId: number; contractAddress: string; eventName: string }) {
+    super();
+  }
+}
 
 const { count } = chainEventsModel.collections;
 

@@ -5,7 +5,7 @@ import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
-import { ReadStatus } from './read-status.query.ts';
+import { ReadStatus } from './read-status.handler.ts';
 
 const { readStatus } = eventCatcherRoutes;
 

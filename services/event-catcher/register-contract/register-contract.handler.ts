@@ -1,6 +1,9 @@
 import { Inject } from '@nestjs/common';
-import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { findEvent, signatureOf } from '../domain/event-abi.ts';
 import { canonicalSignature, parseEventSignature } from '../domain/event-signature.ts';
@@ -10,8 +13,31 @@ import { CHAINS, type WatchedChain } from '../edge/ports.ts';
 import { readContractAddress } from '../edge/read-contract-address.ts';
 import { topic0Of } from '../domain/topic0.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { RegisterContract, type Registered } from './register-contract.command.ts';
 import { findStart } from './start-block.ts';
+
+export interface Registered {
+  contract: RegisteredContract;
+  /** This registration made the watch. */
+  isNew: boolean;
+  position: Position;
+}
+
+/** Has an event of a contract watched, for one app. */
+export class RegisterContract extends Command<Registered> {
+  constructor(
+    readonly asked: {
+      appId: string;
+      chainId: number;
+      contractAddress: string;
+      eventSignature: string;
+      eventAbi: string;
+      startBlock: number | 'deploy';
+    },
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
 
 @CommandHandler(RegisterContract)
 export class RegisterContractHandler implements ICommandHandler<RegisterContract> {

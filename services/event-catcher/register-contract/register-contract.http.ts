@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
-import { RegisterContract } from './register-contract.command.ts';
+import { RegisterContract } from './register-contract.handler.ts';
 
 const { registerContract } = eventCatcherRoutes;
 
