@@ -51,14 +51,13 @@ export class RateLimits {
   }
 }
 
-export const rateLimited = ({ points, windowSeconds, resetSeconds }: RateLimitStatus): Refusal =>
-  new Refusal('rate_limited', `${String(points)} per ${String(windowSeconds)} s are allowed`, {
-    retryAfter: Math.max(1, resetSeconds),
-  });
-
 /** @throws Refusal rate_limited */
 export const refuseExceeded = (status: RateLimitStatus | undefined): void => {
-  if (status?.exceeded) throw rateLimited(status);
+  if (!status?.exceeded) return;
+  const { points, windowSeconds, resetSeconds } = status;
+  throw new Refusal('rate_limited', `${String(points)} per ${String(windowSeconds)} s are allowed`, {
+    retryAfter: Math.max(1, resetSeconds),
+  });
 };
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers. */

@@ -34,11 +34,16 @@ export interface Transaction<State, Event extends DomainEvent> {
   decide: (state: State, nowMs: number) => readonly Event[];
 }
 
-export interface Transacted<State> {
-  /** After the events that were appended. */
+export interface Loaded<State> {
   state: State;
   /** Of the newest event of the stream; 0 when it has none. */
   position: Position;
+}
+
+/** The state and position after the events that were appended. */
+export interface Transacted<State> extends Loaded<State> {
+  /** What the decision was made on. */
+  before: State;
   appended: boolean;
 }
 
@@ -96,15 +101,15 @@ export class Transactor {
     const { stream, fold, metadata, decide } = transaction;
     for (let attempt = 1; ; attempt += 1) {
       const stored = await this.store.read(stream);
-      const state = foldEvents(fold, stored);
+      const before = foldEvents(fold, stored);
       const last = stored.at(-1);
-      const decided = decide(state, this.clock.now());
-      if (decided.length === 0) return { state, position: last?.position ?? 0, appended: false };
+      const decided = decide(before, this.clock.now());
+      if (decided.length === 0) return { before, state: before, position: last?.position ?? 0, appended: false };
       const events = decided.map((event) => toAppend(event, metadata, this));
       try {
         const { position } = await appendConfirmed(this.store, stream, last?.revision ?? NO_STREAM, events);
-        const after = events.reduce((folded, event) => foldEvent(fold, folded, event), state);
-        return { state: after, position, appended: true };
+        const state = events.reduce((folded, event) => foldEvent(fold, folded, event), before);
+        return { before, state, position, appended: true };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === ATTEMPTS_MAX) throw error;
       }
@@ -112,9 +117,9 @@ export class Transactor {
   }
 
   /** The state of a stream and the position of its newest event, without changing it. */
-  async load<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Transacted<State>> {
+  async load<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Loaded<State>> {
     const stored = await this.store.read(stream);
-    return { state: foldEvents(fold, stored), position: stored.at(-1)?.position ?? 0, appended: false };
+    return { state: foldEvents(fold, stored), position: stored.at(-1)?.position ?? 0 };
   }
 }
 

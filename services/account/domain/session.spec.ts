@@ -1,15 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { SessionEvent } from '../../../schemas/events/session-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
 import { refreshSession, sessionFold, startSession } from './session.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const HALF_MINUTE = 30_000;
 const start = {
-  ...{ sessionId: 'ses_1', userId: 'usr_1', appId: 'app_1', method: 'wallet' as const, device: null },
-  ...{ accessTokenId: 'a0', refreshTokenId: 'r0' },
+  sessionId: 'ses_1',
+  userId: 'usr_1',
+  appId: 'app_1',
+  method: 'wallet' as const,
+  device: null,
+  accessTokenId: 'a0',
+  refreshTokenId: 'r0',
 };
 const started: [SessionEvent, number] = [{ type: 'SessionStarted', data: start }, NOON];
 const refreshed = (counter: number, at: number): [SessionEvent, number] => [
@@ -23,13 +27,9 @@ const revoked: SessionEvent = {
   type: 'SessionRevoked',
   data: { sessionId: 'ses_1', userId: 'usr_1', reason: 'refresh_token_reused' },
 };
-const refresh = (
-  tokenId: string,
-  nowMs: number,
-  { next = 'next', limited = undefined as Refusal | undefined } = {},
-) => {
+const refresh = (tokenId: string, nowMs: number, next = 'next') => {
   const successor = { accessTokenId: `a-${next}`, refreshTokenId: `r-${next}` };
-  return (state: typeof sessionFold.initial) => refreshSession(state, nowMs, { tokenId, successor, limited });
+  return (state: typeof sessionFold.initial) => refreshSession(state, nowMs, { tokenId, successor });
 };
 
 describe('a session', () => {
@@ -74,14 +74,6 @@ describe('a session', () => {
     given(sessionFold, []).when(refresh('r0', NOON)).refused('refresh_token_invalid');
   });
 
-  it('limits rotations, but neither repeats nor the end', () => {
-    const limited = new Refusal('rate_limited', 'too often');
-    const { when } = given(sessionFold, [started, refreshed(1, NOON)]);
-    when(refresh('r1', NOON, { limited })).refused('rate_limited');
-    when(refresh('r0', NOON, { limited })).then([]);
-    when(refresh('stolen', NOON, { limited })).then([revoked]);
-  });
-
   it('has one successor per token, whatever was rotated before and however often it is asked', () => {
     fc.assert(
       fc.property(fc.nat(20), fc.nat(HALF_MINUTE), (rotations, after) => {
@@ -92,7 +84,7 @@ describe('a session', () => {
         expectNothingTheSecondTime(sessionFold, sessionFold.initial, (none) => startSession(none, start), NOON);
         const [first] = refresh(`r${String(rotations)}`, NOON)(state);
         const successor = sessionFold.evolve(state, first ?? revoked, NOON);
-        const [other] = refresh(`r${String(rotations)}`, NOON + after, { next: 'other' })(successor);
+        const [other] = refresh(`r${String(rotations)}`, NOON + after, 'other')(successor);
         expect(other).toBeUndefined();
       }),
     );

@@ -57,21 +57,14 @@ export interface Refresh {
   /** `jti` of the refresh token that was presented. */
   tokenId: string;
   successor: { accessTokenId: string; refreshTokenId: string };
-  /** Thrown instead of a rotation; a repeat goes through. */
-  limited: Refusal | undefined;
 }
 
 /** The newest token rotates; the one before it is answered the same again for 30 s; any older one ends the session. */
-export const refreshSession = (
-  session: State,
-  nowMs: number,
-  { tokenId, successor, limited }: Refresh,
-): SessionEvent[] => {
+export const refreshSession = (session: State, nowMs: number, { tokenId, successor }: Refresh): SessionEvent[] => {
   if (!session) throw new Refusal('refresh_token_invalid', 'its session is not known');
   if (session.isRevoked) throw new Refusal('session_revoked', 'sign in again');
   const { sessionId, userId } = session;
   if (session.refreshTokenId === tokenId) {
-    if (limited) throw limited;
     return [{ type: 'SessionRefreshed', data: { sessionId, counter: session.counter + 1, ...successor } }];
   }
   const isRepeat = session.previousTokenId === tokenId && nowMs - session.issuedAt <= PREVIOUS_TOKEN_MS;

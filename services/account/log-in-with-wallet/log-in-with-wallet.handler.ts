@@ -68,7 +68,10 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     const recorded = user.logins.find((one) => one.sessionId === sessionId);
     if (!recorded) throw new Error('a login that was recorded is there');
     const start = {
-      ...{ sessionId, userId, appId, method: identity.method },
+      sessionId,
+      userId,
+      appId,
+      method: identity.method,
       device: device?.slice(0, DEVICE_CHARACTERS_MAX) ?? null,
       ...this.newTokenIds(),
     };

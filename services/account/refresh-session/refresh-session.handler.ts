@@ -4,6 +4,7 @@ import type { Session } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
+import { refuseExceeded, type RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
 import { refreshSession, sessionFold, sessionStream } from '../domain/session.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
 
@@ -18,8 +19,8 @@ export interface Refreshed {
 export class RefreshSession extends Command<Refreshed> {
   constructor(
     readonly token: { sessionId: string; tokenId: string },
-    /** Thrown instead of a rotation, never instead of a repeat. */
-    readonly limited: Refusal | undefined,
+    /** Of rotations of this session. It holds up neither a repeat nor the end of the session. */
+    readonly limit: RateLimitStatus | undefined,
     readonly metadata: EventMetadata,
   ) {
     super();
@@ -33,14 +34,18 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
     private readonly tokens: SessionTokens,
   ) {}
 
-  async execute({ token: { sessionId, tokenId }, limited, metadata }: RefreshSession): Promise<Refreshed> {
+  async execute({ token: { sessionId, tokenId }, limit, metadata }: RefreshSession): Promise<Refreshed> {
     const { ids } = this.transactor;
     const successor = { accessTokenId: ids.token(26), refreshTokenId: ids.token(26) };
     const { state, position, appended } = await this.transactor.transact({
       stream: sessionStream(sessionId),
       fold: sessionFold,
       metadata,
-      decide: (session, nowMs) => refreshSession(session, nowMs, { tokenId, successor, limited }),
+      decide: (session, nowMs) => {
+        const events = refreshSession(session, nowMs, { tokenId, successor });
+        if (events.some(({ type }) => type === 'SessionRefreshed')) refuseExceeded(limit);
+        return events;
+      },
     });
     if (!state || state.isRevoked) {
       throw new Refusal('refresh_token_reused', 'the token was exchanged before; the session has ended, sign in again');

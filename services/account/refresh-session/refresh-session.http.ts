@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Session } from '../../../schemas/http/account-routes.ts';
 import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
-import { RateLimits, rateLimited, refuseExceeded, addressKey } from '../../../shared/edge/rate-limits.ts';
+import { addressKey, RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
 import { RefreshSession } from './refresh-session.handler.ts';
 
@@ -28,7 +28,7 @@ export class RefreshSessionHttp {
       actor: { type: 'user' as const, id: token.userId },
       session: token.sessionId,
     };
-    const command = new RefreshSession(token, left?.exceeded ? rateLimited(left) : undefined, metadata);
+    const command = new RefreshSession(token, left, metadata);
     const { session, position, rotated } = await this.commands.execute(command);
     if (rotated) context.showRateLimit(await this.limits.count('refresh', key));
     return { body: session, position };

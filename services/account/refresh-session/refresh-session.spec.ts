@@ -114,7 +114,7 @@ describe('refreshing a session', () => {
 });
 
 describe('the limit of refreshes', () => {
-  it('counts rotations of one session, not repeats', async () => {
+  it('counts rotations of one session, neither repeats nor its end', async () => {
     const RATE_LIMITS = JSON.stringify({ refresh: { points: 2, seconds: 300 } });
     await using account = await startAccountUnderTest(folder, { RATE_LIMITS });
     const first = await account.logIn(account.newWallet());
@@ -130,5 +130,7 @@ describe('the limit of refreshes', () => {
     expect(problem.retryAfter).toBeGreaterThan(0);
     expect(refused.headers.get('ratelimit-policy')).toBe('"refresh";q=2;w=300');
     expect((await account.refresh((await account.logIn(account.newWallet())).refreshToken)).status).toBe(201);
+    expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
+    expect(await codeOf(await account.refresh(third.refreshToken))).toBe('session_revoked');
   });
 });

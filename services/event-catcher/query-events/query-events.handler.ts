@@ -37,7 +37,9 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     const last = shown.at(-1);
     return {
       items: shown.map((stored) => toRecord(stored, finalized)),
-      ...{ take, skip, total },
+      take,
+      skip,
+      total,
       next: found.length > take && last ? encodeCursor(order, last.id) : null,
     };
   }

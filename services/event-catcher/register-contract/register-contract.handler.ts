@@ -61,26 +61,29 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       eventName: fragment.name,
       eventSignature: canonicalSignature(signatureOf(fragment)),
       topic0: topic0Of(fragment),
-      ...{ startBlock, appId },
+      startBlock,
+      appId,
     };
-    let isNew = false;
-    const { state: watch, position } = await this.transactor.transact({
+    const { before, state, position } = await this.transactor.transact({
       stream: watchStream(registration.watchId),
       fold: watchFold,
       metadata,
-      decide: (known) => {
-        isNew = known === undefined;
-        return registerContract(known, registration);
-      },
+      decide: (known) => registerContract(known, registration),
     });
-    if (!watch) throw new Error('a watch that was registered is there');
-    const { id, eventName, eventSignature, topic0, createdAt } = watch;
+    if (!state) throw new Error('a watch that was registered is there');
     const contract = {
-      ...{ id, chainId, contractAddress, eventName, eventSignature, topic0 },
-      ...{ startBlock: watch.startBlock, state: await this.stateOf(id), createdAt },
+      id: state.id,
+      chainId,
+      contractAddress,
+      eventName: state.eventName,
+      eventSignature: state.eventSignature,
+      topic0: state.topic0,
+      startBlock: state.startBlock,
+      state: await this.stateOf(state.id),
+      createdAt: state.createdAt,
       ...(warnings.length > 0 && { warnings }),
     };
-    return { contract, isNew, position };
+    return { contract, isNew: before === undefined, position };
   }
 
   private async stateOf(watchId: string) {
