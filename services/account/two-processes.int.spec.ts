@@ -36,7 +36,10 @@ describe('two account processes on one folder', () => {
     const second = await startProcess();
     running.push(first, second);
     const { apiKey, signingKey } = await operateApps(first.foundation).register({
-      ...{ name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1' },
+      name: 'Example',
+      origins: [ORIGIN],
+      redirectUris: [],
+      scheme: 'v1',
     });
     const app = { apiKey, origin: ORIGIN, signer: new Wallet(signingKey) };
     const clientOf = ({ url }: { url: string }) => new AnnalsClient({ accountUrl: url, eventUrl: url, app });

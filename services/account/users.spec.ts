@@ -37,9 +37,19 @@ describe('users', () => {
     });
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({
-      ...{ id: userId, username: 'ada', firstname: null, lastname: null, avatar: null, signature: 'hello' },
-      ...{ messengerId: null, messengerUsername: null, messengerFirstName: null, messengerLastName: null },
-      ...{ messengerAvatarUrl: null, messengerAuthDate: null, messengerVerified: null },
+      id: userId,
+      username: 'ada',
+      firstname: null,
+      lastname: null,
+      avatar: null,
+      signature: 'hello',
+      messengerId: null,
+      messengerUsername: null,
+      messengerFirstName: null,
+      messengerLastName: null,
+      messengerAvatarUrl: null,
+      messengerAuthDate: null,
+      messengerVerified: null,
       identities: [expect.objectContaining({ method: 'wallet' })],
       smartAccounts: [],
       createdAt: expect.any(String),

@@ -15,7 +15,8 @@ describe('origins of apps', () => {
       module: ThingsModule,
       foundation: { ...foundation, settings: { ...foundation.settings, NODE_ENV } },
       issuer: tokens.issuer,
-      ...{ host: '127.0.0.1', port: 0 },
+      host: '127.0.0.1',
+      port: 0,
     });
     await service.close();
   };

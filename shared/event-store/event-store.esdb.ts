@@ -123,7 +123,10 @@ export class EsdbEventStore implements EventStore {
   subscribeAll(after: Position, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {
     const { client, logger } = this;
     return followAll({
-      ...{ client, after, filter, logger },
+      client,
+      after,
+      filter,
+      logger,
       leadership: () => this.leadership.signal,
       signal: AbortSignal.any([signal, this.closing.signal]),
     });

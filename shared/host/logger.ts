@@ -9,7 +9,9 @@ export const loggedError = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   const { type, message, stack } = pino.stdSerializers.err(error);
   return {
-    ...{ type, message, stack },
+    type,
+    message,
+    stack,
     ...('code' in error && { code: error.code }),
     ...(error instanceof AggregateError && { errors: error.errors.map(loggedError) }),
   };

@@ -147,7 +147,11 @@ describe('the term of a lease', () => {
   const termOf = async (store: MemoryReadStore, holder: string, ends: (term: LeaseTerm) => Promise<void>) => {
     const { promise: ended, resolve } = Promise.withResolvers<boolean>();
     const loop = leasedLoop({
-      ...{ name: 'work', leases: store, logger, holder, timing },
+      name: 'work',
+      leases: store,
+      logger,
+      holder,
+      timing,
       run: async (signal, working, term) => {
         working();
         resolve(term.nothingInFlightBefore);
@@ -193,7 +197,11 @@ describe('the term of a lease', () => {
     await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 1, renewals: 0 });
     const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
     const loop = leasedLoop({
-      ...{ name: 'work', leases: store, logger, holder: 'elsewhere/2/b', timing },
+      name: 'work',
+      leases: store,
+      logger,
+      holder: 'elsewhere/2/b',
+      timing,
       run: async (signal, working) => {
         await gate;
         working();

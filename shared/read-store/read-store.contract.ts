@@ -202,7 +202,9 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
     it('keeps what is newest of many changes at once, however large each is', async () => {
       const positions = Array.from({ length: 300 }, (_, n) => (n * 7) % 300);
       const changes = positions.map((n) => ({
-        ...{ collection, id: 'a', position: n + 1 },
+        collection,
+        id: 'a',
+        position: n + 1,
         document: { rank: n, group: 'x'.repeat(300 - n) },
         isNew: n % 2 === 0,
       }));

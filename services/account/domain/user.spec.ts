@@ -94,8 +94,13 @@ describe('an identity', () => {
 describe('an app', () => {
   it('is registered once', () => {
     const app = {
-      ...{ id: 'app_1', name: 'One', apiKey: 'ak_1', signer: wallet.label, scheme: 'v1' as const },
-      ...{ origins: ['https://app.example'], redirectUris: [] },
+      id: 'app_1',
+      name: 'One',
+      apiKey: 'ak_1',
+      signer: wallet.label,
+      scheme: 'v1' as const,
+      origins: ['https://app.example'],
+      redirectUris: [],
     };
     expectNothingTheSecondTime(appFold, appFold.initial, (state) => registerApp(state, app), NOON);
   });

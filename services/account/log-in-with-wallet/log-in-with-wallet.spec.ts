@@ -67,14 +67,27 @@ describe('logging in with a wallet', () => {
     const text = expect.any(String);
     const seconds = Math.floor(account.clock.now() / 1_000);
     expect(access).toEqual({
-      ...{ iss: account.service.url, aud: text, sub: session.userId, sid: text, app: account.app.id, amr: 'wallet' },
-      ...{ iat: seconds, exp: seconds + 600, jti: text },
+      iss: account.service.url,
+      aud: text,
+      sub: session.userId,
+      sid: text,
+      app: account.app.id,
+      amr: 'wallet',
+      iat: seconds,
+      exp: seconds + 600,
+      jti: text,
     });
     expect(session.accessTokenExpire).toBe((seconds + 600) * 1_000);
     const refresh = decodeJwt(session.refreshToken);
     expect(refresh).toEqual({
-      ...{ iss: account.service.url, aud: text, sub: session.userId, sid: access['sid'], ctr: 0 },
-      ...{ iat: seconds, exp: seconds + 7 * 86_400, jti: text },
+      iss: account.service.url,
+      aud: text,
+      sub: session.userId,
+      sid: access['sid'],
+      ctr: 0,
+      iat: seconds,
+      exp: seconds + 7 * 86_400,
+      jti: text,
     });
     expect(session.refreshTokenExpire).toBe((seconds + 7 * 86_400) * 1_000);
     expect(decodeProtectedHeader(session.accessToken)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: text });

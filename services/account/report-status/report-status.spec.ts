@@ -25,7 +25,10 @@ describe('what the account service says of itself', () => {
     const answer = await account.ask('/universal-account');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({
-      ...{ name: 'Annals', version, status: 'ok', loginMethods: ['wallet'] },
+      name: 'Annals',
+      version,
+      status: 'ok',
+      loginMethods: ['wallet'],
       chains: [
         { chainId: 10, entryPoint: null, bundler: null, headBlock: null, paymasterDeposit: null },
         { chainId: 2484, entryPoint: null, bundler: null, headBlock: 70, paymasterDeposit: null },

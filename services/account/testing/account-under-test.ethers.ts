@@ -68,8 +68,20 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     ask('/auth/refresh', { method: 'POST', body: { refreshToken }, headers });
 
   return {
-    ...{ foundation, service, transactor, clock, app, register, ask, appHeaders, appHeadersV2 },
-    ...{ challengePath, challengeFor, redeem, logIn, refresh },
+    foundation,
+    service,
+    transactor,
+    clock,
+    app,
+    register,
+    ask,
+    appHeaders,
+    appHeadersV2,
+    challengePath,
+    challengeFor,
+    redeem,
+    logIn,
+    refresh,
     newWallet: () => Wallet.createRandom(),
     [Symbol.asyncDispose]: () => service.close(),
   };

@@ -27,9 +27,22 @@ describe('the status of a watch', () => {
 
   it('is backfilling from its start before its chain was ever read', async () => {
     expect(await status()).toEqual({
-      ...{ id: watch.id, chainId: 2484, contractAddress: TOKEN, eventName: 'Transfer', state: 'backfilling' },
-      ...{ startBlock: 10, currentBlockNumber: 9, headBlock: null, finalizedBlock: null, lagBlocks: null },
-      ...{ lagSeconds: null, eventsTotal: 0, eventsPerSecond: 0, etaSeconds: null, lastError: null, gaps: [] },
+      id: watch.id,
+      chainId: 2484,
+      contractAddress: TOKEN,
+      eventName: 'Transfer',
+      state: 'backfilling',
+      startBlock: 10,
+      currentBlockNumber: 9,
+      headBlock: null,
+      finalizedBlock: null,
+      lagBlocks: null,
+      lagSeconds: null,
+      eventsTotal: 0,
+      eventsPerSecond: 0,
+      etaSeconds: null,
+      lastError: null,
+      gaps: [],
     });
   });
 
@@ -51,8 +64,16 @@ describe('the status of a watch', () => {
     });
     Object.assign(catcher.progress, { eventsPerSecond: 500, blocksPerSecond: 8, error: 'no provider' });
     expect(await status()).toMatchObject({
-      ...{ state: 'backfilling', currentBlockNumber: 20, headBlock: HEAD, finalizedBlock: 30, lagBlocks: 20 },
-      ...{ lagSeconds: 3, eventsPerSecond: 500, etaSeconds: 3, lastError: 'no provider', gaps: [] },
+      state: 'backfilling',
+      currentBlockNumber: 20,
+      headBlock: HEAD,
+      finalizedBlock: 30,
+      lagBlocks: 20,
+      lagSeconds: 3,
+      eventsPerSecond: 500,
+      etaSeconds: 3,
+      lastError: 'no provider',
+      gaps: [],
     });
   });
 

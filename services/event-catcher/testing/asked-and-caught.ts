@@ -54,8 +54,16 @@ export const transferRecord = (changes: Partial<ObservedRecord> = {}): ObservedR
   const TxHash = changes.TxHash ?? hashOf(`transaction ${String(BlockNumber)}`);
   return {
     Id: `${String(CHAIN_ID)}:${BlockHash}:${TxHash}:${String(LogIndex)}`,
-    ...{ ChainId: CHAIN_ID, ContractAddress, EventName: 'Transfer', EventSignature: TRANSFER },
-    ...{ BlockNumber, BlockHash, BlockTime: '2026-01-01T00:00:00.000Z', TxHash, TxIndex: 0, LogIndex },
+    ChainId: CHAIN_ID,
+    ContractAddress,
+    EventName: 'Transfer',
+    EventSignature: TRANSFER,
+    BlockNumber,
+    BlockHash,
+    BlockTime: '2026-01-01T00:00:00.000Z',
+    TxHash,
+    TxIndex: 0,
+    LogIndex,
     Data: { from: TOKEN, to: TOKEN, value: '1' },
     Origin: 'backfill',
     ...changes,
