@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
+import { Transactor } from '../../shared/event-store/transact.ts';
 import { AppCallers } from '../../shared/edge/app-callers.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
-import { Apps } from './edge/apps.ts';
+import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
-import { SignedAppCallers } from './edge/signed-app-callers.ts';
 import { openSigningKeys } from './edge/signing-keys.file.ts';
 import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
 import { GetUserHandler } from './get-user/get-user.handler.ts';
@@ -40,8 +40,11 @@ const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
   ],
   providers: [
     { provide: SIGNING_KEYS, useValue: signingKeys },
-    Apps,
-    { provide: AppCallers, useClass: SignedAppCallers },
+    {
+      provide: AppCallers,
+      useFactory: (transactor: Transactor) => new SignedAppCallers(transactor),
+      inject: [Transactor],
+    },
     SessionTokens,
     IssueChallengeHandler,
     LogInWithWalletHandler,

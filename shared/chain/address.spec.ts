@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { getAddress } from 'ethers';
 import fc from 'fast-check';
-import { checksumAddress, readAddress } from './address.ts';
+import { checksumAddress, readAddress, readAddressMember } from './address.ts';
 
 /** From EIP-55. */
 const examples = [
@@ -37,5 +37,10 @@ describe('an address', () => {
     `${String(examples[0])}\n`,
   ])('is none: %j', (text) => {
     expect(readAddress(text)).toBeUndefined();
+  });
+
+  it('in a request is refused by the name of its member', () => {
+    expect(readAddressMember('signer', String(examples[0]).toLowerCase())).toBe(examples[0]);
+    expect(() => readAddressMember('signer', '0x12')).toThrow('validation_failed: signer: is not an address');
   });
 });

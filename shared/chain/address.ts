@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { invalid } from '../errors/refusal.ts';
 
 /** An address in EIP-55 form; `undefined` for what is none, and for a mixed-case one whose checksum is wrong. */
 export const readAddress = (text: string): string | undefined => {
@@ -7,6 +8,14 @@ export const readAddress = (text: string): string | undefined => {
   const address = checksumAddress(digits.toLowerCase());
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
   return isMixed && address !== text ? undefined : address;
+};
+
+/** The same of a member of a request. @throws Refusal validation_failed */
+export const readAddressMember = (path: string, text: string): string => {
+  const address = readAddress(text);
+  if (address !== undefined) return address;
+  const message = 'is not an address: 0x and 40 hex digits, in mixed case with the right EIP-55 checksum';
+  throw invalid({ path, message });
 };
 
 /** EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case where the digit of the hash is 8 or more. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { accountRoutes, type Session } from '../../schemas/http/account-routes.ts';
+import { v1Text } from '../../schemas/http/app-signature.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { refuseProblem } from './problem-error.ts';
@@ -101,8 +102,8 @@ export class AnnalsClient {
     if (auth === 'bearer') return { authorization: `Bearer ${await this.accessToken()}` };
     const { apiKey, origin, signer } = this.options.app;
     const timestamp = String(this.clock.now());
-    const text = `${new URL(origin).hostname}:${timestamp}:${apiKey}`.toLowerCase();
-    return { 'x-api-key': apiKey, origin, 'x-timestamp': timestamp, 'x-signature': await signer.signMessage(text) };
+    const signature = await signer.signMessage(v1Text({ origin, timestamp, apiKey }));
+    return { 'x-api-key': apiKey, origin, 'x-timestamp': timestamp, 'x-signature': signature };
   }
 }
 

@@ -1,10 +1,10 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import { invalid } from '../errors/refusal.ts';
 import { sha256 } from '../primitives/ids.ts';
 import type { Caller } from '../auth/caller.ts';
 import { boundRoute, type BoundRoute, type CommandAnswer } from './implements.ts';
-import { invalid } from './parse-request.ts';
 import { decodePosition, encodePosition } from './position-header.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 import { addressKey } from './rate-limits.ts';
@@ -97,7 +97,7 @@ const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
   if (typeof key !== 'string' || !/^[!-~]{1,128}$/.test(key)) {
-    throw invalid([{ path: 'idempotency-key', message: 'is not 1 to 128 visible characters' }]);
+    throw invalid({ path: 'idempotency-key', message: 'is not 1 to 128 visible characters' });
   }
   return key;
 };

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { FieldError } from '../../schemas/http/problem.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
-import { Refusal } from '../errors/refusal.ts';
+import { invalid } from '../errors/refusal.ts';
 import { requestContext } from './request-context.ts';
 
 /** Enough to mend a request by; a hostile one gets no longer answer. */
@@ -16,13 +16,9 @@ export const parseRequest = (contract: RouteContract, request: FastifyRequest) =
     query: parse(contract.query, request.query, 'query', errors),
     body: parse(contract.body, request.body, 'body', errors),
   };
-  if (errors.length > 0) throw invalid(errors.slice(0, ERRORS_MAX));
+  if (errors.length > 0) throw invalid(...errors.slice(0, ERRORS_MAX));
   return { ...parsed, caller: request.caller, context: requestContext(request) };
 };
-
-/** A refusal that names the members at fault. */
-export const invalid = (errors: FieldError[]): Refusal =>
-  new Refusal('validation_failed', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), { errors });
 
 const parse = (schema: z.ZodType | undefined, value: unknown, part: string, errors: FieldError[]): unknown => {
   if (!schema) return undefined;

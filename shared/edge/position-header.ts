@@ -1,6 +1,6 @@
+import { invalid } from '../errors/refusal.ts';
 import { sha256 } from '../primitives/ids.ts';
 import type { Position } from '../event-store/event-store.ts';
-import { invalid } from './parse-request.ts';
 
 const CHECK_CHARACTERS = 8;
 const check = (digits: string): string => sha256(`x-position ${digits}`).slice(0, CHECK_CHARACTERS);
@@ -15,7 +15,7 @@ export const encodePosition = (position: Position): string => {
 export const decodePosition = (text: string): Position => {
   const position = parseInt(text.slice(0, -CHECK_CHARACTERS - 1), 36);
   if (!Number.isSafeInteger(position) || encodePosition(position) !== text) {
-    throw invalid([{ path: 'x-min-position', message: 'is no position that an answer carried' }]);
+    throw invalid({ path: 'x-min-position', message: 'is no position that an answer carried' });
   }
   return position;
 };

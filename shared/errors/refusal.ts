@@ -25,6 +25,10 @@ export class Refusal extends Error {
   }
 }
 
+/** A request that does not fit; names the members at fault. */
+export const invalid = (...errors: FieldError[]): Refusal =>
+  new Refusal('validation_failed', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), { errors });
+
 /** What this depends on does not answer, or cannot: the same is worth another try in a second. */
 export const unavailable = (detail: string, cause: unknown): Refusal =>
   new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause });

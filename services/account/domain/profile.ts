@@ -1,7 +1,7 @@
 import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
 import type { FieldError } from '../../../schemas/http/problem.ts';
 import { profileRules, type ProfileMember, type ProfileRule } from '../../../schemas/profile.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { invalid } from '../../../shared/errors/refusal.ts';
 
 const members = Object.keys(profileRules) as ProfileMember[];
 
@@ -20,10 +20,8 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
     if (message !== undefined) errors.push({ path: member, message });
     profile[member] = text === '' ? null : text;
   }
-  if (errors.length === 0) return profile;
-  throw new Refusal('validation_failed', errors.map(({ path, message }) => `${path} ${message}`).join('; '), {
-    errors,
-  });
+  if (errors.length > 0) throw invalid(...errors);
+  return profile;
 };
 
 const faultOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {

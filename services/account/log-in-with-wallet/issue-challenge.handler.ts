@@ -1,10 +1,10 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Challenge } from '../../../schemas/http/account-routes.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { CHALLENGE_EVENTS_KEPT, challengeFold, challengeStream, issueChallenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
-import { readSigner } from './read-signer.ts';
 
 export class IssueChallenge extends Command<Challenge> {
   constructor(
@@ -20,7 +20,7 @@ export class IssueChallengeHandler implements ICommandHandler<IssueChallenge> {
   constructor(private readonly transactor: Transactor) {}
 
   async execute({ asked, metadata }: IssueChallenge): Promise<Challenge> {
-    const signer = readSigner(asked.signer);
+    const signer = readAddressMember('signer', asked.signer);
     const nonce = this.transactor.ids.token(26); // 130 bits
     const stream = challengeStream(asked.appId, signer);
     const { state } = await this.transactor.transact({

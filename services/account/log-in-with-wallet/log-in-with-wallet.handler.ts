@@ -1,6 +1,7 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { challengeFold, challengeStream, noneFits, redeemChallenge, type Challenge } from '../domain/challenge.ts';
@@ -10,8 +11,7 @@ import { sessionFold, sessionIdFrom, sessionStream, startSession } from '../doma
 import { logIn, userFold, userIdFrom, userStream } from '../domain/user.ts';
 import { recoverSigner } from '../edge/recover-signer.ethers.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
-import { readSignature } from '../edge/signature.ts';
-import { readSigner } from './read-signer.ts';
+import { readSignature } from '../edge/read-signature.ts';
 
 export interface LoggedIn {
   session: Session;
@@ -51,7 +51,7 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
 
   async execute({ login, metadata: asApp }: LogInWithWallet): Promise<LoggedIn> {
     const { appId, device } = login;
-    const signer = readSigner(login.signer);
+    const signer = readAddressMember('signer', login.signer);
     const { sessionId, eventId: causationId } = await this.redeem(
       { ...login, signer, signature: readSignature(login.signature) },
       asApp,

@@ -8,9 +8,9 @@ import {
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ChainDocument } from '../../../shared/read-models/chains.ts';
 import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { progressOf } from '../domain/watch-progress.ts';
-import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
 export class ListWatches extends Query<WatchedContracts> {
@@ -39,7 +39,7 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
     const { chainId, contractAddress, take, skip } = asked;
     const filter = {
       ...(chainId !== undefined && { chainId }),
-      ...(contractAddress !== undefined && { contractAddress: readContractAddress(contractAddress) }),
+      ...(contractAddress !== undefined && { contractAddress: readAddressMember('contractAddress', contractAddress) }),
     };
     const [found, total] = await Promise.all([
       this.readStore.find(watchCollection.name, { filter, sort: [['id', 'asc']], skip, limit: take }),

@@ -1,6 +1,6 @@
 import { readAddress } from '../../../shared/chain/address.ts';
-import { invalid } from '../../../shared/edge/parse-request.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
+import { invalid } from '../../../shared/errors/refusal.ts';
 import type { AbiType } from '../domain/abi-type.ts';
 import { memberNames } from '../domain/abi-values.ts';
 import { typeOf } from '../domain/event-abi.ts';
@@ -15,7 +15,7 @@ export const argumentsOf = (query: Readonly<Record<string, unknown>>): Map<strin
   const asked = new Map<string, string>();
   for (const [key, value] of Object.entries(query)) {
     if (!key.startsWith(PREFIX)) continue;
-    if (typeof value !== 'string') throw invalid([{ path: key, message: 'is given more than once' }]);
+    if (typeof value !== 'string') throw invalid({ path: key, message: 'is given more than once' });
     asked.set(key.slice(PREFIX.length), value);
   }
   return asked;
@@ -55,7 +55,7 @@ export const selectByArguments = (
     selected.set(key, same);
   }
   if (selected.size === 0 && unreadable !== undefined) {
-    throw invalid([{ path: `${PREFIX}${unreadable}`, message: 'is no value of its type' }]);
+    throw invalid({ path: `${PREFIX}${unreadable}`, message: 'is no value of its type' });
   }
   return [...selected.values()];
 };

@@ -4,8 +4,8 @@ import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
 import { eventRecord, type EventRecord, type RecordStatus } from '../../../schemas/http/event-record.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
-import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { decodeCursor, encodeCursor, type Order } from './event-cursor.ts';
 import { selectEvents, type AskedEvents, type Selection } from './event-selection.ts';
@@ -26,7 +26,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
   ) {}
 
   async execute({ asked: unread }: QueryEvents): Promise<EventPage> {
-    const asked = { ...unread, contractAddress: readContractAddress(unread.contractAddress) };
+    const asked = { ...unread, contractAddress: readAddressMember('contractAddress', unread.contractAddress) };
     const { chainId, contractAddress, take, skip, order } = asked;
     const after = asked.cursor === undefined ? undefined : decodeCursor(asked.cursor, asked);
     const watches = await this.models.ofContract(chainId, contractAddress);

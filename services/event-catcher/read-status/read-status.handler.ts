@@ -1,9 +1,9 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { invalid } from '../../../shared/edge/parse-request.ts';
 import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
@@ -11,7 +11,6 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { namedBy } from '../domain/watch-names.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { PROGRESS, type FollowerProgress } from '../edge/ports.ts';
-import { readContractAddress } from '../edge/read-contract-address.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
 export class ReadStatus extends Query<WatchStatus> {
@@ -33,7 +32,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
 
   async execute({ asked }: ReadStatus): Promise<WatchStatus> {
     const { chainId, eventName } = asked;
-    const contractAddress = readContractAddress(asked.contractAddress);
+    const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
     const watch = theOne(await this.models.ofContract(chainId, contractAddress), eventName);
     const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
     const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
@@ -76,7 +75,7 @@ const theOne = (watches: readonly WatchDocument[], eventName: string): WatchDocu
   if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
   if (named.length === 1) return watch;
   const signatures = named.map(({ eventSignature }) => eventSignature).join(' or ');
-  throw invalid([{ path: 'eventName', message: `is the name of several events: say ${signatures}` }]);
+  throw invalid({ path: 'eventName', message: `is the name of several events: say ${signatures}` });
 };
 
 /** Clocks of chains may be ahead of ours. */

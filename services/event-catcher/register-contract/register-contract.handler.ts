@@ -2,6 +2,7 @@ import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
@@ -10,7 +11,6 @@ import { canonicalSignature, parseEventSignature } from '../domain/event-signatu
 import { registerContract, watchFold, watchIdOf, watchStream } from '../domain/watch.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { CHAINS, type WatchedChain } from '../edge/ports.ts';
-import { readContractAddress } from '../edge/read-contract-address.ts';
 import { topic0Of } from '../domain/topic0.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { findStart } from './start-block.ts';
@@ -49,7 +49,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
 
   async execute({ asked, metadata }: RegisterContract): Promise<Registered> {
     const { chainId, appId } = asked;
-    const contractAddress = readContractAddress(asked.contractAddress);
+    const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
     const chain = this.chains.get(chainId);
     if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
     const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));

@@ -1,11 +1,10 @@
 import type { z } from 'zod';
 import { problemCatalogue } from '../../../schemas/http/problem.ts';
 import type { CommandRefused, ConnectionRefused } from '../../../schemas/socket/stream-commands.ts';
-import type { Refusal } from '../../../shared/errors/refusal.ts';
-import { invalid } from '../../../shared/edge/parse-request.ts';
 import { refusalOf } from '../../../shared/edge/problem-document.ts';
 import { logRefusal } from '../../../shared/errors/log-refusal.ts';
 import type { Logger } from 'pino';
+import { invalid, type Refusal } from '../../../shared/errors/refusal.ts';
 
 /** Enough to mend a command by. */
 const ERRORS_MAX = 20;
@@ -15,7 +14,7 @@ export const parseCommand = <Schema extends z.ZodType>(schema: Schema, payload: 
   const result = schema.safeParse(payload);
   if (result.success) return result.data;
   const errors = result.error.issues.map(({ path, message }) => ({ path: path.join('.') || 'payload', message }));
-  throw invalid(errors.slice(0, ERRORS_MAX));
+  throw invalid(...errors.slice(0, ERRORS_MAX));
 };
 
 /** A failure as a refusal; what it was, if it was ours, goes to the log. */

@@ -1,9 +1,8 @@
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
-import { readAddress } from '../../../shared/chain/address.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { invalid } from '../../../shared/edge/parse-request.ts';
 import type { Projections } from '../../../shared/edge/projections.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
@@ -19,8 +18,7 @@ export class FindChannel {
 
   /** @throws Refusal watch_not_found, not_caught_up; validation_failed where a name means two events */
   async find({ chainId, contractAddress, eventSignature, finality }: Subscribe): Promise<Channel> {
-    const address = readAddress(contractAddress);
-    if (address === undefined) throw invalid([{ path: 'contractAddress', message: 'has a wrong EIP-55 checksum' }]);
+    const address = readAddressMember('contractAddress', contractAddress);
     const meant = await this.projections.find(watchesModel.name, async () => {
       const found = await this.readStore.find(watchCollection.name, { filter: { chainId, contractAddress: address } });
       const signatures = found
@@ -33,7 +31,7 @@ export class FindChannel {
     if (signature === undefined) throw new Refusal('watch_not_found', 'register this event of the contract first');
     if (other !== undefined) {
       const both = `the contract has two of that name: ${withoutIndexed(signature)} and ${withoutIndexed(other)}`;
-      throw invalid([{ path: 'eventSignature', message: both }]);
+      throw invalid({ path: 'eventSignature', message: both });
     }
     return { chainId, contractAddress: address, eventSignature: signature, finality };
   }

@@ -1,31 +1,27 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import { v1Text, v2Text, type WholeRequest } from '../../../schemas/http/app-signature.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { AppCallers } from '../../../shared/edge/app-callers.ts';
 import type { AppCaller } from '../../../shared/auth/caller.ts';
-import { invalid } from '../../../shared/edge/parse-request.ts';
 import { requestMetadata } from '../../../shared/edge/request-context.ts';
-import { CLOCK } from '../../../shared/edge/tokens.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import type { App } from '../domain/app.ts';
+import { readSignature } from '../edge/read-signature.ts';
+import { recoverSigner } from '../edge/recover-signer.ethers.ts';
 import { Apps } from './apps.ts';
-import { recoverSigner } from './recover-signer.ethers.ts';
-import { readSignature, v1Text, v2Text, type SignedParts } from './signature.ts';
 
 const WINDOW_MS = 300_000;
 const names = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] as const;
 
 /** Checks the headers H in the order of section 1 of the interface. */
-@Injectable()
 export class SignedAppCallers implements AppCallers {
-  constructor(
-    private readonly apps: Apps,
-    private readonly transactor: Transactor,
-    @Inject(CLOCK) private readonly clock: Clock,
-  ) {}
+  private readonly apps: Apps;
+
+  constructor(private readonly transactor: Transactor) {
+    this.apps = new Apps(transactor);
+  }
 
   async authenticate(request: FastifyRequest): Promise<Omit<AppCaller, 'user'>> {
     const { apiKey, origin, timestamp, signature } = readHeaders(request);
@@ -44,7 +40,7 @@ export class SignedAppCallers implements AppCallers {
 
   private checkTimestamp(timestamp: string): void {
     const isNumber = /^\d{1,16}$/.test(timestamp);
-    if (!isNumber || Math.abs(Number(timestamp) - this.clock.now()) > WINDOW_MS) {
+    if (!isNumber || Math.abs(Number(timestamp) - this.transactor.clock.now()) > WINDOW_MS) {
       throw new Refusal('timestamp_out_of_window', 'x-timestamp is Unix milliseconds, within 5 minutes of now');
     }
   }
@@ -66,7 +62,7 @@ export class SignedAppCallers implements AppCallers {
 }
 
 /** An app on `v1` may sign by `v2` too. */
-const schemeOf = (app: App, parts: SignedParts, signature: string): 'v1' | 'v2' | undefined => {
+const schemeOf = (app: App, parts: WholeRequest, signature: string): 'v1' | 'v2' | undefined => {
   if (app.scheme === 'v1' && recoverSigner(v1Text(parts), signature) === app.signer) return 'v1';
   return recoverSigner(v2Text(parts), signature) === app.signer ? 'v2' : undefined;
 };
@@ -74,7 +70,7 @@ const schemeOf = (app: App, parts: SignedParts, signature: string): 'v1' | 'v2' 
 const readHeaders = ({ headers }: FastifyRequest) => {
   const given = names.map((name) => headers[name]);
   const missing = names.filter((_, at) => typeof given[at] !== 'string' || given[at] === '');
-  if (missing.length > 0) throw invalid(missing.map((path) => ({ path, message: 'is missing' })));
+  if (missing.length > 0) throw invalid(...missing.map((path) => ({ path, message: 'is missing' })));
   const [apiKey = '', origin = '', timestamp = '', signature = ''] = given.map(String);
   return { apiKey, origin, timestamp, signature };
 };

@@ -1,13 +1,11 @@
-import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { appFold, appIdOf, appStream, type App } from '../domain/app.ts';
 
 const KEPT_MS = 1_000;
 const APPS_MAX = 1_000;
 
 /** Finds apps by key in the event store itself: a new app can log in at once. */
-@Injectable()
 export class Apps {
   private readonly kept = new LRUCache<string, { app: App; until: number }>({ max: APPS_MAX });
 

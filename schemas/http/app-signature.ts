@@ -1,0 +1,25 @@
+/** Of a request, what scheme `v1` signs. */
+interface Call {
+  /** The `origin` header. */
+  origin: string;
+  /** The `x-timestamp` header: Unix milliseconds. */
+  timestamp: string;
+  apiKey: string;
+}
+
+/** Of a request, what scheme `v2` signs. */
+export interface WholeRequest extends Call {
+  method: string;
+  /** Path and query, as sent. */
+  url: string;
+  /** SHA-256 of the raw body, lower hex. */
+  bodyHash: string;
+}
+
+/** The text that an app signs by EIP-191. Scheme `v1` says who calls and when, not what. */
+export const v1Text = ({ origin, timestamp, apiKey }: Call): string =>
+  `${new URL(origin).hostname}:${timestamp}:${apiKey}`.toLowerCase();
+
+/** Scheme `v2` says all of it; each signature is accepted once. */
+export const v2Text = ({ method, url, origin, timestamp, apiKey, bodyHash }: WholeRequest): string =>
+  ['v2', method, url, timestamp, origin, apiKey, bodyHash].join('\n');
