@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ProblemCode } from './problem.ts';
+import type { CountedName } from './rate-limits.ts';
 
 /** One route of the interface: what the guards enforce, the controller parses and OpenAPI describes. */
 export interface RouteContract<
@@ -15,8 +16,8 @@ export interface RouteContract<
   summary: string;
   /** `app`: the four headers H. `bearer`: an access token. */
   auth: 'none' | 'app' | 'bearer';
-  /** Name in `RATE_LIMITS`; without it `request`. */
-  rateLimit?: 'login' | 'refresh' | 'register' | 'query';
+  /** Without it `request`. */
+  rateLimit?: CountedName;
   /** A command: takes `Idempotency-Key`, answers `x-position`. */
   command?: boolean;
   params?: Params;

@@ -25,17 +25,28 @@ export interface Needed {
   inProduction?: readonly SettingName[];
 }
 
+/** What everything together needs; a part is not given secrets that it does not use. */
+const neededByAll: Needed = { inProduction: ['MASTER_KEY', 'CHAINS'] };
+
 /**
  * Reads every setting from the environment, else from the file that `ANNALS_ENV_FILE` names, else its default.
- * @param needed what everything together needs, unless less is said: a part is not given secrets that it does not use
  * @throws SettingsError
  */
-export const loadSettings = (
+export const loadSettings = (environment: NodeJS.ProcessEnv, needed = neededByAll): LoadedSettings => {
+  const { wrong, ...loaded } = checkSettings(environment, needed);
+  if (wrong.length > 0) throw new SettingsError(wrong);
+  return loaded;
+};
+
+/** The same of settings that need not fit: those that do not are absent, and named in `wrong`. */
+export const checkSettings = (
   environment: NodeJS.ProcessEnv,
-  needed: Needed = { inProduction: ['MASTER_KEY', 'CHAINS'] },
-): LoadedSettings => {
-  const file = readEnvironmentFile(environment['ANNALS_ENV_FILE']);
+  needed = neededByAll,
+): LoadedSettings & { wrong: readonly WrongSetting[] } => {
   const wrong: WrongSetting[] = [];
+  const file = readEnvironmentFile(environment['ANNALS_ENV_FILE'], (message) => {
+    wrong.push({ name: 'ANNALS_ENV_FILE', message });
+  });
   const settings: Record<string, unknown> = {};
   const sources: Record<string, SettingSource> = {};
   for (const [name, { schema }] of Object.entries(settingDefinitions)) {
@@ -49,21 +60,36 @@ export const loadSettings = (
       wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
   }
   const loaded = { settings: settings as Settings, sources: sources as LoadedSettings['sources'] };
+  // What is missing may be in the file that cannot be read.
+  if (wrong.some(({ name }) => name === 'ANNALS_ENV_FILE')) return { ...loaded, wrong };
   const unreadable = new Set(wrong.map(({ name }) => name.split('.')[0]));
   const unfit = [...missing(loaded.settings, needed), ...refusedInProduction(loaded.settings)];
   wrong.push(...unfit.filter(({ name }) => !unreadable.has(name)));
-  if (wrong.length > 0) throw new SettingsError(wrong);
-  return loaded;
+  return { ...loaded, wrong };
 };
 
-const readEnvironmentFile = (file: string | undefined): NodeJS.Dict<string> => {
+/** What was set and has no effect yet: settings, and members of their JSON as paths. */
+export const withoutEffect = ({ settings, sources }: LoadedSettings): string[] =>
+  Object.entries(settingDefinitions).flatMap(([key, { noEffectYet }]) => {
+    const name = key as SettingName;
+    if (sources[name] === 'default') return [];
+    return noEffectYet === true ? [name] : membersIn(settings[name], noEffectYet, [name]);
+  });
+
+const membersIn = (value: unknown, members: readonly string[], path: readonly string[]): string[] => {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
+    members.includes(key) ? [[...path, key].join('.')] : membersIn(inner, members, [...path, key]),
+  );
+};
+
+const readEnvironmentFile = (file: string | undefined, refuse: (message: string) => void): NodeJS.Dict<string> => {
   if (file === undefined || file === '') return {};
   try {
     return parseEnv(readFileSync(file, 'utf8'));
   } catch (cause) {
-    throw new SettingsError([
-      { name: 'ANNALS_ENV_FILE', message: `cannot be read: ${cause instanceof Error ? cause.message : String(cause)}` },
-    ]);
+    refuse(`cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`);
+    return {};
   }
 };
 

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { rateLimits, type RateLimitName } from '../../schemas/http/rate-limits.ts';
 import { allTopics } from '../../schemas/topics.ts';
 import { readServerUrl } from './server-url.ts';
 
@@ -29,13 +30,21 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
     })
     .pipe(schema);
 
+const chainSettingsWithoutEffect = z.object({
+  wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
+  entryPoint: z.string().optional(),
+  accountFactory: z.string().optional(),
+  paymaster: z.string().optional(),
+  bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
+  feeCap: z.string().optional(),
+  bloom: z.boolean().optional(),
+});
 export const chainSettings = z.object({
   chainId: z.int().positive(),
   rpcUrls: z.array(z.url({ protocol: /^https?$/ })).min(1),
-  wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
   /** Blocks behind the head that count as final. */
   confirmations: z.int().min(1).max(512).default(64),
-  entryPoint: z.string().optional(),
+  ...chainSettingsWithoutEffect.shape,
 });
 export type ChainSettings = z.infer<typeof chainSettings>;
 
@@ -66,29 +75,21 @@ const serverUrl = (schemes: readonly [string, ...string[]]) =>
 const topicName = z.enum(allTopics.map(({ name }) => name) as [string, ...string[]]);
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
-const rateLimitName = z.enum([
-  'otpRequest',
-  'otpRequestDay',
-  'otpRequestIp',
-  'login',
-  'refresh',
-  'send',
-  'rpc',
-  'register',
-  'query',
-  'request',
-  'subscriptions',
-  'streamCommand',
-  'connections',
-]);
+const rateLimitName = z.enum(Object.keys(rateLimits) as [RateLimitName, ...RateLimitName[]]);
 
-interface SettingDefinition {
-  schema: z.ZodType;
-  meaning: string;
+interface SettingOptions {
   secret?: boolean | 'in URLs';
+  /** It is accepted, and nothing reads it: all of it, or these members of its JSON. */
+  noEffectYet?: true | readonly string[];
 }
-const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, secret: boolean | 'in URLs' = false) =>
-  ({ schema, meaning, secret }) satisfies SettingDefinition;
+const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, options: SettingOptions = {}) => ({
+  schema,
+  meaning,
+  secret: options.secret ?? false,
+  noEffectYet: options.noEffectYet ?? [],
+});
+const toCome = (meaning: string, secret: SettingOptions['secret'] = false) =>
+  setting(z.string().optional(), meaning, { secret, noEffectYet: true });
 
 /** Every setting, in the order `annals config print` lists them. */
 export const settingDefinitions = {
@@ -115,7 +116,7 @@ export const settingDefinitions = {
   EVENTSTORE_URL: setting(
     serverUrl(['esdb', 'esdb+discover']).optional(),
     'EventStoreDB, e.g. esdb://user:password@host:2113,host2:2113?tls=true; without it an embedded store in DATA_DIR',
-    'in URLs',
+    { secret: 'in URLs' },
   ),
   KAFKA_BROKERS: setting(
     listOf(isBroker, 'is no list of host:port, where a host is a name or an IPv4 address')
@@ -123,7 +124,7 @@ export const settingDefinitions = {
       .optional(),
     'Kafka, host:port separated by commas; without it an embedded bus in DATA_DIR',
   ),
-  KAFKA_SASL: setting(json(kafkaSasl).optional(), 'JSON {mechanism, username, password}', true),
+  KAFKA_SASL: setting(json(kafkaSasl).optional(), 'JSON {mechanism, username, password}', { secret: true }),
   KAFKA_TLS: setting(z.string().min(1).optional(), 'true, or a file with the certificates to trust'),
   KAFKA_ACKS: setting(
     z.enum(['all', '1', '0']).default('all'),
@@ -143,7 +144,7 @@ export const settingDefinitions = {
   MONGO_URL: setting(
     serverUrl(['mongodb', 'mongodb+srv']).optional(),
     'MongoDB, e.g. mongodb://user:password@host,host2/?replicaSet=r; without it an embedded read store in DATA_DIR',
-    'in URLs',
+    { secret: 'in URLs' },
   ),
   MONGO_DATABASE: setting(
     z
@@ -163,7 +164,7 @@ export const settingDefinitions = {
         ),
     ).optional(),
     'JSON list of chains; in development a local chain 2484',
-    'in URLs',
+    { secret: 'in URLs', noEffectYet: Object.keys(chainSettingsWithoutEffect.shape) },
   ),
   LOCAL_CHAIN_PORT: setting(port.default(8545), 'of the development chain; 0: any free port'),
   MASTER_KEY: setting(
@@ -172,7 +173,7 @@ export const settingDefinitions = {
       .refine((text) => Buffer.from(text, 'base64').length === 32, 'is not 32 bytes of base64')
       .optional(),
     '32 bytes, base64: encrypts signing keys at rest, signs cursors; made in DATA_DIR in development',
-    true,
+    { secret: true },
   ),
   TRUSTED_PROXIES: setting(
     listOf(isAddressOrRange, 'is no list of addresses and ranges').default([]),
@@ -181,12 +182,26 @@ export const settingDefinitions = {
   RATE_LIMITS: setting(
     z.union([z.literal('off'), json(z.partialRecord(rateLimitName, rateLimit))]).default({}),
     'JSON {name: {points, seconds}}; off in development only',
+    { noEffectYet: Object.entries(rateLimits).flatMap(([name, limit]) => ('noEffectYet' in limit ? name : [])) },
   ),
   LOG_LEVEL: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     "pino's levels",
   ),
-} as const satisfies Record<string, SettingDefinition>;
+  KAFKA_COMPRESSION: toCome('zstd, gzip or none'),
+  DOCS: toCome('on or off: whether /docs is served'),
+  QUOTAS: toCome('JSON {name: number}'),
+  RPC_DEBUG: toCome('debug_bundler_*'),
+  SMTP_URL: toCome('smtp://user:password@host:port', true),
+  MAIL_FROM: toCome('sender of mail'),
+  OAUTH_A: toCome('JSON of an OpenID Connect issuer or an OAuth 2 provider', true),
+  OAUTH_B: toCome('the same of another', true),
+  OAUTH_C: toCome('the same of another', true),
+  MESSENGER_API_URL: toCome("the messenger's Bot API", 'in URLs'),
+  MESSENGER_BOT_TOKEN: toCome('of the bot', true),
+  MESSENGER_BOT_NAME: toCome('of the bot'),
+  MESSENGER_WEBHOOK_SECRET: toCome('what the bot sends with each call of the webhook', true),
+} as const satisfies Record<string, ReturnType<typeof setting>>;
 
 export type SettingName = keyof typeof settingDefinitions;
 export type Settings = { [Name in SettingName]: z.infer<(typeof settingDefinitions)[Name]['schema']> };

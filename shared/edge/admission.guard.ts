@@ -1,6 +1,7 @@
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
+import type { CountedName } from '../../schemas/http/rate-limits.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
@@ -8,7 +9,7 @@ import { AccessTokens } from '../auth/access-tokens.jose.ts';
 import { AppCallers } from './app-callers.ts';
 import type { Caller, UserCaller } from '../auth/caller.ts';
 import { boundRoute } from './implements.ts';
-import { addressKey, RateLimits, refuseExceeded, type RateLimitName } from './rate-limits.ts';
+import { addressKey, RateLimits, refuseExceeded } from './rate-limits.ts';
 import { SETTINGS } from './tokens.ts';
 
 /** Lets a request in by its contract: HTTPS, who calls, how often. */
@@ -55,7 +56,7 @@ export class AdmissionGuard implements CanActivate {
     }
   }
 
-  private async count(name: RateLimitName, key: string, request: FastifyRequest): Promise<void> {
+  private async count(name: CountedName, key: string, request: FastifyRequest): Promise<void> {
     request.rateLimit = await this.limits.count(name, key);
     refuseExceeded(request.rateLimit);
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { rateLimits } from '../../schemas/http/rate-limits.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { startThings } from '../testing/things-service.ts';
 import { addressKey, RateLimits } from './rate-limits.ts';
@@ -37,6 +38,29 @@ describe('rate limits', () => {
       const answer = await things.ask('/things', { method: 'POST', headers });
       expect(answer.status).toBe(count <= 3 ? 401 : 429);
     }
+  });
+
+  it('have the defaults and the names of section 9 of the interface', () => {
+    const texts = Object.entries(rateLimits).map(
+      ([name, limit]) =>
+        `${name} ${String(limit.points)}${'seconds' in limit ? ` per ${String(limit.seconds)} s` : ''}`,
+    );
+    expect(texts).toEqual([
+      'login 60 per 300 s',
+      'refresh 150 per 300 s',
+      'register 60 per 60 s',
+      'query 50 per 1 s',
+      'request 100 per 1 s',
+      'streamCommand 50 per 1 s',
+      'subscriptions 128',
+      'connections 100',
+      'address 300 per 1 s',
+      'otpRequest 1 per 60 s',
+      'otpRequestDay 10 per 86400 s',
+      'otpRequestIp 30 per 3600 s',
+      'send 10 per 1 s',
+      'rpc 50 per 1 s',
+    ]);
   });
 
   it('are off where they are turned off', async () => {

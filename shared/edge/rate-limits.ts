@@ -2,25 +2,16 @@ import { isIPv6 } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { rateLimits, type CountedName } from '../../schemas/http/rate-limits.ts';
 import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { SETTINGS } from './tokens.ts';
-
-/** Section 9 of the interface; `RATE_LIMITS` replaces any of them. */
-const defaultLimits = {
-  login: { points: 60, seconds: 300 },
-  refresh: { points: 150, seconds: 300 },
-  register: { points: 60, seconds: 60 },
-  query: { points: 50, seconds: 1 },
-  request: { points: 100, seconds: 1 },
-} as const;
-export type RateLimitName = keyof typeof defaultLimits;
 
 /** Callers remembered per limit; beyond it the one that was quiet longest starts anew. */
 const KEYS_MAX = 50_000;
 
 export interface RateLimitStatus {
-  name: RateLimitName;
+  name: CountedName;
   points: number;
   windowSeconds: number;
   remaining: number;
@@ -31,22 +22,24 @@ export interface RateLimitStatus {
 /** Counts what callers do, in this process. */
 @Injectable()
 export class RateLimits {
-  private readonly counters = new Map<RateLimitName, Counter>();
+  private readonly counters = new Map<CountedName, Counter>();
 
   constructor(@Inject(SETTINGS) { RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>) {
     if (RATE_LIMITS === 'off') return;
-    for (const name of Object.keys(defaultLimits) as RateLimitName[]) {
-      this.counters.set(name, new Counter(name, RATE_LIMITS[name] ?? defaultLimits[name]));
+    for (const [name, limit] of Object.entries(rateLimits)) {
+      if (!('seconds' in limit)) continue;
+      const counted = name as CountedName;
+      this.counters.set(counted, new Counter(counted, RATE_LIMITS[counted] ?? limit));
     }
   }
 
   /** Counts once. `undefined`: limits are off. Does not throw; see `refuseExceeded`. */
-  count(name: RateLimitName, key: string): Promise<RateLimitStatus | undefined> {
+  count(name: CountedName, key: string): Promise<RateLimitStatus | undefined> {
     return this.counters.get(name)?.count(key) ?? Promise.resolve(undefined);
   }
 
   /** The same without counting: would one more exceed it? */
-  look(name: RateLimitName, key: string): Promise<RateLimitStatus | undefined> {
+  look(name: CountedName, key: string): Promise<RateLimitStatus | undefined> {
     return this.counters.get(name)?.look(key) ?? Promise.resolve(undefined);
   }
 }
@@ -55,10 +48,14 @@ export class RateLimits {
 export const refuseExceeded = (status: RateLimitStatus | undefined): void => {
   if (!status?.exceeded) return;
   const { points, windowSeconds, resetSeconds } = status;
-  throw new Refusal('rate_limited', `${String(points)} per ${String(windowSeconds)} s are allowed`, {
-    retryAfter: Math.max(1, resetSeconds),
-  });
+  throw limited(`${String(points)} per ${String(windowSeconds)} s`, Math.max(1, resetSeconds));
 };
+
+/** @param allowed such as `100 connections` */
+export const limitedAtATime = (allowed: string): Refusal => limited(`${allowed} at a time`, 1);
+
+const limited = (allowed: string, retryAfter: number): Refusal =>
+  new Refusal('rate_limited', `${allowed} are allowed`, { retryAfter });
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers. */
 export const rateLimitHeaders = (status: RateLimitStatus): Record<string, string> => ({
@@ -87,7 +84,7 @@ class Counter {
   private readonly keys: LRUCache<string, true>;
 
   constructor(
-    private readonly name: RateLimitName,
+    private readonly name: CountedName,
     private readonly limit: { points: number; seconds: number },
   ) {
     this.limiter = new RateLimiterMemory({ points: limit.points, duration: limit.seconds });

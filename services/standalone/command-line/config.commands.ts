@@ -1,13 +1,20 @@
 import { Command } from 'commander';
 import { maskUrl } from '../../../shared/config/mask-url.ts';
 import { settingDefinitions, type SettingName } from '../../../shared/config/settings.ts';
-import { loadSettings, SettingsError, type LoadedSettings } from '../../../shared/config/load-settings.ts';
+import {
+  checkSettings,
+  loadSettings,
+  withoutEffect,
+  type LoadedSettings,
+} from '../../../shared/config/load-settings.ts';
 
 interface PrintedSetting {
   name: string;
   value: unknown;
   source: string;
   meaning: string;
+  /** The whole, or members of its JSON. */
+  noEffectYet: true | readonly string[];
 }
 
 export const configCommand = (): Command =>
@@ -25,34 +32,28 @@ export const configCommand = (): Command =>
     )
     .addCommand(
       new Command('check')
-        .description('exits with 1 and names every wrong setting')
+        .description('exits with 1 and names every wrong setting; names those that are set without effect too')
         .option('--json', 'for machines')
         .action(({ json }: { json?: boolean }) => {
-          const wrong = wrongSettings();
+          const { wrong, ...loaded } = checkSettings(process.env);
+          const noEffectYet = withoutEffect(loaded);
           if (wrong.length > 0) process.exitCode = 1;
-          if (json) process.stdout.write(`${JSON.stringify({ ok: wrong.length === 0, wrong })}\n`);
-          else
-            process.stdout.write(
-              wrong.map(({ name, message }) => `${name} ${message}\n`).join('') || 'every setting fits\n',
-            );
+          if (json) {
+            process.stdout.write(`${JSON.stringify({ ok: wrong.length === 0, wrong, noEffectYet })}\n`);
+            return;
+          }
+          const lines =
+            wrong.length === 0 ? ['every setting fits'] : wrong.map(({ name, message }) => `${name} ${message}`);
+          lines.push(...noEffectYet.map((name) => `${name} has no effect yet`));
+          process.stdout.write(`${lines.join('\n')}\n`);
         }),
     );
 
-const wrongSettings = () => {
-  try {
-    loadSettings(process.env);
-    return [];
-  } catch (error) {
-    if (error instanceof SettingsError) return error.wrong;
-    throw error;
-  }
-};
-
 export const printable = ({ settings, sources }: LoadedSettings): PrintedSetting[] =>
-  Object.entries(settingDefinitions).map(([name, { meaning, secret }]) => {
+  Object.entries(settingDefinitions).map(([name, { meaning, secret, noEffectYet }]) => {
     const value = settings[name as SettingName] ?? null;
     const shown = value === null || secret === false ? value : secret === true ? '********' : withoutKeys(value);
-    return { name, value: shown, source: sources[name as SettingName], meaning };
+    return { name, value: shown, source: sources[name as SettingName], meaning, noEffectYet };
   });
 
 const withoutKeys = (value: unknown): unknown =>
@@ -62,7 +63,12 @@ const withoutKeys = (value: unknown): unknown =>
     ),
   );
 
-const toLine = ({ name, value, source, meaning }: PrintedSetting): string => {
+const toLine = ({ name, value, source, meaning, noEffectYet }: PrintedSetting): string => {
   const shown = value === null ? '(none)' : typeof value === 'string' ? value : JSON.stringify(value);
-  return `${name.padEnd(18)} ${shown.padEnd(24)} ${source.padEnd(12)} ${meaning}\n`;
+  return `${name.padEnd(24)} ${shown.padEnd(24)} ${source.padEnd(12)} ${meaning}${effect(noEffectYet)}\n`;
+};
+
+const effect = (noEffectYet: PrintedSetting['noEffectYet']): string => {
+  if (noEffectYet === true) return ' (no effect yet)';
+  return noEffectYet.length === 0 ? '' : ` (no effect yet: ${noEffectYet.join(', ')})`;
 };

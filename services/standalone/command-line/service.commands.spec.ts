@@ -32,10 +32,12 @@ describe('annals <service> --help', () => {
     },
   );
 
-  it('says of every setting who reads it, and that once', () => {
+  it('says of every setting that has an effect who reads it, and that once', () => {
     const lists = serviceCommands().map((command) => settingsIn(helpOf(command)));
     for (const list of lists) expect(new Set(list).size).toBe(list.length);
     const read = new Set(lists.flat());
-    expect([...read, ...OF_NPM_START].toSorted()).toEqual(Object.keys(settingDefinitions).toSorted());
+    const definitions = Object.entries(settingDefinitions);
+    const withEffect = definitions.flatMap(([name, { noEffectYet }]) => (noEffectYet === true ? [] : name));
+    expect([...read, ...OF_NPM_START].toSorted()).toEqual(withEffect.toSorted());
   });
 });

@@ -115,6 +115,25 @@ describe('a command', () => {
   });
 });
 
+describe('the commands of a user', () => {
+  it('are counted together, whichever connection they come over', async () => {
+    await using limited = await streamUnderTest({
+      environment: { RATE_LIMITS: '{"streamCommand":{"points":2,"seconds":600}}' },
+    });
+    const [first, second] = [await limited.connect(), await limited.connect()];
+    const other = await limited.connect({ sub: 'usr_2' });
+    const codeOf = async (client: typeof first) => (await client.refused('unsubscribe', { subscriptionId: 'x' })).code;
+    expect(await codeOf(first)).toBe('subscription_not_found');
+    expect(await codeOf(second)).toBe('subscription_not_found');
+    expect(await first.refused('unsubscribe', { subscriptionId: 'x' })).toMatchObject({
+      code: 'rate_limited',
+      detail: '2 per 600 s are allowed',
+      retryAfter: 600,
+    });
+    expect(await codeOf(other)).toBe('subscription_not_found');
+  });
+});
+
 describe('subscribing', () => {
   let stream: Stream;
   beforeAll(async () => {
@@ -184,7 +203,11 @@ describe('subscribing', () => {
     const again = { chainId: CHAIN_ID, contractAddress: contracts[0], eventSignature: 'Transfer' };
     expect((await client.refused('subscribe', again)).code).toBe('already_subscribed');
     expect(await client.ask('subscribe', { ...again, finality: 'finalized' })).toMatchObject({ ok: true });
-    expect((await client.refused('subscribe', { ...again, contractAddress: contracts[2] })).code).toBe('rate_limited');
+    expect(await client.refused('subscribe', { ...again, contractAddress: contracts[2] })).toMatchObject({
+      code: 'rate_limited',
+      detail: '3 subscriptions of a connection at a time are allowed',
+      retryAfter: 1,
+    });
   });
 
   it('is once per channel for those who ask twice at a time as well', async () => {

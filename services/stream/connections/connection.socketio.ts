@@ -2,10 +2,8 @@ import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
-import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
-import type { StreamLimits } from '../edge/stream-limits.ts';
 import { Outbox } from './outbox.socketio.ts';
 import type { StreamSocket } from './stream-socket.socketio.ts';
 
@@ -21,15 +19,10 @@ export class Connection implements Subscriber {
   /** The client was told that its token ends. */
   isWarned = false;
   private holder: UserCaller;
-  private commands = { since: 0, count: 0 };
   private answersWaiting = 0;
   private readonly ending = new AbortController();
 
-  constructor(
-    private readonly socket: StreamSocket,
-    private readonly limits: StreamLimits['commands'],
-    private readonly clock: Clock,
-  ) {
+  constructor(private readonly socket: StreamSocket) {
     this.holder = socket.data.caller;
     this.outlet = new Outbox(socket.conn, () => {
       this.cut();
@@ -62,19 +55,10 @@ export class Connection implements Subscriber {
     this.isWarned = false;
   }
 
-  /** @throws Refusal rate_limited */
-  countCommand(): void {
+  /** An answer will be sent; a client that does not read is let go. */
+  expectAnswer(): void {
     this.answersWaiting += 1;
     if (this.answersWaiting > ANSWERS_WAITING_MAX) this.cut();
-    const now = this.clock.now();
-    const { points, seconds } = this.limits;
-    if (now - this.commands.since >= seconds * 1_000) this.commands = { since: now, count: 0 };
-    this.commands.count += 1;
-    if (this.commands.count > points) {
-      throw new Refusal('rate_limited', `${String(points)} commands per ${String(seconds)} s are allowed`, {
-        retryAfter: 1,
-      });
-    }
   }
 
   /** Says why to every subscription, then disconnects. */

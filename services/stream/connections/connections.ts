@@ -1,4 +1,5 @@
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import { limitedAtATime } from '../../../shared/edge/rate-limits.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import type { Connection } from './connection.socketio.ts';
 
@@ -26,9 +27,7 @@ export class Connections {
     if (this.isDraining) throw new Refusal('shutting_down', 'the node is stopping', { retryAfter: 1 });
     const taken = this.seats.get(userId) ?? new Set();
     if (taken.size >= this.perUserMax) {
-      throw new Refusal('rate_limited', `${String(this.perUserMax)} connections per user are allowed`, {
-        retryAfter: 1,
-      });
+      throw limitedAtATime(`${String(this.perUserMax)} connections of a user`);
     }
     this.seats.set(userId, taken.add(socketId));
   }

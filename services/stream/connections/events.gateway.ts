@@ -13,12 +13,12 @@ import { refresh, subscribe, unsubscribe } from '../../../schemas/socket/stream-
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
-import { CLOCK, LOGGER } from '../../../shared/edge/tokens.ts';
 import type { Logger } from 'pino';
-import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
+import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
+import { LOGGER } from '../../../shared/edge/tokens.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
 import type { SubscriptionCommands } from '../domain/subscriber.ts';
-import type { StreamLimits } from '../edge/stream-limits.ts';
-import { STREAM_LIMITS, SUBSCRIPTIONS } from '../edge/tokens.ts';
+import { SUBSCRIPTIONS } from '../edge/tokens.ts';
 import { Admission } from './admission.ts';
 import { commandRefusal, connectionRefusal, loggedRefusal, parseCommand } from './command-answer.ts';
 import { Connection } from './connection.socketio.ts';
@@ -54,8 +54,7 @@ export class EventsGateway
     private readonly connections: Connections,
     @Inject(SUBSCRIPTIONS) private readonly subscriptions: SubscriptionCommands,
     private readonly tokens: AccessTokens,
-    @Inject(STREAM_LIMITS) private readonly limits: StreamLimits,
-    @Inject(CLOCK) private readonly clock: Clock,
+    private readonly limits: RateLimits,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -76,7 +75,7 @@ export class EventsGateway
   }
 
   handleConnection(socket: StreamSocket): void {
-    const connection = new Connection(socket, this.limits.commands, this.clock);
+    const connection = new Connection(socket);
     this.bySocket.set(socket, connection);
     this.connections.add(connection);
   }
@@ -130,7 +129,8 @@ export class EventsGateway
     try {
       const connection = this.bySocket.get(socket);
       if (!connection) return;
-      connection.countCommand();
+      connection.expectAnswer();
+      refuseExceeded(await this.limits.count('streamCommand', `user:${connection.caller.userId}`));
       await command(connection, answer);
     } catch (error) {
       answer(commandRefusal(loggedRefusal(this.logger, error)));

@@ -3,6 +3,7 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { refusalOf } from '../../../shared/edge/problem-document.ts';
 import type { Logger } from 'pino';
+import { limitedAtATime } from '../../../shared/edge/rate-limits.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 import { catchUp } from '../domain/catch-up.ts';
@@ -97,7 +98,7 @@ export class Subscriptions implements SubscriptionCommands {
       throw new Refusal('already_subscribed', 'a connection has one subscription per channel');
     }
     if (subscriptions.size >= perConnectionMax) {
-      throw new Refusal('rate_limited', `${String(perConnectionMax)} subscriptions per connection are allowed`);
+      throw limitedAtATime(`${String(perConnectionMax)} subscriptions of a connection`);
     }
   }
 

@@ -1,0 +1,32 @@
+interface RateLimit {
+  points: number;
+  /** Without: so many at a time. */
+  seconds?: number;
+  /** What it limits does not exist. */
+  noEffectYet?: true;
+}
+
+/** Every limit, by its name in the setting `RATE_LIMITS`, which may replace any of them; and by whom each is counted. */
+export const rateLimits = {
+  login: { points: 60, seconds: 300 }, // address
+  refresh: { points: 150, seconds: 300 }, // session
+  register: { points: 60, seconds: 60 }, // user
+  query: { points: 50, seconds: 1 }, // user
+  request: { points: 100, seconds: 1 }, // user or address; whatever has no other name
+  streamCommand: { points: 50, seconds: 1 }, // user
+  subscriptions: { points: 128 }, // connection
+  connections: { points: 100 }, // user
+  address: { points: 300, seconds: 1, noEffectYet: true }, // address, whatever it asks for
+  otpRequest: { points: 1, seconds: 60, noEffectYet: true }, // identity
+  otpRequestDay: { points: 10, seconds: 86_400, noEffectYet: true }, // identity
+  otpRequestIp: { points: 30, seconds: 3_600, noEffectYet: true }, // address
+  send: { points: 10, seconds: 1, noEffectYet: true }, // user
+  rpc: { points: 50, seconds: 1, noEffectYet: true }, // app
+} as const satisfies Record<string, RateLimit>;
+
+type Limits = typeof rateLimits;
+export type RateLimitName = keyof Limits;
+/** What is counted within a time, as routes and commands are. */
+export type CountedName = {
+  [Name in RateLimitName]: Limits[Name] extends { seconds: number } ? Name : never;
+}[RateLimitName];
