@@ -1,3 +1,4 @@
+import { SignedText } from '../../shared/keys/signed-text.ts';
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
 import type { Projections } from '../../shared/edge/projections.ts';
 import type { Logger } from 'pino';
@@ -28,7 +29,7 @@ export interface StreamOptions {
 /** Both feeds and what is subscribed to them; the latest waits for its batches, and both for their loops to start. */
 export const composeStream = (options: StreamOptions) => {
   const { messageBus, readStore, projections, masterKey, subscriptionsPerConnection, clock, ids, logger } = options;
-  const cursors = new Cursors(masterKey);
+  const cursors = new Cursors(new SignedText(masterKey, 'stream cursors'));
   const reader = new MessageReader(cursors, (err, key) => {
     logger.error({ err, key }, 'a message of the topic cannot be read and is passed over');
   });

@@ -5,7 +5,7 @@ import { invalid } from '../errors/refusal.ts';
 import { sha256 } from '../primitives/ids.ts';
 import type { Caller } from '../auth/caller.ts';
 import { boundRoute, type BoundRoute, type CommandAnswer } from './implements.ts';
-import { decodePosition, encodePosition } from './position-header.ts';
+import { PositionHeader } from './position-header.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 import { addressKey } from './rate-limits.ts';
 import { Projections } from './projections.ts';
@@ -18,6 +18,7 @@ export class AnswerInterceptor implements NestInterceptor {
   constructor(
     private readonly readModels: Projections,
     private readonly ledger: IdempotentRequests,
+    private readonly positions: PositionHeader,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -35,7 +36,7 @@ export class AnswerInterceptor implements NestInterceptor {
   private async query(bound: BoundRoute, request: FastifyRequest, reply: FastifyReply, handle: () => Promise<unknown>) {
     const header = request.headers['x-min-position'];
     if (header !== undefined) {
-      const position = decodePosition(String(header));
+      const position = this.positions.read(String(header));
       await Promise.all((bound.reads ?? []).map((projection) => this.readModels.reached(projection, position)));
     }
     reply.status(bound.contract.status);
@@ -50,7 +51,7 @@ export class AnswerInterceptor implements NestInterceptor {
   ) {
     const carryOut = async (): Promise<StoredAnswer> => {
       const { body, position, status } = (await handle()) as CommandAnswer<unknown>;
-      const headers = { 'x-position': encodePosition(position) };
+      const headers = { 'x-position': this.positions.write(position) };
       return { status: status ?? bound.contract.status, headers, body };
     };
     const key = idempotencyKey(request);

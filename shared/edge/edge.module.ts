@@ -9,6 +9,7 @@ import { AdmissionGuard } from './admission.guard.ts';
 import { AnswerInterceptor } from './answer.interceptor.ts';
 import { HealthHttp } from './health.http.ts';
 import { IdempotentRequests } from './idempotent-requests.ts';
+import { PositionHeader } from './position-header.ts';
 import { Projections } from './projections.ts';
 import { RateLimits } from './rate-limits.ts';
 import { TOKEN_ISSUER } from './tokens.ts';
@@ -40,6 +41,7 @@ export const edgeModule = ({ foundation, issuer, health, origins }: EdgeOptions)
     controllers: [HealthHttp],
     providers: [
       ...shared,
+      PositionHeader,
       IdempotentRequests,
       { provide: APP_GUARD, useClass: AdmissionGuard },
       { provide: APP_INTERCEPTOR, useClass: AnswerInterceptor },

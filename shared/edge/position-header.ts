@@ -1,21 +1,26 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { invalid } from '../errors/refusal.ts';
-import { sha256 } from '../primitives/ids.ts';
 import type { Position } from '../event-store/event-store.ts';
+import { SignedText } from '../keys/signed-text.ts';
+import { MASTER_KEY } from './tokens.ts';
 
-const CHECK_CHARACTERS = 8;
-const check = (digits: string): string => sha256(`x-position ${digits}`).slice(0, CHECK_CHARACTERS);
+/** `x-position` and `x-min-position`: a position as clients see it, of whichever service. */
+@Injectable()
+export class PositionHeader {
+  private readonly signed: SignedText;
 
-/** A position as clients see it: opaque, and told apart from what is none. */
-export const encodePosition = (position: Position): string => {
-  const digits = position.toString(36);
-  return `${digits}-${check(digits)}`;
-};
-
-/** @throws Refusal validation_failed for anything that `encodePosition` did not make */
-export const decodePosition = (text: string): Position => {
-  const position = parseInt(text.slice(0, -CHECK_CHARACTERS - 1), 36);
-  if (!Number.isSafeInteger(position) || encodePosition(position) !== text) {
-    throw invalid({ path: 'x-min-position', message: 'is no position that an answer carried' });
+  constructor(@Inject(MASTER_KEY) masterKey: Uint8Array) {
+    this.signed = new SignedText(masterKey, 'positions');
   }
-  return position;
-};
+
+  write(position: Position): string {
+    return this.signed.write('', String(position));
+  }
+
+  /** @throws Refusal validation_failed for anything that no answer carried */
+  read(text: string): Position {
+    const position = this.signed.read('', text);
+    if (position) return Number(position);
+    throw invalid({ path: 'x-min-position', message: 'is not a position that an answer carried' });
+  }
+}

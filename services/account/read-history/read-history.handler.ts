@@ -1,10 +1,11 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { historyItem, type HistoryPage } from '../../../schemas/http/account-routes.ts';
-import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { historyModel } from '../../../shared/read-models/history.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { SignedText } from '../../../shared/keys/signed-text.ts';
+import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { decodeCursor, encodeCursor } from './history-cursor.ts';
 
 export class ReadHistory extends Query<HistoryPage> {
   constructor(
@@ -19,10 +20,17 @@ const { item } = historyModel.collections;
 
 @QueryHandler(ReadHistory)
 export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
-  constructor(@Inject(READ_STORE) private readonly readStore: ReadStore) {}
+  private readonly cursors: SignedText;
+
+  constructor(
+    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    @Inject(MASTER_KEY) masterKey: Uint8Array,
+  ) {
+    this.cursors = new SignedText(masterKey, 'history cursors');
+  }
 
   async execute({ userId, page: { take, cursor, type } }: ReadHistory): Promise<HistoryPage> {
-    const after = cursor === undefined ? -1 : decodeCursor(userId, cursor);
+    const after = cursor === undefined ? -1 : this.readCursor(userId, cursor);
     const found = await this.readStore.find(item.name, {
       filter: { userId, sequence: { gt: after }, ...(type !== undefined && { type }) },
       sort: [['sequence', 'asc']],
@@ -33,7 +41,14 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
     return {
       items: documents.map((document) => historyItem.parse(document)),
       take,
-      next: found.length > take && last ? encodeCursor(userId, last.sequence) : null,
+      next: found.length > take && last ? this.cursors.write(userId, String(last.sequence)) : null,
     };
+  }
+
+  /** The number of the event to go on after. @throws Refusal cursor_invalid */
+  private readCursor(userId: string, cursor: string): number {
+    const sequence = this.cursors.read(userId, cursor);
+    if (sequence) return Number(sequence);
+    throw new Refusal('cursor_invalid', "the cursor is not from this user's history");
   }
 }

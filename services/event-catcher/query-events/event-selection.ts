@@ -4,10 +4,11 @@ import type { RecordStatus } from '../../../schemas/http/event-record.ts';
 import type { Filter } from '../../../shared/read-store/read-store.ts';
 import { namedBy } from '../domain/watch-names.ts';
 import { selectByArguments } from './argument-filter.ts';
-import type { Order } from './event-cursor.ts';
 
 /** Beyond every block that a document's id can name. */
 const NO_BLOCK = 999_999_999_999;
+
+export type Order = 'asc' | 'desc';
 
 /** What a query asks for. */
 export interface AskedEvents {

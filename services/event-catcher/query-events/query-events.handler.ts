@@ -2,13 +2,15 @@ import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
 import { eventRecord, type EventRecord, type RecordStatus } from '../../../schemas/http/event-record.ts';
-import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import { contractKey } from '../../../schemas/topics.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { SignedText } from '../../../shared/keys/signed-text.ts';
+import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { decodeCursor, encodeCursor, type Order } from './event-cursor.ts';
-import { selectEvents, type AskedEvents, type Selection } from './event-selection.ts';
+import { selectEvents, type AskedEvents, type Order, type Selection } from './event-selection.ts';
 
 export class QueryEvents extends Query<EventPage> {
   constructor(readonly asked: AskedEvents) {
@@ -20,15 +22,20 @@ const { record, count } = chainEventsModel.collections;
 
 @QueryHandler(QueryEvents)
 export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
+  private readonly cursors: SignedText;
+
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly models: WatchModels,
-  ) {}
+    @Inject(MASTER_KEY) masterKey: Uint8Array,
+  ) {
+    this.cursors = new SignedText(masterKey, 'event cursors');
+  }
 
   async execute({ asked: unread }: QueryEvents): Promise<EventPage> {
     const asked = { ...unread, contractAddress: readAddressMember('contractAddress', unread.contractAddress) };
-    const { chainId, contractAddress, take, skip, order } = asked;
-    const after = asked.cursor === undefined ? undefined : decodeCursor(asked.cursor, asked);
+    const { chainId, contractAddress, take, skip } = asked;
+    const after = asked.cursor === undefined ? undefined : this.readCursor(asked.cursor, asked);
     const watches = await this.models.ofContract(chainId, contractAddress);
     const finalized = (await this.models.chain(chainId))?.finalized ?? -1;
     const selection = selectEvents(asked, watches, finalized);
@@ -40,8 +47,15 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
       take,
       skip,
       total,
-      next: found.length > take && last ? encodeCursor(order, last.id) : null,
+      next: found.length > take && last ? this.cursors.write(cursorPlace(asked), last.id) : null,
     };
+  }
+
+  /** The id of the document to go on after. @throws Refusal cursor_invalid */
+  private readCursor(cursor: string, asked: AskedEvents): string {
+    const id = this.cursors.read(cursorPlace(asked), cursor);
+    if (id) return id.toString();
+    throw new Refusal('cursor_invalid', 'the cursor is not from this contract in this order');
   }
 
   /** One document more than the page has, if there is one. */
@@ -82,6 +96,10 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     );
   }
 }
+
+/** A cursor is good for one contract and order, whatever else is asked. */
+const cursorPlace = ({ chainId, contractAddress, order }: AskedEvents): string =>
+  `${contractKey(chainId, contractAddress)} ${order}`;
 
 /** What of the ids is left after one of them. */
 const beyond = (after: string, { gte, lt }: Selection['ids'], order: Order) =>

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { topics, type Topic } from '../../../schemas/topics.ts';
+import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { Offsets } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
@@ -22,7 +23,10 @@ describe('what is lost of a topic whose last messages are deleted while it is lo
   const lostAfter = async (signal: AbortSignal) => {
     const messageBus = new ForgetfulBus();
     await messageBus.createTopics([topics.chainEvents]);
-    const reader = new MessageReader(new Cursors(new Uint8Array(32)), () => undefined);
+    const reader = new MessageReader(
+      new Cursors(new SignedText(new Uint8Array(32), 'stream cursors')),
+      () => undefined,
+    );
     return new BusReplay({ messageBus, reader, clock: systemClock }).lostAfter(channel, placeOf(1), 2, signal);
   };
 

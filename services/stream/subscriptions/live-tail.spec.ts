@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { topics } from '../../../schemas/topics.ts';
+import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { Cursors } from '../domain/cursor.ts';
@@ -8,7 +9,7 @@ import { MessageReader } from '../domain/chain-message.ts';
 import { LiveTail } from './live-tail.ts';
 
 const topic = topics.chainEvents;
-const reader = new MessageReader(new Cursors(new Uint8Array(32)), () => undefined);
+const reader = new MessageReader(new Cursors(new SignedText(new Uint8Array(32), 'stream cursors')), () => undefined);
 
 describe('the live tail of the topic', () => {
   let nowMs: number;
