@@ -57,12 +57,12 @@ const forbidden = [
   {
     name: 'domain-is-pure',
     comment:
-      'A domain knows itself, contracts, primitives, refusals, folds of read models and what the event store calls things; it may hash and sign.',
+      'A domain knows itself, contracts, primitives, refusals, types of the ABI, folds of read models and what the event store calls things; it may hash and sign.',
     severity: 'error',
     from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
     to: {
       pathNot:
-        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/signed-text)[.]ts$|^crypto$',
+        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/signed-text|chain/(abi-type|event-signature))[.]ts$|^crypto$',
     },
   },
   {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import type { AbiType } from './abi-type.ts';
+import type { AbiType } from '../../../shared/chain/abi-type.ts';
 
 /** Characters of a word of 32 bytes, in hex. */
 export const WORD = 64;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { findEvent, fragmentText } from './event-abi.ts';
-import { parseEventSignature } from './event-signature.ts';
 
 const parameter = (type: string, name = '', indexed = false) => ({ type, name, indexed, internalType: type });
 const transfer = {

@@ -1,7 +1,7 @@
 import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
+import { isIdentifier, NESTING_MAX, parameterType, typeName, type AbiType } from '../../../shared/chain/abi-type.ts';
+import { bareSignature, canonicalSignature, type EventSignature } from '../../../shared/chain/event-signature.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { isIdentifier, NESTING_MAX, parameterType, typeName, type AbiType } from './abi-type.ts';
-import { bareSignature, canonicalSignature, type EventSignature } from './event-signature.ts';
 
 const INDEXED_MAX = { named: 3, anonymous: 4 };
 const NAMED_IN_DETAIL_MAX = 8;

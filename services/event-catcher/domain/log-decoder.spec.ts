@@ -3,7 +3,7 @@ import { AbiCoder, getAddress, Interface, keccak256, ParamType, type Result } fr
 import fc from 'fast-check';
 import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
-import { NESTING_MAX } from './abi-type.ts';
+import { NESTING_MAX } from '../../../shared/chain/abi-type.ts';
 import { compileDecoder, compileMatcher, type LogContent } from './log-decoder.ts';
 import { DATA_BYTES_MAX } from './data-size.ts';
 

@@ -1,6 +1,6 @@
 import type { EventFragment } from '../../../schemas/events/watch-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import type { AbiType } from './abi-type.ts';
+import type { AbiType } from '../../../shared/chain/abi-type.ts';
 import { memberNames, readerOf, Source, toObject, WORD, type Checksum, type Reader } from './abi-values.ts';
 import { isTooLarge, beginningOf } from './data-size.ts';
 import { typeOf } from './event-abi.ts';

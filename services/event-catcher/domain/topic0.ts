@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { EventFragment } from '../../../schemas/events/watch-events.ts';
+import { bareSignature } from '../../../shared/chain/event-signature.ts';
 import { signatureOf } from './event-abi.ts';
-import { bareSignature } from './event-signature.ts';
 
 /** The first topic of an event's logs: keccak-256 of its signature; `null` for an anonymous event. */
 export const topic0Of = (fragment: EventFragment): string | null =>

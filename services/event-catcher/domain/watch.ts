@@ -1,9 +1,9 @@
 import type { AbiParameter, EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { bareSignature } from '../../../shared/chain/event-signature.ts';
 import { encodeToken, sha256 } from '../../../shared/primitives/ids.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { evolveWatch, type Watch } from '../../../shared/read-models/watches.ts';
 import { fragmentText, signatureOf } from './event-abi.ts';
-import { bareSignature } from './event-signature.ts';
 
 export const watchStream = (watchId: string): string => `watch-${watchId}`;
 

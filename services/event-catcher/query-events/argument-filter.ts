@@ -1,7 +1,7 @@
+import type { AbiType } from '../../../shared/chain/abi-type.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
-import type { AbiType } from '../domain/abi-type.ts';
 import { memberNames } from '../domain/abi-values.ts';
 import { typeOf } from '../domain/event-abi.ts';
 

@@ -1,8 +1,8 @@
 import { chainEventIdFrom } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { RecordStatus } from '../../../schemas/http/event-record.ts';
+import { namedBy } from '../../../shared/chain/watch-names.ts';
 import type { Filter } from '../../../shared/read-store/read-store.ts';
-import { namedBy } from '../domain/watch-names.ts';
 import { selectByArguments } from './argument-filter.ts';
 
 /** Beyond every block that a document's id can name. */

@@ -3,12 +3,12 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
 import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import { theOneNamed } from '../../../shared/chain/watch-names.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { namedBy } from '../domain/watch-names.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { PROGRESS, type FollowerProgress } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
@@ -33,7 +33,8 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
   async execute({ asked }: ReadStatus): Promise<WatchStatus> {
     const { chainId, eventName } = asked;
     const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
-    const watch = theOne(await this.models.ofContract(chainId, contractAddress), eventName);
+    const watch = theOneNamed(await this.models.ofContract(chainId, contractAddress), 'eventName', eventName);
+    if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
     const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
     const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
     const { eventsPerSecond, blocksPerSecond } = this.progress.of(watch.id);
@@ -67,16 +68,6 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     return stored ? count.document.parse(stored.document).canonical : 0;
   }
 }
-
-/** @throws Refusal watch_not_found; validation_failed for a bare name that is the name of several */
-const theOne = (watches: readonly WatchDocument[], eventName: string): WatchDocument => {
-  const named = watches.filter(namedBy(eventName));
-  const [watch] = named;
-  if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
-  if (named.length === 1) return watch;
-  const signatures = named.map(({ eventSignature }) => eventSignature).join(' or ');
-  throw invalid({ path: 'eventName', message: `is the name of several events: say ${signatures}` });
-};
 
 /** Clocks of chains may be ahead of ours. */
 const secondsBetween = (fromMs: number, toMs: number): number => Math.max(0, Math.round((toMs - fromMs) / 1_000));

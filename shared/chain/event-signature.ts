@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Refusal } from '../errors/refusal.ts';
 import { elementaryType, isArrayLength, isIdentifier, NESTING_MAX, typeName, type AbiType } from './abi-type.ts';
 
 export interface EventSignature {
@@ -33,7 +33,7 @@ export const parseEventSignature = (text: string): EventSignature => {
 const tokensOf = (text: string): string[] => {
   const tokens = text.match(/[\w$]+|[^\s]/g) ?? [];
   const stranger = tokens.find((token) => !/^([\w$]+|[()[\],;])$/.test(token));
-  if (stranger !== undefined) throw invalid(`${JSON.stringify(stranger)} has no place in it`);
+  if (stranger !== undefined) throw invalid(`it may not contain ${JSON.stringify(stranger)}`);
   return tokens;
 };
 
@@ -49,7 +49,7 @@ class Parser {
   event(): EventSignature {
     if (this.tokens[1] !== '(') this.skip('event');
     const name = this.next('the name of the event');
-    if (!isIdentifier(name)) throw invalid(`${name} is no name`);
+    if (!isIdentifier(name)) throw invalid(`${name} is not a name`);
     this.expect('(');
     const parameters = this.list(() => this.parameter());
     const anonymous = this.skip('anonymous');
@@ -72,7 +72,7 @@ class Parser {
       if (nested >= NESTING_MAX) throw invalid('it is nested too deeply');
       const length = this.next('a length or ]');
       if (length !== ']') this.expect(']');
-      if (length !== ']' && !isArrayLength(length)) throw invalid(`${length} is no length of an array`);
+      if (length !== ']' && !isArrayLength(length)) throw invalid(`${length} is not the length of an array`);
       type = { kind: 'array', of: type, length: length === ']' ? null : Number(length) };
     }
     return type;
@@ -82,7 +82,7 @@ class Parser {
     const name = this.next('a type');
     if (name === '(' || (name === 'tuple' && this.skip('('))) return this.tuple(depth + 1);
     const type = elementaryType(name);
-    if (!type) throw invalid(`${name} is no type of the ABI (contracts are address, enums uint8, structs tuples)`);
+    if (!type) throw invalid(`${name} is not a type of the ABI (contracts are address, enums uint8, structs tuples)`);
     if (type.kind === 'address') this.skip('payable');
     return type;
   }

@@ -1,4 +1,4 @@
-import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
+import type { AbiParameter } from '../../schemas/events/watch-events.ts';
 
 /** A Solidity ABI type that an event can carry. `length: null`: as many as there are. `size: null`: `bytes`. */
 export type AbiType =
@@ -14,7 +14,7 @@ export const NESTING_MAX = 16;
 /** Whether it may name an event or a parameter; a name becomes a key of every record. */
 export const isIdentifier = (text: string): boolean => /^[A-Za-z_$][\w$]{0,127}$/.test(text);
 
-/** A type that is no array and no tuple. `undefined` for what the ABI does not know: contracts, enums, `byte`, `fixed`. */
+/** A type that is neither an array nor a tuple. `undefined` for what the ABI does not know: contracts, enums, `byte`, `fixed`. */
 export const elementaryType = (name: string): AbiType | undefined => {
   if (name === 'address' || name === 'bool' || name === 'string') return { kind: name };
   if (name === 'bytes') return { kind: 'bytes', size: null };
@@ -47,7 +47,7 @@ export const typeName = (type: AbiType): string => {
   }
 };
 
-/** The type of a parameter as JSON ABIs have it; `undefined` for what is none, or is nested too deeply. */
+/** The type of a parameter as JSON ABIs have it; `undefined` where it is not one, or is nested too deeply. */
 export const parameterType = (parameter: AbiParameter, depth = 0): AbiType | undefined => {
   const [, base = '', brackets = ''] = /^(\w{1,16})((?:\[\d{0,9}\]){0,16})$/.exec(parameter.type) ?? [];
   const lengths = Array.from(brackets.matchAll(/\[(\d*)\]/g), ([, digits = '']) => digits);

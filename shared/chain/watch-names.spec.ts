@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { namedBy, theOneNamed } from './watch-names.ts';
+
+const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
+const transfer = { eventName: 'Transfer', eventSignature: TRANSFER };
+const other = { eventName: 'Transfer', eventSignature: 'Transfer(address indexed,bytes)' };
+const plain = { eventName: 'Paused', eventSignature: 'Paused(address)' };
+
+describe('a watch', () => {
+  it.each([
+    'Transfer',
+    ' Transfer ',
+    'Transfer(address,address,uint256)',
+    'Transfer( address , address,uint256 )',
+    'Transfer(address,address,uint)',
+    'event Transfer(address from, address to, uint256 value);',
+    TRANSFER,
+    'event Transfer(address indexed from, address indexed to, uint value)',
+  ])('is meant by %s', (text) => {
+    expect(namedBy(text)(transfer)).toBe(true);
+    expect(namedBy(text)(other)).toBe(text.trim() === 'Transfer');
+    expect(namedBy(text)(plain)).toBe(false);
+  });
+
+  it.each([
+    'transfer',
+    'Trans',
+    'Transfer(',
+    'Transfer()',
+    'Transfer(address)',
+    'Transfer(address indexed,address,uint256)',
+    'Transfer(address,address,uint128)',
+    '__proto__',
+    '',
+  ])('is not meant by %j', (text) => {
+    expect([transfer, other, plain].filter(namedBy(text))).toEqual([]);
+  });
+
+  it('of no indexed parameter is meant by its bare signature, not by one that has an indexed parameter', () => {
+    expect(namedBy('Paused(address)')(plain)).toBe(true);
+    expect(namedBy('Paused(address indexed)')(plain)).toBe(false);
+  });
+
+  it('is one of those that a request names, or none', () => {
+    expect(theOneNamed([transfer, other, plain], 'eventName', 'Paused')).toBe(plain);
+    expect(theOneNamed([transfer, other, plain], 'eventName', 'Transfer(address,bytes)')).toBe(other);
+    expect(theOneNamed([transfer, other, plain], 'eventName', 'Approval')).toBeUndefined();
+  });
+
+  it('is asked for by its signature where a name means several', () => {
+    expect(() => theOneNamed([transfer, other, plain], 'eventName', 'Transfer')).toThrow(
+      `validation_failed: eventName: is the name of several events: say ${TRANSFER} or Transfer(address indexed,bytes)`,
+    );
+  });
+});
