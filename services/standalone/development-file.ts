@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ZodError } from 'zod';
 import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
-import { errorCode } from '../../shared/errors/error-code.ts';
+import { nodeErrorCode } from '../../shared/errors/node-error-code.ts';
 import { writeFileWhole } from '../../shared/primitives/write-file-whole.ts';
 import type { OperatedApps } from '../account/apps.module.ts';
 
@@ -32,7 +32,7 @@ const readApp = (dataFolder: string): DevelopmentFile['app'] | undefined => {
     return developmentFile.parse(JSON.parse(readFileSync(fileOf(dataFolder), 'utf8'))).app;
   } catch (error) {
     const isDamaged = error instanceof SyntaxError || error instanceof ZodError;
-    if (isDamaged || errorCode(error) === 'ENOENT') return undefined;
+    if (isDamaged || nodeErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { dirname, join } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { errorCode } from '../errors/error-code.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
 import { pause } from '../primitives/pause.ts';
 
@@ -115,7 +115,7 @@ const readIfThere = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ESRCH') return undefined;
+    if (nodeErrorCode(error) === 'ENOENT' || nodeErrorCode(error) === 'ESRCH') return undefined;
     throw error;
   }
 };

@@ -4,7 +4,7 @@ import { allTopics } from '../../schemas/topics.ts';
 import { maskUrl } from '../config/mask-url.ts';
 import type { SettingName, Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { errorCode } from '../errors/error-code.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { EsdbEventStore } from '../event-store/event-store.esdb.ts';
 import { SqliteEventStore } from '../event-store/event-store.sqlite.ts';
@@ -115,7 +115,7 @@ const embedded = <Engine>({ DATA_DIR }: Settings, open: (folder: string) => Engi
   try {
     return open(DATA_DIR);
   } catch (cause) {
-    if (errorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
+    if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
     const what = `a store in ${DATA_DIR} cannot be opened (${cause instanceof Error ? cause.message : String(cause)})`;
     throw new CannotStart(`${what}: put it back from a copy, or set DATA_DIR to an empty folder`, { cause });
   }

@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { errorCode } from '../errors/error-code.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
 import type { SettingName } from '../config/settings.ts';
 
@@ -44,7 +44,7 @@ const requireFree = async (host: string, port: number, setting: string): Promise
     server.listen({ host, port, exclusive: true });
     await once(server, 'listening');
   } catch (cause) {
-    const code = errorCode(cause);
+    const code = nodeErrorCode(cause);
     const where = `port ${String(port)} of ${host}`;
     throw new CannotStart(
       code === 'EADDRINUSE'

@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { errorCode } from '../errors/error-code.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
 import { createFileWhole } from '../primitives/write-file-whole.ts';
 import type { Settings } from '../config/settings.ts';
@@ -29,7 +29,7 @@ const readKey = (file: string): Buffer | undefined => {
     }
     return key;
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (nodeErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { errorCode } from '../errors/error-code.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
 
 /** Where process ids mean the same: one boot of one machine, one container of it. */
 const processSpace = (): string => {
@@ -32,7 +32,7 @@ export const hasEnded = (holder: string): boolean => {
     process.kill(Number(pid), 0);
     return false;
   } catch (error) {
-    return errorCode(error) === 'ESRCH';
+    return nodeErrorCode(error) === 'ESRCH';
   }
 };
 

@@ -2,6 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { unavailable } from '../errors/refusal.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import {
   TopicReplaced,
@@ -33,6 +34,7 @@ export class SqliteMessageBus implements MessageBus {
   constructor(
     file: string,
     private readonly topicSettings: TopicSettings = topicsAsTheyAre,
+    private readonly clock: Clock = systemClock,
   ) {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 32 });
     this.database.exec(`
@@ -144,7 +146,7 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   private prune(topic: Topic): void {
-    const now = Date.now();
+    const now = this.clock.now();
     if (topic.retentionMs === null || now - (this.prunedAt.get(topic.name) ?? 0) < PRUNE_EVERY_MS) return;
     this.prunedAt.set(topic.name, now);
     const forget = this.database.prepare('DELETE FROM messages WHERE topic = ? AND "partition" = ? AND "offset" < ?');

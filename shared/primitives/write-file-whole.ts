@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { errorCode } from '../errors/error-code.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
 
 /** Replaces a file in one step: a reader, or a start after a crash, finds the old text or the new one, never a part. */
 export const writeFileWhole = (file: string, text: string, mode: number): void => {
@@ -15,7 +15,7 @@ export const createFileWhole = (file: string, text: string, mode: number): void 
     try {
       linkSync(written, file);
     } catch (error) {
-      if (errorCode(error) !== 'EEXIST') throw error;
+      if (nodeErrorCode(error) !== 'EEXIST') throw error;
     }
   });
 };

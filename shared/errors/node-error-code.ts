@@ -1,5 +1,5 @@
 /** `code` of an error of Node or of a driver, e.g. `ENOENT`. */
-export const errorCode = (error: unknown): string | undefined =>
+export const nodeErrorCode = (error: unknown): string | undefined =>
   typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string'
     ? error.code
     : undefined;
