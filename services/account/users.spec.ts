@@ -126,7 +126,7 @@ describe('users', () => {
     }
   });
 
-  describe('and their history', () => {
+  describe('the history of a user', () => {
     const read = async (query: string) => {
       const answer = await account.ask(`/user/${userId}/history?${query}`, { headers });
       return answer.ok ? ((await answer.json()) as HistoryPage) : codeOf(answer);
@@ -144,7 +144,7 @@ describe('users', () => {
       await projectInto(account.foundation.readStore, [historyModel], events);
     });
 
-    it('come in pages, oldest first, without what binds them inside', async () => {
+    it('comes in pages, oldest first, without what binds it inside', async () => {
       const seen: number[] = [];
       let next: string | null = '';
       while (next !== null) {
@@ -170,12 +170,12 @@ describe('users', () => {
       expect(seen).toEqual(Array.from({ length: 25 }, (_, sequence) => 100 + sequence));
     });
 
-    it('can be of one type', async () => {
+    it('can be read of one type alone', async () => {
       expect(await read('type=ProfileUpdated&take=20')).toMatchObject({ items: { length: 12 }, next: null });
       expect(await read('type=Nothing')).toMatchObject({ items: [], take: 10, next: null });
     });
 
-    it('take no cursor that is not theirs', async () => {
+    it('takes no cursor of another user, and none that it did not give', async () => {
       const page = await read('take=1');
       const cursor = typeof page === 'string' ? '' : (page.next ?? '');
       expect(await read(`cursor=${cursor}`)).toMatchObject({ take: 10 });
