@@ -1,8 +1,8 @@
-import type { ChainDocument } from '../../../shared/read-models/chains.ts';
-import type { WatchDocument } from '../../../shared/read-models/watches.ts';
+import { joiningRangeOf, type Coverage, type WatchStart } from './coverage.ts';
 
-type Watched = Pick<WatchDocument, 'id' | 'startBlock' | 'createdPosition'>;
-type Chain = Pick<ChainDocument, 'head' | 'backfills' | 'watchesUpTo'>;
+/** A watch, and where it was registered. */
+type Watched = WatchStart & { readonly createdPosition: number };
+type ReadChain = Coverage & { readonly head: number };
 
 export interface WatchProgress {
   state: 'backfilling' | 'live';
@@ -15,16 +15,19 @@ export interface WatchProgress {
 }
 
 /** How far a watch has come. One that the follower has not taken yet is backfilling. */
-export const progressOf = (watch: Watched, chain: Chain | undefined): WatchProgress => {
-  const ranges = chain?.backfills.filter(({ watchId }) => watchId === watch.id) ?? [];
-  const joining = ranges.filter(({ joins }) => joins);
-  const gaps = ranges.filter(({ joins }) => !joins).map(({ next, to }) => ({ from: next, to }));
-  if (!chain || chain.watchesUpTo < watch.createdPosition) {
-    const blocksLeft = chain ? Math.max(0, chain.head - watch.startBlock + 1) : 0;
-    return { state: 'backfilling', currentBlockNumber: Math.max(0, watch.startBlock - 1), blocksLeft, gaps };
-  }
-  if (joining.length === 0) return { state: 'live', currentBlockNumber: chain.head, blocksLeft: 0, gaps };
-  const next = Math.min(...joining.map((range) => range.next));
-  const blocksLeft = joining.reduce((sum, range) => sum + Math.max(0, range.to - range.next + 1), 0);
-  return { state: 'backfilling', currentBlockNumber: Math.max(0, next - 1), blocksLeft, gaps };
+export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchProgress => {
+  if (!chain || chain.watchesUpTo < watch.createdPosition) return backfilling(watch.startBlock, chain?.head ?? -1, []);
+  const gaps = chain.backfills
+    .filter(({ watchId, joins }) => watchId === watch.id && !joins)
+    .map(({ next, to }) => ({ from: next, to }));
+  const joining = joiningRangeOf(chain, watch.id);
+  if (joining) return backfilling(joining.next, joining.to, gaps);
+  return { state: 'live', currentBlockNumber: chain.head, blocksLeft: 0, gaps };
 };
+
+const backfilling = (next: number, to: number, gaps: WatchProgress['gaps']): WatchProgress => ({
+  state: 'backfilling',
+  currentBlockNumber: Math.max(0, next - 1),
+  blocksLeft: Math.max(0, to - next + 1),
+  gaps,
+});

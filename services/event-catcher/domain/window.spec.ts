@@ -1,6 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { arrivalOf, extend, type LinkedBlock, type Window } from './window.ts';
+import {
+  arrivalOf,
+  cutAfter,
+  extend,
+  follows,
+  isFar,
+  linked,
+  tipOf,
+  toWindow,
+  type LinkedBlock,
+  type Window,
+} from './window.ts';
 
 const block = (number: number, hash: string, parentHash: string): LinkedBlock => ({ number, hash, parentHash });
 const window: Window<LinkedBlock> = [block(4, 'd', 'c'), block(5, 'e', 'd'), block(6, 'f', 'e'), block(7, 'g', 'f')];
@@ -17,33 +28,55 @@ describe('the window of a chain', () => {
     ['a block from before the window', block(2, 'x', 'y'), { kind: 'duplicate' }],
     ['the block after the tip', block(8, 'h', 'g'), { kind: 'extension' }],
     ['a block further ahead', block(11, 'k', 'j'), { kind: 'gap', from: 8, to: 10 }],
-    [
-      'another branch, a block long',
-      block(7, 'G', 'f'),
-      { kind: 'reorganisation', removed: ['g'], kept: ['d', 'e', 'f'] },
-    ],
-    [
-      'another branch from the final block',
-      block(5, 'E', 'd'),
-      { kind: 'reorganisation', removed: ['g', 'f', 'e'], kept: ['d'] },
-    ],
-    ['another branch whose beginning is unknown', block(8, 'H', 'G'), { kind: 'fork', parentHash: 'G' }],
+    ['another branch, a block long', block(7, 'G', 'f'), { kind: 'reorganisation' }],
+    ['another branch from the final block', block(5, 'E', 'd'), { kind: 'reorganisation' }],
+    ['another branch whose beginning is unknown', block(8, 'H', 'G'), { kind: 'fork' }],
     ['another final block', block(4, 'D', 'c'), { kind: 'deeper-than-finality' }],
     ['a child of another final block', block(5, 'E', 'D'), { kind: 'deeper-than-finality' }],
     ['a block with the wrong number', block(9, 'x', 'g'), { kind: 'impossible' }],
   ])('takes %s for what it is', (_what, header, expected) => {
-    const arrival = arrivalOf(window, header);
-    const hashes = (blocks: readonly LinkedBlock[]) => blocks.map(({ hash }) => hash);
-    expect(
-      arrival.kind === 'reorganisation'
-        ? { kind: arrival.kind, removed: hashes(arrival.removed), kept: hashes(arrival.kept) }
-        : arrival,
-    ).toEqual(expected);
+    expect(arrivalOf(window, header)).toEqual(expected);
   });
 
   it('keeps so many blocks behind the tip as may be reorganised, and the final one', () => {
     const longer = extend(window, block(8, 'h', 'g'), 2);
     expect(longer.map(({ hash }) => hash)).toEqual(['f', 'g', 'h']);
+  });
+
+  it('is known by its tip, which the next block follows', () => {
+    expect(tipOf(window)).toBe(window[3]);
+    expect(tipOf([block(4, 'd', 'c')]).hash).toBe('d');
+    expect(follows(window, block(8, 'h', 'g'))).toBe(true);
+    expect(follows(window, block(8, 'h', 'f'))).toBe(false);
+    expect(follows(window, block(9, 'h', 'g'))).toBe(false);
+  });
+
+  it('is made of blocks that follow each other', () => {
+    expect(linked(window)).toEqual(window);
+    expect(linked([block(4, 'd', 'c')])).toEqual([block(4, 'd', 'c')]);
+    expect(linked([])).toBeUndefined();
+    expect(linked([block(4, 'd', 'c'), block(5, 'e', 'x')])).toBeUndefined();
+    expect(linked([block(4, 'd', 'c'), block(6, 'e', 'd')])).toBeUndefined();
+  });
+
+  it('is cut behind one of its blocks, newest first', () => {
+    const [first, second, third, fourth] = window;
+    expect(cutAfter(window, 'e')).toEqual({ kept: [first, second], removed: [fourth, third] });
+    expect(cutAfter(window, 'd')).toEqual({ kept: [first], removed: [fourth, third, second] });
+  });
+
+  it('is far from a head that is more than its walk and its confirmations away', () => {
+    expect(isFar(window, block(7 + 500 + 12, 'x', 'y'), 12)).toBe(false);
+    expect(isFar(window, block(7 + 500 + 13, 'x', 'y'), 12)).toBe(true);
+  });
+
+  it('keeps of a header what it has to know, and since when', () => {
+    const header = { number: 4, hash: 'd', parentHash: 'c', timestamp: 7, logsBloom: '0x' };
+    const next = { number: 5, hash: 'e', parentHash: 'd', timestamp: 8, logsBloom: '0x' };
+    expect(toWindow([header, next], 30)).toEqual([
+      { number: 4, hash: 'd', parentHash: 'c', timestamp: 7, since: 30 },
+      { number: 5, hash: 'e', parentHash: 'd', timestamp: 8, since: 30 },
+    ]);
   });
 
   it('stays linked, whatever headers arrive', () => {
@@ -65,12 +98,13 @@ describe('the window of a chain', () => {
       fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: someHeader }, garbage), { maxLength: 60 }), (headers) => {
         let followed: Window<LinkedBlock> = [block(4, '4/0', '3/0')];
         for (const header of headers) {
-          const arrival = arrivalOf(followed, header);
-          if (arrival.kind === 'reorganisation') {
-            expect([...arrival.kept, ...arrival.removed.toReversed()]).toEqual(followed);
-            followed = extend(arrival.kept, header, 5);
+          const { kind } = arrivalOf(followed, header);
+          if (kind === 'reorganisation') {
+            const { kept, removed } = cutAfter(followed, header.parentHash);
+            expect([...kept, ...removed.toReversed()]).toEqual(followed);
+            followed = extend(kept, header, 5);
           }
-          if (arrival.kind === 'extension') followed = extend(followed, header, 5);
+          if (kind === 'extension') followed = extend(followed, header, 5);
           expect(isLinked(followed)).toBe(true);
           expect(followed.length).toBeLessThanOrEqual(6);
         }

@@ -1,4 +1,5 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
 
 /** From the tip, what is walked to at once, also when the window is cut on the way. */
 export const WALK_BLOCKS_MAX = 500;
@@ -10,6 +11,9 @@ export interface LinkedBlock {
   parentHash: string;
 }
 
+/** A block as the chain has it. */
+export type Header = Omit<WindowBlock, 'since'>;
+
 /**
  * The window of a chain that is followed: consecutive blocks, each the parent of the next, oldest first. The first is
  * final, the others may be reorganised.
@@ -17,45 +21,58 @@ export interface LinkedBlock {
 export type Window<Block extends LinkedBlock> = readonly [Block, ...Block[]];
 
 /** What a header means for the window. */
-export type Arrival<Block extends LinkedBlock> =
+export type Arrival =
   /** It is in the window, or older than it: nothing to do. */
   | { kind: 'duplicate' }
   /** It follows the tip. */
   | { kind: 'extension' }
   /** Blocks `from`…`to` must come first. */
   | { kind: 'gap'; from: number; to: number }
-  /** It belongs to another branch; the block of this hash must come first. */
-  | { kind: 'fork'; parentHash: string }
-  /** It follows the last of `kept`; `removed` is no longer of the chain, newest first. */
-  | { kind: 'reorganisation'; kept: Window<Block>; removed: readonly Block[] }
+  /** It belongs to another branch; its parent must come first. */
+  | { kind: 'fork' }
+  /** It follows a block before the tip: those after that are no longer of the chain. */
+  | { kind: 'reorganisation' }
   /** It contradicts the block that was final. */
   | { kind: 'deeper-than-finality' }
   /** Its number does not follow its parent's: no chain has such a block. */
   | { kind: 'impossible' };
 
-export const arrivalOf = <Block extends LinkedBlock>(window: Window<Block>, header: LinkedBlock): Arrival<Block> => {
-  const [first, ...rest] = window;
-  const tip = rest.at(-1) ?? first;
+export const tipOf = <Block extends LinkedBlock>(window: Window<Block>): Block => window.at(-1) ?? window[0];
+
+/** Whether a block is the one after the tip. */
+export const follows = (window: Window<LinkedBlock>, block: LinkedBlock): boolean => isChildOf(tipOf(window), block);
+
+/** Blocks as a window; `undefined` when there are none, or one does not follow the one before it. */
+export const linked = <Block extends LinkedBlock>(blocks: readonly Block[]): Window<Block> | undefined => {
+  const [first, ...rest] = blocks;
+  return first && rest.every((block, at) => isChildOf(blocks[at], block)) ? [first, ...rest] : undefined;
+};
+
+const isChildOf = (parent: LinkedBlock | undefined, { parentHash, number }: LinkedBlock): boolean =>
+  parentHash === parent?.hash && number === parent.number + 1;
+
+export const arrivalOf = (window: Window<LinkedBlock>, header: LinkedBlock): Arrival => {
+  const [first] = window;
+  const tip = tipOf(window);
   if (window.some(({ hash }) => hash === header.hash) || header.number < first.number) return { kind: 'duplicate' };
   const parent = window.find(({ hash }) => hash === header.parentHash);
   if (parent) {
     if (header.number !== parent.number + 1) return { kind: 'impossible' };
-    if (parent === tip) return { kind: 'extension' };
-    return { kind: 'reorganisation', ...cutAfter(window, parent.hash) };
+    return { kind: parent === tip ? 'extension' : 'reorganisation' };
   }
   if (header.number > tip.number + 1) return { kind: 'gap', from: tip.number + 1, to: header.number - 1 };
   if (header.number <= first.number + 1) return { kind: 'deeper-than-finality' };
-  return { kind: 'fork', parentHash: header.parentHash };
+  return { kind: 'fork' };
 };
 
-/** The window up to one of its blocks, and what followed it, newest first. */
+/** The window up to the block of this hash, which is one of its own, and what followed that, newest first. */
 export const cutAfter = <Block extends LinkedBlock>(
   window: Window<Block>,
   hash: string,
 ): { kept: Window<Block>; removed: readonly Block[] } => {
   const at = window.findIndex((block) => block.hash === hash);
   const [first, ...rest] = window;
-  return { kept: [first, ...rest.slice(0, Math.max(at, 0))], removed: window.slice(at + 1).toReversed() };
+  return { kept: [first, ...rest.slice(0, at)], removed: window.slice(at + 1).toReversed() };
 };
 
 /** The window after a block that follows its tip; blocks more than `confirmations` behind the tip are let go. */
@@ -74,9 +91,18 @@ export const extend = <Block extends LinkedBlock>(
  * in the next one; or it is approached in steps.
  */
 export const isFar = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
-  header.number - (window.at(-1) ?? window[0]).number > confirmations + WALK_BLOCKS_MAX;
+  header.number - tipOf(window).number > confirmations + WALK_BLOCKS_MAX;
 
-export const toWindowBlock = (
-  { number, hash, parentHash, timestamp }: Omit<WindowBlock, 'since'>,
-  since: WindowBlock['since'],
-): WindowBlock => ({ number, hash, parentHash, timestamp, since });
+/** @param since position behind which all is stored that will be observed in the block */
+export const toWindowBlock = ({ number, hash, parentHash, timestamp }: Header, since: Position): WindowBlock => ({
+  number,
+  hash,
+  parentHash,
+  timestamp,
+  since,
+});
+
+export const toWindow = ([first, ...rest]: Window<Header>, since: Position): Window<WindowBlock> => [
+  toWindowBlock(first, since),
+  ...rest.map((header) => toWindowBlock(header, since)),
+];

@@ -15,7 +15,7 @@ describe('following a chain', () => {
     mineSome(catching.chain, 10, 1_000);
     await catching.expectChain();
     await catching.stop();
-    expect(await catching.standing()).toEqual(catching.idsOnChain());
+    expect(await catching.observed()).toEqual(catching.idsOnChain());
     const origins = (await catching.changes()).map(({ data }) => data['Origin']);
     expect(origins).toEqual([...origins].sort());
     expect(new Set(origins)).toEqual(new Set(['backfill', 'live']));

@@ -1,170 +1,142 @@
-import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
-import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
-import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
-import { Backfiller } from './backfiller.ts';
-import { ChainAppends, type AppendDependencies } from './chain-appends.ts';
-import { ChainLedger } from './chain-ledger.ts';
-import { FootingLost, type FollowedChain } from './followed-chain.ts';
-import { Footing } from './footing.ts';
-import { HeadWalker } from './head-walker.ts';
+import { rangeId, type Range } from '../domain/coverage.ts';
+import { Backfill } from './backfill.ts';
+import { bringToHead } from './bring-to-head.ts';
+import type { FollowedChain, FollowerDependencies, FollowSettings } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
-import type { Registration, Registrations } from './registrations.ts';
+import { FinalBlocksLost } from './reconcile.ts';
+import { resume } from './resume.ts';
 import { Semaphore } from './semaphore.ts';
-import { stoppable } from './stoppable-reader.ts';
-import { WatchRoster } from './watch-roster.ts';
-
-export interface FollowerDependencies extends AppendDependencies {
-  reader: ChainReader;
-  registrations: Registrations;
-  meter: ProgressMeter;
-  logger: Logger;
-}
+import { ChainAppends } from './store-changes/chain-appends.ts';
+import type { ChainWriter } from './store-changes/chain-writer.ts';
+import { takeWatches } from './take-watches.ts';
 
 /** So many chunks of blocks are asked for, or wait to be stored, at a time: of all backfills of a chain together. */
 const CHUNKS_AT_ONCE = 4;
 
 /**
- * Follows one chain. What must stay true:
- * - the window is linked, and its blocks' records are stored before a checkpoint names them;
+ * Follows one chain until the signal aborts, or something fails: then run it again. What must stay true:
+ * - the window is linked, and its blocks' records are stored before a stored progress names them;
  * - a watch is live only when everything before the window, and in it, is stored;
  * - only final blocks are read as ranges;
- * - before it looks at what lies behind the checkpoint, nothing of an earlier follower can arrive any more;
- * - whatever fails, running again from the newest checkpoint stores nothing twice and misses nothing.
+ * - before it looks at what lies behind the stored progress, nothing that was sent earlier can still be stored;
+ * - whatever fails, running again from the stored progress stores nothing twice and misses nothing.
+ * @param working called at each step forward
  */
-export class ChainFollower {
-  private readonly roster: WatchRoster;
-  private readonly walker: HeadWalker;
+export const followChain = async (
+  settings: FollowSettings,
+  dependencies: FollowerDependencies,
+  signal: AbortSignal,
+  working: () => void,
+  term: LeaseTerm,
+): Promise<void> => {
+  term.leavesInFlight = !term.nothingInFlightBefore;
+  while (!signal.aborted) {
+    try {
+      await followFromStored(settings, dependencies, signal, working, term);
+    } catch (error) {
+      if (!(error instanceof FinalBlocksLost)) throw error;
+      working();
+      await pause(settings.pollMs, signal);
+    }
+  }
+};
+
+const followFromStored = async (
+  settings: FollowSettings,
+  dependencies: FollowerDependencies,
+  signal: AbortSignal,
+  working: () => void,
+  term: LeaseTerm,
+): Promise<void> => {
+  const stop = new AbortController();
+  const stopping = AbortSignal.any([signal, stop.signal]);
+  const appends = new ChainAppends(dependencies, stopping, term.leavesInFlight);
+  const running = new Set<Promise<unknown>>();
+  try {
+    const { chain, writer } = await resume(settings, dependencies, appends, stopping);
+    await new ChainFollower(chain, writer, dependencies.meter, running).follow(stopping, working);
+  } finally {
+    stop.abort();
+    await Promise.allSettled(running);
+    term.leavesInFlight = appends.mayStillBeStored;
+  }
+};
+
+/** What runs side by side: the head, the watches that are registered, and a backfill for each range. */
+class ChainFollower {
   private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
   /** Rings when a range is covered. */
   private readonly covered = new WakeUp();
+  private readonly filling = new Set<string>();
+  private readonly failed = Promise.withResolvers<never>();
 
-  private constructor(
+  constructor(
     private readonly chain: FollowedChain,
-    private readonly dependencies: FollowerDependencies,
-    private readonly ledger: ChainLedger,
+    private readonly writer: ChainWriter,
+    private readonly meter: ProgressMeter,
     /** What has to end before another may begin. */
-    private readonly running: Promise<unknown>[],
-  ) {
-    const { reader, logger } = dependencies;
-    this.roster = new WatchRoster(reader, ledger, chain.rangesMax);
-    this.walker = new HeadWalker(chain, reader, ledger, this.roster, logger);
-  }
+    private readonly running: Set<Promise<unknown>>,
+  ) {}
 
-  /** Follows until the signal aborts, or something fails: then run it again. @param working called at each step forward */
-  static async run(
-    chain: FollowedChain,
-    dependencies: FollowerDependencies,
-    signal: AbortSignal,
-    working: () => void,
-    term: LeaseTerm,
-  ): Promise<void> {
-    term.leavesInFlight = !term.nothingInFlightBefore;
-    while (!signal.aborted) {
-      try {
-        await ChainFollower.followFromCheckpoint(chain, dependencies, signal, working, term);
-      } catch (error) {
-        if (!(error instanceof FootingLost)) throw error;
-        working();
-        await pause(chain.pollMs, signal);
-      }
-    }
-  }
-
-  private static async followFromCheckpoint(
-    chain: FollowedChain,
-    dependencies: FollowerDependencies,
-    signal: AbortSignal,
-    working: () => void,
-    term: LeaseTerm,
-  ): Promise<void> {
-    const stop = new AbortController();
-    const stopping = AbortSignal.any([signal, stop.signal]);
-    const appends = new ChainAppends(dependencies, stopping, term.leavesInFlight);
-    const running: Promise<unknown>[] = [];
-    try {
-      const ledger = await ChainLedger.load({ ...dependencies, appends }, chain.chainId);
-      const reader = stoppable(dependencies.reader, stopping);
-      const follower = new ChainFollower(chain, { ...dependencies, reader }, ledger, running);
-      await follower.follow(stopping, working);
-    } finally {
-      stop.abort();
-      await Promise.allSettled(running);
-      term.leavesInFlight = appends.leavesInFlight;
-    }
-  }
-
-  private async follow(signal: AbortSignal, working: () => void): Promise<void> {
-    const { reader, registrations, logger } = this.dependencies;
-    const registered = await registrations.all(signal);
-    for (const one of registered) if (one.position <= this.ledger.watchesUpTo) this.roster.restore(one);
-    // Also those the checkpoint does not know: something may have been stored of them behind it.
-    const contracts = new Set(registered.flatMap((one) => (one.kind === 'registered' ? [one.watch.contract] : [])));
-    await this.ledger.recover([...contracts], signal);
-    const footing = new Footing(this.chain, reader, this.ledger, this.roster, logger);
-    const found = await reader.head();
-    // Before any backfill: one that joined now would ask for blocks that are no longer of the chain.
-    await this.ledger.exclusively(async () => {
-      await footing.find(found);
-      await this.walker.approach(found);
-    });
-    const { promise: failed, reject } = Promise.withResolvers<never>();
-    const guard = (work: Promise<unknown>) => {
-      this.running.push(work);
-      work.catch(reject);
-    };
-    for (const range of this.ledger.backfills) guard(this.fill(range, signal));
-    guard(
-      registrations.follow(this.ledger.watchesUpTo, signal, async (added, position) => {
-        for await (const ranges of this.take(added, position, signal)) {
-          for (const range of ranges) guard(this.fill(range, signal));
-        }
-      }),
-    );
+  /** Returns when the signal has aborted, or fails as the first of them. */
+  async follow(signal: AbortSignal, working: () => void): Promise<void> {
+    this.fillRanges(signal);
+    this.start(this.takeRegistered(signal));
     const head = this.followHead(signal, working);
-    this.running.push(head);
-    await Promise.race([failed, head]);
-  }
-
-  /** Takes all of these registrations, the last of them once others' ranges are covered. @throws when the signal aborts */
-  private async *take(
-    registrations: readonly Registration[],
-    upTo: Position,
-    signal: AbortSignal,
-  ): AsyncGenerator<readonly BackfillRange[]> {
-    for (let left = registrations; left.length > 0;) {
-      const seen = this.covered.rung;
-      const { ranges, waiting } = await this.ledger.exclusively(() => this.roster.take(left, upTo));
-      yield ranges;
-      left = waiting;
-      if (left.length > 0) await this.covered.wait(seen, signal);
-      signal.throwIfAborted();
-    }
+    this.start(head);
+    await Promise.race([this.failed.promise, head]);
   }
 
   private async followHead(signal: AbortSignal, working: () => void): Promise<void> {
     while (!signal.aborted) {
-      const head = await this.dependencies.reader.head();
-      if (head.hash !== this.ledger.window?.at(-1)?.hash) {
-        await this.ledger.exclusively(() => this.walker.approach(head));
-      } else {
-        await this.ledger.exclusively(() => this.ledger.checkpointNowAndThen());
-      }
+      const head = await this.chain.reader.head();
+      await this.writer.commit((progress) => bringToHead(progress, head, this.chain));
+      this.fillRanges(signal);
       working();
       await pause(this.chain.pollMs, signal);
     }
   }
 
-  private fill(range: BackfillRange, signal: AbortSignal): Promise<void> {
-    const { reader, meter } = this.dependencies;
-    const dependencies = { reader, meter, ledger: this.ledger, chunks: this.chunks };
-    const filled = new Backfiller(dependencies, this.roster.watchOf(range), range).run(signal);
-    return filled.finally(() => {
+  /** Takes all that is registered, in its order: where there is no room for more ranges, once others are covered. */
+  private async takeRegistered(signal: AbortSignal): Promise<void> {
+    const { watches } = this.chain;
+    for await (const { changes, upTo } of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
+      let waiting = changes;
+      while (waiting.length > 0 && !signal.aborted) {
+        const seen = this.covered.rung;
+        const next = { changes: waiting, upTo };
+        waiting = await this.writer.commit((progress) => takeWatches(progress, next, this.chain));
+        this.fillRanges(signal);
+        if (waiting.length > 0) await this.covered.wait(seen, signal);
+      }
+    }
+  }
+
+  private fillRanges(signal: AbortSignal): void {
+    for (const range of this.writer.progress.backfills) {
+      const id = rangeId(range);
+      if (this.filling.has(id)) continue;
+      this.filling.add(id);
+      this.start(this.fill(range, id, signal));
+    }
+  }
+
+  private async fill(range: Range, id: string, signal: AbortSignal): Promise<void> {
+    const { chain, writer, meter, chunks } = this;
+    try {
+      await new Backfill({ chain, writer, meter, chunks }, range).run(signal);
+    } finally {
       meter.succeeded(range.watchId);
+      this.filling.delete(id);
       this.covered.ring();
-    });
+    }
+  }
+
+  private start(work: Promise<unknown>): void {
+    this.running.add(work);
+    work.then(() => this.running.delete(work), this.failed.reject);
   }
 }

@@ -57,7 +57,7 @@ describe('several event catchers on one chain', () => {
     await expectChain();
     await catchers.at(-1)?.loops.stop();
     expect((await readStore.lease(NAME))?.holder).toBeNull();
-    // Each gave its turn back with nothing under way.
+    // Each gave its lease back with nothing under way.
     expect(await replaced()).toBe(replacedAtFirst);
   }, 60_000);
 });
@@ -99,7 +99,7 @@ describe('a chain', () => {
     };
     await eventually(replace, 1_000, 'another must get its lease');
     const before = looks;
-    // Its own, to learn that it was lost, then at each turn of waiting.
+    // Its own, to learn that it was lost, then each time it waited.
     await eventually(() => looks >= before + 3, 5_000, 'it must stand by');
     expect(followed.loops.areWorking).toBe(true);
     expect(followed.errorOf(chain.chainId)).toBeNull();

@@ -4,8 +4,9 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { ChainFollower, type FollowerDependencies } from './chain-follower.ts';
-import { Registrations } from './registrations.ts';
+import { followChain } from './chain-follower.ts';
+import type { FollowerDependencies } from './followed-chain.ts';
+import { Watches } from './watches.ts';
 
 const LOCAL_POLL_MS = 100;
 const POLL_MS = 1_000;
@@ -19,7 +20,7 @@ export interface ChainToFollow {
   isDevelopment: boolean;
 }
 
-interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'registrations'> {
+interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'watches'> {
   readStore: Pick<ReadStore, 'lease' | 'replaceLease'>;
 }
 
@@ -33,13 +34,13 @@ export class ChainLoops {
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
         const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
         const chain = { chainId, confirmations, pollMs, isDevelopment, rangesMax: RANGES_MAX };
-        const registrations = new Registrations(dependencies.eventStore, chainId);
-        const following = { ...dependencies, reader, registrations };
+        const watches = new Watches(dependencies.eventStore, chainId);
+        const following = { ...dependencies, reader, watches };
         const loop = leasedLoop({
           name: `chain ${String(chainId)}`,
           leases: readStore,
           logger: dependencies.logger,
-          run: (signal, working, term) => ChainFollower.run(chain, following, signal, working, term),
+          run: (signal, working, term) => followChain(chain, following, signal, working, term),
         });
         return [chainId, loop];
       }),

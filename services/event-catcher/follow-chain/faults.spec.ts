@@ -3,12 +3,12 @@ import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { closed, forgetful, interrupted } from '../testing/awkward-readers.ts';
-import { withoutCheckpoints } from '../testing/awkward-stores.ts';
+import { withoutProgress } from '../testing/awkward-stores.ts';
 import { approval, approvalWatch, Catching, mineSome, otherContract, transfer } from '../testing/catching.ts';
 import { overriding } from '../testing/overriding.ts';
 
-/** Twenty blocks caught; then what is mined, killed between storing their records and the checkpoint. */
-const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Promise<Catching> => {
+/** Twenty blocks caught; then what is mined, killed between storing their records and the progress that speaks of them. */
+const killedBeforeProgress = async (mine: (catching: Catching) => void): Promise<Catching> => {
   const catching = new Catching();
   for (let block = 1; block <= 20; block += 1) catching.chain.mine([transfer(block)]);
   await catching.register();
@@ -16,10 +16,10 @@ const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Pr
   await catching.expectChain();
   await catching.stop();
   mine(catching);
-  catching.start({ store: withoutCheckpoints(catching.store) });
+  catching.start({ store: withoutProgress(catching.store) });
   const expected = catching.idsOnChain().length;
   await eventually(
-    async () => (await catching.standing()).length === expected,
+    async () => (await catching.observed()).length === expected,
     15_000,
     'the new records must be stored',
   );
@@ -27,9 +27,9 @@ const killedBeforeTheCheckpoint = async (mine: (catching: Catching) => void): Pr
   return catching;
 };
 
-describe('after it was killed before a checkpoint', () => {
+describe('a follower that was killed before it stored how far it came', () => {
   it('reverts what was reorganised away, though it was away for long', async () => {
-    const catching = await killedBeforeTheCheckpoint(({ chain }) => chain.mine([transfer(101)]));
+    const catching = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
     catching.chain.takeBack(1);
     for (let block = 0; block < 600; block += 1)
       catching.chain.mine(block % 100 === 0 ? [transfer(1_000 + block)] : []);
@@ -39,7 +39,7 @@ describe('after it was killed before a checkpoint', () => {
   });
 
   it('reverts what was reorganised away by a branch that is shorter, and stores how far it has come', async () => {
-    const catching = await killedBeforeTheCheckpoint(({ chain }) => {
+    const catching = await killedBeforeProgress(({ chain }) => {
       chain.mine([]);
       chain.mine([]);
       chain.mine([transfer(101)]);
@@ -56,7 +56,7 @@ describe('after it was killed before a checkpoint', () => {
     ['far', 505],
   ])('reverts what is reorganised away while it looks for its place, %s behind', async (_how, blocks) => {
     for (let calls = 1; calls <= 7; calls += 1) {
-      const catching = await killedBeforeTheCheckpoint(({ chain }) => {
+      const catching = await killedBeforeProgress(({ chain }) => {
         for (let left = blocks; left > 0; left -= 1) chain.mine(left <= 2 ? [transfer(left)] : []);
       });
       catching.chain.mine([]);
@@ -77,7 +77,7 @@ describe('after it was killed before a checkpoint', () => {
   });
 
   it('reverts what is reorganised away before the head, which lags, comes to it', async () => {
-    const catching = await killedBeforeTheCheckpoint(({ chain }) => {
+    const catching = await killedBeforeProgress(({ chain }) => {
       chain.mine([transfer(101)]);
       chain.mine([transfer(102)]);
     });
@@ -96,7 +96,7 @@ describe('after it was killed before a checkpoint', () => {
     await catching.stop();
   });
 
-  it('knows what was stored of a watch that the checkpoint does not know', async () => {
+  it('knows what was stored of a watch that the stored progress does not know', async () => {
     const catching = new Catching();
     for (let block = 1; block <= 20; block += 1) catching.chain.mine([approval(block)]);
     const pruned = overriding<ChainReader>(catching.chain, {
@@ -108,13 +108,13 @@ describe('after it was killed before a checkpoint', () => {
     await catching.register({ watchId: 'wch_other', contractAddress: otherContract });
     catching.chain.mine([{ ...transfer(1), address: otherContract }]);
     mineSome(catching.chain, 10);
-    // Stores the range of the first watch, and dies: nothing is checkpointed until that range is read again.
+    // Stores the range of the first watch, and dies: no progress is stored until that range is read again.
     await catching.runUntilKilled(3, true);
     await catching.register(approvalWatch);
     const wanted = catching.idsOnChain().length;
     catching.start({ reader: pruned });
     await eventually(
-      async () => (await catching.standing()).length === wanted,
+      async () => (await catching.observed()).length === wanted,
       15_000,
       'the second watch must be read',
     );
@@ -133,22 +133,22 @@ describe('after it was killed before a checkpoint', () => {
     catching.start();
     await catching.expectChain();
     await catching.stop();
-    const before = (await catching.standing()).length;
+    const before = (await catching.observed()).length;
     await catching.extend(10);
-    // Stores what the extension has in blocks that are not final, and dies before it is checkpointed.
+    // Stores what the extension has in blocks that are not final, and dies before the progress.
     await catching.runUntilKilled(2, true);
-    expect((await catching.standing()).length).toBeGreaterThan(before);
+    expect((await catching.observed()).length).toBeGreaterThan(before);
     catching.start();
     await catching.expectChain();
     await catching.stop();
   });
 
   it('stores how far it has come, when a block that was reverted and observed again is of the chain', async () => {
-    const catching = await killedBeforeTheCheckpoint(({ chain }) => chain.mine([transfer(101)]));
+    const catching = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
     catching.start();
     await catching.expectChain();
     await catching.stop();
-    const store = withoutCheckpoints(catching.store);
+    const store = withoutProgress(catching.store);
     const reached = async (changes: number) => {
       catching.start({ store });
       await eventually(async () => (await catching.changes()).length === changes, 15_000, 'it must come so far');
@@ -202,7 +202,7 @@ describe('a watch that is extended before it is live', () => {
     open();
     await catching.expectChain();
     await catching.stop();
-    expect(await catching.standing()).toEqual(catching.idsOnChain());
+    expect(await catching.observed()).toEqual(catching.idsOnChain());
     // What was left behind led nowhere.
     expect(asked.slice(0, 2)).toEqual([100, 5]);
     expect(catching.starts).toBe(1);
@@ -258,7 +258,7 @@ describe('a provider', () => {
     catching.start({ reader: pruned });
     const expected = catching.idsOnChain().length;
     await eventually(
-      async () => (await catching.standing()).length === expected,
+      async () => (await catching.observed()).length === expected,
       15_000,
       'the fifth watch must be read',
     );

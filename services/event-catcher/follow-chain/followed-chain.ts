@@ -1,22 +1,46 @@
-export interface FollowedChain {
-  chainId: number;
-  confirmations: number;
-  pollMs: number;
+import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { Logger } from '../../../shared/host/logger.ts';
+import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
+import type { ProgressMeter } from './progress-meter.ts';
+import type { AppendDependencies } from './store-changes/chain-appends.ts';
+import type { ChainRecords } from './store-changes/chain-records.ts';
+import type { Watches } from './watches.ts';
+
+export interface FollowSettings {
+  readonly chainId: number;
+  readonly confirmations: number;
+  readonly pollMs: number;
   /** A development chain may lose blocks or begin anew; any other that does is refused. */
-  isDevelopment: boolean;
-  /** A checkpoint names every range that is to be read: no others begin while these are so many. */
-  rangesMax: number;
+  readonly isDevelopment: boolean;
+  /** `ChainAdvanced` names every range that is to be read: no others begin while these are so many. */
+  readonly rangesMax: number;
 }
 
-/** The chain contradicts a block that was final. */
-export class DeeperThanFinality extends Error {
-  override readonly name = 'DeeperThanFinality';
-  constructor(chainId: number) {
-    super(`chain ${String(chainId)} contradicts a block that was final: check its RPC endpoints`);
-  }
+export interface FollowerDependencies extends AppendDependencies {
+  reader: ChainReader;
+  watches: Watches;
+  meter: ProgressMeter;
+  logger: Logger;
 }
 
-/** The window cannot go on from where it is: a new one has to be begun, before anything else runs on it. */
-export class FootingLost extends Error {
-  override readonly name = 'FootingLost';
+/** What is asked, and known, by those who decide how a chain is read. */
+export interface FollowedChain extends FollowSettings {
+  readonly reader: ChainReader;
+  readonly watches: Watches;
+  readonly records: Pick<ChainRecords, 'unconfirmed'>;
+  readonly logger: Logger;
 }
+
+/** The reader, but that nobody waits for a provider once the signal has aborted. */
+export const stoppable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({
+  chainId: reader.chainId,
+  head: () => untilAborted(reader.head(), signal),
+  headersByNumber: (numbers) => untilAborted(reader.headersByNumber(numbers), signal),
+  headerByHash: (hash) => untilAborted(reader.headerByHash(hash), signal),
+  logsOfBlock: (header, filter) => untilAborted(reader.logsOfBlock(header, filter), signal),
+  logsOfRange: (from, to, filter) => untilAborted(reader.logsOfRange(from, to, filter), signal),
+  hasCode: (address, block) => untilAborted(reader.hasCode(address, block), signal),
+  close: () => {
+    reader.close();
+  },
+});

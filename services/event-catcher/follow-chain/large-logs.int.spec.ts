@@ -51,10 +51,10 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
 
   it('is stored by its beginning and its hash, in its place, while backfilling and at the head', async () => {
     const reader = new JsonRpcChainReader(Anvil.chainId, [chain.rpcUrl]);
-    const turn = { nothingInFlightBefore: true, leavesInFlight: false };
+    const term = { nothingInFlightBefore: true, leavesInFlight: false };
     const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true, rangesMax: 10 };
     const follow = following(followed, store, reader);
-    const loop = new SupervisedLoop('follower', logger, (signal, working) => follow(signal, working, turn));
+    const loop = new SupervisedLoop('follower', logger, (signal, working) => follow(signal, working, term));
     const caught = async (count: number) => {
       await eventually(
         async () => (await store.read(`chain-${String(Anvil.chainId)}-${contract}`)).length === count,

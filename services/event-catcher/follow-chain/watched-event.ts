@@ -1,12 +1,15 @@
 import type { ObservedRecord, EventOrigin } from '../../../schemas/events/chain-events.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { checksumAddress } from '../../../shared/chain/address.ts';
-import { bloomBits, type BloomBits } from '../../../shared/chain/bloom.ts';
-import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
+import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ts';
+import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
 
-/** A registered event as the catcher uses it. */
-export interface Watch {
+/** More addresses than this, and the block's logs are asked for without naming any. */
+const ADDRESSES_MAX = 500;
+
+/** A registered event as the follower looks for it. */
+export interface WatchedEvent {
   readonly id: string;
   readonly chainId: number;
   /** Lower case. */
@@ -19,10 +22,10 @@ export interface Watch {
   /** Whether a log of the contract is this event. */
   readonly matches: ReturnType<typeof compileMatcher>;
   readonly bloom: readonly BloomBits[];
-  startBlock: number;
+  readonly startBlock: number;
 }
 
-export const watchOf = ({ data }: Extract<WatchEvent, { type: 'ContractRegistered' }>): Watch => {
+export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegistered' }>): WatchedEvent => {
   const { watchId: id, chainId, contractAddress, eventName, eventSignature, topic0, fragment, startBlock } = data;
   const contract = contractAddress.toLowerCase();
   return {
@@ -41,13 +44,18 @@ export const watchOf = ({ data }: Extract<WatchEvent, { type: 'ContractRegistere
 };
 
 /** Whether a record is one that the watch asks for. */
-export const isOf = (watch: Watch, { ContractAddress, EventSignature, BlockNumber }: ObservedRecord): boolean =>
+export const isOf = (watch: WatchedEvent, { ContractAddress, EventSignature, BlockNumber }: ObservedRecord): boolean =>
   ContractAddress === watch.contractAddress &&
   EventSignature === watch.eventSignature &&
   BlockNumber >= watch.startBlock;
 
 /** @param blockTime ISO 8601 */
-export const recordOf = (watch: Watch, log: ChainLog, blockTime: string, origin: EventOrigin): ObservedRecord => ({
+export const recordOf = (
+  watch: WatchedEvent,
+  log: ChainLog,
+  blockTime: string,
+  origin: EventOrigin,
+): ObservedRecord => ({
   Id: `${String(watch.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
   ChainId: watch.chainId,
   ContractAddress: watch.contractAddress,
@@ -62,3 +70,37 @@ export const recordOf = (watch: Watch, log: ChainLog, blockTime: string, origin:
   Data: watch.decode(log),
   Origin: origin,
 });
+
+export const filterFor = (watches: readonly WatchedEvent[]): LogFilter => {
+  const addresses = [...new Set(watches.map(({ contract }) => contract))];
+  const topics = watches.map(({ topic0 }) => topic0);
+  return {
+    addresses: addresses.length > ADDRESSES_MAX ? [] : addresses,
+    topics: topics.includes(null) ? [] : [...new Set(topics.filter((topic) => topic !== null))],
+  };
+};
+
+/** Those that may have logs in a block; the others certainly have none. */
+export const possibleIn = (
+  { logsBloom, number }: Pick<BlockHeader, 'logsBloom' | 'number'>,
+  watches: readonly WatchedEvent[],
+): WatchedEvent[] =>
+  watches.filter(
+    ({ bloom, startBlock }) => startBlock <= number && bloom.every((bits) => bloomMayContain(logsBloom, bits)),
+  );
+
+/** Finds the watch a log belongs to: by contract and first topic, else an anonymous event whose layout it has. */
+export const matcherFor = (watches: readonly WatchedEvent[]): ((log: ChainLog) => WatchedEvent | undefined) => {
+  const named = new Map<string, Map<string, WatchedEvent>>();
+  for (const watch of watches) {
+    if (watch.topic0 === null) continue;
+    const ofContract = named.get(watch.contract) ?? new Map<string, WatchedEvent>();
+    named.set(watch.contract, ofContract.set(watch.topic0, watch));
+  }
+  const anonymous = Map.groupBy(
+    watches.filter(({ topic0 }) => topic0 === null),
+    ({ contract }) => contract,
+  );
+  return (log) =>
+    named.get(log.address)?.get(log.topics[0] ?? '') ?? anonymous.get(log.address)?.find(({ matches }) => matches(log));
+};

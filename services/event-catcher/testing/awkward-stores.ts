@@ -2,7 +2,7 @@ import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { overriding } from './overriding.ts';
 
 /** A process that dies before it can store how far it has come. */
-export const withoutCheckpoints = (store: EventStore): EventStore =>
+export const withoutProgress = (store: EventStore): EventStore =>
   overriding(store, {
     append: (stream, revision, events) =>
       events[0]?.type === 'ChainAdvanced'
@@ -31,11 +31,11 @@ interface Append {
   type: string;
 }
 
-/** A store from which a process is cut off: of its appends, the first so chosen and all after it arrive when they are let. */
+/** A store from which a process is cut off: of its appends, the first so chosen and all after it come when released. */
 export const cutOffAt = (
   store: EventStore,
   isFirst: (append: Append) => boolean,
-): { store: EventStore; isCutOff: () => boolean; arrive: () => void } => {
+): { store: EventStore; isCutOff: () => boolean; release: () => void } => {
   const { promise: reachable, resolve } = Promise.withResolvers<undefined>();
   let isCutOff = false;
   const append: EventStore['append'] = async (stream, revision, events) => {
@@ -46,7 +46,7 @@ export const cutOffAt = (
   return {
     store: overriding(store, { append }),
     isCutOff: () => isCutOff,
-    arrive: () => {
+    release: () => {
       resolve(undefined);
     },
   };

@@ -11,10 +11,10 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { ChainFollower } from '../follow-chain/chain-follower.ts';
-import type { FollowedChain } from '../follow-chain/followed-chain.ts';
+import { followChain } from '../follow-chain/chain-follower.ts';
+import type { FollowSettings } from '../follow-chain/followed-chain.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
-import { Registrations } from '../follow-chain/registrations.ts';
+import { Watches } from '../follow-chain/watches.ts';
 import { cutOffAt, dyingAfter } from './awkward-stores.ts';
 
 const CHAIN_ID = 2484;
@@ -45,7 +45,7 @@ const log = (topic0: string | null, value: number) => ({
 export const transfer = (value: number) => log(transferWatch.topic0, value);
 export const approval = (value: number) => log(approvalWatch.topic0, value);
 
-/** Blocks with none, one or two transfers, in turns; each with an approval when it has any. */
+/** Blocks with none, one or two transfers, one after the other; each with an approval when it has any. */
 export const mineSome = (chain: MemoryChain, blocks: number, from = 0): void => {
   for (let index = 0; index < blocks; index += 1) {
     const transfers = Array.from({ length: index % 3 }, (_, at) => transfer(from + index * 10 + at));
@@ -55,22 +55,22 @@ export const mineSome = (chain: MemoryChain, blocks: number, from = 0): void => 
 
 const silent = pino({ level: 'silent' });
 
-/** What follows a chain, turn by turn. */
+/** What follows a chain, for one lease term after another. */
 export const following = (
-  chain: FollowedChain,
+  settings: FollowSettings,
   eventStore: EventStore,
   reader: ChainReader,
 ): LeasedLoopOptions['run'] => {
   const dependencies = {
     eventStore,
     reader,
-    registrations: new Registrations(eventStore, chain.chainId),
+    watches: new Watches(eventStore, settings.chainId),
     clock: systemClock,
     ids: systemIds,
     meter: new ProgressMeter(systemClock),
     logger: silent,
   };
-  return (signal, working, turn) => ChainFollower.run(chain, dependencies, signal, working, turn);
+  return (signal, working, term) => followChain(settings, dependencies, signal, working, term);
 };
 
 /** A follower on a chain and a store in memory, which can be stopped, killed and started again. */
@@ -146,17 +146,17 @@ export class Catching {
     return stored.filter(({ type }) => type !== 'FollowerReplaced');
   }
 
-  /** What stands, as the changes in their order tell it; fails if anything is told twice. */
-  async standing(): Promise<string[]> {
-    const standing = new Set<string>();
+  /** What is observed and not reverted, as the changes in their order tell it; fails if anything is told twice. */
+  async observed(): Promise<string[]> {
+    const observed = new Set<string>();
     for (const stored of await this.changes()) {
       const { type, data } = stored as StoredEvent & ChainEvent;
-      const isNews = type === 'ChainEventObserved' ? !standing.has(data.Id) : standing.has(data.Id);
-      if (!isNews) throw new Error(`${type} of ${data.Id} tells nothing new`);
-      if (type === 'ChainEventObserved') standing.add(data.Id);
-      else standing.delete(data.Id);
+      const isNew = observed.has(data.Id) === (type === 'ChainEventReverted');
+      if (!isNew) throw new Error(`${type} of ${data.Id} tells nothing new`);
+      if (type === 'ChainEventObserved') observed.add(data.Id);
+      else observed.delete(data.Id);
     }
-    return [...standing];
+    return [...observed];
   }
 
   /** What the registered watches have on the canonical chain. */
@@ -192,9 +192,9 @@ export class Catching {
     await this.caughtUp();
     const expected = this.idsOnChain().sort().join();
     await eventually(
-      async () => (await this.standing()).sort().join() === expected,
+      async () => (await this.observed()).sort().join() === expected,
       COMES_WITHIN_MS,
-      'what stands must be what the chain has',
+      'what is stored must be what the chain has',
     );
   }
 
@@ -212,11 +212,11 @@ export class Catching {
   }
   /**
    * Runs until the append after so many is under way, or there is no more to append; then it is told to stop.
-   * @returns lets what is under way arrive
+   * @returns releases what is under way
    */
   async runUntilCutOff(appends: number, reader: ChainReader = this.chain): Promise<() => Promise<void>> {
     let left = appends;
-    const { store, isCutOff, arrive } = cutOffAt(this.store, () => --left < 0);
+    const { store, isCutOff, release } = cutOffAt(this.store, () => --left < 0);
     const loop = this.start({ store, reader });
     await eventually(
       async () => isCutOff() || (await this.isCaughtUp()),
@@ -225,7 +225,7 @@ export class Catching {
     );
     const stopped = loop.stop();
     const end = () => {
-      arrive();
+      release();
       return stopped;
     };
     if (!isCutOff()) await end();

@@ -16,7 +16,7 @@ const documentOf = async ({ store }: Catching, watchId: string) => {
   return { id: watchId, startBlock: Number(first.data['startBlock']), createdPosition: first.position };
 };
 
-/** A store that tells how many ranges were unfinished at each checkpoint. */
+/** A store that tells how many ranges were unfinished each time progress was stored. */
 const counting = (store: EventStore) => {
   const unfinished: number[] = [];
   const append: EventStore['append'] = (stream, revision, events) => {
@@ -28,7 +28,7 @@ const counting = (store: EventStore) => {
   return { store: overriding<EventStore>(store, { append }), unfinished };
 };
 
-describe('registrations, when as many ranges are unfinished as a checkpoint may hold', () => {
+describe('registrations, when as many ranges are unfinished as may be stored', () => {
   it('are taken in part, in their order, and the others as ranges are finished', async () => {
     const catching = new Catching({ rangesMax: 2 });
     mineSome(catching.chain, 40);
@@ -91,7 +91,7 @@ describe('registrations, when as many ranges are unfinished as a checkpoint may 
     await catching.stop();
   });
 
-  it('are taken in turn again when a development chain begins anew', async () => {
+  it('are taken in their order again when a development chain begins anew', async () => {
     const catching = new Catching({ rangesMax: 2, isDevelopment: true });
     mineSome(catching.chain, 30);
     for (const watch of others) await catching.register(watch);
@@ -110,7 +110,7 @@ describe('registrations, when as many ranges are unfinished as a checkpoint may 
 
 describe('a head that is far away', () => {
   it.each(['while it runs', 'between two starts'])(
-    'is walked to %s, when more watches are live than a checkpoint may hold ranges of',
+    'is walked to %s, when more watches are live than ranges may be stored',
     async (when) => {
       const catching = new Catching({ rangesMax: 2 });
       mineSome(catching.chain, 30);

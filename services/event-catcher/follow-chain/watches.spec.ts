@@ -4,7 +4,7 @@ import type { EventStore, Position } from '../../../shared/event-store/event-sto
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { Catching, mineSome, otherContract, transfer } from '../testing/catching.ts';
 import { overriding } from '../testing/overriding.ts';
-import { Registrations } from './registrations.ts';
+import { Watches } from './watches.ts';
 
 describe('what is registered', () => {
   it('is asked for once, however often the follower starts again, and then only what is new', async () => {
@@ -65,7 +65,7 @@ describe('what is registered', () => {
 
   it('is not waited for once the signal has aborted', async () => {
     const { store } = new Catching();
-    const registrations = new Registrations(store, 2484);
-    await expect(registrations.all(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+    const watches = new Watches(store, 2484);
+    await expect(watches.load(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
   });
 });

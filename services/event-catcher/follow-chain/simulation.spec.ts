@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as afterImmediates } from 'node:timers/promises';
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import { forgetful, interrupted } from '../testing/awkward-readers.ts';
@@ -8,18 +8,18 @@ const CONFIRMATIONS = 5;
 /** More than the follower walks to block by block. */
 const LONG_BLOCKS = 520;
 
-type Happening =
+type ChainStep =
   | { kind: 'mine'; blocks: number }
   | { kind: 'reorganise'; depth: number; blocks: number }
   | { kind: 'give back' }
   | { kind: 'register'; what: keyof typeof watches; startBlock: number }
   | { kind: 'extend'; what: keyof typeof watches; by: number };
-type Run = { appends: number; meanwhile: Happening; afterCalls: number };
+type Run = { appends: number; meanwhile: ChainStep; afterCalls: number };
 type Step =
-  | Happening
+  | ChainStep
   | ({ kind: 'run'; isLost: boolean } & Run)
-  /** Another takes over while an append is under way, which arrives before the append of others that comes after so many. */
-  | ({ kind: 'be cut off'; arrivesAfter: number } & Run);
+  /** Another takes over while an append is under way, which is released before the append of others that comes after so many. */
+  | ({ kind: 'be cut off'; releasedAfter: number } & Run);
 
 const watches = {
   approval: approvalWatch,
@@ -27,13 +27,13 @@ const watches = {
   transfer: transferWatch,
 };
 
-/** One life of a follower: what may happen to it, never deeper than finality. */
-class Fate {
+/** A chain and those who follow it, one after another; its reorganisations are never deeper than finality. */
+class Simulation {
   readonly catching: Catching;
   private readonly isDevelopment: boolean;
   private value = 1_000;
   private highest = 0;
-  private late: { arrivesAfter: number; arrive: () => Promise<void> }[] = [];
+  private underWay: { releasedAfter: number; release: () => Promise<void> }[] = [];
   private readonly ended: Promise<void>[] = [];
   private taken: { forkedAt: number; giveBack: () => void } | undefined;
 
@@ -43,70 +43,66 @@ class Fate {
     const { store } = this.catching;
     const append = store.append.bind(store);
     store.append = async (...args) => {
-      for (const one of this.late) one.arrivesAfter -= 1;
-      await this.arrive(({ arrivesAfter }) => arrivesAfter < 0);
+      for (const one of this.underWay) one.releasedAfter -= 1;
+      await this.release(({ releasedAfter }) => releasedAfter < 0);
       return append(...args);
     };
   }
 
-  async happen(happening: Happening): Promise<void> {
+  async change(step: ChainStep): Promise<void> {
     const { chain, registered } = this.catching;
-    switch (happening.kind) {
-      case 'mine': {
-        this.mine(happening.blocks);
+    switch (step.kind) {
+      case 'mine':
+        this.mine(step.blocks);
         return;
-      }
       case 'reorganise': {
-        const depth = Math.min(happening.depth, chain.tip.number - this.highest + CONFIRMATIONS);
+        const depth = Math.min(step.depth, chain.tip.number - this.highest + CONFIRMATIONS);
         if (depth <= 0) return;
         this.taken = { giveBack: chain.takeBack(depth), forkedAt: chain.tip.number };
-        this.mine(Math.max(happening.blocks, this.isDevelopment ? 0 : 1));
+        this.mine(Math.max(step.blocks, this.isDevelopment ? 0 : 1));
         return;
       }
       case 'give back':
         if (!this.taken || this.taken.forkedAt < this.highest - CONFIRMATIONS) return;
         this.taken.giveBack();
         this.taken = undefined;
-        {
-          this.mine(1);
-          return;
-        }
+        this.mine(1);
+        return;
       case 'register': {
-        const watch = watches[happening.what];
-        const startBlock = Math.min(happening.startBlock, chain.tip.number);
+        const watch = watches[step.what];
+        const startBlock = Math.min(step.startBlock, chain.tip.number);
         if (!registered.has(watch.watchId)) await this.catching.register({ ...watch, startBlock });
         return;
       }
       case 'extend': {
-        const { watchId } = watches[happening.what];
+        const { watchId } = watches[step.what];
         const watch = registered.get(watchId);
-        if (watch && watch.startBlock > 0)
-          await this.catching.extend(Math.max(0, watch.startBlock - happening.by), watchId);
+        if (watch && watch.startBlock > 0) await this.catching.extend(Math.max(0, watch.startBlock - step.by), watchId);
       }
     }
   }
 
-  async live(step: Step): Promise<void> {
-    if (step.kind !== 'run' && step.kind !== 'be cut off') return this.happen(step);
+  async run(step: Step): Promise<void> {
+    if (step.kind !== 'run' && step.kind !== 'be cut off') return this.change(step);
     const { catching } = this;
-    const reader = interrupted(forgetful(catching.chain), step.afterCalls, () => this.happen(step.meanwhile));
+    const reader = interrupted(forgetful(catching.chain), step.afterCalls, () => this.change(step.meanwhile));
     if (step.kind === 'run') return catching.runUntilKilled(step.appends, step.isLost, reader);
-    const arrive = await catching.runUntilCutOff(step.appends, reader);
-    this.late.push({ arrivesAfter: step.arrivesAfter, arrive });
+    const release = await catching.runUntilCutOff(step.appends, reader);
+    this.underWay.push({ releasedAfter: step.releasedAfter, release });
   }
 
-  /** Everything that is still under way arrives. @returns when those who sent it have ended */
-  async everythingArrives(): Promise<void> {
-    await this.arrive(() => true);
+  /** Releases everything that is still under way. @returns when those who sent it have ended */
+  async releaseAll(): Promise<void> {
+    await this.release(() => true);
     await Promise.all(this.ended);
   }
 
-  private async arrive(isDue: (late: { arrivesAfter: number }) => boolean): Promise<void> {
-    const due = this.late.filter(isDue);
-    this.late = this.late.filter((one) => !due.includes(one));
-    for (const { arrive } of due) this.ended.push(arrive());
-    // What is let arrive is stored, or refused, in this turn.
-    if (due.length > 0) await nextTurn();
+  private async release(isDue: (one: { releasedAfter: number }) => boolean): Promise<void> {
+    const due = this.underWay.filter(isDue);
+    this.underWay = this.underWay.filter((one) => !due.includes(one));
+    for (const { release } of due) this.ended.push(release());
+    // What is released is stored, or refused, before this returns.
+    if (due.length > 0) await afterImmediates();
   }
 
   mine(blocks: number): void {
@@ -117,7 +113,7 @@ class Fate {
 }
 
 const what = fc.constantFrom('approval' as const, 'other' as const, 'transfer' as const);
-const happening: fc.Arbitrary<Happening> = fc.oneof(
+const chainStep: fc.Arbitrary<ChainStep> = fc.oneof(
   fc.record({ kind: fc.constant('mine' as const), blocks: fc.integer({ min: 1, max: 8 }) }),
   fc.record({ kind: fc.constant('mine' as const), blocks: fc.constant(LONG_BLOCKS) }),
   {
@@ -134,17 +130,17 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
 );
 const run = {
   appends: fc.integer({ min: 0, max: 10 }),
-  meanwhile: happening,
+  meanwhile: chainStep,
   afterCalls: fc.integer({ min: 1, max: 12 }),
 };
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 2, arbitrary: happening },
+  { weight: 2, arbitrary: chainStep },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('run' as const), isLost: fc.boolean(), ...run }) },
   {
     weight: 1,
     arbitrary: fc.record({
       kind: fc.constant('be cut off' as const),
-      arrivesAfter: fc.integer({ min: 0, max: 10 }),
+      releasedAfter: fc.integer({ min: 0, max: 10 }),
       ...run,
     }),
   },
@@ -154,19 +150,19 @@ const steps = fc.array(step, { minLength: 1, maxLength: 9 });
 const rangesMax = fc.constantFrom(1, 2, 1_000);
 
 describe('following a chain', () => {
-  it('equals the chain after any fate: killed or cut off at any append, reorganised, away, extended', async () => {
+  it('stores what the chain has, after any course of events: killed or cut off at any append, reorganised, away, extended', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), rangesMax, async (steps, isDevelopment, rangesMax) => {
-        const fate = new Fate(isDevelopment, rangesMax);
-        fate.mine(12);
-        await fate.catching.register({ startBlock: 8 });
-        for (const one of steps) await fate.live(one);
-        fate.catching.start({ reader: forgetful(fate.catching.chain) });
-        await fate.catching.expectChain();
-        await fate.everythingArrives();
-        fate.mine(1);
-        await fate.catching.expectChain();
-        await fate.catching.stop();
+        const simulation = new Simulation(isDevelopment, rangesMax);
+        simulation.mine(12);
+        await simulation.catching.register({ startBlock: 8 });
+        for (const one of steps) await simulation.run(one);
+        simulation.catching.start({ reader: forgetful(simulation.catching.chain) });
+        await simulation.catching.expectChain();
+        await simulation.releaseAll();
+        simulation.mine(1);
+        await simulation.catching.expectChain();
+        await simulation.catching.stop();
       }),
       { numRuns: 80 },
     );

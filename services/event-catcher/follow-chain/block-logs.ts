@@ -1,4 +1,5 @@
-import type { EventOrigin, ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import type { EventOrigin, ObservedRecord, WindowBlock } from '../../../schemas/events/chain-events.ts';
+import { BLOOM_OF_EVERYTHING } from '../../../shared/chain/bloom.ts';
 import {
   ChainUnavailable,
   RangeTooLarge,
@@ -7,14 +8,44 @@ import {
   type ChainReader,
 } from '../../../shared/chain/chain-reader.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { filterFor, matcherFor, possibleIn } from './watch-matching.ts';
-import { recordOf, type Watch } from './watched-event.ts';
+import type { RecordChanges } from './store-changes/chain-records.ts';
+import { filterFor, isOf, matcherFor, possibleIn, recordOf, type WatchedEvent } from './watched-event.ts';
+
+/** What was read of blocks, and whose records are known completely with that. */
+export type Read = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
 
 /** What the watches have in one block: no call when its bloom rules them all out, else one. */
-export const recordsOfBlock = async (
+export const readBlock = async (
   reader: ChainReader,
   header: BlockHeader,
-  watches: readonly Watch[],
+  watches: readonly WatchedEvent[],
+): Promise<Read> => ({
+  observed: await recordsOfBlock(reader, header, watches, 'live'),
+  isRead: (record) => record.BlockHash === header.hash && watches.some((watch) => isOf(watch, record)),
+});
+
+/** What a watch has in blocks that may be reorganised. */
+export const readWindow = async (
+  reader: ChainReader,
+  blocks: readonly WindowBlock[],
+  watch: WatchedEvent,
+): Promise<Read> => {
+  const headers = await reader.headersByNumber(blocks.map(({ number }) => number));
+  const records = await Promise.all(
+    blocks.map((block, at) => {
+      // A header that has changed meanwhile is a reorganisation to come: its bloom says nothing about our block.
+      const header = headers[at]?.hash === block.hash ? headers[at] : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
+      return recordsOfBlock(reader, header, [watch], 'backfill');
+    }),
+  );
+  const hashes = new Set(blocks.map(({ hash }) => hash));
+  return { observed: records.flat(), isRead: (record) => hashes.has(record.BlockHash) && isOf(watch, record) };
+};
+
+const recordsOfBlock = async (
+  reader: ChainReader,
+  header: BlockHeader,
+  watches: readonly WatchedEvent[],
   origin: EventOrigin,
 ): Promise<ObservedRecord[]> => {
   const possible = possibleIn(header, watches);
@@ -26,7 +57,7 @@ export const recordsOfBlock = async (
 /** What one watch has in blocks `from`…`to`, in chain order. @throws RangeTooLarge */
 export const recordsOfRange = async (
   reader: ChainReader,
-  watch: Watch,
+  watch: WatchedEvent,
   { from, to }: { from: number; to: number },
 ): Promise<ObservedRecord[]> => {
   const logs = await logsOfRange(reader, watch, from, to);
@@ -43,7 +74,7 @@ export const recordsOfRange = async (
 };
 
 /** A single block that is too much as a range is asked for by its hash. */
-const logsOfRange = async (reader: ChainReader, watch: Watch, from: number, to: number): Promise<ChainLog[]> => {
+const logsOfRange = async (reader: ChainReader, watch: WatchedEvent, from: number, to: number): Promise<ChainLog[]> => {
   const filter = filterFor([watch]);
   try {
     return await reader.logsOfRange(from, to, filter);
@@ -57,7 +88,7 @@ const logsOfRange = async (reader: ChainReader, watch: Watch, from: number, to: 
 
 const toRecords = (
   logs: readonly ChainLog[],
-  watches: readonly Watch[],
+  watches: readonly WatchedEvent[],
   timeOf: (log: ChainLog) => number,
   origin: EventOrigin,
 ): ObservedRecord[] => {

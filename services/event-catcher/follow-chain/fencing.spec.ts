@@ -9,9 +9,9 @@ import { Catching, mineSome, otherContract, transfer } from '../testing/catching
 import { overriding } from '../testing/overriding.ts';
 
 const isOfContract = ({ stream }: { stream: string }) => stream.startsWith('chain-2484-0x');
-const isCheckpoint = ({ type }: { type: string }) => type === 'ChainAdvanced';
+const isProgress = ({ type }: { type: string }) => type === 'ChainAdvanced';
 
-/** Whether the newest checkpoint knows the tip. */
+/** Whether the stored progress knows the tip. */
 const hasReachedTip = async (catching: Catching) =>
   (await catching.progress())?.window.at(-1)?.hash === catching.chain.tip.hash;
 
@@ -22,7 +22,7 @@ const refusals = async ({ store }: Catching) => {
 };
 
 /** A store to which something comes just before a follower says how far it came. */
-const beforeItsCheckpoint = (store: EventStore, come: () => Promise<void>): EventStore =>
+const beforeItsProgress = (store: EventStore, come: () => Promise<void>): EventStore =>
   overriding(store, {
     append: async (stream, revision, events) => {
       if (events[0]?.type === 'ChainAdvanced' && events[0].data['repeats'] === undefined) await come();
@@ -40,7 +40,7 @@ const registered = async () => {
 
 /**
  * Is cut off from the event store at the first append so chosen, and told to stop; another may take over from here on.
- * @returns lets arrive what it has under way
+ * @returns releases what it has under way
  */
 const cutOff = async (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1], live = () => Promise.resolve()) => {
   const cut = cutOffAt(catching.store, isFirst);
@@ -49,13 +49,13 @@ const cutOff = async (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1
   await eventually(cut.isCutOff, 15_000, 'it must have something under way');
   const stopped = loop.stop();
   return () => {
-    cut.arrive();
+    cut.release();
     return stopped;
   };
 };
 
-/** The same, but not before it has caught up and something happened then. */
-const cutOffWhileLive = (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1], happen: () => void) => {
+/** The same, but not before it has caught up and something was done then. */
+const cutOffWhileLive = (catching: Catching, isFirst: Parameters<typeof cutOffAt>[1], act: () => void) => {
   let isFollowed = false;
   return cutOff(
     catching,
@@ -63,19 +63,19 @@ const cutOffWhileLive = (catching: Catching, isFirst: Parameters<typeof cutOffAt
     async () => {
       await catching.expectChain();
       isFollowed = true;
-      happen();
+      act();
     },
   );
 };
 
 describe('an append of a follower that another took over from', () => {
-  it('that arrives before the other has read the same blocks is stored once', async () => {
+  it('that comes before the other has read the same blocks is stored once', async () => {
     const catching = await registered();
-    const arrive = await cutOff(catching, isOfContract);
+    const release = await cutOff(catching, isOfContract);
     const { reader, open } = closed(catching.chain);
     const second = catching.start({ reader });
     await eventually(() => second.state === 'running', 15_000, 'the second must take over');
-    await arrive();
+    await release();
     catching.chain.mine([]);
     await eventually(() => hasReachedTip(catching), 15_000, 'the second must store how far it has come');
     open();
@@ -83,16 +83,16 @@ describe('an append of a follower that another took over from', () => {
     await catching.stop();
   });
 
-  it('of a block that was reorganised away does not stand', async () => {
+  it('of a block that was reorganised away is reverted or refused', async () => {
     const catching = await registered();
-    const arrive = await cutOffWhileLive(catching, isOfContract, () => catching.chain.mine([transfer(777)]));
+    const release = await cutOffWhileLive(catching, isOfContract, () => catching.chain.mine([transfer(777)]));
     catching.chain.takeBack(1);
     // Nothing of the contract: its stream stays as it is.
     for (let block = 0; block < 2; block += 1) catching.chain.mine([]);
     const second = catching.start();
     await eventually(() => second.state === 'running', 15_000, 'the second must take over');
     await catching.expectChain();
-    await arrive();
+    await release();
     for (let block = 0; block < 10; block += 1) catching.chain.mine([]);
     await catching.expectChain();
     await catching.stop();
@@ -100,17 +100,17 @@ describe('an append of a follower that another took over from', () => {
 
   it('that says how far it came does not hide what the other has stored', async () => {
     const catching = await registered();
-    const arrive = await cutOffWhileLive(catching, isCheckpoint, () => catching.chain.mine([]));
+    const release = await cutOffWhileLive(catching, isProgress, () => catching.chain.mine([]));
     catching.chain.mine([transfer(777)]);
-    catching.start({ store: beforeItsCheckpoint(catching.store, arrive) });
+    catching.start({ store: beforeItsProgress(catching.store, release) });
     await catching.expectChain();
     await catching.stop();
   });
 
   it('that says how far it came for the first time is refused, too', async () => {
     const catching = await registered();
-    const arrive = await cutOff(catching, isCheckpoint);
-    catching.start({ store: beforeItsCheckpoint(catching.store, arrive) });
+    const release = await cutOff(catching, isProgress);
+    catching.start({ store: beforeItsProgress(catching.store, release) });
     await catching.expectChain();
     await catching.stop();
     expect(catching.starts).toBe(2);
@@ -118,21 +118,21 @@ describe('an append of a follower that another took over from', () => {
 });
 
 describe('an append whose outcome its own process does not learn', () => {
-  it('is refused when it arrives after the next start', async () => {
+  it('is refused when it comes after the next start', async () => {
     const catching = await registered();
     let isAway = false;
-    let late: (() => Promise<unknown>) | undefined;
+    let delayed: (() => Promise<unknown>) | undefined;
     const store = overriding<EventStore>(catching.store, {
       append: (stream, revision, events) => {
-        if (!isAway || late || !isOfContract({ stream })) return catching.store.append(stream, revision, events);
-        late = () => catching.store.append(stream, revision, events);
+        if (!isAway || delayed || !isOfContract({ stream })) return catching.store.append(stream, revision, events);
+        delayed = () => catching.store.append(stream, revision, events);
         isAway = false;
         return Promise.reject(new OutcomeUnknown('no answer'));
       },
     });
     const closing = overriding<EventStore>(store, {
       append: (stream, revision, events) =>
-        late && catching.starts === 1
+        delayed && catching.starts === 1
           ? Promise.reject(new Refusal('shutting_down', 'the connection is closed'))
           : store.append(stream, revision, events),
     });
@@ -140,12 +140,12 @@ describe('an append whose outcome its own process does not learn', () => {
     await catching.expectChain();
     isAway = true;
     catching.chain.mine([transfer(777)]);
-    await eventually(() => late !== undefined, 15_000, 'it must have something under way');
+    await eventually(() => delayed !== undefined, 15_000, 'it must have something under way');
     catching.chain.takeBack(1);
     // Nothing of the contract: its stream stays as it is.
     for (let block = 0; block < 2; block += 1) catching.chain.mine([]);
     await catching.expectChain();
-    await expect(late?.()).rejects.toBeInstanceOf(WrongExpectedRevision);
+    await expect(delayed?.()).rejects.toBeInstanceOf(WrongExpectedRevision);
     mineSome(catching.chain, 10, 1_000);
     await catching.expectChain();
     await catching.stop();
@@ -200,8 +200,8 @@ describe('a follower', () => {
   it('that ends before it has refused all who were before it hands over to nobody', async () => {
     const catching = await registered();
     catching.nothingInFlightBefore = false;
-    const arrive = await cutOff(catching, ({ type }) => type === 'FollowerReplaced');
-    await arrive();
+    const release = await cutOff(catching, ({ type }) => type === 'FollowerReplaced');
+    await release();
     expect(catching.nothingInFlightBefore).toBe(false);
   });
 });

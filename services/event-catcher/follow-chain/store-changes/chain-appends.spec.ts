@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import { NO_STREAM, WrongExpectedRevision } from '../../../shared/event-store/event-store.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { MemoryEventStore } from '../../../../shared/event-store/event-store.memory.ts';
+import { NO_STREAM, WrongExpectedRevision } from '../../../../shared/event-store/event-store.ts';
+import { systemClock } from '../../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { anEvent } from '../../../../shared/testing/event-builder.ts';
 import { ChainAppends } from './chain-appends.ts';
 
 const STREAM = 'chain-2484';

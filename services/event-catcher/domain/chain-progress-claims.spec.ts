@@ -1,0 +1,51 @@
+import { describe, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ModelledChain, WATCHES, type WatchId } from '../testing/modelled-chain.ts';
+
+type Step = (chain: ModelledChain, watch: WatchId, block: number, count: number) => void;
+
+/** What may happen to a chain and to who reads it, possible or not: a transition that does not apply is refused. */
+const steps = {
+  mine: (chain, _watch, _block, count) => chain.mine(count),
+  reorganise: (chain, _watch, _block, count) => chain.reorganise(count),
+  replaceChain: (chain) => chain.replaceChain(),
+  register: (chain, watch, block) => chain.register(watch, block),
+  takeNext: (chain) => chain.takeNext(),
+  takeAgain: (chain, watch, _block, count) => chain.takeAgain(watch, count > 2),
+  walk: (chain) => chain.walk(),
+  advanceBy: (chain, _watch, block) => chain.advanceBy(block),
+  cutTo: (chain, _watch, block) => chain.cutTo(block),
+  leap: (chain) => chain.leap(),
+  cover: (chain, watch, block, count) => chain.cover(watch, block, count - 1),
+  coverNext: (chain, _watch, block, count) => chain.coverNext(block, count),
+  join: (chain, watch) => chain.join(watch),
+  storeProgress: (chain) => chain.storeProgress(),
+  finish: (chain) => chain.finish(),
+} satisfies Record<string, Step>;
+
+const sequences = fc.array(
+  fc.tuple(
+    fc.constantFrom(...(Object.keys(steps) as (keyof typeof steps)[])),
+    fc.constantFrom(...WATCHES),
+    fc.nat({ max: 9 }),
+    fc.integer({ min: 1, max: 5 }),
+  ),
+  { maxLength: 16, size: 'max' },
+);
+
+describe('the progress of a chain', () => {
+  it('claims what is stored before it, no more and no less, after any steps, and comes to its end', () => {
+    fc.assert(
+      fc.property(fc.noBias(sequences), (sequence) => {
+        const chain = new ModelledChain();
+        for (const [step, ...values] of sequence) {
+          steps[step](chain, ...values);
+          if (chain.fault) throw new Error(chain.fault);
+        }
+        chain.finish();
+        if (chain.fault ?? !chain.isFinished) throw new Error(chain.fault ?? 'something is left that cannot be done');
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+});

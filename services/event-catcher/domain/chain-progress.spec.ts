@@ -1,0 +1,245 @@
+import { describe, expect, it } from '@jest/globals';
+import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
+import {
+  advance,
+  begin,
+  beginAnew,
+  blocksToExtend,
+  blocksToJoin,
+  cover,
+  cut,
+  hasOnlyCovered,
+  isCovered,
+  join,
+  leap,
+  storedAt,
+  take,
+  takeExtension,
+  takeUpTo,
+  type ChainProgress,
+  type Transition,
+} from './chain-progress.ts';
+import type { Range } from './coverage.ts';
+import type { Header, Window } from './window.ts';
+
+const header = (number: number, branch = ''): Header => ({
+  number,
+  hash: `${String(number)}${branch}`,
+  parentHash: String(number - 1),
+  timestamp: 1_000 + number,
+});
+const block = (number: number, since: number): WindowBlock => ({ ...header(number), since });
+const headers = (first: number): Window<Header> => [header(first), header(first + 1), header(first + 2)];
+
+/** Read to block 12, of which 10 is final; 50 is the newest position. */
+const progress: ChainProgress = {
+  window: [block(10, 40), block(11, 40), block(12, 50)],
+  backfills: [],
+  watchesUpTo: 30,
+  position: 50,
+};
+const joining = (next: number, to = 10): Range => ({ watchId: 'w', from: 4, next, to, joins: true });
+const extension = (next: number): Range => ({ watchId: 'w', from: 1, next, to: 3, joins: false });
+const reading = (...backfills: Range[]): ChainProgress => ({ ...progress, backfills });
+const watch = { id: 'w', startBlock: 4 };
+const numbers = (blocks: readonly WindowBlock[]) => blocks.map(({ number }) => number);
+
+/** Values that cannot be changed, so that a transition that changes one fails. */
+const frozen = <Value>(value: Value): Value => {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
+  return value;
+};
+const after = (before: ChainProgress, ...transitions: Transition[]): ChainProgress =>
+  transitions.reduce((value, transition) => frozen(transition(value)), frozen(before));
+
+describe('progress', () => {
+  it('begins with a window and nothing else', () => {
+    expect(begin(headers(10), 50)).toEqual({
+      window: [block(10, 50), block(11, 50), block(12, 50)],
+      backfills: [],
+      watchesUpTo: 0,
+      position: 50,
+    });
+  });
+
+  it('begins anew without its watches, behind what is stored', () => {
+    expect(after(reading(joining(4)), beginAnew(headers(0)))).toEqual(begin(headers(0), 50));
+  });
+
+  it('knows where it is stored itself', () => {
+    expect(after(progress, storedAt(60))).toEqual({ ...progress, position: 60 });
+  });
+});
+
+describe('a block', () => {
+  it('that follows the tip is the tip, and what may not be reorganised any more leaves the window', () => {
+    expect(after(progress, advance(header(13), 2)).window).toEqual([block(11, 40), block(12, 50), block(13, 50)]);
+    expect(after(progress, advance(header(13), 3)).window).toHaveLength(4);
+  });
+
+  it.each([
+    ['is in the window', header(12)],
+    ['leaves one out', header(14)],
+    ['is of another branch', { ...header(13), parentHash: '12x' }],
+    ['has the wrong number', { ...header(13), number: 14 }],
+  ])('that %s is refused', (_what, wrong) => {
+    expect(() => after(progress, advance(wrong, 2))).toThrow(`block ${wrong.hash} does not follow the tip`);
+  });
+
+  it('that is cut off is not in the window, nor is any after it', () => {
+    expect(numbers(after(progress, cut('11')).window)).toEqual([10, 11]);
+    expect(numbers(after(progress, cut('10')).window)).toEqual([10]);
+    expect(() => after(progress, cut('9'))).toThrow('block 9 is not in the window');
+  });
+});
+
+describe('a leap', () => {
+  it('leaves what lies between as ranges to the watches that were live', () => {
+    const other: Range = { watchId: 'other', from: 0, next: 7, to: 10, joins: true };
+    const watches = [watch, { id: 'other', startBlock: 0 }, { id: 'later', startBlock: 600 }];
+    const { window, backfills } = after(reading(extension(2), other), leap(headers(900), 11, watches));
+    expect(window).toEqual([block(900, 50), block(901, 50), block(902, 50)]);
+    expect(backfills).toEqual([
+      extension(2),
+      other,
+      { watchId: 'w', from: 12, next: 12, to: 900, joins: true },
+      { watchId: 'later', from: 600, next: 600, to: 900, joins: true },
+    ]);
+  });
+
+  it('leads from a block of the window to one that is not', () => {
+    expect(after(progress, leap(headers(11), 10, [])).window[0].number).toBe(11);
+    expect(() => after(progress, leap(headers(900), 9, []))).toThrow('a leap leads ahead');
+    expect(() => after(progress, leap(headers(12), 12, []))).toThrow('a leap leads ahead');
+  });
+});
+
+describe('a watch that is taken', () => {
+  it('is read from its start to the final block, and then joins', () => {
+    expect(after(reading(extension(2)), take({ id: 'new', startBlock: 7 }, 31))).toEqual({
+      ...progress,
+      backfills: [extension(2), { watchId: 'new', from: 7, next: 7, to: 10, joins: true }],
+      watchesUpTo: 31,
+    });
+  });
+
+  it('is taken once, in its turn', () => {
+    const refusal = 'what is registered is taken in its order, and once';
+    for (const position of [29, 30]) {
+      expect(() => after(progress, take(watch, position))).toThrow(refusal);
+      expect(() => after(progress, takeExtension(watch, 1, position))).toThrow(refusal);
+      expect(() => after(progress, takeUpTo(position))).toThrow(refusal);
+    }
+    expect(after(progress, takeUpTo(31))).toEqual({ ...progress, watchesUpTo: 31 });
+  });
+});
+
+describe('a watch that begins earlier', () => {
+  it.each([
+    ['is read up to where it began', [], 1, [extension(1)]],
+    ['begins its range earlier, if that is still whole', [joining(4)], 1, [{ ...joining(1), from: 1 }]],
+    ['is read apart from its range, if that has begun', [joining(5)], 1, [joining(5), extension(1)]],
+    [
+      'is read apart from a range after a leap',
+      [{ ...joining(6), from: 6 }],
+      1,
+      [{ ...joining(6), from: 6 }, extension(1)],
+    ],
+    [
+      'leaves the ranges of others alone',
+      [{ ...joining(4), watchId: 'x' }],
+      3,
+      [
+        { ...joining(4), watchId: 'x' },
+        { ...extension(3), from: 3 },
+      ],
+    ],
+  ])('%s', (_what, before, startBlock, expected) => {
+    const { backfills, watchesUpTo } = after(reading(...before), takeExtension(watch, startBlock, 31));
+    expect(backfills).toEqual(expected);
+    expect(watchesUpTo).toBe(31);
+  });
+
+  it('reads no block as a range that may be reorganised', () => {
+    const young = { id: 'w', startBlock: 13 };
+    expect(after(progress, takeExtension(young, 10, 31)).backfills).toEqual([
+      { watchId: 'w', from: 10, next: 10, to: 10, joins: false },
+    ]);
+    expect(after(progress, takeExtension(young, 11, 31)).backfills).toEqual([]);
+  });
+
+  it('stores what it has in the window, unless it is still to join', () => {
+    const young = { id: 'w', startBlock: 12 };
+    expect(numbers(blocksToExtend(progress, young, 3))).toEqual([11]);
+    expect(numbers(blocksToExtend(progress, { ...young, startBlock: 20 }, 11))).toEqual([11, 12]);
+    expect(numbers(blocksToExtend(progress, { ...young, startBlock: 20 }, 12))).toEqual([12]);
+    expect(numbers(blocksToExtend(reading({ ...joining(12), from: 12 }), young, 3))).toEqual([]);
+    expect(numbers(blocksToExtend(reading(extension(2)), young, 3))).toEqual([11]);
+  });
+});
+
+describe('a range', () => {
+  it('goes on behind what is covered, and one that joins to what has become final', () => {
+    expect(after(reading(joining(4, 8)), cover('w', { from: 4, to: 6 })).backfills).toEqual([joining(7, 10)]);
+    expect(after(reading(extension(1)), cover('w', { from: 1, to: 1 })).backfills).toEqual([extension(2)]);
+  });
+
+  it('of an extension ends with its last block, one that joins when the watch does', () => {
+    expect(after(reading(joining(5), extension(2)), cover('w', { from: 2, to: 3 })).backfills).toEqual([joining(5)]);
+    expect(after(reading(joining(5)), cover('w', { from: 5, to: 10 })).backfills).toEqual([joining(11)]);
+  });
+
+  it.each([
+    ['blocks that are not its next', { from: 6, to: 7 }],
+    ['blocks behind its end', { from: 5, to: 11 }],
+    ['no blocks', { from: 5, to: 4 }],
+  ])('covers no %s', (_what, blocks) => {
+    const { from, to } = blocks;
+    const refusal = `blocks ${String(from)} to ${String(to)} are not the next of w`;
+    expect(() => after(reading(joining(5), extension(2)), cover('w', blocks))).toThrow(refusal);
+    expect(() => after(reading({ ...joining(from), watchId: 'x' }), cover('w', { from, to: from }))).toThrow();
+  });
+
+  it('of the right ones is found, when an extension has come to where the other begins', () => {
+    const { backfills } = after(
+      reading({ ...extension(3), to: 4 }, { ...joining(5), from: 5 }),
+      cover('w', { from: 5, to: 6 }),
+    );
+    expect(backfills).toEqual([
+      { ...extension(3), to: 4 },
+      { ...joining(7), from: 5 },
+    ]);
+  });
+});
+
+describe('a watch that joins', () => {
+  it('is live, and an extension of it goes on', () => {
+    const other = { ...joining(4), watchId: 'other' };
+    expect(after(reading(other, joining(11), extension(2)), join('w')).backfills).toEqual([other, extension(2)]);
+  });
+
+  it('has read every final block before', () => {
+    const refusal = 'w has blocks to read before it joins';
+    expect(() => after(reading(joining(10)), join('w'))).toThrow(refusal);
+    expect(() => after(reading(joining(9, 8)), join('w'))).toThrow(refusal);
+    expect(() => after(reading(extension(4)), join('w'))).toThrow(refusal);
+    expect(isCovered(progress, joining(10))).toBe(false);
+    expect(isCovered(progress, joining(11))).toBe(true);
+    expect(isCovered(progress, extension(4))).toBe(true);
+  });
+
+  it('stores what it has in the window', () => {
+    expect(numbers(blocksToJoin(progress, watch))).toEqual([11, 12]);
+    expect(numbers(blocksToJoin(progress, { ...watch, startBlock: 12 }))).toEqual([12]);
+  });
+});
+
+describe('what happened between two values', () => {
+  it('is only that blocks were covered, or more than that', () => {
+    const before = reading(joining(5), extension(2));
+    expect(hasOnlyCovered(before, after(before, cover('w', { from: 5, to: 6 })))).toBe(true);
+    expect(hasOnlyCovered(before, after(before, cover('w', { from: 2, to: 3 })))).toBe(false);
+    expect(hasOnlyCovered(before, after(before, advance(header(13), 2)))).toBe(false);
+    expect(hasOnlyCovered(before, after(before, takeUpTo(31)))).toBe(false);
+  });
+});

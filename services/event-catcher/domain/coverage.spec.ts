@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import { endOf, joiningRange, joiningRangeOf, liveOf, rangeId, type Coverage, type Range } from './coverage.ts';
+import type { Window } from './window.ts';
+import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
+
+const joining: Range = { watchId: 'a', from: 4, next: 6, to: 10, joins: true };
+const extension: Range = { watchId: 'b', from: 1, next: 2, to: 3, joins: false };
+const coverage: Coverage = { backfills: [extension, joining], watchesUpTo: 30 };
+const window: Window<WindowBlock> = [
+  { number: 12, hash: '12', parentHash: '11', timestamp: 0, since: 0 },
+  { number: 13, hash: '13', parentHash: '12', timestamp: 0, since: 0 },
+];
+
+describe('a watch', () => {
+  it('is live when none of its ranges is to join the head', () => {
+    const watches = ['a', 'b', 'c'].map((id) => ({ id, startBlock: 0 }));
+    expect(liveOf(coverage, watches).map(({ id }) => id)).toEqual(['b', 'c']);
+    expect(joiningRangeOf(coverage, 'a')).toBe(joining);
+    expect(joiningRangeOf(coverage, 'b')).toBeUndefined();
+  });
+});
+
+describe('a range', () => {
+  it('that joins goes to the final block, and further as more are final', () => {
+    expect(joiningRange(window, { id: 'a', startBlock: 4 })).toEqual({ ...joining, next: 4, to: 12 });
+    expect(endOf(window, joining)).toBe(12);
+    expect(endOf(window, { ...joining, to: 13 })).toBe(13);
+    expect(endOf(window, extension)).toBe(3);
+  });
+
+  it('is the same one wherever it begins by now', () => {
+    expect(rangeId({ ...joining, from: 0, next: 8, to: 12 })).toBe(rangeId(joining));
+    expect(rangeId({ ...extension, next: 3 })).toBe(rangeId(extension));
+    const others = [{ ...joining, watchId: 'b' }, { ...extension, to: 0 }, { ...extension, watchId: 'c' }, joining];
+    for (const other of others) expect(rangeId(other)).not.toBe(rangeId(extension));
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Range } from './coverage.ts';
+import { progressOf } from './watch-progress.ts';
+
+const watch = { id: 'w', startBlock: 10, createdPosition: 30 };
+const joining: Range = { watchId: 'w', from: 10, next: 21, to: 40, joins: true };
+const extension: Range = { watchId: 'w', from: 2, next: 5, to: 9, joins: false };
+const ofOther = (range: Range): Range => ({ ...range, watchId: 'other', next: range.next - 1 });
+const chain = (...backfills: Range[]) => ({ head: 52, backfills, watchesUpTo: 30 });
+
+describe('a watch', () => {
+  it('is backfilling from its start while nothing of its chain is read', () => {
+    expect(progressOf(watch, undefined)).toEqual({
+      state: 'backfilling',
+      currentBlockNumber: 9,
+      blocksLeft: 0,
+      gaps: [],
+    });
+  });
+
+  it('is backfilling up to the head before the follower takes it', () => {
+    const before = { ...chain(ofOther(joining)), watchesUpTo: 29 };
+    expect(progressOf(watch, before)).toEqual({
+      state: 'backfilling',
+      currentBlockNumber: 9,
+      blocksLeft: 43,
+      gaps: [],
+    });
+    expect(progressOf({ ...watch, startBlock: 52 }, before).blocksLeft).toBe(1);
+    expect(progressOf({ ...watch, startBlock: 60 }, before).blocksLeft).toBe(0);
+  });
+
+  it('is backfilling as far as its range has come', () => {
+    expect(progressOf(watch, chain(ofOther(joining), joining))).toEqual({
+      state: 'backfilling',
+      currentBlockNumber: 20,
+      blocksLeft: 20,
+      gaps: [],
+    });
+    expect(progressOf(watch, chain({ ...joining, next: 41 })).blocksLeft).toBe(0);
+    expect(progressOf(watch, chain({ ...joining, next: 50 })).blocksLeft).toBe(0);
+  });
+
+  it('has read nothing before block 0', () => {
+    expect(progressOf({ ...watch, startBlock: 0 }, undefined).currentBlockNumber).toBe(0);
+    expect(progressOf(watch, chain({ ...joining, next: 0 })).currentBlockNumber).toBe(0);
+  });
+
+  it('is live at the head when it was taken and has nothing to join', () => {
+    expect(progressOf(watch, chain(ofOther(joining), ofOther(extension)))).toEqual({
+      state: 'live',
+      currentBlockNumber: 52,
+      blocksLeft: 0,
+      gaps: [],
+    });
+  });
+
+  it('has its extension as a gap, live or not', () => {
+    const gaps = [{ from: 5, to: 9 }];
+    expect(progressOf(watch, chain(extension, ofOther(extension)))).toMatchObject({ state: 'live', gaps });
+    expect(progressOf(watch, chain(joining, extension))).toMatchObject({ state: 'backfilling', blocksLeft: 20, gaps });
+  });
+});

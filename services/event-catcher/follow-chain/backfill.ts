@@ -1,0 +1,116 @@
+import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import { Backoff } from '../../../shared/primitives/backoff.ts';
+import { blocksToJoin, cover, isCovered, join, type ChainProgress } from '../domain/chain-progress.ts';
+import { endOf, findRange, type Range } from '../domain/coverage.ts';
+import { readWindow, recordsOfRange } from './block-logs.ts';
+import type { ChainWriter, Steps, SyncSteps } from './store-changes/chain-writer.ts';
+import { ChunkSize } from '../domain/chunk-size.ts';
+import type { FollowedChain } from './followed-chain.ts';
+import type { ProgressMeter } from './progress-meter.ts';
+import type { Semaphore } from './semaphore.ts';
+import { isOf } from './watched-event.ts';
+
+const RETRY_FIRST_MS = 200;
+const RETRY_MAX_MS = 10_000;
+
+interface Chunk {
+  from: number;
+  to: number;
+  records: ObservedRecord[];
+}
+
+export interface BackfillDependencies {
+  chain: FollowedChain;
+  writer: ChainWriter;
+  meter: ProgressMeter;
+  /** A chunk has its place from when it is asked for until it is stored; waiting for a provider to recover takes none. */
+  chunks: Semaphore;
+}
+
+/** Reads one range, oldest blocks first; the next chunk is asked for while one is stored. */
+export class Backfill {
+  private readonly size = new ChunkSize();
+
+  constructor(
+    private readonly dependencies: BackfillDependencies,
+    private readonly begun: Range,
+  ) {}
+
+  /** Returns when the range is covered, and the watch is live if the range joins. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { writer, chunks } = this.dependencies;
+    let ahead: Promise<Chunk> | undefined;
+    while (!signal.aborted) {
+      const range = findRange(writer.progress, this.begun);
+      if (!range) return;
+      if (!ahead && isCovered(writer.progress, range)) {
+        await writer.commit((progress) => this.join(progress));
+        continue;
+      }
+      const chunk = await (ahead ?? this.fetch(range.next, signal));
+      ahead = this.isFollowed(chunk) ? this.fetch(chunk.to + 1, signal) : undefined;
+      // Awaited in the next round; should storing fail before, its failure is the one to hear of.
+      ahead?.catch(() => undefined);
+      await writer.commit((progress) => this.store(progress, chunk));
+      chunks.release();
+    }
+  }
+
+  /** Whether more blocks of the range come after a chunk. One that the watch's extension left behind leads nowhere. */
+  private isFollowed({ from, to }: Chunk): boolean {
+    const { progress } = this.dependencies.writer;
+    const range = findRange(progress, this.begun);
+    return range?.next === from && to < endOf(progress.window, range);
+  }
+
+  /** Asks until there is an answer; a provider that fails holds up this watch alone. */
+  private async fetch(from: number, signal: AbortSignal): Promise<Chunk> {
+    const { chain, writer, meter, chunks } = this.dependencies;
+    const watch = chain.watches.of(writer.progress, this.begun.watchId);
+    const backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
+    for (;;) {
+      await chunks.acquire(signal);
+      const end = endOf(writer.progress.window, this.begun);
+      const to = Math.min(from + this.size.blocks - 1, end);
+      try {
+        const records = await recordsOfRange(chain.reader, watch, { from, to });
+        this.size.answered({ blocks: to - from + 1, events: records.length });
+        meter.succeeded(watch.id);
+        return { from, to, records };
+      } catch (error) {
+        chunks.release();
+        if (error instanceof RangeTooLarge && from < to) {
+          this.size.refused(to - from + 1);
+          continue;
+        }
+        if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
+        meter.failed(watch.id, error.message);
+        await backoff.pause(signal);
+        signal.throwIfAborted();
+      }
+    }
+  }
+
+  private *store(progress: ChainProgress, { from, to, records }: Chunk): SyncSteps {
+    const { chain, meter } = this.dependencies;
+    const range = findRange(progress, this.begun);
+    // Else the watch was extended before anything of it was stored: its range begins earlier now.
+    if (range?.next !== from) return;
+    const watch = chain.watches.of(progress, range.watchId);
+    yield {
+      observed: records,
+      isRead: (record) => isOf(watch, record) && record.BlockNumber >= range.from && record.BlockNumber <= to,
+      transition: cover(watch.id, { from, to }),
+    };
+    meter.count(watch.id, { events: records.length, blocks: to - from + 1 });
+  }
+
+  /** Unless there are blocks that are read first: they became final meanwhile, or belong to an extension. */
+  private async *join(progress: ChainProgress): Steps {
+    const { reader, watches } = this.dependencies.chain;
+    if (!isCovered(progress, findRange(progress, this.begun) ?? this.begun)) return;
+    const watch = watches.of(progress, this.begun.watchId);
+    yield { ...(await readWindow(reader, blocksToJoin(progress, watch), watch)), transition: join(watch.id) };
+  }
+}

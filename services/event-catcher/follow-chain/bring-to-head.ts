@@ -1,0 +1,117 @@
+import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
+import { advance, cut, leap, type ChainProgress } from '../domain/chain-progress.ts';
+import { arrivalOf, cutAfter, isFar, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
+import { readBlock } from './block-logs.ts';
+import type { Change, Steps, SyncSteps } from './store-changes/chain-writer.ts';
+import type { FollowedChain } from './followed-chain.ts';
+import { finalBlockGone, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
+
+/** Missing headers are asked for so many at a time. */
+const HEADERS_AT_ONCE = 50;
+const ARRIVALS_MAX = 5_000;
+
+/** Goes to a head: block by block; to one that is far away by a leap, or as far as is walked at once. */
+export async function* bringToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
+  let now = chain.isDevelopment ? yield* goBackTo(progress, head, chain) : progress;
+  if (!isFar(now.window, head, chain.confirmations)) yield* walkTo(now, head, chain);
+  else if (mayLeap(now, chain)) {
+    now = yield* reconcileUnconfirmed(now, chain);
+    now = yield* leapTo(now, head, chain);
+    yield* walkTo(now, head, chain);
+  } else {
+    for (const header of await headersOf(chain, [tipOf(now.window).number + WALK_BLOCKS_MAX])) {
+      yield* walkTo(now, header, chain);
+    }
+  }
+}
+
+/** Takes a header and all that must come before it into the window: each block with what the live watches have in it. */
+async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
+  let now = progress;
+  const pending = [head];
+  for (let step = 0; ; step += 1) {
+    if (step > ARRIVALS_MAX) throw new ChainUnavailable('the chain changes faster than it can be followed');
+    const header = pending.at(-1);
+    if (!header) return;
+    const arrival = arrivalOf(now.window, header);
+    switch (arrival.kind) {
+      case 'extension':
+        now = yield await extension(now, header, chain);
+        pending.pop();
+        break;
+      case 'reorganisation':
+        now = yield* cutTo(now, header.parentHash, chain);
+        break;
+      case 'gap':
+        pending.push(...(await headersOf(chain, downFrom(arrival))));
+        break;
+      case 'fork':
+        pending.push(await parentOf(chain, header));
+        break;
+      case 'deeper-than-finality':
+        throw finalBlockGone(chain, header);
+      case 'impossible':
+        throw new ChainUnavailable(`block ${header.hash} has a number that does not follow its parent's`);
+      case 'duplicate':
+        pending.pop();
+    }
+  }
+}
+
+const extension = async (
+  progress: ChainProgress,
+  header: BlockHeader,
+  { reader, watches, confirmations }: FollowedChain,
+): Promise<Change> => ({
+  // Stored by an earlier follower, of another block of this number: no longer of the chain.
+  isOrphan: ({ BlockNumber, BlockHash }) => BlockNumber === header.number && BlockHash !== header.hash,
+  ...(await readBlock(reader, header, watches.live(progress))),
+  transition: advance(header, confirmations),
+});
+
+function* cutTo(progress: ChainProgress, hash: string, { chainId, logger }: FollowedChain): SyncSteps<ChainProgress> {
+  const { removed } = cutAfter(progress.window, hash);
+  const now = yield { removed, transition: cut(hash) };
+  logger.info({ chainId, depth: removed.length, block: removed.at(-1)?.number }, 'reorganisation');
+  return now;
+}
+
+/** A development chain whose head is an older block lost those after it. Of any other, the provider lags. */
+function* goBackTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): SyncSteps<ChainProgress> {
+  const { window } = progress;
+  if (head.number < window[0].number) throw finalBlockGone(chain, undefined);
+  const isOlder = head.hash !== tipOf(window).hash && window.some(({ hash }) => hash === head.hash);
+  return isOlder ? yield* cutTo(progress, head.hash, chain) : progress;
+}
+
+/** Whether every live watch may read a range more. */
+const mayLeap = (progress: ChainProgress, { watches, rangesMax }: FollowedChain): boolean =>
+  progress.backfills.length + watches.live(progress).length <= rangesMax;
+
+/** The blocks between are read as ranges. */
+async function* leapTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps<ChainProgress> {
+  const { window } = progress;
+  const found = await chain.reader.headersByNumber(window.map(({ number }) => number));
+  const removed = window.filter(({ hash }, at) => found[at]?.hash !== hash);
+  const last = window.findLast((block) => !removed.includes(block));
+  if (!last || removed.includes(window[0])) throw finalBlockGone(chain, found[0]);
+  const transition = leap(await windowUpTo(chain, head), last.number, chain.watches.at(progress).values());
+  return yield { removed, transition };
+}
+
+const downFrom = ({ from, to }: { from: number; to: number }): number[] => {
+  const until = Math.min(to, from + HEADERS_AT_ONCE - 1);
+  return Array.from({ length: until - from + 1 }, (_, index) => until - index);
+};
+
+const headersOf = async ({ reader }: FollowedChain, numbers: readonly number[]): Promise<BlockHeader[]> =>
+  (await reader.headersByNumber(numbers)).map((header) => {
+    if (!header) throw new ChainUnavailable('the provider does not have blocks below its head');
+    return header;
+  });
+
+const parentOf = async ({ reader }: FollowedChain, { parentHash }: BlockHeader): Promise<BlockHeader> => {
+  const header = await reader.headerByHash(parentHash);
+  if (!header) throw new ChainUnavailable('the provider does not have the parent of its own block');
+  return header;
+};

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { Semaphore } from './semaphore.ts';
+
+const asked = (semaphore: Semaphore, names: readonly string[], signal = new AbortController().signal) => {
+  const given: string[] = [];
+  const asking = names.map((name) => semaphore.acquire(signal).then(() => given.push(name)));
+  return { given, asking };
+};
+
+describe('a place', () => {
+  it('is given to those who ask first, and then to each who waits as one is released', async () => {
+    const semaphore = new Semaphore(2);
+    const { given, asking } = asked(semaphore, ['a', 'b', 'c', 'd']);
+    await Promise.all(asking.slice(0, 2));
+    expect(given).toEqual(['a', 'b']);
+    semaphore.release();
+    await asking[2];
+    expect(given).toEqual(['a', 'b', 'c']);
+    semaphore.release();
+    await asking[3];
+    semaphore.release();
+    semaphore.release();
+    await Promise.all(asked(semaphore, ['e', 'f']).asking);
+  });
+
+  it('is not waited for once the signal aborts', async () => {
+    const semaphore = new Semaphore(0);
+    const stop = new AbortController();
+    const { asking } = asked(semaphore, ['a'], stop.signal);
+    stop.abort(new Error('stopped'));
+    await expect(asking[0]).rejects.toThrow('stopped');
+  });
+});

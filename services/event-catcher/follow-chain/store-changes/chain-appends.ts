@@ -1,0 +1,107 @@
+import type { ChainEvent, ChainProgressEvent, FollowerEvent } from '../../../../schemas/events/chain-events.ts';
+import type { EventMetadata } from '../../../../schemas/events/event.ts';
+import { WrongExpectedRevision, type Appended, type EventStore } from '../../../../shared/event-store/event-store.ts';
+import { appendConfirmed, toAppend, OutcomeStillUnknown } from '../../../../shared/event-store/transact.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import type { Ids } from '../../../../shared/primitives/ids.ts';
+
+export interface AppendDependencies {
+  eventStore: EventStore;
+  clock: Clock;
+  ids: Ids;
+}
+
+/** EventStoreDB takes 1 MiB at once. */
+const BYTES_MAX = 900_000;
+/** Of an event: its ids, its type and its metadata. */
+const OVERHEAD_BYTES = 250;
+/** A stream whose end cannot be read, because others write there, is no reason to ask for ever. */
+const FENCES_MAX = 50;
+
+type CaughtEvent = ChainEvent | ChainProgressEvent | FollowerEvent;
+
+const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } };
+
+/**
+ * Everything that one follower of a chain appends. No append begins after its signal aborted; of those that began, and of
+ * what earlier followers sent, it knows whether any may still be stored (decision 0012).
+ */
+export class ChainAppends {
+  private underWay = 0;
+
+  /** @param isUnfenced whether something that was sent before may still be stored */
+  constructor(
+    private readonly dependencies: AppendDependencies,
+    private readonly signal: AbortSignal,
+    private isUnfenced: boolean,
+  ) {}
+
+  /** Whether anything that was sent may still be stored, now that the signal has aborted. */
+  get mayStillBeStored(): boolean {
+    return this.isUnfenced || this.underWay > 0;
+  }
+
+  /** Every stream that could be appended to was fenced. */
+  fenced(): void {
+    this.isUnfenced = false;
+  }
+
+  /** Appends events in their order, as many at once as the event store takes. @returns the newest event of the stream */
+  async append(stream: string, newest: Appended, events: readonly CaughtEvent[]): Promise<Appended> {
+    let last = newest;
+    for (const chunk of appendChunks(events)) last = await this.appendChunk(stream, last.revision, chunk);
+    return last;
+  }
+
+  private async appendChunk(stream: string, revision: number, events: readonly CaughtEvent[]): Promise<Appended> {
+    const { eventStore } = this.dependencies;
+    const identified = events.map((event) => toAppend(event, metadata, this.dependencies));
+    this.underWay += 1;
+    try {
+      return await appendConfirmed(eventStore, stream, revision, identified, this.signal);
+    } catch (error) {
+      if (error instanceof OutcomeStillUnknown) this.isUnfenced = true;
+      throw error;
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+
+  /**
+   * Reads a stream. Where something that was sent before may still be stored, it also appends behind what it read, which
+   * refuses that from then on by its expected revision; what came between is read, too.
+   */
+  async readFenced<Read extends { newest: Appended }>(
+    stream: string,
+    read: () => Promise<Read>,
+    fence: (read: Read) => CaughtEvent,
+  ): Promise<Read> {
+    for (let attempt = 1; ; attempt += 1) {
+      const found = await read();
+      if (!this.isUnfenced) return found;
+      try {
+        return { ...found, newest: await this.append(stream, found.newest, [fence(found)]) };
+      } catch (error) {
+        if (!(error instanceof WrongExpectedRevision) || attempt === FENCES_MAX) throw error;
+      }
+    }
+  }
+}
+
+/** What is appended at once, in order. An event that is too large by itself is alone: the event store decides. */
+export const appendChunks = <Event extends Pick<CaughtEvent, 'data'>>(events: readonly Event[]): Event[][] => {
+  const chunks: Event[][] = [];
+  let chunk: Event[] = [];
+  let bytes = 0;
+  for (const event of events) {
+    const size = Buffer.byteLength(JSON.stringify(event.data)) + OVERHEAD_BYTES;
+    if (bytes + size > BYTES_MAX || chunks.length === 0) {
+      chunk = [];
+      chunks.push(chunk);
+      bytes = 0;
+    }
+    chunk.push(event);
+    bytes += size;
+  }
+  return chunks;
+};

@@ -1,0 +1,136 @@
+import type { ChainEvent, ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import {
+  NO_STREAM,
+  type Appended,
+  type EventStore,
+  type Position,
+  type StoredEvent,
+} from '../../../../shared/event-store/event-store.ts';
+import { changesIn, newestFirst, observedIn } from '../../domain/observed-records.ts';
+import type { ChainAppends } from './chain-appends.ts';
+
+export interface RecordDependencies {
+  eventStore: EventStore;
+  appends: ChainAppends;
+}
+
+interface Unconfirmed {
+  record: ObservedRecord;
+  /** Its newest event is a reversal. */
+  isReverted: boolean;
+}
+
+const READ_BACK_EVENTS = 500;
+
+/**
+ * What was observed of one contract, in its stream. After a crash it knows what was appended behind the newest progress
+ * ("unconfirmed"), so that reading the same blocks again stores nothing twice.
+ */
+export class ContractRecords {
+  private constructor(
+    private readonly dependencies: RecordDependencies,
+    private readonly stream: string,
+    private newest: Appended,
+    private readonly unconfirmedById: Map<string, Unconfirmed>,
+  ) {}
+
+  /**
+   * @param contract lower case
+   * @param position of the newest progress
+   */
+  static async load(
+    dependencies: RecordDependencies,
+    { chainId, contract }: { chainId: number; contract: string },
+    position: Position,
+  ): Promise<ContractRecords> {
+    const stream = `chain-${String(chainId)}-${contract}`;
+    const { newest, behind } = await dependencies.appends.readFenced(
+      stream,
+      () => readBehind(dependencies.eventStore, stream, position),
+      () => ({ type: 'FollowerReplaced', data: { chainId } }),
+    );
+    const unconfirmed = changesIn(behind).map(
+      ({ type, data }) => [data.Id, { record: data, isReverted: type === 'ChainEventReverted' }] as const,
+    );
+    return new ContractRecords(dependencies, stream, newest, new Map(unconfirmed));
+  }
+
+  get unconfirmed(): ObservedRecord[] {
+    return Array.from(this.unconfirmedById.values(), ({ record }) => record);
+  }
+
+  get areConfirmed(): boolean {
+    return this.unconfirmedById.size === 0;
+  }
+
+  /** Stores records in the order given, but for those that are stored already. */
+  async observe(records: readonly ObservedRecord[]): Promise<void> {
+    await this.append(
+      'ChainEventObserved',
+      records.filter(({ Id }) => this.confirm(Id)?.isReverted ?? true),
+    );
+  }
+
+  /** Stores the reversals of records, newest first, but for those that are stored already. */
+  async revert(records: readonly ObservedRecord[]): Promise<void> {
+    await this.append(
+      'ChainEventReverted',
+      newestFirst(records.filter(({ Id }) => !(this.confirm(Id)?.isReverted ?? false))),
+    );
+  }
+
+  /** Stores the reversals of what was observed in these blocks. */
+  async revertBlocks(hashes: ReadonlySet<string>, since: Position): Promise<void> {
+    const isOfBlocks = ({ BlockHash }: ObservedRecord) => hashes.has(BlockHash);
+    await this.revert((await this.observedSince(since)).filter(isOfBlocks));
+    await this.revert(this.unconfirmed.filter(isOfBlocks));
+  }
+
+  async revertEverything(): Promise<void> {
+    await this.revert(observedIn(await this.dependencies.eventStore.read(this.stream)));
+    this.unconfirmedById.clear();
+  }
+
+  /** Trusts what is unconfirmed of a record, and no longer knows that it was. */
+  confirm(id: string): Unconfirmed | undefined {
+    const known = this.unconfirmedById.get(id);
+    this.unconfirmedById.delete(id);
+    return known;
+  }
+
+  /** What was stored behind a position and not reverted. Asks for nothing when nothing was stored there. */
+  private async observedSince(since: Position): Promise<ObservedRecord[]> {
+    if (this.newest.position <= since) return [];
+    return observedIn((await readBehind(this.dependencies.eventStore, this.stream, since)).behind);
+  }
+
+  private async append(type: ChainEvent['type'], records: readonly ObservedRecord[]): Promise<void> {
+    const events = records.map((data) => ({ type, data }));
+    this.newest = await this.dependencies.appends.append(this.stream, this.newest, events);
+  }
+}
+
+/** The newest event of a stream, and what it holds behind a position, in order. */
+const readBehind = async (
+  eventStore: EventStore,
+  stream: string,
+  position: Position,
+): Promise<{ newest: Appended; behind: StoredEvent[] }> => {
+  const behind: StoredEvent[] = [];
+  let newest: Appended | undefined;
+  let from: number | undefined;
+  for (;;) {
+    const page = await eventStore.read(stream, {
+      direction: 'backwards',
+      limit: READ_BACK_EVENTS,
+      ...(from === undefined ? {} : { from }),
+    });
+    newest ??= page[0];
+    behind.push(...page.filter((event) => event.position > position));
+    const oldest = page.at(-1);
+    if (!oldest || oldest.position <= position || oldest.revision === 0) {
+      return { newest: newest ?? { revision: NO_STREAM, position: 0 }, behind: behind.reverse() };
+    }
+    from = oldest.revision - 1;
+  }
+};

@@ -1,0 +1,72 @@
+import type { ChainProgressEvent } from '../../../../schemas/events/chain-events.ts';
+import {
+  NO_STREAM,
+  type Appended,
+  type EventStore,
+  type Position,
+  type StoredEvent,
+} from '../../../../shared/event-store/event-store.ts';
+import type { ChainProgress } from '../../domain/chain-progress.ts';
+import { tipOf } from '../../domain/window.ts';
+import type { ChainAppends } from './chain-appends.ts';
+import type { RecordDependencies } from './contract-records.ts';
+
+/** The stream of a chain, of which only the newest event counts: how far the chain was read. */
+export class ProgressStream {
+  private constructor(
+    private readonly appends: ChainAppends,
+    private readonly chainId: number,
+    private newest: Appended,
+    /** As it was when this was loaded; `undefined`: nothing was read yet. */
+    readonly stored: ChainProgress | undefined,
+  ) {}
+
+  static async load({ eventStore, appends }: RecordDependencies, chainId: number): Promise<ProgressStream> {
+    const stream = streamOf(chainId);
+    await eventStore.keepNewest(stream, 1);
+    const { newest, progress } = await appends.readFenced(
+      stream,
+      () => readNewest(eventStore, stream),
+      (read) =>
+        read.progress
+          ? { type: 'ChainAdvanced', data: { ...toEvent(chainId, read.progress), repeats: read.progress.position } }
+          : { type: 'FollowerReplaced', data: { chainId } },
+    );
+    return new ProgressStream(appends, chainId, newest, progress);
+  }
+
+  /** @returns where it is stored */
+  async append(progress: ChainProgress): Promise<Position> {
+    const event = { type: 'ChainAdvanced' as const, data: toEvent(this.chainId, progress) };
+    this.newest = await this.appends.append(streamOf(this.chainId), this.newest, [event]);
+    return this.newest.position;
+  }
+}
+
+const streamOf = (chainId: number): string => `chain-${String(chainId)}`;
+
+const readNewest = async (
+  eventStore: EventStore,
+  stream: string,
+): Promise<{ newest: Appended; progress: ChainProgress | undefined }> => {
+  const [newest] = await eventStore.read(stream, { direction: 'backwards', limit: 1 });
+  if (!newest) return { newest: { revision: NO_STREAM, position: 0 }, progress: undefined };
+  const progress = newest.type === 'ChainAdvanced' ? fromEvent(newest as StoredEvent & ChainProgressEvent) : undefined;
+  return { newest, progress };
+};
+
+const fromEvent = ({ data, schemaVersion, position }: StoredEvent & ChainProgressEvent): ChainProgress | undefined => {
+  const { window, backfills, watchesUpTo, repeats } = data;
+  // Version 1 says it in another way: then all that a contract has is looked through.
+  const [first, ...rest] = schemaVersion === 1 ? window.map((block) => ({ ...block, since: 0 })) : window;
+  return first && { window: [first, ...rest], backfills, watchesUpTo, position: repeats ?? position };
+};
+
+const toEvent = (chainId: number, { window, backfills, watchesUpTo }: ChainProgress): ChainProgressEvent['data'] => ({
+  chainId,
+  head: tipOf(window).number,
+  finalized: window[0].number,
+  window: [...window],
+  backfills: [...backfills],
+  watchesUpTo,
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from '@jest/globals';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { bloomOf } from '../../../shared/chain/bloom.ts';
+import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
+import { filterFor, isOf, matcherFor, possibleIn, recordOf, watchedEvent } from './watched-event.ts';
+
+const registered = eventExamples.ContractRegistered;
+const contract = registered.contractAddress.toLowerCase();
+const otherContract = `0x${'1'.repeat(40)}`;
+const watched = (changes: Partial<typeof registered> = {}) =>
+  watchedEvent({ type: 'ContractRegistered', data: { ...registered, startBlock: 5, ...changes } });
+
+const transfer = watched();
+const approval = watched({ watchId: 'wch_approval', eventName: 'Approval', topic0: `0x${'a'.repeat(64)}` });
+const anonymous = watched({
+  watchId: 'wch_anonymous',
+  topic0: null,
+  fragment: { name: 'Noted', anonymous: true, inputs: [{ name: 'value', type: 'uint256', indexed: false }] },
+});
+const elsewhere = watched({ watchId: 'wch_elsewhere', contractAddress: otherContract });
+
+const word = (value: number) => value.toString(16).padStart(64, '0');
+const log = (changes: Partial<ChainLog> = {}): ChainLog => ({
+  address: contract,
+  topics: [registered.topic0 ?? '', `0x${word(1)}`, `0x${word(2)}`],
+  data: `0x${word(7)}`,
+  blockNumber: 7,
+  blockHash: `0x${'b'.repeat(64)}`,
+  blockTimestamp: undefined,
+  txHash: `0x${'c'.repeat(64)}`,
+  txIndex: 3,
+  logIndex: 9,
+  ...changes,
+});
+
+describe('a log', () => {
+  it('is the event of its contract that has its first topic', () => {
+    const match = matcherFor([elsewhere, approval, transfer]);
+    expect(match(log())).toBe(transfer);
+    expect(match(log({ topics: [approval.topic0 ?? ''] }))).toBe(approval);
+    expect(match(log({ address: otherContract }))).toBe(elsewhere);
+    expect(match(log({ topics: [`0x${'d'.repeat(64)}`] }))).toBeUndefined();
+    expect(match(log({ topics: [] }))).toBeUndefined();
+    expect(match(log({ address: `0x${'2'.repeat(40)}` }))).toBeUndefined();
+  });
+
+  it('is an anonymous event when it has its layout and no name', () => {
+    const match = matcherFor([anonymous, transfer]);
+    expect(match(log({ topics: [] }))).toBe(anonymous);
+    expect(match(log({ topics: [], data: '0x' }))).toBeUndefined();
+    expect(match(log({ topics: [], address: otherContract }))).toBeUndefined();
+    expect(match(log())).toBe(transfer);
+  });
+
+  it('is recorded as the interface has it', () => {
+    expect(recordOf(transfer, log(), '2026-01-01T00:00:00.000Z', 'backfill')).toEqual({
+      Id: `2484:0x${'b'.repeat(64)}:0x${'c'.repeat(64)}:9`,
+      ChainId: 2484,
+      ContractAddress: registered.contractAddress,
+      EventName: 'Transfer',
+      EventSignature: registered.eventSignature,
+      BlockNumber: 7,
+      BlockHash: `0x${'b'.repeat(64)}`,
+      BlockTime: '2026-01-01T00:00:00.000Z',
+      TxHash: `0x${'c'.repeat(64)}`,
+      TxIndex: 3,
+      LogIndex: 9,
+      Data: { from: `0x${'0'.repeat(39)}1`, to: `0x${'0'.repeat(39)}2`, value: '7' },
+      Origin: 'backfill',
+    });
+  });
+});
+
+describe('a record', () => {
+  it('is one of the watch with its contract and signature that had begun', () => {
+    const record = recordOf(transfer, log(), '', 'live');
+    expect(isOf(transfer, record)).toBe(true);
+    expect(isOf(transfer, { ...record, BlockNumber: 5 })).toBe(true);
+    expect(isOf(transfer, { ...record, BlockNumber: 4 })).toBe(false);
+    expect(isOf(transfer, { ...record, ContractAddress: otherContract })).toBe(false);
+    expect(isOf(transfer, { ...record, EventSignature: 'Approval()' })).toBe(false);
+  });
+});
+
+describe('a block', () => {
+  const header = (number: number, logs = [log()]) => ({ number, logsBloom: bloomOf(logs) });
+
+  it('can hold what its bloom allows of watches that have begun', () => {
+    const watches = [transfer, approval, elsewhere, anonymous];
+    expect(possibleIn(header(5), watches)).toEqual([transfer, anonymous]);
+    expect(possibleIn(header(4), watches)).toEqual([]);
+    expect(possibleIn(header(5, []), watches)).toEqual([]);
+    expect(possibleIn(header(5, [log({ topics: [] })]), watches)).toEqual([anonymous]);
+  });
+
+  it('is asked for the contracts and first topics of its watches, each once', () => {
+    expect(filterFor([transfer, approval, elsewhere])).toEqual({
+      addresses: [contract, otherContract],
+      topics: [transfer.topic0, approval.topic0],
+    });
+  });
+
+  it('is asked for any topic when an event is anonymous, and for any contract when they are many', () => {
+    expect(filterFor([transfer, anonymous])).toEqual({ addresses: [contract], topics: [] });
+    const many = (count: number) =>
+      Array.from({ length: count }, (_, at) => watched({ contractAddress: `0x${at.toString(16).padStart(40, '0')}` }));
+    expect(filterFor(many(500)).addresses).toHaveLength(500);
+    expect(filterFor(many(501)).addresses).toEqual([]);
+  });
+});

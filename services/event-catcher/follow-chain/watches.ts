@@ -1,0 +1,105 @@
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import type { ChainProgress } from '../domain/chain-progress.ts';
+import { liveOf } from '../domain/coverage.ts';
+import { watchedEvent, type WatchedEvent } from './watched-event.ts';
+
+/** What happens to the watches of a chain. */
+export type WatchChange = { position: Position } & (
+  { kind: 'registered'; watch: WatchedEvent } | { kind: 'extended'; watchId: string; startBlock: number }
+);
+
+const types = ['ContractRegistered', 'WatchExtended'] as const;
+
+/**
+ * The watches of one chain, as the event store tells of them. Outlives a follower that fails, so that the next one asks
+ * only for what is new.
+ */
+export class Watches {
+  /** In position order. */
+  private readonly changes: WatchChange[] = [];
+  private readUpTo: Position = 0;
+  /** As the first so many changes make them. */
+  private byId = new Map<string, WatchedEvent>();
+  private applied = 0;
+
+  constructor(
+    private readonly eventStore: Pick<EventStore, 'subscribeAll'>,
+    private readonly chainId: number,
+  ) {}
+
+  /** Reads everything that is registered by now. @throws when the signal aborts */
+  async load(signal: AbortSignal): Promise<void> {
+    for await (const { caughtUp } of this.read(signal)) if (caughtUp) return;
+    throw signal.reason;
+  }
+
+  /** Lower case; of all that was read, whether it was taken or not. */
+  get contracts(): ReadonlySet<string> {
+    return new Set(this.changes.flatMap((change) => (change.kind === 'registered' ? [change.watch.contract] : [])));
+  }
+
+  /** The watches that are taken, by id. */
+  at({ watchesUpTo }: Pick<ChainProgress, 'watchesUpTo'>): ReadonlyMap<string, WatchedEvent> {
+    if ((this.changes[this.applied - 1]?.position ?? 0) > watchesUpTo) {
+      this.byId = new Map();
+      this.applied = 0;
+    }
+    for (;;) {
+      const change = this.changes[this.applied];
+      if (!change || change.position > watchesUpTo) return this.byId;
+      apply(this.byId, change);
+      this.applied += 1;
+    }
+  }
+
+  /** One of which something is read. */
+  of(progress: ChainProgress, watchId: string): WatchedEvent {
+    const watch = this.at(progress).get(watchId);
+    if (!watch) throw new Error(`blocks are read for ${watchId}, which is not registered`);
+    return watch;
+  }
+
+  live(progress: ChainProgress): WatchedEvent[] {
+    return liveOf(progress, this.at(progress).values());
+  }
+
+  /** What comes after a position, in batches, for ever; `upTo`: there are no others up to here. */
+  async *changesAfter(
+    position: Position,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ changes: readonly WatchChange[]; upTo: Position }> {
+    const missed = this.changes.filter((change) => change.position > position);
+    if (missed.length > 0) yield { changes: missed, upTo: this.readUpTo };
+    for await (const { changes } of this.read(signal)) if (changes.length > 0) yield { changes, upTo: this.readUpTo };
+  }
+
+  private async *read(signal: AbortSignal): AsyncGenerator<{ changes: readonly WatchChange[]; caughtUp: boolean }> {
+    for await (const { events, position, caughtUp } of this.eventStore.subscribeAll(this.readUpTo, { types }, signal)) {
+      const changes = events
+        .map((stored) => stored as StoredEvent & WatchEvent)
+        .filter(({ data }) => data.chainId === this.chainId)
+        .map(changeOf);
+      this.changes.push(...changes);
+      this.readUpTo = position;
+      yield { changes, caughtUp };
+    }
+  }
+}
+
+const changeOf = (event: StoredEvent & WatchEvent): WatchChange => {
+  const { type, position, data } = event;
+  return type === 'ContractRegistered'
+    ? { kind: 'registered', position, watch: watchedEvent(event) }
+    : { kind: 'extended', position, watchId: data.watchId, startBlock: data.startBlock };
+};
+
+/** Another app's claim changes nothing. */
+const apply = (watches: Map<string, WatchedEvent>, change: WatchChange): void => {
+  if (change.kind === 'registered') {
+    if (!watches.has(change.watch.id)) watches.set(change.watch.id, change.watch);
+    return;
+  }
+  const watch = watches.get(change.watchId);
+  if (watch) watches.set(watch.id, { ...watch, startBlock: Math.min(watch.startBlock, change.startBlock) });
+};

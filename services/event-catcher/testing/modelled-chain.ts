@@ -1,0 +1,272 @@
+import {
+  advance,
+  begin,
+  beginAnew,
+  blocksToExtend,
+  blocksToJoin,
+  cover,
+  cut,
+  join,
+  leap,
+  storedAt,
+  take,
+  takeExtension,
+  takeUpTo,
+  type ChainProgress,
+  type Transition,
+} from '../domain/chain-progress.ts';
+import { liveOf, type WatchStart } from '../domain/coverage.ts';
+import { linked, tipOf, type Header, type LinkedBlock, type Window } from '../domain/window.ts';
+
+const CONFIRMATIONS = 3;
+export const WATCHES = ['a', 'b'] as const;
+export type WatchId = (typeof WATCHES)[number];
+
+interface Stored {
+  hash: string;
+  position: number;
+}
+
+/**
+ * A chain, what was stored of it for two watches, and the progress that says so. Each step stores what its transition
+ * asks for, if that is not refused, and no more.
+ */
+export class ModelledChain {
+  private progress: ChainProgress;
+  private readonly chain: Header[] = [];
+  private branch = 0;
+  private highest = 0;
+  private position = 0;
+  /** In their order; the first of a watch makes it, the others extend it. */
+  private readonly registered: (WatchStart & { id: WatchId; position: number })[] = [];
+  /** By block number: each watch has one record in every block. */
+  private readonly stored = { a: new Map<number, Stored>(), b: new Map<number, Stored>() };
+  private isStoredTwice = false;
+
+  constructor() {
+    this.mine(6);
+    this.progress = begin(this.windowAtHead(), 0);
+  }
+
+  mine(blocks: number): void {
+    for (let left = blocks; left > 0; left -= 1) {
+      const number = this.chain.length;
+      const hash = `${String(number)}/${String(this.branch)}`;
+      this.chain.push({ number, hash, parentHash: this.chain.at(-1)?.hash ?? '', timestamp: 0 });
+    }
+    this.highest = Math.max(this.highest, this.chain.length - 1);
+  }
+
+  /** Never deeper than finality. */
+  reorganise(depth: number): void {
+    const kept = Math.max(this.highest - CONFIRMATIONS + 1, this.chain.length - depth);
+    const blocks = this.chain.length - kept + 1;
+    this.chain.length = kept;
+    this.branch += 1;
+    this.mine(blocks);
+  }
+
+  /** Another chain in place of this one. */
+  replaceChain(): void {
+    this.chain.length = 0;
+    this.branch += 1;
+    this.highest = 0;
+    this.mine(6);
+    this.change(beginAnew(this.windowAtHead()), () => {
+      for (const id of WATCHES) this.stored[id].clear();
+    });
+  }
+
+  /** Makes a watch, or makes it begin earlier. */
+  register(id: WatchId, block: number): void {
+    const startBlock = Math.min(block, this.startOf(id, Infinity) - 1);
+    if (startBlock >= 0) this.registered.push({ id, startBlock, position: ++this.position });
+  }
+
+  takeNext(): void {
+    const { watchesUpTo } = this.progress;
+    const next = this.registered.find(({ position }) => position > watchesUpTo);
+    if (!next && this.position > watchesUpTo) this.change(takeUpTo(this.position));
+    if (!next) return;
+    if (this.startOf(next.id, watchesUpTo) === Infinity) this.change(take(next, next.position));
+    else this.extend(next);
+  }
+
+  /** What was taken before. */
+  takeAgain(id: WatchId, isExtension: boolean): void {
+    const again = this.registered.find((one) => one.id === id && one.position <= this.progress.watchesUpTo);
+    if (!again) return;
+    if (isExtension) this.extend(again);
+    else this.change(take(again, again.position));
+  }
+
+  /** One block nearer to the head. */
+  walk(): void {
+    const { window } = this.progress;
+    const known = this.newestKnown();
+    const next = this.chain[known.number + 1];
+    if (known !== tipOf(window)) this.cut(known.hash);
+    else if (next) this.advance(next);
+  }
+
+  /** By any block, also one that does not follow. */
+  advanceBy(number: number): void {
+    const header = this.chain[number];
+    if (header) this.advance(header);
+  }
+
+  /** To any block, also one that is not in the window. */
+  cutTo(number: number): void {
+    this.cut(this.chain[number]?.hash ?? 'unknown');
+  }
+
+  leap(): void {
+    const last = this.newestKnown();
+    const removed = this.progress.window.filter(({ number }) => number > last.number);
+    this.change(leap(this.windowAtHead(), last.number, this.watches()), () => this.revert(removed));
+  }
+
+  /** Any blocks, also such as are not the next of a range. */
+  cover(id: WatchId, from: number, blocks: number): void {
+    const read = this.chain.slice(from, from + blocks);
+    this.change(cover(id, { from, to: from + blocks - 1 }), () => this.store(id, read));
+  }
+
+  /** The next blocks of a range, also more than it has. */
+  coverNext(at: number, blocks: number): void {
+    const { backfills } = this.progress;
+    const range = backfills[at % Math.max(1, backfills.length)];
+    if (range) this.cover(range.watchId as WatchId, range.next, blocks);
+  }
+
+  join(id: WatchId): void {
+    const blocks = blocksToJoin(this.progress, { id, startBlock: this.startOf(id, this.progress.watchesUpTo) });
+    this.change(join(id), () => this.store(id, blocks));
+  }
+
+  storeProgress(): void {
+    this.change(storedAt(++this.position));
+  }
+
+  /** All that is left to do, which comes to an end. */
+  finish(): void {
+    for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
+      this.takeNext();
+      this.walk();
+      for (const { watchId, next, joins } of this.progress.backfills) {
+        if (joins && next > this.progress.window[0].number) this.join(watchId as WatchId);
+        else this.cover(watchId as WatchId, next, 1);
+      }
+    }
+  }
+
+  get isFinished(): boolean {
+    const { window, backfills, watchesUpTo } = this.progress;
+    const isAtHead = tipOf(window).hash === this.chain.at(-1)?.hash;
+    return isAtHead && backfills.length === 0 && this.registered.every(({ position }) => position <= watchesUpTo);
+  }
+
+  /** What is wrong, if anything is. */
+  get fault(): string | undefined {
+    const { window, backfills, position } = this.progress;
+    if (this.isStoredTwice) return 'something is stored twice';
+    if (!linked(window)) return 'the window is not linked';
+    if (window.length > CONFIRMATIONS + 1) return 'the window holds more blocks than may be reorganised';
+    if (window.some(({ since }) => since > position)) return 'a block of the window is younger than the progress';
+    if (backfills.some(({ from, next, to }) => next < from || to > window[0].number)) return 'a range is not final';
+    for (const id of WATCHES) {
+      const fault = this.faultOf(id);
+      if (fault) return `${fault} of ${id}`;
+    }
+    return undefined;
+  }
+
+  /** As who reads the stored event takes it: everything is claimed from the start to the head, but for the ranges. */
+  private faultOf(id: WatchId): string | undefined {
+    const { window, backfills, watchesUpTo } = this.progress;
+    const start = this.startOf(id, watchesUpTo);
+    const ranges = backfills.filter(({ watchId }) => watchId === id);
+    const first = window[0].number;
+    let claimed = 0;
+    for (let number = start; number <= tipOf(window).number; number += 1) {
+      if (ranges.some(({ next, to, joins }) => next <= number && (joins || number <= to))) continue;
+      const found = this.stored[id].get(number);
+      const block = window[number - first];
+      const hash = (block ?? this.chain[number])?.hash;
+      if (!found || found.hash !== hash) return `block ${String(number)} is claimed and not stored`;
+      if (block && found.position <= block.since) return `block ${String(number)} is stored before its time`;
+      claimed += 1;
+    }
+    return this.stored[id].size > claimed ? 'more is stored than is claimed' : undefined;
+  }
+
+  private extend({ id, startBlock, position }: WatchStart & { id: WatchId; position: number }): void {
+    const watch = { id, startBlock: this.startOf(id, this.progress.watchesUpTo) };
+    const blocks = blocksToExtend(this.progress, watch, startBlock);
+    this.change(takeExtension(watch, startBlock, position), () => this.store(id, blocks));
+  }
+
+  private advance(header: Header): void {
+    const live = liveOf(this.progress, this.watches()).filter(({ startBlock }) => startBlock <= header.number);
+    this.change(advance(header, CONFIRMATIONS), () => {
+      for (const { id } of live) this.store(id, [header]);
+    });
+  }
+
+  private cut(hash: string): void {
+    const { window } = this.progress;
+    const removed = window.slice(window.findIndex((block) => block.hash === hash) + 1);
+    this.change(cut(hash), () => this.revert(removed));
+  }
+
+  /** Nothing is stored with a transition that is refused. */
+  private change(transition: Transition, store?: () => void): void {
+    const next = applied(transition, this.progress);
+    if (!next) return;
+    store?.();
+    this.progress = next;
+  }
+
+  private store(id: WatchId, blocks: readonly LinkedBlock[]): void {
+    for (const { number, hash } of blocks) {
+      this.isStoredTwice ||= this.stored[id].has(number);
+      this.stored[id].set(number, { hash, position: ++this.position });
+    }
+  }
+
+  private revert(removed: readonly LinkedBlock[]): void {
+    for (const id of WATCHES) for (const { number } of removed) this.stored[id].delete(number);
+  }
+
+  /** The newest block of the window that is of the chain. */
+  private newestKnown(): LinkedBlock {
+    const { window } = this.progress;
+    return window.findLast(({ number, hash }) => this.chain[number]?.hash === hash) ?? window[0];
+  }
+
+  private startOf(id: WatchId, upTo: number): number {
+    return this.registered.findLast((one) => one.id === id && one.position <= upTo)?.startBlock ?? Infinity;
+  }
+
+  /** Those that are taken. */
+  private watches() {
+    return WATCHES.map((id) => ({ id, startBlock: this.startOf(id, this.progress.watchesUpTo) })).filter(
+      ({ startBlock }) => startBlock < Infinity,
+    );
+  }
+
+  private windowAtHead(): Window<Header> {
+    const window = linked(this.chain.slice(-1 - CONFIRMATIONS));
+    if (!window) throw new Error('a chain has blocks');
+    return window;
+  }
+}
+
+const applied = (transition: Transition, progress: ChainProgress): ChainProgress | undefined => {
+  try {
+    return transition(progress);
+  } catch (error) {
+    if (error instanceof Error && error.constructor === Error) return undefined;
+    throw error;
+  }
+};
