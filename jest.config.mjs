@@ -6,7 +6,7 @@ const roots = ['deploy', 'schemas', 'services', 'shared'];
 const specs = (suffix) => roots.map((root) => `<rootDir>/${root}/**/*${suffix}`);
 
 /** @param {Partial<import('jest').Config> & { displayName: string }} config */
-const project = (config) => ({
+export const project = (config) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.annals/'],

@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { asText, reportOf } from './mutants-report.mjs';
+
+const source = `export const isLate = (at: number): boolean => at > 10;
+export const both = [
+  1,
+  2,
+];
+`;
+const at = (line: number, column: number, endLine: number, endColumn: number) => ({
+  start: { line, column },
+  end: { line: endLine, column: endColumn },
+});
+const mutant = (status: string, file = 'rule.ts') => ({
+  file,
+  location: at(1, 48, 1, 55),
+  replacement: 'at >= 10',
+  status,
+});
+const report = (...mutants: Parameters<typeof reportOf>[0]) => reportOf(mutants, () => source);
+
+describe('a report of mutants', () => {
+  it('counts as found only what made a spec fail: not what ran too long, and not what no spec runs', () => {
+    const some = ['Killed', 'Killed', 'Survived', 'Timeout', 'NoCoverage', 'RuntimeError'].map((one) => mutant(one));
+    expect(report(...some)).toMatchObject({ mutants: 6, found: 2, percent: 33.3 });
+  });
+
+  it('leaves out what runs only as its file is loaded', () => {
+    expect(report(mutant('Killed'), mutant('Ignored'))).toMatchObject({ mutants: 1, found: 1, percent: 100 });
+  });
+
+  it('never rounds up: 85 % are 85 %', () => {
+    const some = Array.from({ length: 2_000 }, (_, index) => mutant(index < 1_699 ? 'Killed' : 'Survived'));
+    expect(report(...some).percent).toBe(84.9);
+  });
+
+  it('has each file by itself, in order', () => {
+    const { files } = report(mutant('Killed', 'b.ts'), mutant('Survived', 'a.ts'), mutant('Survived', 'b.ts'));
+    expect(files.map(({ file, percent }) => [file, percent])).toEqual([
+      ['a.ts', 0],
+      ['b.ts', 50],
+    ]);
+  });
+
+  it('shows the line as it was and as it became', () => {
+    expect(report(mutant('Killed'), mutant('Survived')).files[0]?.survivors).toEqual([
+      {
+        place: 'rule.ts:1:48',
+        outcome: 'no spec notices',
+        was: 'export const isLate = (at: number): boolean => at > 10;',
+        became: 'export const isLate = (at: number): boolean => at >= 10;',
+      },
+    ]);
+  });
+
+  it('shows in one line what was in several', () => {
+    const [first] = report({ ...mutant('NoCoverage'), location: at(2, 21, 5, 2), replacement: '[]' }).files;
+    expect(first?.survivors[0]).toMatchObject({
+      outcome: 'no spec runs it',
+      was: 'export const both = [ 1, 2, ];',
+      became: 'export const both = [];',
+    });
+  });
+
+  it('is a text that ends with the sum', () => {
+    expect(asText(report(mutant('Killed'), mutant('Timeout')), 85)).toBe(
+      ` 50.0 % found, 1 of 2  rule.ts
+  rule.ts:1:48  ran too long
+    - export const isLate = (at: number): boolean => at > 10;
+    + export const isLate = (at: number): boolean => at >= 10;
+ 50.0 % found, 1 of 2; at least 85 % have to be`,
+    );
+  });
+});

@@ -1,0 +1,60 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { pureFiles, specsOf } from './pure-files.mjs';
+
+const folder = temporaryFolder();
+let checkouts = 0;
+const checkout = (files: Record<string, string>): string => {
+  const root = join(folder, String((checkouts += 1)));
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, file)), { recursive: true });
+    writeFileSync(join(root, file), text);
+  }
+  return root;
+};
+const rule = 'export const isRight = true;\n';
+
+it('a file is pure that waits for nothing and touches nothing outside, wherever it is', () => {
+  const pure = {
+    'schemas/topics.ts': "import { z } from 'zod';\n",
+    'services/account/edge/signature.ts': "import type { FastifyRequest } from 'fastify';\n",
+    'shared/chain/address.ts': "import { hash } from 'node:crypto';\nimport {\n  a,\n  b,\n} from './bloom.ts';\n",
+  };
+  const others = {
+    'services/account/account.module.ts': rule,
+    'services/account/main.ts': rule,
+    'services/account/edge/apps.ts': 'export const find = async () => 1;\n',
+    'services/account/edge/key.ts': "import { readFileSync } from 'node:fs';\n",
+    'services/account/edge/guard.ts': "import {\n  Injectable,\n} from '@nestjs/common';\n",
+    'services/account/edge/store.ts': "import { Store } from './store.sqlite.ts';\n",
+    'services/account/edge/signature.spec.ts': rule,
+    'services/account/testing/builder.ts': rule,
+    'shared/testing/given.ts': rule,
+  };
+  expect(pureFiles(checkout({ ...pure, ...others }))).toEqual(Object.keys(pure));
+});
+
+it('a domain and the folds of the read models are pure as a whole', () => {
+  const files = {
+    'services/stream/domain/catch-up.ts': 'export const catchUp = async () => 1;\n',
+    'shared/read-models/users.ts': "import { strict } from 'node:assert';\n",
+  };
+  expect(pureFiles(checkout(files))).toEqual(Object.keys(files));
+});
+
+it('faults are found by the specs of pure folders, and elsewhere by the spec of the same name', () => {
+  const root = checkout({
+    'services/stream/domain/cursor.ts': rule,
+    'services/stream/domain/cursors-of-all-kinds.spec.ts': rule,
+    'shared/chain/address.ts': rule,
+    'shared/chain/address.spec.ts': rule,
+    'shared/chain/bloom.ts': rule,
+    'shared/chain/chain-reader.spec.ts': rule,
+  });
+  expect(specsOf(root, pureFiles(root))).toEqual([
+    'services/stream/domain/cursors-of-all-kinds.spec.ts',
+    'shared/chain/address.spec.ts',
+  ]);
+});
