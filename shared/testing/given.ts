@@ -17,8 +17,8 @@ export const given = <State, Event extends DomainEvent>(fold: Fold<State, Event>
       then: (expected: readonly Event[]) => {
         expect(decide(state)).toEqual(expected);
       },
-      refused: (code: Refusal['code']) => {
-        expect(refusalBy(() => decide(state)).code).toBe(code);
+      refused: (code: Refusal['code'], why = /./) => {
+        expect(refusalBy(() => decide(state))).toMatchObject({ code, detail: expect.stringMatching(why) });
       },
     }),
   };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ChallengeEvent } from '../../../schemas/events/challenge-events.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
-import { challengeFold, issueChallenge, redeemChallenge } from './challenge.ts';
+import { challengeFold, challengeStream, issueChallenge, redeemChallenge } from './challenge.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const MINUTE = 60_000;
@@ -35,6 +35,19 @@ describe('a challenge', () => {
       .then([issued('a')[0]]);
   });
 
+  it('is issued beside those that are open', () => {
+    given(challengeFold, [issued('a')])
+      .when((state) => issueChallenge(state, NOON, { ...asked, nonce: 'b' }))
+      .then([issued('b')[0]]);
+  });
+
+  it('of one signer at one app is in one stream, in whatever case the signer is written', () => {
+    const stream = 'challenge-fd393c2da2e4530937f97b4bc7b467955501497b0da8f483e9158350537f477d';
+    expect(challengeStream('app_1', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8')).toBe(stream);
+    expect(challengeStream('app_1', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')).toBe(stream);
+    expect(challengeStream('app_2', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')).not.toBe(stream);
+  });
+
   it('is redeemed while it is open', () => {
     given(challengeFold, [issued('a')])
       .when(redeem('a').decide)
@@ -47,7 +60,20 @@ describe('a challenge', () => {
   it('is not redeemed after five minutes', () => {
     given(challengeFold, [issued('a')])
       .when(redeem('a', NOON + 5 * MINUTE).decide)
+      .refused('challenge_unknown', /ask for a challenge/);
+  });
+
+  it('is refused as a wrong signature when another is open, and as unknown when none is', () => {
+    const { when } = given(challengeFold, [issued('a'), issued('b'), redeemed('a')]);
+    when(redeem('c').decide).refused('wallet_signature_invalid', /fits no open challenge/);
+    given(challengeFold, [issued('a'), redeemed('a')])
+      .when(redeem('c').decide)
       .refused('challenge_unknown');
+  });
+
+  it('is forgotten when it had expired as a newer one was issued', () => {
+    const { state } = given(challengeFold, [issued('a'), issued('b', NOON + 5 * MINUTE)]);
+    expect(state.map(({ nonce }) => nonce)).toEqual(['b']);
   });
 
   it('stays with the session that it was redeemed for', () => {

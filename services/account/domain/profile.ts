@@ -38,5 +38,5 @@ const NO_URL = /[\s<>"\\^`{|}]/;
 const isAllowedUrl = (text: string, allowLocalHttp: boolean): boolean => {
   const url = URL.parse(text);
   if (!url || NO_URL.test(text) || !/^https?:\/\//i.test(text)) return false;
-  return url.protocol === 'https:' || (allowLocalHttp && url.protocol === 'http:' && url.hostname === 'localhost');
+  return url.protocol === 'https:' || (allowLocalHttp && url.hostname === 'localhost');
 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { SessionEvent } from '../../../schemas/events/session-events.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
-import { refreshSession, sessionFold, startSession } from './session.ts';
+import { refreshSession, sessionFold, sessionIdFrom, sessionStream, startSession } from './session.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const HALF_MINUTE = 30_000;
@@ -42,7 +42,41 @@ describe('a session', () => {
       .then([]);
     given(sessionFold, [started])
       .when((state) => startSession(state, { ...start, refreshTokenId: 'other' }))
-      .refused('challenge_unknown');
+      .refused('challenge_unknown', /ask for another/);
+  });
+
+  it('has what the events say', () => {
+    expect(given(sessionFold, [started]).state).toEqual({
+      sessionId: 'ses_1',
+      userId: 'usr_1',
+      appId: 'app_1',
+      method: 'wallet',
+      startedAt: NOON,
+      counter: 0,
+      accessTokenId: 'a0',
+      refreshTokenId: 'r0',
+      issuedAt: NOON,
+      previousTokenId: undefined,
+      isRevoked: false,
+    });
+    expect(given(sessionFold, [started, refreshed(1, NOON + 1), [revoked, NOON + 2]]).state).toMatchObject({
+      startedAt: NOON,
+      counter: 1,
+      accessTokenId: 'a1',
+      refreshTokenId: 'r1',
+      issuedAt: NOON + 1,
+      previousTokenId: 'r0',
+      isRevoked: true,
+    });
+  });
+
+  it('does not begin with anything but its start', () => {
+    expect(given(sessionFold, [refreshed(1, NOON), [revoked, NOON]]).state).toBeUndefined();
+  });
+
+  it('has a stream of its own', () => {
+    expect(sessionIdFrom('1')).toBe('ses_1');
+    expect(sessionStream('ses_1')).toBe('session-ses_1');
   });
 
   it('rotates its newest refresh token', () => {
@@ -67,11 +101,13 @@ describe('a session', () => {
 
   it('answers no token after its end', () => {
     const { when } = given(sessionFold, [started, refreshed(1, NOON), [revoked, NOON]]);
-    for (const token of ['r0', 'r1', 'other']) when(refresh(token, NOON)).refused('session_revoked');
+    for (const token of ['r0', 'r1', 'other']) when(refresh(token, NOON)).refused('session_revoked', /sign in again/);
   });
 
   it('must be known', () => {
-    given(sessionFold, []).when(refresh('r0', NOON)).refused('refresh_token_invalid');
+    given(sessionFold, [])
+      .when(refresh('r0', NOON))
+      .refused('refresh_token_invalid', /session/);
   });
 
   it('has one successor per token, whatever was rotated before and however often it is asked', () => {

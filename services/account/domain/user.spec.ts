@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { UserEvent } from '../../../schemas/events/user-events.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
-import { appFold, registerApp } from './app.ts';
-import { claimIdentity, identityFold, walletIdentity } from './identity.ts';
-import { logIn, updateProfile, userFold } from './user.ts';
+import { walletIdentity } from './identity.ts';
+import { logIn, updateProfile, userFold, userIdFrom, userStream } from './user.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
@@ -27,6 +26,30 @@ describe('a user', () => {
     given(userFold, at(registered, linked, loggedIn('ses_0')))
       .when((user) => logIn(user, login))
       .then([loggedIn('ses_1')]);
+  });
+
+  it('is linked with another identity as that one logs in', () => {
+    const second = { identityId: 'other', method: 'email' as const, label: 'ada@shop.example' };
+    const { when } = given(userFold, at(registered, linked, loggedIn('ses_1')));
+    when((user) => logIn(user, { ...login, ...second, sessionId: 'ses_2' })).then([
+      { type: 'IdentityLinked', data: { userId, ...second } },
+      {
+        type: 'UserLoggedIn',
+        data: { userId, identityId: 'other', method: 'email', appId: 'app_1', sessionId: 'ses_2' },
+      },
+    ]);
+    const both = at(registered, linked, { type: 'IdentityLinked', data: { userId, ...second } });
+    given(userFold, both)
+      .when((user) => logIn(user, login))
+      .then([loggedIn('ses_1')]);
+  });
+
+  it('remembers its last 64 logins by the events that record them', () => {
+    const logins = Array.from({ length: 66 }, (_, index) => loggedIn(`ses_${String(index)}`));
+    const { state } = given(userFold, at(registered, ...logins, linked));
+    expect(state.logins).toHaveLength(64);
+    expect(state.logins[0]).toEqual({ sessionId: 'ses_2', eventId: 'event-3' });
+    expect(state.logins.at(-1)).toEqual({ sessionId: 'ses_65', eventId: 'event-66' });
   });
 
   it('has what the events say', () => {
@@ -56,6 +79,17 @@ describe('a user', () => {
       .then([{ type: 'ProfileUpdated', data: { userId, changes: { username: null } } }]);
   });
 
+  it('keeps what a profile update does not mention', () => {
+    given(userFold, at(registered))
+      .when((user) => updateProfile(user, userId, { username: undefined }))
+      .then([]);
+  });
+
+  it('has a stream of its own', () => {
+    expect(userIdFrom('1')).toBe('usr_1');
+    expect(userStream('usr_1')).toBe('user-usr_1');
+  });
+
   it('does nothing the second time', () => {
     const text = fc.option(fc.string({ minLength: 1 }));
     const changes = fc.record({ username: text, lastname: text, signature: text }, { requiredKeys: [] });
@@ -72,36 +106,5 @@ describe('a user', () => {
         expectNothingTheSecondTime(userFold, state, (user) => updateProfile(user, userId, asked), NOON);
       }),
     );
-  });
-});
-
-describe('an identity', () => {
-  it('is held by whoever claims it first', () => {
-    const claim = { ...wallet, userId };
-    given(identityFold, [])
-      .when((holder) => claimIdentity(holder, claim))
-      .then([{ type: 'IdentityClaimed', data: claim }]);
-    given(identityFold, [[{ type: 'IdentityClaimed', data: claim }, NOON]])
-      .when((holder) => claimIdentity(holder, { ...claim, userId: 'usr_2' }))
-      .then([]);
-  });
-
-  it('of a wallet is the same in whatever case it is written', () => {
-    expect(walletIdentity(wallet.label.toLowerCase()).identityId).toBe(identityId);
-  });
-});
-
-describe('an app', () => {
-  it('is registered once', () => {
-    const app = {
-      id: 'app_1',
-      name: 'One',
-      apiKey: 'ak_1',
-      signer: wallet.label,
-      scheme: 'v1' as const,
-      origins: ['https://app.example'],
-      redirectUris: [],
-    };
-    expectNothingTheSecondTime(appFold, appFold.initial, (state) => registerApp(state, app), NOON);
   });
 });

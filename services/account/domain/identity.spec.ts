@@ -1,0 +1,25 @@
+import { describe, expect, it } from '@jest/globals';
+import { given } from '../../../shared/testing/given.ts';
+import { claimIdentity, identityFold, identityStream, walletIdentity } from './identity.ts';
+
+const NOON = Date.parse('2026-01-02T12:00:00.000Z');
+const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
+const claim = { ...wallet, userId: 'usr_1' };
+
+describe('an identity', () => {
+  it('is held by whoever claims it first', () => {
+    given(identityFold, [])
+      .when((holder) => claimIdentity(holder, claim))
+      .then([{ type: 'IdentityClaimed', data: claim }]);
+    const { state, when } = given(identityFold, [[{ type: 'IdentityClaimed', data: claim }, NOON]]);
+    when((holder) => claimIdentity(holder, { ...claim, userId: 'usr_2' })).then([]);
+    expect(state).toEqual({ userId: 'usr_1' });
+  });
+
+  it('of a wallet is the same in whatever case it is written, now and in ten years', () => {
+    const identityId = '295e1786a73e4156667cc0652b741d95e2680a4b97f74d1985ac2334034d55f8';
+    expect(wallet).toEqual({ identityId, method: 'wallet', label: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' });
+    expect(walletIdentity(wallet.label.toLowerCase()).identityId).toBe(identityId);
+    expect(identityStream(identityId)).toBe(`identity-${identityId}`);
+  });
+});
