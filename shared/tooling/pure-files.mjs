@@ -3,8 +3,9 @@ import { join } from 'node:path';
 
 /** Pure as a whole, whatever is in them: domains, and the folds of the read models. */
 const PURE_FOLDERS = /^services\/[^/]+\/domain\/|^shared\/read-models\//;
-/** Only helps, starts or describes. */
-const ASIDE = /^(services|shared)\/(.+\/)?testing\/|^services\/standalone\/|^shared\/(tooling|documents)\/|\/main\.ts$/;
+/** What starts, binds, describes or helps: tests find faults in it by what comes of it, or there is none to find. */
+const ASIDE =
+  /^(services|shared)\/(.+\/)?testing\/|^services\/standalone\/|^services\/[^/]+\/[^/]+$|^shared\/(tooling|documents)\/|^schemas\/examples\//;
 /** A suffix says what a file touches: a driver, the framework, the test runner. */
 const WITHOUT_SUFFIX = /\/[^/.]+\.ts$/;
 const WAITS = /\b(async|await|Promise|AbortSignal|setTimeout|setInterval)\b/;

@@ -24,7 +24,8 @@ it('a file is pure that waits for nothing and touches nothing outside, wherever 
   };
   const others = {
     'services/account/account.module.ts': rule,
-    'services/account/main.ts': rule,
+    'services/account/compose-account.ts': rule,
+    'schemas/examples/event-examples.ts': rule,
     'services/account/edge/apps.ts': 'export const find = async () => 1;\n',
     'services/account/edge/key.ts': "import { readFileSync } from 'node:fs';\n",
     'services/account/edge/guard.ts': "import {\n  Injectable,\n} from '@nestjs/common';\n",

@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { LazyStoredEvent } from '../../../shared/event-store/stored-event.ts';
@@ -6,22 +6,46 @@ import { piecesOf } from './pieces-of-batch.ts';
 
 const anEventOf = (characters: number, position: number): StoredEvent =>
   new LazyStoredEvent(position, 's', position, 'id', 'Type', 1, 0, 'x'.repeat(characters), '{}');
+const sizesOf = (...characters: number[]) =>
+  Array.from(piecesOf({ events: characters.map((count, at) => anEventOf(count, at + 1)), position: 99 }), (piece) => [
+    piece.events.map(({ dataText }) => dataText.length),
+    piece.position,
+  ]);
 
-it('the pieces of a batch have every event in order, at most 4 million characters or one event, and where to go on', () => {
-  const sizes = fc.array(fc.constantFrom(1, 1_000, 260_000, 900_000, 4_100_000), { maxLength: 40 });
-  fc.assert(
-    fc.property(sizes, fc.nat(3), (characters, beyond) => {
-      const events = characters.map((count, index) => anEventOf(count, index + 1));
-      const end = events.length + beyond;
-      const pieces = [...piecesOf({ events, position: end })];
-      expect(pieces.flatMap((piece) => piece.events)).toEqual(events);
-      expect(pieces.at(-1)?.position).toBe(end);
-      for (const piece of pieces.slice(0, -1)) expect(piece.position).toBe(piece.events.at(-1)?.position);
-      for (const piece of pieces) {
-        const held = piece.events.reduce((sum, { dataText }) => sum + dataText.length, 0);
-        expect(piece.events.length <= 1 || held <= 4_000_000).toBe(true);
-      }
-    }),
-    { numRuns: 50 },
-  );
+describe('the pieces of a batch', () => {
+  it('are filled to the last of 4 million characters', () => {
+    expect(sizesOf(3_999_999, 1, 1)).toEqual([
+      [[3_999_999, 1], 2],
+      [[1], 99],
+    ]);
+    expect(sizesOf(1, 4_000_000, 3_999_999, 1)).toEqual([
+      [[1], 1],
+      [[4_000_000], 2],
+      [[3_999_999, 1], 99],
+    ]);
+  });
+
+  it('are one when there is nothing to cut', () => {
+    expect(sizesOf()).toEqual([[[], 99]]);
+    expect(sizesOf(5_000_000)).toEqual([[[5_000_000], 99]]);
+  });
+
+  it('have every event in order, at most 4 million characters or one event, and where to go on', () => {
+    const sizes = fc.array(fc.constantFrom(1, 1_000, 260_000, 900_000, 4_100_000), { maxLength: 40 });
+    fc.assert(
+      fc.property(sizes, fc.nat(3), (characters, beyond) => {
+        const events = characters.map((count, index) => anEventOf(count, index + 1));
+        const end = events.length + beyond;
+        const pieces = [...piecesOf({ events, position: end })];
+        expect(pieces.flatMap((piece) => piece.events)).toEqual(events);
+        expect(pieces.at(-1)?.position).toBe(end);
+        for (const piece of pieces.slice(0, -1)) expect(piece.position).toBe(piece.events.at(-1)?.position);
+        for (const piece of pieces) {
+          const held = piece.events.reduce((sum, { dataText }) => sum + dataText.length, 0);
+          expect(piece.events.length <= 1 || held <= 4_000_000).toBe(true);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
 });

@@ -1,102 +1,74 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
-import { channelName } from './channel.ts';
-import { placeOf } from './cursor.ts';
-import type { Delivery } from './delivery.ts';
-import { Subscription } from './subscription.ts';
-import type { StoredChange } from '../testing/catcher-stand-in.ts';
-import { ChainWorld, steps } from '../testing/chain-world.ts';
-import { MemoryOutlet } from '../testing/feed-under-test.ts';
-import { newContract } from '../testing/catcher-stand-in.ts';
+import { channel, changeAt, someSubscription } from '../testing/some-subscription.ts';
 import { catchUp } from './catch-up.ts';
+import { placeOf } from './cursor.ts';
 
-const room = fc.integer({ min: 1, max: 12 });
-const story = fc.record({ before: steps(25), restart: fc.boolean(), during: steps(25), room });
-const cases = { numRuns: 300, endOnFailure: true };
-
-const positionsOf = (changes: readonly StoredChange[]): number[] => changes.map(({ position }) => position);
-
-/** Positions of the observations by which records stand after these changes. */
-const standingAfter = (changes: readonly StoredChange[]): number[] => {
-  const standing = new Map<string, number>();
-  for (const { change, record, position } of changes) {
-    if (change === 'observed') standing.set(record.Id, position);
-    else standing.delete(record.Id);
+/** A feed of changes at these positions, of which those behind `floor` can be read without the store, two at a time. */
+const feedOf = (positions: number[], floor: number) => {
+  const after = (position: number) => positions.filter((one) => one > position).slice(0, 2);
+  const pageAfter = (position: number) => {
+    const next = after(position);
+    return { deliveries: next.map((one) => changeAt(one)), end: placeOf(next.at(-1) ?? position) };
+  };
+  const reads: string[] = [];
+  async function* older(of: unknown, position: number) {
+    expect(of).toBe(channel);
+    for (let at = position; after(at).length > 0; at = pageAfter(at).end.position) {
+      reads.push(`older ${String(at)}`);
+      yield await Promise.resolve(pageAfter(at));
+    }
   }
-  return [...standing.values()].sort((left, right) => left - right);
+  return {
+    reads,
+    recent: (_: unknown, position: number) => {
+      if (position < floor) return undefined;
+      reads.push(`recent ${String(position)}`);
+      return pageAfter(position);
+    },
+    older: (of: unknown, position: number) => older(of, position),
+  };
 };
 
-/** The position at which history ended and the changes began; `undefined`: there is a gap or a repeat. */
-const seamOf = (got: readonly number[], changes: readonly StoredChange[]): number | undefined =>
-  [0, ...positionsOf(changes)].find((asOf) => {
-    const past = standingAfter(changes.filter(({ position }) => position <= asOf));
-    const future = positionsOf(changes).filter((position) => position > asOf);
-    const history = got.slice(0, past.length).sort((left, right) => left - right);
-    return JSON.stringify([...history, ...got.slice(past.length)]) === JSON.stringify([...past, ...future]);
-  });
-
 describe('catching up', () => {
-  it('gives from a block what stood at one moment, each once, and then every change: no gap, no repeat', async () => {
-    const property = fc.asyncProperty(
-      story,
-      fc.nat({ max: 40 }),
-      async ({ before, restart, during, room }, fromBlock) => {
-        const world = await ChainWorld.after(before, { restart });
-        const subscriber = await world.feed.subscribe(world.contractAddress, { fromBlock }, room);
-        await world.take(during);
-        const got = await world.settle(subscriber);
-        const wanted = world.changes.filter(({ record }) => record.BlockNumber >= fromBlock);
-        const told = wanted.map(({ position, change, record }) => [position, change, record.BlockNumber]);
-        expect({ got, told, seam: seamOf(got, wanted) }).toEqual({ got, told, seam: expect.any(Number) });
-        expect(subscriber.told.map(({ name }) => name)).toEqual(['live']);
-      },
-    );
-    await fc.assert(property, cases);
+  it('reads what is kept until the rest can be read without the store, then that, and is live', async () => {
+    const { subscription, client } = someSubscription();
+    const feed = feedOf([1, 4, 5, 6, 7, 8, 9, 10], 7);
+    const calls: (number | undefined)[] = [];
+    await catchUp(feed, subscription, () => calls.push(client.sent.at(-1)));
+    expect(feed.reads).toEqual(['older 3', 'older 5', 'recent 7', 'recent 7', 'recent 9', 'recent 10']);
+    expect(client.sent).toEqual([4, 5, 6, 7, 8, 9, 10]);
+    expect(calls).toEqual([10]);
+    subscription.offer(changeAt(11));
+    expect(client.sent.at(-1)).toBe(11);
   });
 
-  it('gives from any cursor what a subscriber without a break is given after it', async () => {
-    const property = fc.asyncProperty(story, fc.nat(), async ({ before, restart, during, room }, pick) => {
-      const world = await ChainWorld.after(before, { restart });
-      await world.take([{ deed: 'observe', count: 1, again: 0, turns: 0 }]);
-      await world.feed.catcher.publish();
-      const { position } = world.changes[pick % world.changes.length] ?? { position: 0 };
-      const cursor = await world.feed.cursorOf(world.contractAddress, position);
-      const subscriber = await world.feed.subscribe(world.contractAddress, { cursor }, room);
-      await world.take(during);
-      expect(await world.settle(subscriber)).toEqual(positionsOf(world.changes).filter((later) => later > position));
-      expect(subscriber.told.map(({ name }) => name)).toEqual(['live']);
-    });
-    await fc.assert(property, cases);
-  });
-
-  it('gives from now on every later change once, and has nothing to announce', async () => {
-    const property = fc.asyncProperty(story, async ({ before, restart, during, room }) => {
-      const world = await ChainWorld.after(before, { restart });
-      const subscriber = await world.feed.subscribe(world.contractAddress, {}, room);
-      const now = world.feed.positionOf(subscriber.answer);
-      await world.take(during);
-      expect(await world.settle(subscriber)).toEqual(positionsOf(world.changes).filter((later) => later > now));
-      expect(subscriber.told).toEqual([]);
-    });
-    await fc.assert(property, cases);
+  it('of nothing ends where the feed is', async () => {
+    const { subscription } = someSubscription();
+    const recent = () => ({ deliveries: [], end: placeOf(8) });
+    await catchUp({ recent, older: feedOf([], 0).older }, subscription, () => undefined);
+    expect(subscription.place).toEqual(placeOf(8));
   });
 
   it('leaves no moment between "nothing is left" and live', async () => {
-    const channel = { chainId: 1, contractAddress: newContract(), eventSignature: 'E()', finality: 'latest' } as const;
-    const outlet = new MemoryOutlet(1);
-    const fellBehind = () => undefined;
-    const subscription = new Subscription({ id: 'one', channel, outlet, place: placeOf(3), fromBlock: 0, fellBehind });
-    const change: Delivery = { channel: channelName(channel), position: 4, blockNumber: 1, json: '{}' };
+    const { subscription, client } = someSubscription();
     const recent = () => {
       queueMicrotask(() => {
-        subscription.offer(change);
+        subscription.offer(changeAt(4));
       });
       return { deliveries: [], end: placeOf(3) };
     };
-    const older = () => {
-      throw new Error('everything is at hand');
-    };
-    await catchUp({ recent, older }, subscription, () => undefined);
-    expect(outlet.sent).toEqual([change]);
+    await catchUp({ recent, older: feedOf([], 0).older }, subscription, () => undefined);
+    expect(client.sent).toEqual([4]);
+  });
+
+  it('ends with the subscription', async () => {
+    const { subscription } = someSubscription();
+    subscription.end();
+    await expect(catchUp(feedOf([], 7), subscription, () => undefined)).rejects.toThrow('aborted');
+  });
+
+  it('fails when what is kept ends too early', async () => {
+    const { subscription } = someSubscription();
+    await expect(catchUp(feedOf([4, 5], 7), subscription, () => undefined)).rejects.toThrow('what is kept ends');
   });
 });

@@ -39,6 +39,24 @@ describe('recent messages', () => {
     expect(positionsAfter(recent, 3)).toHaveLength(10_000);
   });
 
+  it('know their oldest and newest, if there are any', () => {
+    const recent = new RecentMessages(true);
+    expect([recent.oldest, recent.newest, positionsAfter(recent, 0)]).toEqual([undefined, 0, []]);
+    recent.add(message(5));
+    recent.add(message(7));
+    expect([recent.oldest, recent.newest]).toEqual([5, 7]);
+  });
+
+  it('are kept up to the last of four million characters', () => {
+    const recent = new RecentMessages(true);
+    for (const position of [1, 2, 3, 4]) recent.add(message(position, 'x'.repeat(1_000_000)));
+    expect(recent.oldest).toBe(1);
+    recent.add(message(5, 'x'));
+    expect(recent.oldest).toBe(2);
+    for (const position of [6, 7]) recent.add(message(position, 'x'.repeat(499_999)));
+    expect(recent.oldest).toBe(2);
+  });
+
   it('forget by size as well, but never the newest', () => {
     const recent = new RecentMessages(true);
     const large = 'x'.repeat(3_000_000);
@@ -47,20 +65,5 @@ describe('recent messages', () => {
     expect([recent.floor, recent.oldest]).toEqual([1, 2]);
     recent.add(message(3, large + large));
     expect([recent.floor, recent.oldest, recent.newest]).toEqual([2, 3, 3]);
-  });
-});
-
-describe('a message of the topic', () => {
-  it('of another type is none of ours', () => {
-    const headers = { ce_type: 'annals.UserLoggedIn.v1', ce_position: '1' };
-    expect(ChainMessage.of({ key: '', headers, value: '{}' })).toBeUndefined();
-  });
-
-  it('must say its position', () => {
-    for (const ce_position of ['', 'x', '0', '-1', '1.5', '9'.repeat(20)]) {
-      const headers = { ce_type: 'annals.ChainEventReverted.v1', ce_position };
-      const read = () => ChainMessage.of({ key: '', headers, value: '{}' });
-      expect(read).toThrow('ce_position');
-    }
   });
 });

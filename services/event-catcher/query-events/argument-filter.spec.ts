@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { refusalBy } from '../../../shared/testing/given.ts';
+import { someWatch } from '../testing/some-watch.ts';
+import { argumentsOf, selectByArguments } from './argument-filter.ts';
+
+const address = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+const hash = `0x${'aB'.repeat(32)}`;
+const asked = (...arguments_: [name: string, text: string][]) => new Map(arguments_);
+
+describe('the arguments of a query', () => {
+  it('are the members that begin with arg.', () => {
+    expect(argumentsOf({ chainId: '1', argue: 'no', 'arg.from': '0x1', 'arg.value': '7' })).toEqual(
+      asked(['from', '0x1'], ['value', '7']),
+    );
+  });
+
+  it('are each given once', () => {
+    expect(refusalBy(() => argumentsOf({ 'arg.from': ['0x1', '0x2'] }))).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ path: 'arg.from', message: expect.stringContaining('more than once') }],
+    });
+  });
+});
+
+describe('an argument', () => {
+  it.each<[type: string, text: string, value: string | boolean]>([
+    ['uint256', '7', '7'],
+    ['uint256', '0007', '7'],
+    ['uint256', '9'.repeat(78), '9'.repeat(78)],
+    ['int8', '-5', '-5'],
+    ['address', address.toLowerCase(), address],
+    ['bool', 'true', true],
+    ['bool', 'false', false],
+    ['bytes', '0x', '0x'],
+    ['bytes', '0xABcd', '0xabcd'],
+    ['bytes4', '0xABCDEF01', '0xabcdef01'],
+    ['string', 'Ada', 'Ada'],
+    ['string', '', ''],
+  ])('of type %s and value %s is looked for as records have it', (type, text, value) => {
+    const watch = someWatch('Some', { name: 'a', type });
+    expect(selectByArguments([watch], asked(['a', text]))).toEqual([{ filter: { 'Data.a': value }, watches: [watch] }]);
+  });
+
+  it.each(['string', 'bytes', 'uint8[]', 'tuple'])('of type %s that is indexed is looked for by its hash', (type) => {
+    const components = [{ name: 'x', type: 'uint8' }];
+    const watch = someWatch('Some', { name: 'a', type, indexed: true, ...(type === 'tuple' && { components }) });
+    const filter = { 'Data.a.hash': hash.toLowerCase() };
+    expect(selectByArguments([watch], asked(['a', hash]))).toEqual([{ filter, watches: [watch] }]);
+    for (const text of ['Ada', hash.slice(0, -1), `${hash}0`, `x${hash}`, hash.slice(2)]) {
+      expect(refusalBy(() => selectByArguments([watch], asked(['a', text]))).code).toBe('validation_failed');
+    }
+  });
+
+  it('of type bytes4 that is indexed is looked for by itself', () => {
+    const watch = someWatch('Some', { name: 'a', type: 'bytes4', indexed: true });
+    expect(selectByArguments([watch], asked(['a', '0xabcdef01']))[0]?.filter).toEqual({ 'Data.a': '0xabcdef01' });
+  });
+
+  it.each([
+    ['uint256', ''],
+    ['uint256', '1.5'],
+    ['uint256', '0x10'],
+    ['uint256', ' 7'],
+    ['uint256', '7 '],
+    ['uint256', '9'.repeat(79)],
+    ['int8', '--5'],
+    ['address', '0x1'],
+    ['address', address.replace('d8d', 'D8d')],
+    ['bool', 'yes'],
+    ['bytes', 'abcd'],
+    ['bytes', '0xabc'],
+    ['bytes', '0xzz'],
+    ['bytes', 'x0xabcd'],
+    ['uint8[]', '[1]'],
+    ['uint8[]', hash],
+  ])('of type %s cannot be %s', (type, text) => {
+    const watch = someWatch('Some', { name: 'a', type });
+    expect(refusalBy(() => selectByArguments([watch], asked(['a', text])))).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ path: 'arg.a', message: expect.stringContaining('type') }],
+    });
+  });
+
+  it('without a name is called as in the records', () => {
+    const watch = someWatch('Some', { name: '', type: 'uint8' }, { name: '', type: 'uint8' });
+    expect(selectByArguments([watch], asked(['arg1', '7']))[0]?.filter).toEqual({ 'Data.arg1': '7' });
+  });
+});
+
+describe('the watches that have the arguments', () => {
+  const transfer = someWatch('Transfer', { name: 'from', type: 'address' }, { name: 'value', type: 'uint256' });
+  const mint = someWatch('Mint', { name: 'value', type: 'uint8' });
+  const note = someWatch('Note', { name: 'value', type: 'string' });
+
+  it('are all of them when none is asked for', () => {
+    expect(selectByArguments([transfer, note], asked())).toEqual([{ filter: {}, watches: [transfer, note] }]);
+    expect(selectByArguments([], asked())).toEqual([]);
+  });
+
+  it('are those that have every argument', () => {
+    const filter = { 'Data.value': '7', 'Data.from': address };
+    expect(selectByArguments([mint, transfer], asked(['value', '7'], ['from', address]))).toEqual([
+      { filter, watches: [transfer] },
+    ]);
+    expect(selectByArguments([mint], asked(['to', address]))).toEqual([]);
+  });
+
+  it('go together when their records must hold the same', () => {
+    expect(selectByArguments([transfer, note, mint], asked(['value', '07']))).toEqual([
+      { filter: { 'Data.value': '7' }, watches: [transfer, mint] },
+      { filter: { 'Data.value': '07' }, watches: [note] },
+    ]);
+  });
+
+  it('need not be able to read a value that another one reads', () => {
+    expect(selectByArguments([transfer, note], asked(['value', 'Ada']))).toEqual([
+      { filter: { 'Data.value': 'Ada' }, watches: [note] },
+    ]);
+  });
+});

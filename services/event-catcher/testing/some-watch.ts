@@ -1,0 +1,23 @@
+import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
+import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import { signatureOf } from '../domain/event-abi.ts';
+import { canonicalSignature } from '../domain/event-signature.ts';
+import { topic0Of } from '../domain/topic0.ts';
+
+/** A watch of an event with these parameters. */
+export const someWatch = (eventName: string, ...inputs: AbiParameter[]): WatchDocument => {
+  const fragment = { name: eventName, anonymous: false, inputs };
+  return {
+    id: `wch_${eventName}`,
+    chainId: 1,
+    contractAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045',
+    eventName,
+    eventSignature: canonicalSignature(signatureOf(fragment)),
+    topic0: topic0Of(fragment),
+    fragment,
+    startBlock: 0,
+    apps: ['app_1'],
+    createdAt: '2026-01-02T12:00:00.000Z',
+    createdPosition: 1,
+  };
+};
