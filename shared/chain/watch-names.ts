@@ -1,4 +1,3 @@
-import type { WatchDocument } from '../read-models/watches.ts';
 import { invalid, Refusal } from '../errors/refusal.ts';
 import { bareSignature, canonicalSignature, parseEventSignature } from './event-signature.ts';
 

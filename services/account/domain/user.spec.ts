@@ -81,7 +81,7 @@ describe('a user', () => {
 
   it('keeps what a profile update does not mention', () => {
     given(userFold, at(registered))
-      .when((user) => updateProfile(user, userId, { username: undefined }))
+      .when((user) => updateProfile(user, userId, {}))
       .then([]);
   });
 

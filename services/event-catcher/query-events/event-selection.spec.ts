@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { someWatch } from '../testing/some-watch.ts';
 import { selectEvents } from './event-selection.ts';
-import type { AskedEvents } from './query-events.query.ts';
+import type { AskedEvents } from './event-selection.ts';
 
 const transfer = someWatch('Transfer', { name: 'value', type: 'uint256' });
 const mint = someWatch('Mint', { name: 'value', type: 'uint8' });

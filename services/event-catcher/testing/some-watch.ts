@@ -1,7 +1,7 @@
 import type { AbiParameter } from '../../../schemas/events/watch-events.ts';
-import type { WatchDocument } from '../../../schemas/read-models/watches.ts';
+import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import { signatureOf } from '../domain/event-abi.ts';
-import { canonicalSignature } from '../domain/event-signature.ts';
+import { canonicalSignature } from '../../../shared/chain/event-signature.ts';
 import { topic0Of } from '../domain/topic0.ts';
 
 /** A watch of an event with these parameters. */

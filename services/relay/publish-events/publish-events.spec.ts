@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { JsonObject } from '../../../schemas/json.ts';
 import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
@@ -38,7 +37,7 @@ const appendExamples = async ({ eventStore }: System): Promise<void> => {
   for (const [type, data] of Object.entries(eventExamples)) {
     const stream = streams[type as keyof typeof eventExamples] ?? `other-${type}`;
     const revision = (await eventStore.read(stream)).length - 1;
-    await eventStore.append(stream, revision, [anEvent({ type, data: data as JsonObject })]);
+    await eventStore.append(stream, revision, [anEvent({ type, data })]);
   }
 };
 

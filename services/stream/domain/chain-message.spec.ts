@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { ChainMessage, MessageReader } from './chain-message.ts';
 import { channelName } from './channel.ts';
+import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { Cursors } from './cursor.ts';
 import { toDelivery } from './delivery.ts';
 
-const cursors = new Cursors(Buffer.alloc(32, 1));
+const cursors = new Cursors(new SignedText(Buffer.alloc(32, 1), 'stream cursors'));
 const record = eventExamples.ChainEventObserved;
 const published = ({
   type = 'annals.ChainEventObserved.v1',

@@ -1,3 +1,4 @@
+import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { channel } from '../testing/some-subscription.ts';
@@ -5,7 +6,7 @@ import { channelName } from './channel.ts';
 import { Cursors, placeOf } from './cursor.ts';
 import { toDelivery } from './delivery.ts';
 
-const cursors = new Cursors(Buffer.alloc(32, 1));
+const cursors = new Cursors(new SignedText(Buffer.alloc(32, 1), 'stream cursors'));
 const record = eventExamples.ChainEventObserved;
 
 describe('a change on its way to subscribers', () => {
