@@ -19,7 +19,7 @@ import { appendConfirmed } from './transact.ts';
 
 type Direction = 'to the server' | 'to the client';
 
-/** A network between client and server, which can stop to carry what the client sends, and break. */
+/** A proxy between client and server that can stop forwarding what the client sends, and break the connections. */
 class Network {
   private readonly sockets = new Set<Socket>();
   private readonly carried: Record<Direction, number> = { 'to the server': 0, 'to the client': 0 };
@@ -63,7 +63,7 @@ class Network {
     return this.sockets.size / 2;
   }
 
-  /** Bytes so far. */
+  /** Bytes forwarded so far. */
   get traffic(): Record<Direction, number> {
     return { ...this.carried };
   }
@@ -72,7 +72,7 @@ class Network {
     return this.cut === undefined;
   }
 
-  /** Breaks as soon as so many more bytes were carried in that direction. */
+  /** Breaks the connections once this many more bytes were forwarded in that direction. */
   cutAfter(direction: Direction, bytes: number): void {
     this.cut = { direction, after: this.carried[direction] + bytes };
   }
@@ -128,7 +128,7 @@ afterEach(async () => {
 const certificateFile = join(temporaryFolder(), 'ca.pem');
 writeFileSync(certificateFile, testCertificate.certificate);
 
-/** Appends to as many streams at once. @returns the ids of the events */
+/** Appends one event to each of that many streams at once. @returns the ids of the events */
 const appendToMany = async (store: EsdbEventStore, streams: number, data = {}): Promise<string[]> => {
   const events = Array.from({ length: streams }, () => anEvent({ data }));
   await Promise.all(events.map((event) => appendConfirmed(store, `test-${randomUUID()}`, -1, [event])));
@@ -137,23 +137,23 @@ const appendToMany = async (store: EsdbEventStore, streams: number, data = {}): 
 const storedIn = async (store: EsdbEventStore): Promise<string[]> =>
   (await store.readAll(0, undefined, 100_000)).events.map(({ id }) => id);
 
-// A rejection that nobody handles fails the test, as it ends a process.
+// An unhandled rejection fails the test, as it would end a process.
 describe('appends to EventStoreDB', () => {
-  it('fail over a network that stalls where their callers hear of it, and are settled when it carries again', async () => {
+  it('fail in their callers while the network stalls, and succeed when it recovers', async () => {
     const { network } = await aServer();
     const store = await connectTo(network);
     await store.append('test-first', -1, [anEvent()]);
     network.stall();
-    const settled = appendToMany(store, 150, { pad: 'x'.repeat(100_000) });
+    const appended = appendToMany(store, 150, { pad: 'x'.repeat(100_000) });
     const from = performance.now();
     await eventually(() => performance.now() - from > 500, 5_000, 'the stall must last');
     network.break();
-    await settled;
+    await appended;
     expect(await storedIn(store)).toHaveLength(151);
   });
 
   it.each<Direction>(['to the server', 'to the client'])(
-    'are all there, and none of them twice, wherever the connection is cut on the way %s',
+    'are all stored exactly once, wherever the connection is cut on the way %s',
     async (direction) => {
       const { network } = await aServer();
       const store = await connectTo(network);
@@ -169,7 +169,7 @@ describe('appends to EventStoreDB', () => {
     },
   );
 
-  it('are all there, and none of them twice, when the server comes and goes', async () => {
+  it('are all stored exactly once when the server repeatedly becomes unavailable', async () => {
     const { server, network } = await aServer();
     const store = await connectTo(network);
     const ids: string[] = [];
@@ -186,14 +186,14 @@ describe('appends to EventStoreDB', () => {
     expect((await storedIn(store)).toSorted()).toEqual(ids.toSorted());
   });
 
-  it('leave no connection behind when the server is long in getting ready', async () => {
+  it('leave no connection open when the server takes long to become ready', async () => {
     const { server, network } = await aServer({ tls: testCertificate });
     const store = await connectTo(network, `tls=true&tlsCAFile=${encodeURIComponent(certificateFile)}`);
     server.faults.isStarting = true;
     for (let attempt = 0; attempt < 20; attempt += 1) {
       await expect(store.append('test-late', -1, [anEvent()])).rejects.toBeInstanceOf(OutcomeUnknown);
     }
-    await eventually(() => network.connections <= 3, 2_000, 'connections that nobody uses must be closed');
+    await eventually(() => network.connections <= 3, 2_000, 'unused connections must be closed');
     server.faults.isStarting = false;
     await appendConfirmed(store, 'test-late', -1, [anEvent()]);
     expect(await storedIn(store)).toHaveLength(1);

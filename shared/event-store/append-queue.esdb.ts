@@ -13,39 +13,41 @@ import { NO_STREAM } from './event-store.ts';
 import { withinDeadline } from '../primitives/within-deadline.ts';
 
 /**
- * Appends that were sent and have no answer. The client writes all appends to one call. From the sixteenth that the
- * connection has not taken it queues them, and rejects those it has queued where nobody can catch it, which ends the process.
+ * The most appends that may be sent and unanswered. The client writes all appends to one call. From the sixteenth that
+ * the connection has not accepted it queues them, and rejects those in its queue uncatchably, which ends the process.
  */
 const OUTSTANDING_MAX = 15;
-/** For being sent, and again for the answer. */
+/** Bounds the time in the queue, and again the time until the answer. */
 const DEADLINE_MS = 5_000;
-/** An append that the client has not answered by then never will be: it finds out a dead connection in 20 s. */
+/**
+ * The client detects a dead connection within 20 s, so an append without an answer after this time will never have one.
+ */
 const LOST_MS = 30_000;
-/** Ending calls needs no answer. */
+/** Ending calls needs no answer from the server. */
 const DISPOSE_MS = 1_000;
-/** Every append is one message, however large: the server decides what is too large. */
+/** Every append is sent as one message, however large: the server decides what is too large. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** The server takes no append after it, by its own clock, which may be ahead; how long it tries it decides itself. */
+/** Sent to the server, which refuses an append after it by its own clock. Generous, because that clock may be ahead. */
 const SERVER_DEADLINE_MS = 24 * 60 * 60 * 1_000;
 
-interface Connection {
+interface AppendConnection {
   client: EventStoreDBClient;
   outstanding: number;
 }
 
 /**
- * All appends of a process. The client keeps them in one map for all its instances: an error of one call rejects those of
- * all calls, and an answer to one of those then throws where nobody can catch it. So there is one call at a time: of a
- * client that does nothing else, and is ended before another takes its place.
+ * Sends all appends of a process. The client keeps them in one map for all its instances: an error of one call rejects
+ * the appends of all calls, and an answer to one of those then throws uncatchably. So there is only one call at a time.
+ * It belongs to a client that does nothing else, and it is ended before a new client replaces that one.
  */
 export class AppendQueue {
-  private connection: Connection;
-  /** In the order in which they were asked for. */
+  private connection: AppendConnection;
+  /** In the order of the calls. */
   private readonly waiting = new Set<() => void>();
   private readonly open = new Set<Promise<unknown>>();
   private isPaused = false;
-  /** What was logged last. */
+  /** The state that was logged last. */
   private isInterrupted = false;
   private needsNewClient = false;
   private isClosed = false;
@@ -57,7 +59,7 @@ export class AppendQueue {
     this.connection = { client: connect(), outstanding: 0 };
   }
 
-  /** Sends in the order of the calls. @throws Refusal when it was not sent, else what the client throws */
+  /** Sends appends in the order of the calls. @throws Refusal when it was not sent, else the client's error */
   async append(stream: string, expectedRevision: number, events: readonly EventData[]): Promise<AppendResult> {
     if (this.isClosed) throw new Refusal('shutting_down', 'the event store is closed');
     const { promise, resolve, reject } = Promise.withResolvers<AppendResult>();
@@ -68,7 +70,7 @@ export class AppendQueue {
     };
     const patience = setTimeout(() => {
       this.waiting.delete(start);
-      reject(unavailable('the event store answers too slowly to take more', undefined));
+      reject(unavailable('the event store answers too slowly to accept more appends', undefined));
     }, DEADLINE_MS);
     this.waiting.add(start);
     this.open.add(promise);
@@ -80,7 +82,7 @@ export class AppendQueue {
     }
   }
 
-  /** Waits for the appends that were asked for. */
+  /** Waits for all appends in progress. */
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.allSettled(this.open);
@@ -123,7 +125,10 @@ export class AppendQueue {
     return sent;
   }
 
-  /** After an error nothing is sent until the client has let go of the failed call, and where it cannot, is replaced. */
+  /**
+   * After an error nothing is sent until the client has dropped the failed call. A client that cannot do so is
+   * replaced.
+   */
   private recover(needsNewClient: boolean, error: unknown): void {
     this.needsNewClient ||= needsNewClient;
     if (this.isPaused) return;
@@ -144,7 +149,7 @@ export class AppendQueue {
     if (this.needsNewClient) {
       const disposed = withinDeadline('ending the appends', DISPOSE_MS, closeClient(this.connection.client));
       await disposed.catch((err: unknown) => {
-        this.logger.error({ err }, 'the appends to the event store do not end');
+        this.logger.error({ err }, 'the append call to the event store could not be ended');
       });
       this.connection = { client: this.connect(), outstanding: 0 };
     }

@@ -1,12 +1,12 @@
 import type { StreamingRead } from '@eventstore/db-client';
 import { DeadlineExceeded } from '../primitives/within-deadline.ts';
 
-/** A read may take long; it is given up when nothing has come for so long. */
+/** A read may take long. It is given up when no event arrived for this time. */
 const IDLE_MS = 5_000;
 
 /**
- * Reads to the end, or until `take` returns `false`. The client has no deadline of its own for reads, and leaves its call
- * open unless it is told.
+ * Reads to the end, or until `take` returns `false`. The client has no deadline of its own for reads, and keeps its
+ * call open until it is cancelled.
  */
 export const readThrough = async <Item>(read: StreamingRead<Item>, take: (item: Item) => boolean): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
@@ -14,7 +14,7 @@ export const readThrough = async <Item>(read: StreamingRead<Item>, take: (item: 
     reject(new DeadlineExceeded(`a read had no answer within ${String(IDLE_MS)} ms`));
   }, IDLE_MS);
   let wantsMore = true;
-  // Stays when the read is over: an error without a listener would end the process.
+  // Stays after the read: an error without a listener would end the process.
   read.on('error', reject);
   read.on('end', () => {
     resolve(undefined);
@@ -29,7 +29,7 @@ export const readThrough = async <Item>(read: StreamingRead<Item>, take: (item: 
     await promise;
   } finally {
     clearTimeout(idle);
-    // Fails only as the read did.
+    // Rejects only with the error of the read, which was reported already.
     if (!read.readableEnded) read.cancel().catch(() => undefined);
   }
 };

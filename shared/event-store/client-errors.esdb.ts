@@ -2,10 +2,12 @@ import { ErrorType, isCommandError, type CommandError } from '@eventstore/db-cli
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { NO_STREAM, OutcomeUnknown, WrongExpectedRevision } from './event-store.ts';
 
-/** gRPC's number for it: some errors of the channel reach us as they are. */
+/** The gRPC status UNAVAILABLE: some errors of the channel arrive without conversion. */
 const UNAVAILABLE = 14;
 
-/** The server's answer to one append. Any other error may be the connection's, and so be about every append that was on it. */
+/**
+ * Whether the error is the server's answer to one append. Any other error may concern every append on the connection.
+ */
 export const isAnswer = (error: unknown): boolean =>
   isOneOf(
     error,
@@ -16,7 +18,7 @@ export const isAnswer = (error: unknown): boolean =>
     ErrorType.DEADLINE_EXCEEDED,
   );
 
-/** Whether the client recovers by itself; after anything else it may go on giving an error that it has kept. */
+/** Whether the client recovers by itself. After any other error it may keep returning the error that it has cached. */
 export const isRecoverable = (error: unknown): boolean =>
   isOneOf(error, ErrorType.UNAVAILABLE, ErrorType.NOT_LEADER) ||
   (error instanceof Error && 'code' in error && error.code === UNAVAILABLE);
@@ -26,13 +28,13 @@ export const isMissingStream = (error: unknown): boolean =>
 
 export const isAccessDenied = (error: unknown): boolean => isOneOf(error, ErrorType.ACCESS_DENIED);
 
-/** `host:port` of the node to ask, where the one that was asked does not lead: the client goes there by itself. */
+/** Returns `host:port` of the leader, when the queried node is not it. The client switches to the leader by itself. */
 export const leaderNamedBy = (error: unknown): string | undefined => {
   const known = commandError(error);
   return known?.type === ErrorType.NOT_LEADER ? `${known.leader.address}:${String(known.leader.port)}` : undefined;
 };
 
-/** What `append` throws, as the port names it. */
+/** Converts a client error to the error that the port documents for `append`. */
 export const toAppendError = (stream: string, expected: number, error: unknown): Error => {
   if (error instanceof Refusal) return error;
   const known = commandError(error);
@@ -43,7 +45,7 @@ export const toAppendError = (stream: string, expected: number, error: unknown):
       return new WrongExpectedRevision(stream, expected, actual);
     }
     case ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED: {
-      const limit = `the ${String(known.maxAppendSize)} bytes that the event store takes at once`;
+      const limit = `the ${String(known.maxAppendSize)} bytes that the event store accepts in one append`;
       return new RangeError(`an append to ${stream} is larger than ${limit}`, { cause: error });
     }
     case ErrorType.STREAM_DELETED:

@@ -34,7 +34,7 @@ afterEach(async () => {
   for (const opened of closing.splice(0)) await opened.close();
 });
 
-/** Something that listens, and never says a word. */
+/** Returns the port of a server that accepts connections and never answers. */
 const aMuteServer = async (): Promise<number> => {
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1');
@@ -48,7 +48,7 @@ const aMuteServer = async (): Promise<number> => {
   return (listener.address() as AddressInfo).port;
 };
 
-/** The line that says why it cannot start; the time it took is part of the promise. */
+/** Returns the message of the refused start, and checks that it came within the promised time. */
 const refused = async (url: string): Promise<string> => {
   const from = performance.now();
   const error: unknown = await connect(url).then(
@@ -63,7 +63,7 @@ const refused = async (url: string): Promise<string> => {
   return message;
 };
 
-describe('a start with an EventStoreDB', () => {
+describe('a connection to EventStoreDB at start', () => {
   it('works with TLS, and with credentials in the URL', async () => {
     const { port } = await aServer({ tls: testCertificate, credentials: `annals:${PASSWORD}` });
     const query = `${secure}&throw_on_append_failure=false`;
@@ -73,7 +73,7 @@ describe('a start with an EventStoreDB', () => {
     await store.close();
   });
 
-  it('says that it does not send the credentials of the URL without TLS, and nothing when there are none', async () => {
+  it('warns that credentials are not sent without TLS, and does not warn when the URL has none', async () => {
     const { port } = await aServer();
     const warned: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line: string) => warned.push(line) });
@@ -105,7 +105,7 @@ describe('a start with an EventStoreDB', () => {
     await store.close();
   });
 
-  it('takes options in any spelling and values whole, and the port of EventStoreDB where none is named', () => {
+  it('accepts option names in any case, values as they are, and defaults to the port of EventStoreDB', () => {
     const { hosts, isSecure, connectionString } = readTarget(
       `esdb://annals:${PASSWORD}@left.example,right.example:21/?T_L-S=false&nodePreference=Leader&connectionName=a=b+c`,
     );
@@ -125,7 +125,7 @@ describe('a start with an EventStoreDB', () => {
     await store.close();
   });
 
-  it('is refused within 10 s where no EventStoreDB answers, or not in this way', async () => {
+  it('is refused within 10 s when no EventStoreDB answers, or when the TLS setting does not match', async () => {
     const mute = await aMuteServer();
     const gone = await aServer();
     await gone.close();
@@ -142,11 +142,11 @@ describe('a start with an EventStoreDB', () => {
       refused(follower.url),
     ]);
     expect(nothing).toBe(`EVENTSTORE_URL: nothing answers at 127.0.0.1:${String(gone.port)}`);
-    expect(silence).toMatch(/no EventStoreDB that speaks without TLS \(tls=false\): it says nothing$/);
+    expect(silence).toMatch(/no EventStoreDB that speaks without TLS \(tls=false\): it does not answer$/);
     expect(noTls).toContain('no EventStoreDB that speaks with TLS (tls=true)');
     expect(onlyTls).toContain('no EventStoreDB that speaks without TLS (tls=false)');
     expect(untrusted).toMatch(/self-signed certificate/);
-    expect(leaderless).toMatch(/names 127.0.0.1:\d+ as the node that leads, which does not answer$/);
+    expect(leaderless).toMatch(/names 127.0.0.1:\d+ as the leader, which does not answer$/);
   });
 
   it('is refused at once with wrong credentials', async () => {
@@ -157,15 +157,15 @@ describe('a start with an EventStoreDB', () => {
     );
   });
 
-  it('is refused with an URL that the client cannot take, without a word of it on the terminal', async () => {
+  it('is refused for a URL that the client cannot read, without printing the URL', async () => {
     const warn = jest.spyOn(console, 'warn');
     const url = `esdb://annals:${PASSWORD}@127.0.0.1:1`;
     expect(await refused(`${url}?tls=maybe`)).toContain('no connection string');
     expect(await refused(`${url}?tls=false?tls=true`)).toContain('no connection string');
     expect(await refused(`esdb://annals:${PASSWORD}/@127.0.0.1:1`)).toContain('no connection string');
-    expect(await refused(`${url}?poolSize=5`)).toContain('not known: poolSize');
+    expect(await refused(`${url}?poolSize=5`)).toContain('unknown option: poolSize');
     for (const node of ['follower', 'random', 'read_only_replica', 'any']) {
-      expect(await refused(`${url}?node_preference=${node}`)).toContain('nodePreference can be nothing but leader');
+      expect(await refused(`${url}?node_preference=${node}`)).toContain('nodePreference must be leader');
     }
     expect(await refused(`${url}?tls=true`)).toContain("TLS needs the host's name");
     expect(await refused(`${url}?tls=true&tlsCAFile=/none.pem`)).toContain('File was not found');

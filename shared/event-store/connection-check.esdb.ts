@@ -12,7 +12,7 @@ const ANSWER_MS = 9_000;
 const RETRY_MS = 250;
 const SOCKET_MS = 1_000;
 const DEFAULT_PORT = 2113;
-/** Any other one the client prints, and the password with it. */
+/** The client prints any other option, and the password with it. */
 const OPTIONS = new Set([
   ...['tls', 'tlscafile', 'usercertfile', 'userkeyfile', 'connectionname', 'throwonappendfailure'],
   ...['nodepreference', 'maxdiscoverattempts', 'discoveryinterval', 'gossiptimeout'],
@@ -23,26 +23,26 @@ const NEWEST = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresL
 const UNREADABLE = 'is no connection string of EventStoreDB';
 
 interface Target {
-  /** With what we depend on, whatever was asked for. */
+  /** Includes the options that we depend on, whatever the setting says. */
   connectionString: string;
-  /** Each `host:port`. */
+  /** In the form `host:port`. */
   hosts: string[];
   isSecure: boolean;
 }
 
-/** @throws CannotStart: what is wrong with EVENTSTORE_URL, without its password */
+/** @throws CannotStart naming what is wrong with EVENTSTORE_URL, without its password */
 export const readTarget = (url: string): Target => {
   const [base = '', ...query] = url.trim().split('?');
   const server = readServerUrl(url.trim());
   if (!server) throw cannotStart(UNREADABLE);
   const options = readOptions(query.join('?'));
-  // An append that fails without an error tells a wrong revision.
+  // Without it a failed append returns a wrong revision instead of throwing.
   options.set('throwonappendfailure', 'true');
   const connectionString = `${base.replace(/\/+$/, '')}?${Array.from(options, ([name, value]) => `${name}=${value}`).join('&')}`;
   try {
     EventStoreDBClient.connectionString(connectionString);
   } catch (cause) {
-    // What the client cannot read it quotes, and that may be the password.
+    // The client quotes what it cannot parse, which may be the password.
     const reason = String(cause).replace(/^Error: /, '');
     const isOfFile = /^(Failed to load|E[A-Z]+: )/.test(reason);
     throw isOfFile ? cannotStart(reason, cause) : cannotStart(UNREADABLE);
@@ -50,32 +50,34 @@ export const readTarget = (url: string): Target => {
   const hosts = server.hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${String(DEFAULT_PORT)}`));
   const isSecure = options.get('tls') !== 'false';
   const address = hosts.map((host) => host.replace(/:\d+$/, '')).find((host) => isIP(host) > 0);
-  // Node refuses an address as the name that a certificate is checked against, and the client has no other.
+  // Node does not check a certificate against an IP address as server name, and the client passes no other name.
   if (isSecure && address) throw cannotStart(`TLS needs the host's name, not its address ${address}`);
   return { connectionString, hosts, isSecure };
 };
 
-/** Names as the client compares them, values as they are. */
+/** Option names are converted as the client compares them. Values stay as they are. */
 const readOptions = (query: string): Map<string, string> => {
   const options = new Map<string, string>();
   for (const option of query.split('&').filter((text) => text !== '')) {
     const [name = '', ...value] = option.split('=');
     const known = optionName(name);
-    if (!OPTIONS.has(known)) throw cannotStart(`has an option that is not known: ${name}`);
+    if (!OPTIONS.has(known)) throw cannotStart(`has an unknown option: ${name}`);
     options.set(known, value.join('=').trim());
   }
   if (optionName(options.get('nodepreference') ?? 'leader') !== 'leader') {
-    throw cannotStart('nodePreference can be nothing but leader: what other nodes give may be old');
+    throw cannotStart('nodePreference must be leader: other nodes may return stale events');
   }
   return options;
 };
 
-/** Returns when the server has answered us. @throws CannotStart after 10 s, or at once when it refuses us */
+/** Returns once the server has answered a read. @throws CannotStart after 10 s, or at once when it refuses us */
 export const checkConnection = async (client: EventStoreDBClient, target: Target): Promise<void> => {
   const giveUpAt = performance.now() + ANSWER_MS;
   let leader: string | undefined;
-  /** The last attempt may have had no time for an answer. */
-  let told: unknown;
+  /**
+   * The error to report. A timeout does not replace it: the last attempt may have had too little time for an answer.
+   */
+  let reported: unknown;
   for (;;) {
     try {
       const read = readThrough(client.readAll(NEWEST), () => true);
@@ -84,8 +86,8 @@ export const checkConnection = async (client: EventStoreDBClient, target: Target
     } catch (error) {
       if (isAccessDenied(error)) throw cannotStart(`${target.hosts.join(', ')} refuses these credentials`, error);
       leader = leaderNamedBy(error) ?? leader;
-      if (told === undefined || !(error instanceof DeadlineExceeded)) told = error;
-      if (performance.now() + RETRY_MS > giveUpAt) throw cannotStart(await explain(target, told, leader), told);
+      if (reported === undefined || !(error instanceof DeadlineExceeded)) reported = error;
+      if (performance.now() + RETRY_MS > giveUpAt) throw cannotStart(await explain(target, reported, leader), reported);
       await pause(RETRY_MS);
     }
   }
@@ -95,13 +97,13 @@ const explain = async ({ hosts, isSecure }: Target, error: unknown, leader: stri
   const reached = await Promise.all(hosts.map(accepts));
   const where = hosts.join(', ');
   if (!reached.includes(true)) return `nothing answers at ${where}`;
-  if (leader !== undefined) return `${where} names ${leader} as the node that leads, which does not answer`;
-  const reason = error instanceof DeadlineExceeded ? 'it says nothing' : describe(error);
+  if (leader !== undefined) return `${where} names ${leader} as the leader, which does not answer`;
+  const reason = error instanceof DeadlineExceeded ? 'it does not answer' : describe(error);
   const how = isSecure ? 'with TLS (tls=true)' : 'without TLS (tls=false)';
   return `what answers at ${where} is no EventStoreDB that speaks ${how}: ${reason}`;
 };
 
-/** Whether anything listens there. */
+/** Whether something accepts TCP connections there. */
 const accepts = async (hostAndPort: string): Promise<boolean> => {
   const at = hostAndPort.lastIndexOf(':');
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -11,7 +11,7 @@ import { appendConfirmed } from './transact.ts';
 const logger = pino({ level: 'silent' });
 const aStream = () => `test-${randomUUID()}`;
 
-/** Two nodes of a cluster. Nothing reaches the one that follows until it is told to replicate. */
+/** The two nodes of a cluster. The follower receives events only when `replicate` is called. */
 let left: EventStoreServer;
 let right: EventStoreServer;
 const opened: { close: () => Promise<void> }[] = [];
@@ -21,7 +21,7 @@ const connect = async (url: string) => {
   return store;
 };
 
-/** It has all that was stored, and leads; the other one does not notice that anybody is connected to it. */
+/** Makes `next` the leader, with all stored events. The old leader keeps its connections. */
 const elect = (next: EventStoreServer, before: EventStoreServer) => {
   next.replicate(before);
   next.faults.leader = undefined;
@@ -38,11 +38,11 @@ afterEach(async () => {
   await right.close();
 });
 
-/** Asked again where the first answer is that there is none. */
+/** Retries while the cluster has no leader. */
 const read = (store: EventStore, stream: string) =>
   eventually(() => store.read(stream), 15_000, 'the event store must be readable');
 
-/** Follows in the background; `seen` are the revisions, in the order in which they came. */
+/** Follows in the background. `seen` are the revisions in the order of delivery. */
 const following = (store: EventStore, filter: EventFilter | undefined) => {
   const stop = new AbortController();
   const seen: number[] = [];
@@ -61,7 +61,7 @@ const following = (store: EventStore, filter: EventFilter | undefined) => {
 };
 
 describe('a cluster of EventStoreDB', () => {
-  it('is read where it is led, also by who is told of a node that follows and is behind', async () => {
+  it('is read at its leader, also by a client that is given the address of a follower that is behind', async () => {
     const stream = aStream();
     const { position } = await (await connect(left.url)).append(stream, -1, [anEvent()]);
     const store = await connect(right.url);
@@ -70,7 +70,7 @@ describe('a cluster of EventStoreDB', () => {
     expect((await store.readAll(0, undefined, 10)).events).toHaveLength(1);
   });
 
-  it('is never read at a node that led once', async () => {
+  it('is never read at a former leader', async () => {
     const [store, stream] = [await connect(left.url), aStream()];
     await store.append(stream, -1, [anEvent()]);
     elect(right, left);
@@ -80,7 +80,7 @@ describe('a cluster of EventStoreDB', () => {
     expect(await store.read(stream)).toHaveLength(3);
   });
 
-  it('gives whoever reads and writes during elections nothing older than what they know', async () => {
+  it('never gives a reader during elections less than what was already acknowledged', async () => {
     const [writer, reader, stream] = [await connect(left.url), await connect(right.url), aStream()];
     let written = 0;
     const writing = (async () => {
@@ -119,7 +119,7 @@ describe('a cluster of EventStoreDB', () => {
     },
   );
 
-  it('goes on without the node that led, where the others are named', async () => {
+  it('stays available without its former leader when the URL names the other nodes', async () => {
     const at = [left, right].map(({ port }) => `127.0.0.1:${String(port)}`).join(',');
     const [store, stream] = [await connect(`esdb://${at}?tls=false`), aStream()];
     await store.append(stream, -1, [anEvent()]);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anEvent, someMetadata } from '../testing/event-builder.ts';
 import { WrongExpectedRevision, type EventBatch, type EventFilter, type EventStore } from './event-store.ts';
 
-/** What every adapter of the port must pass; the store may hold other events already. */
+/** Defines what every adapter of the port must do. The store may already hold other events. */
 export const eventStoreContract = (name: string, open: () => Promise<EventStore>): void => {
   describe(`event store on ${name}`, () => {
     let store: EventStore;
@@ -13,7 +13,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
     });
     afterAll(() => store.close());
 
-    it('gives back what was appended, whole and in order', async () => {
+    it('returns the appended events complete and in order', async () => {
       const stream = aStream();
       const events = [
         anEvent({ data: { text: 'ünï\u0000', big: '1'.repeat(78) } }),
@@ -29,11 +29,11 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(appended.revision).toBe(1);
     });
 
-    it('has nothing in a stream that nobody wrote', async () => {
+    it('returns no events for a stream that does not exist', async () => {
       expect(await store.read(aStream())).toEqual([]);
     });
 
-    it('reads a part of a stream, from both ends', async () => {
+    it('reads a part of a stream, forwards and backwards', async () => {
       const stream = aStream();
       await store.append(stream, -1, [anEvent(), anEvent(), anEvent(), anEvent()]);
       const revisions = async (options: Parameters<EventStore['read']>[1]) =>
@@ -44,7 +44,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(await revisions({ direction: 'backwards', from: 1 })).toEqual([1, 0]);
     });
 
-    it('refuses an append at another revision, and writes none of it', async () => {
+    it('refuses an append at another revision, and writes none of its events', async () => {
       const stream = aStream();
       await store.append(stream, -1, [anEvent()]);
       for (const expected of [-1, 1, 7]) {
@@ -55,7 +55,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(await store.read(stream)).toHaveLength(1);
     });
 
-    it('takes the same events again as the same append', async () => {
+    it('treats the same events at the same revision as the same append', async () => {
       const stream = aStream();
       const events = [anEvent(), anEvent()];
       const first = await store.append(stream, -1, events);
@@ -94,7 +94,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(wanted.position).toBe(position);
     });
 
-    it('says where a batch that was cut ends', async () => {
+    it('reports the position at which a limited batch ends', async () => {
       const from = await store.head();
       await store.append(aStream(), -1, [anEvent(), anEvent(), anEvent()]);
       const first = await store.readAll(from, undefined, 2);
@@ -104,7 +104,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(second.caughtUp).toBe(true);
     });
 
-    it('subscribes: history, then caught up, then what comes, each event once', async () => {
+    it('gives a subscriber the stored events, then caught up, then new events, each event once', async () => {
       const stop = new AbortController();
       const stream = aStream();
       const from = await store.head();
@@ -124,7 +124,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(batches.flatMap(({ events }) => events).map(({ revision }) => revision)).toEqual([0, 3]);
     });
 
-    it('goes on where any batch ended, with a filter and without', async () => {
+    it('resumes where any batch ended, with a filter and without', async () => {
       const [stream, from] = [aStream(), await store.head()];
       const types = ['Wanted', 'Unwanted', 'Unwanted', 'Wanted', 'Wanted', 'Unwanted'];
       for (const [index, type] of types.entries()) await store.append(stream, index - 1, [anEvent({ type })]);
@@ -141,7 +141,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       }
     });
 
-    it('says how far it has come, also past events that it leaves out', async () => {
+    it('reports how far a subscription has come, also past events that its filter leaves out', async () => {
       const stop = new AbortController();
       let wanted = Infinity;
       for await (const batch of store.subscribeAll(await store.head(), { types: ['Wanted'] }, stop.signal)) {
@@ -162,7 +162,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(stop.signal.aborted).toBe(true);
     });
 
-    it('forgets all but the newest where it was told so', async () => {
+    it('keeps only the newest events of a stream with a limit', async () => {
       const stream = aStream();
       await store.keepNewest(stream, 1);
       await store.append(stream, -1, [anEvent()]);
@@ -175,7 +175,7 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
   });
 };
 
-/** What a subscription gave in each batch, until it was caught up with so many events. */
+/** Returns the batches of a subscription, up to the one that is caught up with that many events. */
 const subscribed = async (
   store: EventStore,
   { from, filter, revisionsMin }: { from: number; filter: EventFilter | undefined; revisionsMin: number },

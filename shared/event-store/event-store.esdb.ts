@@ -40,17 +40,17 @@ interface EsdbOptions {
 }
 
 /**
- * The event store on EventStoreDB. One to a process: see `AppendQueue`. Everything is asked of the node that leads: another
- * one may be behind, and would give what is no longer so.
+ * The event store on EventStoreDB. A process must have only one: see `AppendQueue`. Every request goes to the leader:
+ * another node may be behind, and would return stale events.
  */
 export class EsdbEventStore implements EventStore {
   private readonly queue: AppendQueue;
   private readonly closing = new AbortController();
-  /** Aborted when another node turns out to lead. Who follows the one that did would stay with it. */
+  /** Aborted when another node becomes the leader, because a subscription would stay with the old one. */
   private leadership = new AbortController();
 
   private constructor(
-    /** For all but appends: its errors must not touch those. */
+    /** Used for everything except appends, which its errors must not affect. */
     private readonly client: EventStoreDBClient,
     connect: () => EventStoreDBClient,
     private readonly logger: Logger,
@@ -75,7 +75,7 @@ export class EsdbEventStore implements EventStore {
     return new EsdbEventStore(client, connect, logger);
   }
 
-  /** @throws also TypeError for what is no event, RangeError for more than the server takes in one append */
+  /** @throws also TypeError for an invalid event, RangeError for more than the server accepts in one append */
   async append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
     checkAppend(stream, events);
     const { nextExpectedRevision, position } = await this.queue
@@ -108,7 +108,7 @@ export class EsdbEventStore implements EventStore {
       requiresLeader: true,
     });
     await readThrough(read, ({ event }) => {
-      // The event at the position was given before.
+      // The event at this position was given before.
       if (!event || toPosition(event.position) <= after) return true;
       position = toPosition(event.position);
       const stored = !wanted || wanted.has(event.type) ? toStored(event) : undefined;
@@ -136,7 +136,7 @@ export class EsdbEventStore implements EventStore {
     for (let attempt = 1; ; attempt += 1) {
       const { revision, metadata } = await this.streamMetadata(stream);
       if (metadata['$maxCount'] === count) return;
-      // What is set replaces all that was.
+      // The stream's metadata is replaced as a whole.
       const event = jsonEvent({ type: '$metadata', data: { ...metadata, $maxCount: count } });
       try {
         await this.queue.append(`$$${stream}`, revision, [event]);
@@ -173,11 +173,11 @@ export class EsdbEventStore implements EventStore {
     return { revision: Number(newest.revision), metadata: newest.data as Record<string, unknown> };
   }
 
-  /** Of the event at a revision, or if it is not kept any more of the first one behind it. */
+  /** Returns the position of the event at a revision, or of the first kept event after it. */
   private async positionOf(stream: string, revision: number): Promise<Position> {
     const read = this.readRaw(stream, { direction: FORWARDS, fromRevision: BigInt(revision), maxCount: 1 });
     const [event] = await read.catch((cause: unknown) => {
-      throw new OutcomeUnknown(`${stream} was appended to, but where is not known`, { cause });
+      throw new OutcomeUnknown(`${stream} was appended to, but the position is unknown`, { cause });
     });
     return event?.position ? toPosition(event.position) : this.head();
   }
@@ -205,6 +205,6 @@ export class EsdbEventStore implements EventStore {
   }
 }
 
-/** The answer to a repeated append has none when the events are not kept any more. */
+/** The answer to a repeated append has no position when its events are not kept any more. */
 const isKnown = (position: AppendResult['position']): position is NonNullable<AppendResult['position']> =>
   position !== undefined && position.commit <= Number.MAX_SAFE_INTEGER;

@@ -33,7 +33,7 @@ describe('event store on SQLite, beside other connections', () => {
     expect(seen).toHaveLength(5);
   });
 
-  it('lets one of two writers at one revision win, and loses nothing of either', async () => {
+  it('lets one of two writers at the same revision win, and loses no event of either', async () => {
     const file = aFile();
     const writers = [new SqliteEventStore(file), new SqliteEventStore(file)];
     const outcomes = await Promise.allSettled(
@@ -48,7 +48,7 @@ describe('event store on SQLite, beside other connections', () => {
     await Promise.all(writers.map((writer) => writer.close()));
   });
 
-  it('has after a reopening what it acknowledged before', async () => {
+  it('keeps what it acknowledged after it is reopened', async () => {
     const file = aFile();
     const before = new SqliteEventStore(file);
     const { position } = await before.append('test-kept', -1, [anEvent(), anEvent()]);

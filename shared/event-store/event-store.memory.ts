@@ -13,7 +13,7 @@ import {
 import { LazyStoredEvent } from './stored-event.ts';
 import { subscribeByReading } from './subscription.ts';
 
-/** The event store of tests and simulations: everything in one array. */
+/** The event store of tests and simulations. It keeps all events in one array. */
 export class MemoryEventStore implements EventStore {
   private readonly all: StoredEvent[] = [];
   private readonly streams = new Map<string, StoredEvent[]>();

@@ -14,7 +14,7 @@ import {
 import { LazyStoredEvent } from './stored-event.ts';
 import { subscribeByReading } from './subscription.ts';
 
-/** Appends that wait for the same commit; more wait for the next. */
+/** The most events in one commit. Further appends wait for the next one. */
 const GROUP_EVENTS_MAX = 4_000;
 const COLUMNS = 'position, stream, revision, id, type, version, time, data, metadata';
 
@@ -28,7 +28,7 @@ interface PendingAppend {
 
 type Row = [number, string, number, string, string, number, number, string, string];
 
-/** The embedded event store: one SQLite file, appends of one turn of the event loop share a commit. */
+/** The embedded event store: one SQLite file. Appends of one turn of the event loop share a commit. */
 export class SqliteEventStore implements EventStore {
   private readonly database: SqliteDatabase;
   private readonly insert: StatementSync;

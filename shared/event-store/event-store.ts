@@ -2,13 +2,13 @@ import type { EventMetadata } from '../../schemas/events/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 
 /**
- * Where an event stands among all events of the store: grows with every append, is not gapless.
- * 0 is before the first event. A number, because no log reaches 2^53 bytes or rows (decision 0002).
+ * The position of an event among all events of the store. It grows with every append and is not gapless. 0 is before
+ * the first event. It is a number, because no log reaches 2^53 bytes or rows (decision 0002).
  */
 export type Position = number;
 
 export interface EventToAppend {
-  /** UUID. The same ids again, at the same expected revision, are the same append. */
+  /** A UUID. An append with the same ids at the same expected revision is the same append. */
   id: string;
   type: string;
   schemaVersion: number;
@@ -20,14 +20,14 @@ export interface EventToAppend {
 
 export interface StoredEvent {
   readonly stream: string;
-  /** Place in its stream, from 0. */
+  /** Its number in its stream, from 0. */
   readonly revision: number;
   readonly position: Position;
   readonly id: string;
   readonly type: string;
   readonly schemaVersion: number;
   readonly time: number;
-  /** `data` as the JSON text that is stored: pass this on where nothing needs to look inside. */
+  /** `data` as the stored JSON text, for readers that pass it on without looking inside. */
   readonly dataText: string;
   /** Parsed on first use. */
   readonly data: JsonObject;
@@ -40,7 +40,7 @@ export interface Appended {
   position: Position;
 }
 
-/** What to read; without a filter, everything. */
+/** What to read. Without a filter, all events are read. */
 export interface EventFilter {
   /** Never empty. */
   types: readonly string[];
@@ -49,24 +49,24 @@ export interface EventFilter {
 export interface EventBatch {
   /** In position order; empty when the filter passed nothing. */
   events: StoredEvent[];
-  /** Everything up to here has been given (or filtered out): the checkpoint to resume from. */
+  /** All events up to here were given or filtered out: a reader resumes after it. */
   position: Position;
-  /** Nothing newer existed when this batch was read. */
+  /** Whether nothing newer existed when this batch was read. */
   caughtUp: boolean;
 }
 
 export interface ReadStreamOptions {
-  /** First revision to give; backwards without it: from the newest. */
+  /** The first revision to return. Without it, a backwards read begins at the newest. */
   from?: number;
   direction?: 'forwards' | 'backwards';
   /** At most this many; without it all. */
   limit?: number;
 }
 
-/** Before the first event of a stream. */
+/** The expected revision of a stream that does not exist yet. */
 export const NO_STREAM = -1;
 
-/** The stream is not at the expected revision: load, decide and append again. */
+/** The stream is not at the expected revision. The caller loads, decides and appends again. */
 export class WrongExpectedRevision extends Error {
   override readonly name = 'WrongExpectedRevision';
   constructor(
@@ -78,7 +78,7 @@ export class WrongExpectedRevision extends Error {
   }
 }
 
-/** The append may or may not have happened: the same event ids at the same expected revision again settle it. */
+/** The append may or may not have happened. Appending the same event ids at the same expected revision confirms it. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
@@ -89,18 +89,18 @@ export interface EventStore {
    * @throws WrongExpectedRevision, OutcomeUnknown, and Refusal `dependency_unavailable` when nothing was written
    */
   append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended>;
-  /** The events of one stream; empty for a stream that does not exist. */
+  /** Returns the events of one stream; empty for a stream that does not exist. */
   read(stream: string, options?: ReadStreamOptions): Promise<StoredEvent[]>;
-  /** One batch of all events after `position`, at most `limit`. */
+  /** Returns one batch of all events after `position`, with at most `limit` events. */
   readAll(after: Position, filter: EventFilter | undefined, limit: number): Promise<EventBatch>;
   /**
-   * All events after `position`, for ever: ends when the signal aborts. The first batch with `caughtUp` may be empty. One
-   * that only says how far it has come past events that the filter leaves out may come up to 50 ms later.
+   * Yields all events after `position`, without end, until the signal aborts. The first batch with `caughtUp` may be
+   * empty. A batch without events, which only reports progress past filtered events, may be up to 50 ms late.
    */
   subscribeAll(after: Position, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch>;
   /** Keeps only the newest `count` events of a stream from now on. */
   keepNewest(stream: string, count: number): Promise<void>;
-  /** Position of the newest event; 0 when there is none. */
+  /** Returns the position of the newest event; 0 when there is none. */
   head(): Promise<Position>;
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** Follows in the background; `seen` are the revisions by stream, in the order in which they came. */
+/** Follows in the background. `seen` are the revisions by stream, in the order of delivery. */
 const following = (filter?: EventFilter) => {
   const stop = new AbortController();
   const seen: string[] = [];
@@ -45,7 +45,7 @@ const following = (filter?: EventFilter) => {
 };
 
 describe('appends to EventStoreDB when its connection is cut', () => {
-  it('are all there, and none of them twice, whatever 64 writers were told', async () => {
+  it('are all stored exactly once, whatever answers 64 writers received', async () => {
     const written = new Map<string, EventToAppend[]>();
     let acknowledged = 0;
     const cut = () => {
@@ -71,7 +71,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
   });
 
   it.each(['dropBeforeWrite', 'dropAfterWrite'] as const)(
-    'have an unknown outcome, which the same events settle (%s)',
+    'have an unknown outcome, which appending the same events confirms (%s)',
     async (fault) => {
       const [stream, events] = [aStream(), [anEvent(), anEvent()]];
       server.faults[fault] = 1;
@@ -83,7 +83,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
     },
   );
 
-  it('go on after the server was away', async () => {
+  it('succeed after the server was away', async () => {
     const stream = aStream();
     const restarted = server.restart(1_000);
     await appendConfirmed(store, stream, -1, [anEvent()]);
@@ -91,7 +91,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
     expect(await store.read(stream)).toHaveLength(1);
   });
 
-  it('go on after the server said that it is starting', async () => {
+  it('succeed after the server reported that it is starting', async () => {
     server.faults.isStarting = true;
     server.dropConnections();
     const [stream, events] = [aStream(), [anEvent()]];
@@ -101,7 +101,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
     expect(await appendConfirmed(store, stream, -1, events)).toMatchObject({ revision: 0 });
   });
 
-  it('are taken by a server whose clock is ahead of ours', async () => {
+  it('are accepted by a server whose clock is ahead of ours', async () => {
     server.faults.clockAheadMs = 60_000;
     expect(await store.append(aStream(), -1, [anEvent()])).toMatchObject({ revision: 0 });
   });
@@ -119,7 +119,7 @@ describe('appends to EventStoreDB when its connection is cut', () => {
 });
 
 describe('EventStoreDB that does not answer', () => {
-  it('keeps nobody waiting, and has stored an append once when it answers again', async () => {
+  it('makes every request fail in time, and stores an append once when it answers again', async () => {
     const [stream, events] = [aStream(), [anEvent()]];
     await store.append(aStream(), -1, [anEvent()]);
     server.faults.freeze();
@@ -137,7 +137,7 @@ describe('EventStoreDB that does not answer', () => {
     );
     expect(append).toBeInstanceOf(OutcomeUnknown);
     for (const read of others.slice(0, 3)) expect(read).toMatchObject({ code: 'dependency_unavailable' });
-    // Those that had no turn were certainly not written.
+    // Appends that were still in the queue were certainly not written.
     const refused = others.slice(3).filter((error) => error instanceof Refusal);
     expect(refused.length).toBeGreaterThanOrEqual(15);
     server.faults.thaw();
@@ -157,13 +157,13 @@ describe('a subscription to EventStoreDB', () => {
         else if (revision % 20 === 15) server.dropConnections();
       }
       const expected = Array.from({ length: 60 }, (_, revision) => `${stream}@${String(revision)}`);
-      await eventually(() => followed.seen.length >= 60, 10_000, 'the subscription must come back');
+      await eventually(() => followed.seen.length >= 60, 10_000, 'the subscription must resume');
       await followed.stop();
       expect(followed.seen).toEqual(expected);
     },
   );
 
-  it('gives what came while a batch was worked on as the next one, up to a thousand events', async () => {
+  it('gives the events that arrived during one batch as the next, up to a thousand events', async () => {
     const stream = aStream();
     const events = Array.from({ length: 5_000 }, () => anEvent());
     for (let at = 0; at < events.length; at += 1_000) await store.append(stream, at - 1, events.slice(at, at + 1_000));
@@ -175,14 +175,14 @@ describe('a subscription to EventStoreDB', () => {
       given += batch.events.length;
       const isSent = () => server.eventsGiven === 5_000 || server.eventsGiven - given >= 1_500;
       if (batch.caughtUp) stop.abort();
-      else await eventually(isSent, 5_000, 'the server must send on');
+      else await eventually(isSent, 5_000, 'the server must keep sending');
     }
     expect(given).toBe(5_000);
     expect(Math.max(...sizes)).toBeGreaterThan(100);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000);
   });
 
-  it('says now and then how far it has come past events that it leaves out, not at each of them', async () => {
+  it('reports its progress past filtered events now and then, not at each of them', async () => {
     const stream = aStream();
     const stop = new AbortController();
     const passed: number[] = [];
@@ -191,12 +191,12 @@ describe('a subscription to EventStoreDB', () => {
     })();
     const startedAt = performance.now();
     const quiet = await store.append(stream, -1, [anEvent()]);
-    await eventually(() => passed.at(-1) === quiet.position, 2_000, 'it must pass the one event');
+    await eventually(() => passed.at(-1) === quiet.position, 2_000, 'it must report the position of the one event');
     let newest = quiet;
     for (let revision = 0; revision < 500; revision += 1) {
       newest = await store.append(stream, revision, [anEvent()]);
     }
-    await eventually(() => passed.at(-1) === newest.position, 2_000, 'it must pass all events');
+    await eventually(() => passed.at(-1) === newest.position, 2_000, 'it must report the position of the newest event');
     const mostly = 4 + (performance.now() - startedAt) / 50;
     expect(passed.length).toBeLessThanOrEqual(mostly);
     stop.abort();
@@ -213,20 +213,20 @@ describe('a subscription to EventStoreDB', () => {
   });
 });
 
-describe('what EventStoreDB or its client cannot take', () => {
+describe('an append that EventStoreDB or its client cannot handle', () => {
   const wrong: [string, Partial<EventToAppend>][] = [
     ['an id that is no UUID', { id: 'event-1' }],
     ['an empty type', { type: '' }],
     ['a bigint', { data: { amount: 1n } as unknown as JsonObject }],
   ];
-  it.each(wrong)('is refused before it gets there: %s', async (_, members) => {
+  it.each(wrong)('is refused before it is sent: %s', async (_, members) => {
     const stream = aStream();
     await expect(store.append(stream, -1, [anEvent(), { ...anEvent(), ...members }])).rejects.toBeInstanceOf(TypeError);
     await store.append(stream, -1, [anEvent()]);
     expect(await store.read(stream)).toHaveLength(1);
   });
 
-  it('is refused with the limit when it is too large, and nothing of it is written', async () => {
+  it('is refused with a message that names the limit when it is too large, and nothing is written', async () => {
     const stream = aStream();
     const large = Array.from({ length: 12 }, () => anEvent({ data: { pad: 'x'.repeat(100_000) } }));
     await expect(store.append(stream, -1, large)).rejects.toThrow('larger than the 1048576 bytes');
@@ -236,7 +236,7 @@ describe('what EventStoreDB or its client cannot take', () => {
 });
 
 describe("EventStoreDB's own events", () => {
-  it('reach nobody, and are passed by positions', async () => {
+  it('are never delivered, and positions move past them', async () => {
     const [stream, from] = [aStream(), await store.head()];
     await store.keepNewest(stream, 1);
     const head = await store.head();
@@ -249,7 +249,7 @@ describe("EventStoreDB's own events", () => {
     expect(position).toBe(await store.head());
   });
 
-  it('leave a repeated append its place, also when it is not kept any more', async () => {
+  it('do not change the revision that a repeated append returns, even when its events are not kept any more', async () => {
     const [stream, events] = [aStream(), [anEvent(), anEvent()]];
     await store.keepNewest(stream, 1);
     await store.append(stream, -1, events);
@@ -257,7 +257,7 @@ describe("EventStoreDB's own events", () => {
     expect(await store.append(stream, -1, events)).toEqual({ revision: 1, position: newest.position });
   });
 
-  it('are written for a stream to keep its newest only when it does not yet', async () => {
+  it('are written by keepNewest only when the limit of the stream changes', async () => {
     const stream = aStream();
     await store.keepNewest(stream, 2);
     const head = await store.head();

@@ -9,9 +9,9 @@ import type { EventBatch, EventFilter, Position, StoredEvent } from './event-sto
 import { toLogPosition, toPosition, toStored } from './stored-form.esdb.ts';
 
 const BATCH_EVENTS_MAX = 1_000;
-/** Events that the server searches between two checkpoints: a start over repeats at most so many. */
+/** Events that the server searches between two checkpoints: a new subscription repeats at most this many. */
 const SEARCH_WINDOW_EVENTS = 2_000;
-/** How often it is said that events were left out: each time, whoever follows stores how far it has come. */
+/** How often progress past filtered events is reported: the follower stores its position each time. */
 const PASSED_EVERY_MS = 50;
 const CONFIRMATION_MS = 10_000;
 const RECONNECT_FIRST_MS = 50;
@@ -22,15 +22,15 @@ interface Following {
   after: Position;
   filter: EventFilter | undefined;
   signal: AbortSignal;
-  /** Of the node that leads now: aborted when another one does. */
+  /** Aborts when the current leader is replaced. */
   leadership: () => AbortSignal;
   logger: Logger;
 }
 
 /**
- * All events after a position, for ever: subscribes again, from where it was, whenever the subscription fails. Each time
- * the server filters until everything that is stored was searched; from there on we do, because only a subscription without
- * a filter says how far it has come past events that it leaves out.
+ * Yields all events after a position, without end. When the subscription fails, it subscribes again from where it was.
+ * Each subscription first filters on the server, until all stored events were searched. From there on the filter runs
+ * here, because only a subscription without a filter reports progress past events that the filter leaves out.
  */
 export async function* followAll({
   client,
@@ -72,16 +72,16 @@ interface FeedOptions {
   leadership: AbortSignal;
 }
 
-/** One subscription: gathers what has arrived, and lets the server wait while nobody takes it. */
+/** One subscription: collects the events that arrived. The server waits while no batch is taken. */
 class Feed {
   private readonly subscription: AllStreamSubscription;
   private readonly wanted: ReadonlySet<string> | undefined;
   private readonly changed = new WakeUp();
   private readonly leadership: AbortSignal;
   private position: Position;
-  /** The newest that came; true once everything that came before it was taken. */
+  /** The newest checkpoint from the server. It holds once all events that arrived before it were taken. */
   private checkpoint: Position = 0;
-  /** Whether the server had nothing more when it last said so; holds once nothing is left to take. */
+  /** Whether the server last reported that it had nothing more; true for the reader once nothing is left to take. */
   private isLive = false;
   private failure: Error | undefined;
 
@@ -108,7 +108,7 @@ class Feed {
       clearTimeout(unconfirmed);
     });
     const deposed = () => {
-      this.fail(new Error('another node leads'));
+      this.fail(new Error('another node is the leader'));
     };
     this.leadership.addEventListener('abort', deposed);
     let given = { position: this.position, caughtUp: false };
@@ -135,14 +135,14 @@ class Feed {
           }
           await this.changed.wait(seen, signal);
         }
-        // Whatever this pass of the event loop still brings joins the next batch.
+        // Events that still arrive in this turn of the event loop join the next batch.
         await letOthersWork();
       }
     } finally {
       clearTimeout(unconfirmed);
       clearTimeout(alarm);
       this.leadership.removeEventListener('abort', deposed);
-      // Fails only as the subscription did.
+      // Rejects only with the error of the subscription, which was reported already.
       this.subscription.unsubscribe().catch(() => undefined);
     }
   }
@@ -176,12 +176,12 @@ class Feed {
     subscription.on('fellBehind', () => {
       this.isLive = false;
     });
-    // Stays when nobody takes any more: an error without a listener would end the process.
+    // Stays when no batch is taken any more: an error without a listener would end the process.
     subscription.on('error', (error) => {
       this.fail(error);
     });
     subscription.on('end', () => {
-      this.fail(new Error('the server ended it'));
+      this.fail(new Error('the server ended the subscription'));
     });
   }
 
@@ -190,7 +190,7 @@ class Feed {
     this.changed.ring();
   }
 
-  /** Lets through a little more than asked for; what is left is sorted out here. */
+  /** The server matches prefixes, so it lets a few more types through. `take` leaves those out. */
   private serverFilter({ types }: EventFilter) {
     return eventTypeFilter({
       prefixes: [...types],

@@ -2,7 +2,7 @@ import type { EventMetadata } from '../../schemas/events/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { StoredEvent } from './event-store.ts';
 
-/** A stored event whose JSON is parsed only when somebody looks: most readers pass the text on or skip it. */
+/** A stored event whose JSON is parsed on first use: most readers pass the text on or skip it. */
 export class LazyStoredEvent implements StoredEvent {
   private parsedData: JsonObject | undefined;
   private parsedMetadata: EventMetadata | undefined;

@@ -8,14 +8,14 @@ import type { EventMetadata } from '../../schemas/events/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventToAppend, Position, StoredEvent } from './event-store.ts';
 
-/** Stored beside the event's own metadata: EventStoreDB has no place of its own for them. */
+/** Stored in the event's metadata, because EventStoreDB has no other field for them. */
 interface StoredMetadata extends EventMetadata {
   schemaVersion: number;
   /** Unix milliseconds: when it happened, not when it was stored. */
   time: number;
 }
 
-/** An event of EventStoreDB with its position, which servers since 22.6 always tell. */
+/** An event of EventStoreDB with its position, which servers since 22.6 always send. */
 export type Recorded = Pick<
   AllStreamRecordedEvent,
   'streamId' | 'revision' | 'id' | 'type' | 'data' | 'metadata' | 'isJson'
@@ -26,17 +26,17 @@ export type Recorded = Pick<
 export const toEventData = ({ id, type, schemaVersion, time, data, metadata }: EventToAppend): EventData =>
   jsonEvent({ id, type, data, metadata: { ...metadata, schemaVersion, time } satisfies StoredMetadata });
 
-/** Position of an event, or of a checkpoint, which may lie just before one (decision 0010). */
+/** Returns the position of an event, or of a checkpoint, which may be just before one (decision 0010). */
 export const toPosition = ({ commit, prepare }: LogPosition): Position =>
   2 * Number(commit) + (prepare < commit ? 0 : 1);
 
-/** Where a read begins that is to give what comes after a position; at an event it begins with that event. */
+/** Returns where a read must begin to give what comes after a position. A read at an event begins with that event. */
 export const toLogPosition = (position: Position): LogPosition => {
   const commit = BigInt(Math.floor(position / 2));
   return { commit, prepare: position % 2 === 1 ? commit : 0n };
 };
 
-/** @returns nothing for what this program did not write: the server's own events, and those of others who share it */
+/** @returns `undefined` for what this program did not write: the server's own events, and those of other programs */
 export const toStored = ({
   streamId,
   revision,
@@ -48,7 +48,7 @@ export const toStored = ({
   position,
 }: Recorded): StoredEvent | undefined => {
   if (!isJson || !position || isSystem(streamId) || isSystem(type) || !isOurs(metadata)) return undefined;
-  // A JSON event's data is what `append` took.
+  // `append` accepts only a JSON object as `data`.
   return new DecodedEvent(toPosition(position), streamId, Number(revision), id, type, data as JsonObject, metadata);
 };
 
@@ -62,7 +62,7 @@ const isOurs = (metadata: unknown): metadata is StoredMetadata =>
   'time' in metadata &&
   typeof metadata.time === 'number';
 
-/** The client has parsed all of it by the time anybody sees it, so here the text is what is made on first use. */
+/** The client has already parsed the data, so here the text is what is made on first use. */
 class DecodedEvent implements StoredEvent {
   private text: string | undefined;
 

@@ -3,7 +3,7 @@ import type { EventBatch, EventFilter, EventStore, Position } from './event-stor
 
 const BATCH_EVENTS_MAX = 2_000;
 
-/** A catch-up subscription for stores that are read, not pushed to: reads on, and waits for the wake-up when caught up. */
+/** A catch-up subscription for stores without push: reads on, and waits for the wake-up once it is caught up. */
 export async function* subscribeByReading(
   store: Pick<EventStore, 'readAll'>,
   after: Position,

@@ -9,7 +9,7 @@ import { appendConfirmed, Transactor, OutcomeStillUnknown } from './transact.ts'
 
 const CALLERS = 300;
 
-/** Commands that each append, and so each conflict with any other that read the same. */
+/** Starts a command that appends, and so conflicts with any other that read the same revision. */
 const countUp = (transactor: Transactor, wrong?: Error) =>
   transactor.transact({
     stream: 'request-counted',
@@ -22,13 +22,13 @@ const countUp = (transactor: Transactor, wrong?: Error) =>
   });
 
 describe('transactions on one stream', () => {
-  it('all succeed, however many come at once', async () => {
+  it('all succeed, however many run at once', async () => {
     const transactor = new Transactor(new MemoryEventStore(), systemClock, systemIds);
     const done = await Promise.all(Array.from({ length: CALLERS }, () => countUp(transactor)));
     expect(done.map(({ state }) => state)).toEqual(Array.from({ length: CALLERS }, (_, index) => index + 1));
   });
 
-  it('go on behind one that was refused', async () => {
+  it('continue after one was refused', async () => {
     const transactor = new Transactor(new MemoryEventStore(), systemClock, systemIds);
     const refused = countUp(transactor, new Error('refused'));
     const next = countUp(transactor);
@@ -37,7 +37,7 @@ describe('transactions on one stream', () => {
   });
 });
 
-/** Appends, and says what it did only after so many attempts; before that it throws these errors by turns. */
+/** A store that appends, but reports success only after that many attempts. Before, it throws these errors in turn. */
 const silent = (
   attempts: number,
   errors: Error[] = [new OutcomeUnknown('lost')],
@@ -63,39 +63,39 @@ describe('an append whose outcome is unknown', () => {
     jest.useRealTimers();
   });
 
-  it('is settled by the same events again, with growing pauses', async () => {
+  it('is confirmed by appending the same events again, with growing pauses', async () => {
     const { store, asked } = silent(9);
-    const settled = appendConfirmed(store, 'test-settled', -1, [anEvent(), anEvent()]);
+    const confirmed = appendConfirmed(store, 'test-confirmed', -1, [anEvent(), anEvent()]);
     await jest.advanceTimersByTimeAsync(50);
     expect(asked()).toBeLessThan(5);
     await jest.advanceTimersByTimeAsync(10_000);
-    expect(await settled).toEqual({ revision: 1, position: 2 });
-    expect(await store.read('test-settled')).toHaveLength(2);
+    expect(await confirmed).toEqual({ revision: 1, position: 2 });
+    expect(await store.read('test-confirmed')).toHaveLength(2);
   });
 
-  it('is given up after 15 s, and the caller is told to come again', async () => {
+  it('is given up after 15 s, and the caller is told to retry', async () => {
     const { store, asked } = silent(Infinity);
-    const settled = appendConfirmed(store, 'test-silent', -1, [anEvent()]).catch((error: unknown) => error);
+    const outcome = appendConfirmed(store, 'test-silent', -1, [anEvent()]).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(13_000);
     const askedBefore = asked();
     await jest.advanceTimersByTimeAsync(2_100);
-    expect(await settled).toBeInstanceOf(OutcomeStillUnknown);
-    expect(await settled).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
+    expect(await outcome).toBeInstanceOf(OutcomeStillUnknown);
+    expect(await outcome).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
     expect(asked()).toBeGreaterThan(askedBefore);
     expect(asked()).toBeLessThan(50);
   });
 
-  it('is not asked about after the signal aborted, and nothing begins then', async () => {
+  it('is not confirmed after the signal aborted, and no append begins then', async () => {
     const { store, asked } = silent(Infinity);
     const stop = new AbortController();
-    const settled = appendConfirmed(store, 'test-stopped', -1, [anEvent()], stop.signal).catch(
+    const outcome = appendConfirmed(store, 'test-stopped', -1, [anEvent()], stop.signal).catch(
       (error: unknown) => error,
     );
     await jest.advanceTimersByTimeAsync(100);
     const askedBefore = asked();
     stop.abort(new Error('its lease is lost'));
     await jest.advanceTimersByTimeAsync(2_000);
-    expect(await settled).toBeInstanceOf(OutcomeStillUnknown);
+    expect(await outcome).toBeInstanceOf(OutcomeStillUnknown);
     await expect(appendConfirmed(store, 'test-stopped', -1, [anEvent()], stop.signal)).rejects.toThrow('lease is lost');
     expect(asked()).toBe(askedBefore);
   });
@@ -103,22 +103,22 @@ describe('an append whose outcome is unknown', () => {
   it('stays unknown while later attempts write nothing', async () => {
     const unavailable = new Refusal('dependency_unavailable', 'down');
     const { store } = silent(3, [new OutcomeUnknown('lost'), unavailable, unavailable]);
-    const settled = appendConfirmed(store, 'test-down', -1, [anEvent()]);
+    const confirmed = appendConfirmed(store, 'test-down', -1, [anEvent()]);
     await jest.advanceTimersByTimeAsync(5_000);
-    expect(await settled).toMatchObject({ revision: 0 });
+    expect(await confirmed).toMatchObject({ revision: 0 });
   });
 
-  it('stays unknown when it cannot be asked about', async () => {
+  it('stays unknown when the store refuses to confirm it', async () => {
     const { store } = silent(2, [
       new OutcomeUnknown('lost'),
       new Refusal('shutting_down', 'the event store is closed'),
     ]);
-    const settled = appendConfirmed(store, 'test-closed', -1, [anEvent()]).catch((error: unknown) => error);
+    const outcome = appendConfirmed(store, 'test-closed', -1, [anEvent()]).catch((error: unknown) => error);
     await jest.advanceTimersByTimeAsync(100);
-    expect(await settled).toBeInstanceOf(OutcomeStillUnknown);
+    expect(await outcome).toBeInstanceOf(OutcomeStillUnknown);
   });
 
-  it('is not asked about when it is known', async () => {
+  it('is not confirmed when it is known', async () => {
     for (const known of [new Refusal('dependency_unavailable', 'down'), new WrongExpectedRevision('test', -1, 0)]) {
       const { store, asked } = silent(1, [known]);
       await expect(appendConfirmed(store, 'test-known', -1, [anEvent()])).rejects.toBe(known);

@@ -30,13 +30,13 @@ export interface Transaction<State, Event extends DomainEvent> {
   stream: string;
   fold: Fold<State, Event>;
   metadata: EventMetadata;
-  /** Pure. `[]`: it is already so. Throws a refusal when it may not be. Called again after a conflict. */
+  /** Pure. Returns `[]` when nothing needs to change, and throws a refusal. It is called again after a conflict. */
   decide: (state: State, nowMs: number) => readonly Event[];
 }
 
 export interface Loaded<State> {
   state: State;
-  /** Of the newest event of the stream; 0 when it has none. */
+  /** The position of the newest event of the stream; 0 when it has none. */
   position: Position;
 }
 
@@ -49,12 +49,12 @@ export interface Transacted<State> extends Loaded<State> {
 
 /** Conflicts with other processes that one command survives. */
 const ATTEMPTS_MAX = 50;
-/** For a server to come back. Who asked is not kept waiting any longer. */
+/** Gives a server time to come back. The caller waits no longer than that. */
 const CONFIRM_WITHIN_MS = 15_000;
 const RETRY_FIRST_MS = 20;
 const RETRY_MAX_MS = 1_000;
 
-/** Checks an event against its schema and gives it identity: what may be stored. */
+/** Checks an event against its schema, and gives it an id and a time. */
 export const toAppend = (
   event: DomainEvent,
   metadata: EventMetadata,
@@ -71,9 +71,11 @@ export const toAppend = (
   };
 };
 
-/** Loads, folds, decides and appends; a conflict starts again, an unknown outcome is settled by the same event ids. */
+/**
+ * Loads, folds, decides and appends. It retries a conflict, and confirms an unknown outcome with the same event ids.
+ */
 export class Transactor {
-  /** The last transaction of each stream that is being worked on. Of many at once only one could append. */
+  /** The last transaction of each busy stream. Of several at once only one could append, so they queue. */
   private readonly lines = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -82,7 +84,7 @@ export class Transactor {
     readonly ids: Ids,
   ) {}
 
-  /** One after the other where they are on the same stream. */
+  /** Runs transactions on the same stream one after the other. */
   async transact<State, Event extends DomainEvent>(transaction: Transaction<State, Event>): Promise<Transacted<State>> {
     const { stream } = transaction;
     const attempt = () => this.attempt(transaction);
@@ -116,23 +118,23 @@ export class Transactor {
     }
   }
 
-  /** The state of a stream and the position of its newest event, without changing it. */
+  /** Returns the state of a stream and the position of its newest event, without changing it. */
   async load<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Loaded<State>> {
     const stored = await this.store.read(stream);
     return { state: foldEvents(fold, stored), position: stored.at(-1)?.position ?? 0 };
   }
 }
 
-/** An append has no answer, and whether it is stored, now or later, is not known. */
+/** An append has no answer, so it is unknown whether it is stored now or will be later. */
 export class OutcomeStillUnknown extends Refusal {
   constructor(stream: string, cause: unknown) {
-    const detail = `the event store does not say whether ${stream} was appended to`;
+    const detail = `it is unknown whether ${stream} was appended to: the event store does not answer`;
     super('dependency_unavailable', detail, { retryAfter: 1, cause });
   }
 }
 
 /**
- * Appends, and settles an unknown outcome by asking again with the same event ids.
+ * Appends, and confirms an unknown outcome by appending the same event ids again.
  * @param signal no attempt begins after it aborted
  * @throws WrongExpectedRevision, and OutcomeStillUnknown when it is still unknown after 15 s, or when the signal aborts
  */
@@ -152,7 +154,7 @@ export const appendConfirmed = async (
       return await store.append(stream, expectedRevision, events);
     } catch (error) {
       isUnknown ||= error instanceof OutcomeUnknown;
-      // That a later attempt wrote nothing says nothing about the one before it.
+      // A later attempt that wrote nothing does not decide the outcome of an earlier one.
       if (!isUnknown || error instanceof WrongExpectedRevision) throw error;
       const isWorthAsking = error instanceof OutcomeUnknown || isUnavailable(error);
       if (!isWorthAsking || performance.now() + backoff.nextMs > giveUpAt) throw new OutcomeStillUnknown(stream, error);
