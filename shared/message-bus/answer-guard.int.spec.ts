@@ -3,10 +3,10 @@ import { createServer, type AddressInfo } from 'node:net';
 import { expect, it } from '@jest/globals';
 import { connectForTests, kafkaSettings } from '../testing/test-bus.kafka.ts';
 
-/** An answer of two bytes, too short for the number of the request that it answers. */
+/** An answer of two bytes, which is too short for a correlation id. */
 const NONSENSE = Buffer.from([0, 0, 0, 2, 0, 0]);
 
-it('an answer that no broker gives breaks the connection, and not the process', async () => {
+it('an answer of another protocol breaks the connection, and not the process', async () => {
   const server = createServer((socket) =>
     socket.on('error', () => undefined).once('data', () => socket.write(NONSENSE)),
   );

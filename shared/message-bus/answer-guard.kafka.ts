@@ -3,8 +3,8 @@ import { brokerConnections, type BrokerConnection } from './kafkajs-internals.ka
 let isGuarded = false;
 
 /**
- * kafkajs 2.2.4 reads an answer where it arrives, and nobody catches what it throws at one that no broker gives: a port
- * at which something else answers ended the process. Such a connection is broken.
+ * Breaks a connection whose answers are not Kafka's. kafkajs 2.2.4 throws at such an answer where nothing catches it,
+ * so a port on which another server listens would end the process.
  */
 export const guardAnswers = (): void => {
   if (isGuarded) return;
@@ -18,6 +18,6 @@ const breakingOnNonsense = (read: BrokerConnection['processData']) =>
     try {
       read.call(this, received);
     } catch (cause) {
-      this.socket.destroy(new Error('what answers there is no Kafka', { cause }));
+      this.socket.destroy(new Error('the server there is not Kafka', { cause }));
     }
   };

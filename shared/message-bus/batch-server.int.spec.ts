@@ -10,7 +10,7 @@ import { BatchServer } from './batch-server.ts';
 
 const topic: Topic = { name: 'test.topic', partitions: 2, retentionMs: null };
 
-/** A bus whose first consumer breaks when all was read. */
+/** A bus whose first consumer fails after everything was read. */
 class BreakingBus extends SqliteMessageBus {
   hasBroken = false;
 
@@ -19,14 +19,14 @@ class BreakingBus extends SqliteMessageBus {
       yield batch;
       if (this.hasBroken) continue;
       this.hasBroken = true;
-      throw new Error('the bus broke');
+      throw new Error('the bus failed');
     }
   }
 }
 
 const folder = temporaryFolder();
 
-it('a batch server follows again after a failure, though an empty partition ends elsewhere than it began', async () => {
+it('a batch server follows again after a failure, although the end of an empty partition has changed', async () => {
   const messageBus = new BreakingBus(join(folder, 'bus.db'));
   await messageBus.createTopics([topic]);
   const startAt = () => messageBus.offsets(topic, 'earliest');

@@ -22,14 +22,14 @@ import { testFoundation } from '../testing/test-foundation.ts';
 import { BatchContext, BatchServer, ErrorAsItIs, type BatchServerOptions } from './batch-server.ts';
 
 const topic: Topic = { name: 'test.topic', partitions: 2, retentionMs: null };
-/** In an array: Nest's types of a single pattern allow a handler no second argument. */
+/** An array, because Nest's types allow no second argument for the handler of a single pattern. */
 const pattern = [topic.name];
 const WITHIN_MS = 5_000;
-/** What a server answers that is away. */
+/** The answer of a server that is away. */
 const SILENT = new Promise<Offsets>(() => undefined);
 const apps: INestMicroservice[] = [];
 
-/** A bus whose consumers break in the middle of what they give, so many times. */
+/** A bus whose consumers fail in the middle of a batch, that many times. */
 class BreakingBus extends MemoryMessageBus {
   breaks = 0;
 
@@ -39,7 +39,7 @@ class BreakingBus extends MemoryMessageBus {
         yield { partition, messages: [message] };
         if (this.breaks === 0) continue;
         this.breaks -= 1;
-        throw new Error('the bus broke');
+        throw new Error('the bus failed');
       }
     }
   }
@@ -68,7 +68,7 @@ const serve = async (
 
 const valuesOf = ({ messages }: BusBatch): string => messages.map(({ value }) => value).join();
 
-/** Notes what it was given, and fails the first time in the way that `fail` says. */
+/** Records its batches, and fails the first time in the way that `fail` defines. */
 const failingOnce = () => {
   const given: string[] = [];
   let isFirst = true;
@@ -89,7 +89,7 @@ describe('a batch server', () => {
     await Promise.all(apps.splice(0).map((app) => app.close()));
   });
 
-  it('gives every partition in its order, the next batch when the last was handled', async () => {
+  it('gives the batches of each partition in order, each one when the last was handled', async () => {
     const given: string[] = [];
     let handled: PromiseWithResolvers<undefined> | undefined;
     @Controller()
@@ -104,12 +104,12 @@ describe('a batch server', () => {
     const { app, publish, server } = await serve(Slow);
     await app.listen();
     await publish('1', '2');
-    await eventually(() => given.length === 1, WITHIN_MS, 'the first batch must come');
+    await eventually(() => given.length === 1, WITHIN_MS, 'the first batch must arrive');
     await publish('3');
     await publish('4');
     expect(given).toEqual(['test.topic: 1,2']);
     handled?.resolve(undefined);
-    await eventually(() => given.length === 2, WITHIN_MS, 'the second batch must come');
+    await eventually(() => given.length === 2, WITHIN_MS, 'the second batch must arrive');
     expect(given).toEqual(['test.topic: 1,2', 'test.topic: 3,4']);
     handled?.resolve(undefined);
     await eventually(() => server.isFollowing, WITHIN_MS, 'the server must follow');
@@ -152,7 +152,7 @@ describe('a batch server', () => {
   class Piped {
     @EventPattern(pattern)
     take(@Payload({ transform: (batch: BusBatch) => inAPipe.once(batch, broken) }) _batch: undefined): void {
-      // The pipe is what is tested.
+      // Only the pipe is tested.
     }
   }
   const inAnInterceptor = failingOnce();
@@ -183,21 +183,24 @@ describe('a batch server', () => {
     ['in a pipe', Piped, inAPipe, 'broken'],
     ['in an interceptor', Intercepted, inAnInterceptor, 'broken'],
     ["behind Nest's own filter", WithoutFilter, withoutFilter, expect.stringContaining('Internal server error')],
-  ])('logs a failure %s, is not well, and gives the batch again before the next', async (_, controller, seen, text) => {
-    const { app, server, publish, errors } = await serve(controller);
-    await app.listen();
-    await eventually(() => server.isFollowing, WITHIN_MS, 'a server with nothing to do must follow');
-    await publish('1', '2');
-    await eventually(() => !server.isFollowing, WITHIN_MS, 'the server must say that it fails');
-    await publish('3');
-    await eventually(() => server.isFollowing, WITHIN_MS, 'the server must recover');
-    await eventually(() => seen.given.join().endsWith('3'), WITHIN_MS, 'what comes later must come');
-    expect(seen.given[0]).toBe('1,2');
-    expect(seen.given.slice(1).join()).toBe('1,2,3');
-    expect(errors()).toEqual([text]);
-  });
+  ])(
+    'logs a failure %s, reports it as its state, and gives the batch again before the next',
+    async (_, controller, seen, text) => {
+      const { app, server, publish, errors } = await serve(controller);
+      await app.listen();
+      await eventually(() => server.isFollowing, WITHIN_MS, 'a server with nothing to do must follow');
+      await publish('1', '2');
+      await eventually(() => !server.isFollowing, WITHIN_MS, 'the server must report that it fails');
+      await publish('3');
+      await eventually(() => server.isFollowing, WITHIN_MS, 'the server must recover');
+      await eventually(() => seen.given.join().endsWith('3'), WITHIN_MS, 'later batches must arrive');
+      expect(seen.given[0]).toBe('1,2');
+      expect(seen.given.slice(1).join()).toBe('1,2,3');
+      expect(errors()).toEqual([text]);
+    },
+  );
 
-  it('goes on after a failure that an exception filter answers for', async () => {
+  it('continues after a failure that an exception filter handles', async () => {
     const { given, once } = failingOnce();
     @Catch(TypeError)
     class Forgiving {
@@ -218,14 +221,14 @@ describe('a batch server', () => {
     const { app, publish, errors } = await serve(Forgiven);
     await app.listen();
     await publish('1');
-    await eventually(() => given.length === 1, WITHIN_MS, 'the batch must come');
+    await eventually(() => given.length === 1, WITHIN_MS, 'the batch must arrive');
     await publish('2');
-    await eventually(() => given.length === 2, WITHIN_MS, 'the next must come');
+    await eventually(() => given.length === 2, WITHIN_MS, 'the next batch must arrive');
     expect(given).toEqual(['1', '2']);
     expect(errors()).toEqual([]);
   });
 
-  it('goes on where it was when the bus breaks, and begins where it is told, asked until it is told', async () => {
+  it('begins at startAt, which it retries until it answers, and resumes where it was when the bus fails', async () => {
     const given: string[] = [];
     @Controller()
     class Taker {
@@ -235,10 +238,10 @@ describe('a batch server', () => {
       }
     }
     const messageBus = new BreakingBus();
-    let asked = 0;
+    let calls = 0;
     const startAt = async () => {
-      asked += 1;
-      if (asked === 1) throw new Error('no start yet');
+      calls += 1;
+      if (calls === 1) throw new Error('no start yet');
       const partition = messageBus.partitionOf(topic, 'k');
       return new Map(await messageBus.offsets(topic, 'earliest')).set(partition, '1');
     };
@@ -246,14 +249,14 @@ describe('a batch server', () => {
     messageBus.breaks = 2;
     await publish('0', '1', '2', '3', '4');
     await app.listen();
-    await eventually(() => given.length >= 4, WITHIN_MS, 'all must come');
-    // What the bus broke after was handled, or given again: it had not asked for more.
+    await eventually(() => given.length >= 4, WITHIN_MS, 'all batches must arrive');
+    // The batch before a failure was handled, and may be given again.
     expect([...new Set(given)]).toEqual(['1', '2', '3', '4']);
-    expect(errors()).toEqual(['no start yet', 'the bus broke']);
-    expect(asked).toBe(2);
+    expect(errors()).toEqual(['no start yet', 'the bus failed']);
+    expect(calls).toBe(2);
   });
 
-  it('asks anew where to begin when the topic is another one now, and logs that', async () => {
+  it('calls startAt again when the topic was replaced, and logs that', async () => {
     const given: string[] = [];
     @Controller()
     class Taker {
@@ -269,14 +272,16 @@ describe('a batch server', () => {
     const { app, server, publish, errors } = await serve(Taker, { messageBus, startAt });
     await publish('1', '2');
     await app.listen();
-    await eventually(() => given.length === 1 && server.isFollowing, WITHIN_MS, 'what the new topic has must come');
+    await eventually(
+      () => given.length === 1 && server.isFollowing,
+      WITHIN_MS,
+      'the messages of the new topic must arrive',
+    );
     expect(given).toEqual(['1,2']);
-    expect(errors()).toEqual([
-      `partition ${String(partition)} of test.topic ends before 7: the topic is another one now`,
-    ]);
+    expect(errors()).toEqual([`partition ${String(partition)} of test.topic ends before 7: the topic was replaced`]);
   });
 
-  it('tells the handler that it closes, waits for it, and gives nothing more', async () => {
+  it('aborts the signal of the handler when it closes, waits for it, and gives no more batches', async () => {
     const given: string[] = [];
     let isDone = false;
     @Controller()
@@ -293,7 +298,7 @@ describe('a batch server', () => {
     const { app, publish } = await serve(Waiting);
     await app.listen();
     await publish('1');
-    await eventually(() => given.length === 1, WITHIN_MS, 'the batch must come');
+    await eventually(() => given.length === 1, WITHIN_MS, 'the batch must arrive');
     await publish('2');
     await app.close();
     expect(isDone).toBe(true);
@@ -301,52 +306,52 @@ describe('a batch server', () => {
   });
 
   it.each([
-    ['where it begins', () => SILENT],
-    ['how far the topic goes', undefined],
-  ])('closes at once while it waits to be told %s', async (_what, startAt) => {
+    ['its first offsets', () => SILENT],
+    ['the end of the topic', undefined],
+  ])('closes at once while it waits for %s', async (_what, startAt) => {
     @Controller()
     class Unused {
       @EventPattern(pattern)
       take(): void {
-        // Nothing comes.
+        // Never called.
       }
     }
     const messageBus = new MemoryMessageBus();
     const { app } = await serve(Unused, { messageBus, startAt: startAt ?? (() => Promise.resolve(new Map())) });
-    const asked = Promise.withResolvers<undefined>();
+    const called = Promise.withResolvers<undefined>();
     messageBus.offsets = () => {
-      asked.resolve(undefined);
+      called.resolve(undefined);
       return SILENT;
     };
     await app.listen();
-    if (!startAt) await asked.promise;
+    if (!startAt) await called.promise;
     await app.close();
   });
 
-  it('runs each batch between the processing hooks, whatever they answer', async () => {
-    const told: string[] = [];
+  it('runs each batch between the processing hooks, whatever the batch returns', async () => {
+    const seen: string[] = [];
     @Controller()
     @UseFilters(ErrorAsItIs)
     class Traced {
       @EventPattern(pattern)
       take(@Payload() batch: BusBatch): void {
-        told.push(valuesOf(batch));
-        if (told.length === 2) broken();
+        seen.push(valuesOf(batch));
+        if (seen.length === 2) broken();
       }
     }
     const { app, server, publish } = await serve(Traced);
     server.setOnProcessingStartHook((_id, _context, done) => {
-      told.push('start');
+      seen.push('start');
       void done();
     });
-    server.setOnProcessingEndHook(() => told.push('end'));
+    server.setOnProcessingEndHook(() => seen.push('end'));
     await app.listen();
     await publish('1');
-    await eventually(() => told.length === 6, WITHIN_MS, 'the batch must come twice');
-    expect(told).toEqual(['start', '1', 'end', 'start', '1', 'end']);
+    await eventually(() => seen.length === 6, WITHIN_MS, 'the batch must be given twice');
+    expect(seen).toEqual(['start', '1', 'end', 'start', '1', 'end']);
   });
 
-  it('does not begin with a handler that it could not serve', async () => {
+  it('does not start with a handler that it cannot serve', async () => {
     @Controller()
     class Elsewhere {
       @EventPattern(['other.topic'])
@@ -355,7 +360,7 @@ describe('a batch server', () => {
       }
     }
     @Controller()
-    class Asked {
+    class RequestHandler {
       @MessagePattern(topic.name)
       take(): void {
         // Never called.
@@ -374,7 +379,7 @@ describe('a batch server', () => {
       }
     }
     await expect((await serve(Elsewhere)).app.listen()).rejects.toThrow('there are no batches of other.topic');
-    await expect((await serve(Asked)).app.listen()).rejects.toThrow('there are no batches of test.topic');
+    await expect((await serve(RequestHandler)).app.listen()).rejects.toThrow('there are no batches of test.topic');
     await expect((await serve(Twice)).app.listen()).rejects.toThrow('two handlers for test.topic');
   });
 });

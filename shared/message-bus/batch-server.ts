@@ -7,13 +7,13 @@ import { TopicReplaced, type BusBatch, type MessageBus, type Offsets } from './m
 import type { Logger } from 'pino';
 import { untilAborted } from '../primitives/until-aborted.ts';
 
-/** What a handler may know beside its batch. */
+/** The context of a batch for its handler. */
 export class BatchContext extends BaseRpcContext<[topic: Topic, signal: AbortSignal]> {
   get topic(): Topic {
     return this.args[0];
   }
 
-  /** Aborts when the server closes, which waits for the handler. */
+  /** Aborts when the server closes. Closing waits for the handler. */
   get signal(): AbortSignal {
     return this.args[1];
   }
@@ -22,16 +22,17 @@ export class BatchContext extends BaseRpcContext<[topic: Topic, signal: AbortSig
 export interface BatchServerOptions {
   messageBus: MessageBus;
   logger: Logger;
-  /** Those that handlers may name. */
+  /** The topics that handlers may name. */
   topics: readonly Topic[];
-  /** Where to begin with a topic; asked once, or until it answers, and again when the topic is another one. */
+  /** Returns the first offsets of a topic. Called until it succeeds, and again when the topic was replaced. */
   startAt: (topic: Topic) => Promise<Offsets>;
 }
 
 /**
- * Nest's transport over the message bus. `@EventPattern(topic.name)` names a handler that takes `@Payload() batch: BusBatch`:
- * every batch of the topic, one after the other, the next when the last was handled. A batch whose handler fails, as a bus
- * that does, is logged and tried again, until it is through or the server closes; so a handler may see a batch twice.
+ * Nest's transport over the message bus. `@EventPattern(topic.name)` names a handler that takes `@Payload() batch:
+ * BusBatch`. It receives the batches of the topic one after the other, each when the last was handled. When a handler
+ * or the bus fails, the error is logged and the batch is tried again, until it succeeds or the server closes. So a
+ * handler may see a batch twice.
  */
 export class BatchServer extends Server implements CustomTransportStrategy {
   override readonly propagatesEventHandlerErrors = true;
@@ -41,12 +42,12 @@ export class BatchServer extends Server implements CustomTransportStrategy {
     super();
   }
 
-  /** Whether every topic is being followed, and no batch of it keeps failing. */
+  /** Whether every topic is being followed, and no batch is failing. */
   get isFollowing(): boolean {
     return this.loops.every(({ state }) => state === 'running');
   }
 
-  /** @throws when a handler is for no event of a topic, or a topic has two: each would need a position of its own */
+  /** @throws when a handler is not for events of a known topic, or a topic has two, which would need a position each */
   listen(callback: () => void): void {
     this.loops = Array.from(this.messageHandlers, ([name, handler]) => {
       const topic = this.options.topics.find((one) => one.name === name);
@@ -63,11 +64,11 @@ export class BatchServer extends Server implements CustomTransportStrategy {
   }
 
   on(): never {
-    throw new Error('a batch server tells no events');
+    throw new Error('a batch server emits no events');
   }
 
   unwrap(): never {
-    throw new Error('a batch server wraps nothing: ask for the message bus');
+    throw new Error('a batch server has no underlying server: inject the message bus');
   }
 
   private loop(topic: Topic, handler: MessageHandler): SupervisedLoop {
@@ -75,7 +76,7 @@ export class BatchServer extends Server implements CustomTransportStrategy {
     let next: Map<number, string> | undefined;
     return new SupervisedLoop(`consumer of ${topic.name}`, logger, async (signal, working) => {
       next ??= new Map(await untilAborted(startAt(topic), signal));
-      // Otherwise the first batch will show whether it works now.
+      // When there is something to read, the first batch shows whether the consumer works.
       const latest = await untilAborted(messageBus.offsets(topic, 'latest'), signal);
       if (!isBehind(next, await untilAborted(messageBus.offsets(topic, 'earliest'), signal), latest)) working();
       const context = new BatchContext([topic, signal]);
@@ -96,13 +97,13 @@ export class BatchServer extends Server implements CustomTransportStrategy {
   private handle(handler: MessageHandler, batch: BusBatch, context: BatchContext): Promise<void> {
     return new Promise((resolve, reject) => {
       this.runWithProcessingHooks(context, (end) =>
-        settled(handler(batch, context)).finally(end).then(resolve, reject),
+        whenHandled(handler(batch, context)).finally(end).then(resolve, reject),
       );
     });
   }
 }
 
-/** Hands errors of a controller to the batch server as they are; Nest would only say `Internal server error`. */
+/** Passes errors of a controller to the batch server unchanged; Nest would replace them by `Internal server error`. */
 @Catch()
 export class ErrorAsItIs implements RpcExceptionFilter {
   catch(error: unknown): Observable<never> {
@@ -110,20 +111,20 @@ export class ErrorAsItIs implements RpcExceptionFilter {
   }
 }
 
-/** Whether something is kept that was not given: an empty partition may end anywhere. */
+/** Whether a kept message was not given yet. The end alone does not show that: an empty partition may end anywhere. */
 const isBehind = (next: Offsets, earliest: Offsets, latest: Offsets): boolean =>
   Array.from(next).some(([partition, offset]) => {
     const end = BigInt(latest.get(partition) ?? 0);
     return BigInt(offset) < end && BigInt(earliest.get(partition) ?? 0) < end;
   });
 
-/** A handler answers with a value or an observable; with interceptors, or after an error, always with the latter. */
-const settled = async (answer: Promise<unknown>): Promise<void> => {
+/** Waits for a handler, which returns a value or an observable; with interceptors, or after an error, an observable. */
+const whenHandled = async (answer: Promise<unknown>): Promise<void> => {
   try {
     const value = await answer;
     if (isObservable(value)) await lastValueFrom(value, { defaultValue: undefined });
   } catch (error) {
-    // Of Nest's own filter: an object that says what was, and is no error.
+    // Nest's own filter throws an object that describes the failure and is not an Error.
     throw error instanceof Error ? error : new Error(`the handler failed: ${JSON.stringify(error)}`);
   }
 };

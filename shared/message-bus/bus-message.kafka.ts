@@ -1,7 +1,7 @@
 import type { IHeaders, KafkaMessage } from 'kafkajs';
 import type { BusMessage } from './message-bus.ts';
 
-/** What others put into a topic is read as text too: no key is an empty one, of a repeated header the last one counts. */
+/** Reads messages of other producers as text too: a missing key is empty, the last of repeated headers is used. */
 export const toBusMessage = (
   partition: number,
   { offset, key, value, headers, timestamp }: KafkaMessage,

@@ -7,11 +7,11 @@ interface Codec {
   compress: (encoder: { buffer: Buffer }) => Promise<Buffer>;
   decompress: (buffer: Buffer) => Promise<Buffer>;
 }
-/** kafkajs's types know of gzip only. */
+/** The types of kafkajs declare only gzip. */
 const codecs = kafkajs.CompressionCodecs as unknown as Record<number, () => Codec>;
 const codecOf = (type: number): Codec => {
   const make = codecs[type];
-  if (!make) throw new Error(`kafkajs knows no codec ${String(type)}`);
+  if (!make) throw new Error(`kafkajs has no codec ${String(type)}`);
   return make();
 };
 
@@ -23,7 +23,7 @@ describe('compression codecs', () => {
     ['snappy', Snappy],
     ['lz4', LZ4],
     ['zstd', ZSTD],
-  ])('give back what was compressed with %s', async (_, type) => {
+  ])('return what was compressed with %s', async (_, type) => {
     registerCodecs();
     const compressed = await codecOf(type).compress({ buffer: plain });
     expect(compressed.length).toBeLessThan(plain.length / 4);

@@ -7,7 +7,7 @@ const WATCHED_MS = 300;
 
 whereServer('KAFKA_BROKERS', (brokers) => {
   describe('idle connections of kafkajs', () => {
-    /** Timers that are set, and warnings that Node gives, while a connected client has nothing to do. */
+    /** Counts timers that are set, and collects warnings of Node, while a connected client is idle. */
     const watchIdling = async () => {
       const admin = new kafkajs.Kafka({ brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING }).admin();
       await admin.connect();
@@ -28,7 +28,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       return { timers, warnings };
     };
 
-    it('set timers all the time by themselves, and none with the guard', async () => {
+    it('set timers all the time without the guard, and none with it', async () => {
       expect((await watchIdling()).timers).toBeGreaterThan(WATCHED_MS / 10);
       guardIdleLoops();
       guardIdleLoops();

@@ -3,9 +3,9 @@ import { requestQueues, type RequestQueue } from './kafkajs-internals.kafka.ts';
 let isGuarded = false;
 
 /**
- * kafkajs 2.2.4 looks every millisecond, on every connection, whether a request waits: 4 % of a core for doing nothing, and
- * a warning of Node's about negative timeouts. A look is due only while a request waits or the broker throttles; a new
- * request and every answer ask again.
+ * Stops the polling of idle connections. kafkajs 2.2.4 checks every millisecond, on every connection, whether a request
+ * waits, which costs 4 % of a core and causes a warning of Node about negative timeouts. The check is needed only while
+ * a request waits or the broker throttles; a new request and every answer start it again.
  */
 export const guardIdleLoops = (): void => {
   if (isGuarded) return;

@@ -8,27 +8,27 @@ import type { Logger } from 'pino';
 import { inTime } from '../primitives/in-time.ts';
 import { guardAnswers } from './answer-guard.kafka.ts';
 import { registerCodecs } from './compression-codecs.kafka.ts';
-import { Connections } from './connections.kafka.ts';
+import { ClientSockets } from './client-sockets.kafka.ts';
 import { guardIdleLoops } from './idle-loop-guard.kafka.ts';
 import { kafkaLogCreator } from './kafka-logger.kafka.ts';
 
 export type KafkaSettings = Pick<Settings, 'KAFKA_SASL' | 'KAFKA_TLS'> & { KAFKA_BROKERS: string[] };
 
-/** One kafkajs client and its connections: whatever may have to be given up alone has one of its own. */
+/** One kafkajs client and its sockets. Whatever may have to be closed separately has a client of its own. */
 export interface KafkaClient {
   kafka: Kafka;
-  connections: Connections;
+  sockets: ClientSockets;
 }
 
 const DISCONNECT_MS = 1_500;
 
 /**
- * How kafkajs itself tries again: about two seconds in all, then whoever asked decides. All of it is said here, because
- * kafkajs has other defaults where NODE_ENV is `test`.
+ * The retries of kafkajs itself take about two seconds in all; then the caller decides. All options are set, because
+ * kafkajs has other defaults when NODE_ENV is `test`.
  */
 const RETRY = { initialRetryTime: 100, multiplier: 2, factor: 0.2, maxRetryTime: 1_000, retries: 4 };
 
-/** @returns what makes clients that share these settings */
+/** @returns a factory of clients that share these settings */
 export const kafkaClients = (settings: KafkaSettings, logger: Logger): (() => KafkaClient) => {
   guardIdleLoops();
   guardAnswers();
@@ -47,18 +47,18 @@ export const kafkaClients = (settings: KafkaSettings, logger: Logger): (() => Ka
     ...(settings.KAFKA_SASL && { sasl: saslOf(settings.KAFKA_SASL) }),
   };
   return () => {
-    const connections = new Connections(tls);
-    return { kafka: new kafkajs.Kafka({ ...config, socketFactory: connections.open }), connections };
+    const sockets = new ClientSockets(tls);
+    return { kafka: new kafkajs.Kafka({ ...config, socketFactory: sockets.open }), sockets };
   };
 };
 
-/** Says goodbye to the brokers; when that takes long or fails, cuts the connections. */
-export const letGo = async (client: KafkaClient, disconnect: () => Promise<unknown>): Promise<void> => {
+/** Disconnects from the brokers. When that takes too long or fails, it cuts the sockets. */
+export const disconnectOrCut = async (client: KafkaClient, disconnect: () => Promise<unknown>): Promise<void> => {
   const isGone = await inTime(async () => {
     await disconnect();
     return true;
   }, DISCONNECT_MS);
-  if (!isGone) client.connections.cut();
+  if (!isGone) client.sockets.cut();
 };
 
 const tlsOf = (setting: string | undefined): ConnectionOptions | undefined => {
@@ -69,11 +69,11 @@ const tlsOf = (setting: string | undefined): ConnectionOptions | undefined => {
     new X509Certificate(ca);
     return { ca };
   } catch (cause) {
-    throw new CannotStart(`KAFKA_TLS: ${setting} is no file with certificates`, { cause });
+    throw new CannotStart(`KAFKA_TLS: ${setting} is not a file with certificates`, { cause });
   }
 };
 
-/** kafkajs types each mechanism apart. */
+/** kafkajs has a separate type for each mechanism. */
 const saslOf = ({ mechanism, username, password }: KafkaSasl): SASLOptions => {
   switch (mechanism) {
     case 'plain':

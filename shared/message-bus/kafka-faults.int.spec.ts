@@ -22,7 +22,7 @@ const numbered = (from: number, count: number) =>
     timestamp: Date.now(),
   }));
 
-/** What a consumer was given, while it goes on. */
+/** Collects what a consumer was given, while it continues. */
 const collect = (bus: MessageBus, from: Offsets, signal: AbortSignal) => {
   const values: string[] = [];
   const ended = (async () => {
@@ -46,10 +46,10 @@ whereServer('TEST_SERVERS', () => {
     const sockets = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
     it(
-      'publishes and consumes again when it comes back, and has lost, repeated and left open nothing',
+      'publishes and consumes again when it is back: no message is lost or repeated, no connection stays open',
       async () => {
-        const told: string[] = [];
-        const logger = pino({ level: 'warn' }, { write: (line: string) => told.push(line) });
+        const logged: string[] = [];
+        const logger = pino({ level: 'warn' }, { write: (line: string) => logged.push(line) });
         const bus = await KafkaMessageBus.connect({ settings, logger });
         const stop = new AbortController();
         await bus.createTopics([topic]);
@@ -62,7 +62,7 @@ whereServer('TEST_SERVERS', () => {
         await eventually(
           () => all.values.length === 1_000 && one.values.length === ofOne,
           60_000,
-          'the consumers must have what was published',
+          'the consumers must have every message',
         );
         const before = sockets();
 
@@ -82,7 +82,7 @@ whereServer('TEST_SERVERS', () => {
         };
         await eventually(publishNext, 30_000, 'publishing must work again');
         await publishNext();
-        await eventually(() => all.values.length >= published, 30_000, 'the consumer must go on');
+        await eventually(() => all.values.length >= published, 30_000, 'the consumer must continue');
         const expected = Array.from({ length: published }, (_, index) => String(index));
         expect(all.values.toSorted((left, right) => Number(left) - Number(right))).toEqual(expected);
         const ofPartition = expected.filter(
@@ -91,16 +91,16 @@ whereServer('TEST_SERVERS', () => {
         await eventually(
           () => one.values.length >= ofPartition.length,
           30_000,
-          'the reader of one partition must go on',
+          'the reader of one partition must continue',
         );
         expect(one.values).toEqual(ofPartition);
         for (const key of KEYS) {
           const ofKey = all.values.filter((value) => KEYS[Number(value) % KEYS.length] === key);
           expect(ofKey).toEqual(ofKey.toSorted((left, right) => Number(left) - Number(right)));
         }
-        const replaced = told.filter((line) => line.includes('is replaced')).length;
+        const replaced = logged.filter((line) => line.includes('is replaced')).length;
         expect(replaced).toBeLessThanOrEqual(1 + (performance.now() - killedAt) / 30_000);
-        await eventually(() => sockets() <= before, 15_000, 'no connection may be left over');
+        await eventually(() => sockets() <= before, 15_000, 'no connection may stay open');
         stop.abort();
         await Promise.all([all.ended, one.ended]);
         await bus.close();
@@ -109,10 +109,10 @@ whereServer('TEST_SERVERS', () => {
     );
 
     it('closes within two seconds while the broker is away, and a start then names the setting', async () => {
-      const told: string[] = [];
+      const logged: string[] = [];
       const bus = await KafkaMessageBus.connect({
         settings,
-        logger: pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
+        logger: pino({ level: 'warn' }, { write: (line: string) => logged.push(line) }),
       });
       const stop = new AbortController();
       await bus.createTopics([topic]);
@@ -122,7 +122,11 @@ whereServer('TEST_SERVERS', () => {
       const publishing = expect(bus.publish(topic, numbered(0, 10))).rejects.toMatchObject({
         code: 'dependency_unavailable',
       });
-      await eventually(() => told.some((line) => line.includes('ECONNREFUSED')), 10_000, 'the broker must be missed');
+      await eventually(
+        () => logged.some((line) => line.includes('ECONNREFUSED')),
+        10_000,
+        'the failed connection must be logged',
+      );
       const closedAt = performance.now();
       await bus.close();
       await all.ended;
@@ -135,7 +139,7 @@ whereServer('TEST_SERVERS', () => {
       );
       await expect(
         KafkaMessageBus.connect({ settings: { ...settings, KAFKA_TLS: '/nowhere.pem' }, logger }),
-      ).rejects.toThrow('KAFKA_TLS: /nowhere.pem is no file with certificates');
+      ).rejects.toThrow('KAFKA_TLS: /nowhere.pem is not a file with certificates');
     }, 60_000);
   });
 });

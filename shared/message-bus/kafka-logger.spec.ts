@@ -3,7 +3,7 @@ import kafkajs, { type logLevel } from 'kafkajs';
 import { pino } from 'pino';
 import { kafkaLogCreator } from './kafka-logger.kafka.ts';
 
-describe('log of kafkajs', () => {
+describe('the log of kafkajs', () => {
   const logged = (messages: [level: logLevel, message: string, error?: string][]) => {
     const lines: { level: number; msg: string }[] = [];
     const logger = pino(
@@ -18,7 +18,7 @@ describe('log of kafkajs', () => {
   };
   const { ERROR, WARN, INFO } = kafkajs.logLevel;
 
-  it('warns once of what kafkajs calls an error, and then tries again', () => {
+  it('warns once of a repeated error', () => {
     expect(
       logged([
         [ERROR, 'Connection error: connect ECONNREFUSED'],
@@ -30,7 +30,7 @@ describe('log of kafkajs', () => {
     ]);
   });
 
-  it('takes a coordinator that is loading, and all that is no error, for details', () => {
+  it('logs at debug level that a coordinator is loading, and everything that is not an error', () => {
     const levels = logged([
       [ERROR, 'The group coordinator is not available'],
       [ERROR, 'The coordinator is loading and hence can’t process requests for this group'],

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import type { KafkaMessage } from 'kafkajs';
 
 /**
- * The inside of kafkajs 2.2.4, whose version is pinned, as far as it is used here. It has no types: these are what its
- * sources say. The specs of the two guards, and of the bus on Kafka, fail without any of it.
+ * The internals of kafkajs 2.2.4 that are used here. The version is pinned. They have no types, so these follow its
+ * sources. The specs of the two guards, and of the bus on Kafka, fail when any of it changes.
  */
 const require = createRequire(import.meta.url);
 
@@ -25,21 +25,21 @@ export interface BrokerConnection {
 
 export const brokerConnections = require('kafkajs/src/network/connection') as { prototype: BrokerConnection };
 
-/** What a broker gives of one partition. */
+/** A broker's answer for one partition. */
 export interface FetchedPartition {
   partition: number;
   highWatermark: string;
   messages: KafkaMessage[];
 }
 
-/** Leaves out what precedes the offset, control records, and what an aborted transaction wrote. */
+/** Leaves out messages before the offset, control records and messages of aborted transactions. */
 export const Batch = require('kafkajs/src/consumer/batch') as new (
   topic: string,
   fetchedOffset: string,
   fetched: FetchedPartition,
 ) => {
   messages: KafkaMessage[];
-  /** As they came. */
+  /** As received. */
   rawMessages: KafkaMessage[];
   lastOffset(): string;
 };

@@ -4,7 +4,7 @@ import { connectForTests, kafkaSettings } from '../testing/test-bus.kafka.ts';
 
 const PASSWORD = 'h5Qw-hush-9';
 
-it('a login that Kafka refuses is named by its setting, without the password', async () => {
+it('a login that Kafka refuses stops the start with the name of its setting, without the password', async () => {
   const broker = await startSaslRefusingBroker();
   try {
     const KAFKA_SASL = { mechanism: 'plain', username: 'annals', password: PASSWORD } as const;

@@ -11,7 +11,7 @@ import {
 } from './message-bus.ts';
 import { topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
 
-/** What every adapter of the port must pass. */
+/** Defines what every adapter of the port must do. */
 export const messageBusContract = (name: string, open: (topicSettings: TopicSettings) => Promise<MessageBus>): void => {
   describe(`message bus on ${name}`, () => {
     let bus: MessageBus;
@@ -41,7 +41,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       return taken;
     };
 
-    it('gives every message whole, in order per key, each key in its partition', async () => {
+    it('gives every message complete, in order per key, each key in its partition', async () => {
       const keys = ['a', 'b', 'c', 'd'];
       for (let turn = 0; turn < 5; turn += 1) {
         await bus.publish(
@@ -58,7 +58,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect(taken[0]).toMatchObject({ headers: { ce_type: 'test' }, timestamp: now });
     });
 
-    it('keeps the order of calls that do not wait for each other, however many messages they have', async () => {
+    it('keeps the order of concurrent calls, however many messages they have', async () => {
       const texts = Array.from({ length: 2_500 }, (_, index) => String(index));
       const calls = [texts.slice(0, 1_200), texts.slice(1_200, 1_201), texts.slice(1_201)];
       await Promise.all(
@@ -73,7 +73,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect(taken.map(({ value }) => value)).toEqual(texts);
     });
 
-    it('gives no value, an empty one, and text of any script as they were', async () => {
+    it('gives a missing value, an empty one and text of any script unchanged', async () => {
       const headers = { ce_type: 'test', name: 'Ærøskøbing 🏝', empty: '' };
       const values = [null, '', '{"Ω":"ж"}'];
       await bus.publish(
@@ -85,7 +85,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       for (const one of taken) expect(one).toMatchObject({ key: 'ключ', headers });
     });
 
-    it('refuses a message that is too large by its place, and publishes nothing from there on', async () => {
+    it('refuses a message that is too large by its index, and publishes nothing from there on', async () => {
       const tooLarge = message('a', 'x'.repeat(1_000_001));
       const refusal = bus.publish(topic, [message('a', 'before'), tooLarge, message('a', 'after')]);
       await expect(refusal).rejects.toBeInstanceOf(MessageRefused);
@@ -96,7 +96,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect(taken.map(({ value }) => value).filter((value) => value !== 'before')).toEqual([largest.value]);
     });
 
-    it('publishes nothing for who has been told to stop', async () => {
+    it('publishes nothing once the signal has aborted', async () => {
       const stop = new AbortController();
       stop.abort(new Error('stop'));
       await expect(bus.publish(topic, [message('a', 'too late')], stop.signal)).rejects.toThrow('stop');
@@ -104,7 +104,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect((await take(await bus.offsets(topic, 'earliest'), 1)).map(({ value }) => value)).toEqual(['in time']);
     });
 
-    it('gives everything to each of several consumers, and again to one that comes back', async () => {
+    it('gives all messages to each of several consumers, and again to one that returns', async () => {
       await bus.publish(
         topic,
         ['1', '2', '3'].map((text) => message(text, text)),
@@ -115,7 +115,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       for (const one of taken) expect(one.map(({ value }) => value).toSorted()).toEqual(['1', '2', '3']);
     });
 
-    it('gives the next batch only when the one before was handled', async () => {
+    it('gives the next batch only after the one before was handled', async () => {
       const stop = new AbortController();
       let handling = 0;
       const seen: (string | null)[] = [];
@@ -153,7 +153,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect(rest.map(({ value }) => value)).toEqual(['2', '3']);
     });
 
-    it('says so when there never was such an offset: the topic is another one now', async () => {
+    it('throws TopicReplaced for an offset beyond the end', async () => {
       await bus.publish(topic, [message('a', '1')]);
       const partition = bus.partitionOf(topic, 'a');
       const beyond = (offset = '0') => String(BigInt(offset) + 100n);
@@ -176,7 +176,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect(await bus.offsets(topic, now + 5_000)).toEqual(await bus.offsets(topic, 'latest'));
     });
 
-    it('says where the newest message of each partition is, and which partition is empty', async () => {
+    it('returns the end of each partition, also of an empty one', async () => {
       const isEmpty = ({ earliest, latest }: Record<'earliest' | 'latest', Offsets>, partition: number) =>
         earliest.get(partition) === latest.get(partition);
       const ends = async () => ({
@@ -207,14 +207,14 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
       expect((await take(await bus.offsets(topic, 'earliest'), 1)).map(({ value }) => value)).toEqual(['mine']);
     });
 
-    it('refuses a topic with another partition count by its setting, and takes the same one again', async () => {
+    it('refuses a topic with another partition count by the name of the setting, and accepts the same topic again', async () => {
       await bus.createTopics([topic]);
       await expect(bus.createTopics([{ ...topic, partitions: 12 }])).rejects.toThrow(
         /^TOPIC_PARTITIONS: .* 3 partitions/,
       );
     });
 
-    it('has as many partitions as are set, by the name without the prefix', async () => {
+    it('creates as many partitions as are set for the name without the prefix', async () => {
       const set = await open({ prefix: `${randomUUID()}.`, partitions: { [topic.name]: 5 } });
       try {
         await set.createTopics([topic]);

@@ -54,7 +54,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       }
       return taken;
     };
-    /** As one partition is read, and as several are. */
+    /** Reads one partition as an application does, and all partitions. */
     const readBothWays = async (
       topic: Topic,
       partition: number,
@@ -65,7 +65,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       return [await read(bus, topic, new Map([[partition, from]]), count), await read(bus, topic, all, count)];
     };
 
-    it('makes every topic with its partitions, and the retention or compaction, that the interface says', async () => {
+    it('creates every topic with the partitions, and the retention or compaction, that the interface specifies', async () => {
       await bus.createTopics(allTopics);
       const made = await asAdmin(settings.KAFKA_BROKERS, async (admin) => {
         const names = allTopics.map(nameOf);
@@ -92,7 +92,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       ]);
     });
 
-    it('puts a key where any other producer with the partitioner of Java puts it', async () => {
+    it('puts a key in the same partition as any producer with the default partitioner of Java', async () => {
       const topic = await aTopic(7);
       const keys = Array.from({ length: 200 }, (_, index) => `eip155:${String(index)}/ж`);
       await produce({}, (producer) =>
@@ -102,7 +102,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       for (const { key, partition } of taken) expect(partition).toBe(bus.partitionOf(topic, key));
     });
 
-    it('reads what others wrote: no key, no value, binary and repeated headers, with every codec', async () => {
+    it('reads messages of other producers: no key, no value, binary and repeated headers, with every codec', async () => {
       const topic = await aTopic(2);
       const message: Message = {
         key: null,
@@ -125,7 +125,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       }
     });
 
-    it('passes over what an aborted transaction wrote, and over the marks of transactions', async () => {
+    it('skips messages of aborted transactions, and the control records of transactions', async () => {
       const topic = await aTopic(2);
       const options = { transactionalId: randomUUID(), idempotent: true, maxInFlightRequests: 1 };
       await produce(options, async (producer) => {
@@ -143,7 +143,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       }
     });
 
-    it('says so when the topic is deleted and made anew while it is followed', async () => {
+    it('throws TopicReplaced when a followed topic is deleted and created again', async () => {
       const topic = await aTopic(2);
       const message = (value: string) => ({ key: 'a', headers: {}, value, timestamp: Date.now() });
       await bus.publish(topic, ['1', '2', '3'].map(message));
@@ -155,10 +155,10 @@ whereServer('KAFKA_BROKERS', (brokers) => {
           taken += messages.length;
       };
       const following = Promise.allSettled([follow(earliest), follow(new Map([[partition, '0']]))]);
-      await eventually(() => taken === 6, 30_000, 'both must have what was published');
+      await eventually(() => taken === 6, 30_000, 'both must have every message');
       await asAdmin(settings.KAFKA_BROKERS, (admin) => admin.deleteTopics({ topics: [nameOf(topic)] }));
-      await eventually(() => bus.createTopics([topic]).then(() => true), 30_000, 'the topic must be made anew');
-      await eventually(() => bus.publish(topic, [message('new')]).then(() => true), 20_000, 'publishing must go on');
+      await eventually(() => bus.createTopics([topic]).then(() => true), 30_000, 'the topic must be created again');
+      await eventually(() => bus.publish(topic, [message('new')]).then(() => true), 20_000, 'publishing must continue');
       expect(await following).toEqual([
         { status: 'rejected', reason: expect.any(TopicReplaced) },
         { status: 'rejected', reason: expect.any(TopicReplaced) },
@@ -167,14 +167,14 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       expect(again.map(({ value }) => value)).toEqual(['new']);
     }, 90_000);
 
-    it('goes on at the first kept message when an offset is deleted', async () => {
+    it('continues at the first kept message when an offset was deleted', async () => {
       const topic = await aTopic(2);
       const texts = ['0', '1', '2', '3', '4'];
       await produce({}, (producer) =>
         producer.send({ topic: nameOf(topic), messages: texts.map((value) => ({ partition: 0, value })) }),
       );
       await asAdmin(settings.KAFKA_BROKERS, async (admin) => {
-        // kafkajs learns here who leads the partition.
+        // Here kafkajs learns the leader of the partition.
         await admin.fetchTopicOffsets(nameOf(topic));
         await admin.deleteTopicRecords({ topic: nameOf(topic), partitions: [{ partition: 0, offset: '3' }] });
       });
@@ -183,7 +183,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       }
     });
 
-    it('names the message that a broker refuses for its own reasons, and publishes on', async () => {
+    it('names the message that a broker refuses for its own reasons, and can publish again', async () => {
       const topic = await aTopic(2);
       await asAdmin(settings.KAFKA_BROKERS, (admin) =>
         admin.alterConfigs({
@@ -206,7 +206,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       expect(taken.map(({ value }) => value)).toEqual(['before', 'next']);
     });
 
-    it.each(['0', '1'] as const)('publishes with %s acknowledgements too, where that is set', async (acks) => {
+    it.each(['0', '1'] as const)('publishes with acks=%s too, when that is set', async (acks) => {
       const topic = await aTopic(2);
       const loose = await connectForTests({ ...settings, KAFKA_ACKS: acks });
       await loose.publish(topic, [{ key: 'a', headers: {}, value: acks, timestamp: Date.now() }]);
@@ -215,7 +215,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       await loose.close();
     });
 
-    it('leaves no consumer group behind', async () => {
+    it('deletes its consumer groups', async () => {
       const topic = await aTopic(2);
       const mine = await connectForTests(settings);
       const groups = () =>

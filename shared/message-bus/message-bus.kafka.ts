@@ -5,7 +5,7 @@ import { CannotStart } from '../errors/cannot-start.ts';
 import { unavailable } from '../errors/refusal.ts';
 import type { Logger } from 'pino';
 import { untilAborted } from '../primitives/until-aborted.ts';
-import { kafkaClients, letGo, type KafkaClient, type KafkaSettings } from './kafka-client.kafka.ts';
+import { kafkaClients, disconnectOrCut, type KafkaClient, type KafkaSettings } from './kafka-client.kafka.ts';
 import { isLoginRefused, reasonOf } from './kafka-errors.kafka.ts';
 import type { BusBatch, MessageBus, MessageToPublish, Offsets } from './message-bus.ts';
 import { messageBytes, refusalOfSize } from './message-size.ts';
@@ -34,7 +34,7 @@ export class KafkaMessageBus implements MessageBus {
 
   private constructor({ settings, logger }: Options) {
     const newClient = kafkaClients(settings, logger);
-    // Only a start asks as admin, and what stops it is said once, by the start.
+    // Only the start uses an admin client, and the start reports its failures itself.
     const isDebug = logger.isLevelEnabled('debug');
     this.newAdminClient = isDebug ? newClient : kafkaClients(settings, logger.child({}, { level: 'silent' }));
     this.topicSettings = { prefix: settings.TOPIC_PREFIX, partitions: settings.TOPIC_PARTITIONS };
@@ -55,9 +55,9 @@ export class KafkaMessageBus implements MessageBus {
   }
 
   async createTopics(topics: readonly Topic[]): Promise<void> {
-    const settled = topics.map((topic) => this.settled(topic));
+    const configured = topics.map((topic) => this.configured(topic));
     try {
-      await this.withAdmin(ADMIN_MS, (admin) => createTopics(admin, settled));
+      await this.withAdmin(ADMIN_MS, (admin) => createTopics(admin, configured));
     } catch (error) {
       if (error instanceof CannotStart) throw error;
       throw unavailable(`Kafka did not create the topics (${reasonOf(error)})`, error);
@@ -65,29 +65,29 @@ export class KafkaMessageBus implements MessageBus {
   }
 
   async publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
-    const settled = this.settled(topic);
+    const configured = this.configured(topic);
     const partitions = new Map<string, number>();
     const routed = messages.map((message, index) => {
-      const partition = partitions.get(message.key) ?? partitionOfKey(settled, message.key);
+      const partition = partitions.get(message.key) ?? partitionOfKey(configured, message.key);
       partitions.set(message.key, partition);
       return { message, index, partition, bytes: messageBytes(message) };
     });
     const refused = refusalOfSize(routed.map(({ bytes }) => bytes));
     if (refused) throw refused;
-    await this.publisher.publish(settled.name, routed, signal);
+    await this.publisher.publish(configured.name, routed, signal);
   }
 
   partitionOf(topic: Topic, key: string): number {
-    return partitionOfKey(this.settled(topic), key);
+    return partitionOfKey(this.configured(topic), key);
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
-    return this.reader.offsets(this.settled(topic).name, at);
+    return this.reader.offsets(this.configured(topic).name, at);
   }
 
-  /** One partition is mostly read for a moment, by those who resume; more than one are followed. */
+  /** Reads one partition without a group, because that is mostly a short read to resume; follows several in a group. */
   consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncIterable<BusBatch> {
-    const { name } = this.settled(topic);
+    const { name } = this.configured(topic);
     const ending = AbortSignal.any([signal, this.closing.signal]);
     const [[partition, offset] = [], ...others] = from;
     return partition !== undefined && offset !== undefined && others.length === 0
@@ -100,7 +100,7 @@ export class KafkaMessageBus implements MessageBus {
     await Promise.all([this.publisher.close(), this.reader.close(), this.follower.close()]);
   }
 
-  private settled(topic: Topic): Topic {
+  private configured(topic: Topic): Topic {
     return withTopicSettings(topic, this.topicSettings);
   }
 
@@ -114,7 +114,7 @@ export class KafkaMessageBus implements MessageBus {
     } catch (cause) {
       throw late.aborted ? new Error(`nothing within ${String(withinMs)} ms`, { cause }) : cause;
     } finally {
-      await letGo(client, () => admin.disconnect());
+      await disconnectOrCut(client, () => admin.disconnect());
     }
   }
 }
@@ -127,7 +127,7 @@ const cannotStart = ({ KAFKA_BROKERS, KAFKA_SASL, KAFKA_TLS }: KafkaSettings, ca
     return new CannotStart(`KAFKA_SASL: ${where} refuses the login of ${KAFKA_SASL.username} (${reason})`, { cause });
   }
   if (KAFKA_TLS !== undefined && /certificate|ssl|tls/i.test(reason)) {
-    return new CannotStart(`KAFKA_TLS: ${where} and this setting do not fit (${reason})`, { cause });
+    return new CannotStart(`KAFKA_TLS: ${where} and this setting do not match (${reason})`, { cause });
   }
   return new CannotStart(`KAFKA_BROKERS: no Kafka answers at ${where} (${reason})`, { cause });
 };

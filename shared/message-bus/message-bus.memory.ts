@@ -15,7 +15,7 @@ import { partitionsDiffer, withTopicSettings, topicsAsTheyAre, type TopicSetting
 
 const BATCH_MESSAGES_MAX = 1_000;
 
-/** The message bus of tests and simulations: keeps everything. */
+/** The message bus of tests and simulations. It keeps all messages. */
 export class MemoryMessageBus implements MessageBus {
   private readonly partitions = new Map<string, BusMessage[][]>();
   private readonly published = new WakeUp();
@@ -23,7 +23,7 @@ export class MemoryMessageBus implements MessageBus {
   constructor(private readonly topicSettings: TopicSettings = topicsAsTheyAre) {}
 
   createTopics(topics: readonly Topic[]): Promise<void> {
-    for (const topic of topics.map((one) => this.settled(one))) {
+    for (const topic of topics.map((one) => this.configured(one))) {
       const existing = this.partitions.get(topic.name);
       if (existing && existing.length !== topic.partitions) {
         return Promise.reject(partitionsDiffer(topic, existing.length));
@@ -51,12 +51,12 @@ export class MemoryMessageBus implements MessageBus {
   }
 
   partitionOf(topic: Topic, key: string): number {
-    return crc32(key) % this.settled(topic).partitions;
+    return crc32(key) % this.configured(topic).partitions;
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
     const offsets = new Map<number, string>();
-    for (let partition = 0; partition < this.settled(topic).partitions; partition += 1) {
+    for (let partition = 0; partition < this.configured(topic).partitions; partition += 1) {
       const log = this.log(topic, partition);
       const found =
         typeof at === 'number' ? log.findIndex((message) => message.timestamp >= at) : at === 'earliest' ? 0 : -1;
@@ -78,12 +78,12 @@ export class MemoryMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
-  private settled(topic: Topic): Topic {
+  private configured(topic: Topic): Topic {
     return withTopicSettings(topic, this.topicSettings);
   }
 
   private log(topic: Topic, partition: number): BusMessage[] {
-    const { name } = this.settled(topic);
+    const { name } = this.configured(topic);
     const log = this.partitions.get(name)?.[partition];
     if (!log) throw new Error(`topic ${name} has no partition ${String(partition)}`);
     return log;

@@ -20,8 +20,8 @@ const BATCH_MESSAGES_MAX = 1_000;
 const PRUNE_EVERY_MS = 60_000;
 
 /**
- * The embedded message bus: one table; a message's offset is its row, so offsets grow over all partitions.
- * What is older than a topic's retention is deleted; compacted topics keep everything, which compaction allows.
+ * The embedded message bus: one table. A message's offset is its row, so offsets grow over all partitions. Messages
+ * older than a topic's retention are deleted. Compacted topics keep everything, which compaction allows.
  */
 export class SqliteMessageBus implements MessageBus {
   private readonly database: SqliteDatabase;
@@ -63,7 +63,7 @@ export class SqliteMessageBus implements MessageBus {
   createTopics(topics: readonly Topic[]): Promise<void> {
     const add = this.database.prepare('INSERT INTO topics VALUES (?, ?) ON CONFLICT DO NOTHING');
     const find = this.database.prepare('SELECT partitions FROM topics WHERE name = ?');
-    for (const topic of topics.map((one) => this.settled(one))) {
+    for (const topic of topics.map((one) => this.configured(one))) {
       add.run(topic.name, topic.partitions);
       const existing = find.get(topic.name)?.['partitions'] as number;
       if (existing !== topic.partitions) return Promise.reject(partitionsDiffer(topic, existing));
@@ -73,15 +73,22 @@ export class SqliteMessageBus implements MessageBus {
 
   publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
-    const settled = this.settled(topic);
+    const configured = this.configured(topic);
     const refused = refusalOfSize(messages.map(messageBytes));
     if (refused) return Promise.reject(refused);
     try {
       this.database.transaction(() => {
         for (const { key, headers, value, timestamp } of messages) {
-          this.insert.run(settled.name, this.partitionOf(topic, key), key, JSON.stringify(headers), value, timestamp);
+          this.insert.run(
+            configured.name,
+            this.partitionOf(topic, key),
+            key,
+            JSON.stringify(headers),
+            value,
+            timestamp,
+          );
         }
-        this.prune(settled);
+        this.prune(configured);
       });
       return Promise.resolve();
     } catch (cause) {
@@ -90,25 +97,26 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   partitionOf(topic: Topic, key: string): number {
-    return crc32(key) % this.settled(topic).partitions;
+    return crc32(key) % this.configured(topic).partitions;
   }
 
   offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
     const offsets = new Map<number, string>();
-    const settled = this.settled(topic);
-    for (let partition = 0; partition < settled.partitions; partition += 1) {
-      const { earliest, latest } = this.endsOf(settled, partition);
-      const offset = at === 'earliest' ? earliest : at === 'latest' ? latest : this.firstSince(settled, partition, at);
+    const configured = this.configured(topic);
+    for (let partition = 0; partition < configured.partitions; partition += 1) {
+      const { earliest, latest } = this.endsOf(configured, partition);
+      const offset =
+        at === 'earliest' ? earliest : at === 'latest' ? latest : this.firstSince(configured, partition, at);
       offsets.set(partition, String(offset));
     }
     return Promise.resolve(offsets);
   }
 
   async *consume(topic: Topic, from: Offsets, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    const settled = this.settled(topic);
-    const { name } = settled;
+    const configured = this.configured(topic);
+    const { name } = configured;
     for (const [partition, offset] of from) {
-      if (Number(offset) > this.endsOf(settled, partition).end) throw new TopicReplaced(name, partition, offset);
+      if (Number(offset) > this.endsOf(configured, partition).end) throw new TopicReplaced(name, partition, offset);
     }
     const read = (partition: number, offset: number) =>
       this.from.all(name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
@@ -120,18 +128,18 @@ export class SqliteMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
-  private settled(topic: Topic): Topic {
+  private configured(topic: Topic): Topic {
     return withTopicSettings(topic, this.topicSettings);
   }
 
-  /** @returns also the end of all partitions together: no offset is beyond it */
+  /** @returns also the end of all partitions together, which no offset exceeds */
   private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number; end: number } {
     const { first, last, newest } = this.ends.get(name, partition, name, partition) as Record<string, number | null>;
     const latest = (last ?? newest ?? 0) + 1;
     return { earliest: first ?? latest, latest, end: (newest ?? 0) + 1 };
   }
 
-  /** By bisection: messages are published in the order of their timestamps, or nearly. */
+  /** Bisects: messages are published in the order of their timestamps, or nearly. */
   private firstSince(topic: Topic, partition: number, time: number): number {
     const { earliest, latest } = this.endsOf(topic, partition);
     let low = earliest;

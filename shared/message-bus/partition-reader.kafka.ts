@@ -4,18 +4,22 @@ import type { Logger } from 'pino';
 import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
-import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
-import { isOffsetOutOfRange, mayPass } from './kafka-errors.kafka.ts';
+import { disconnectOrCut, type KafkaClient } from './kafka-client.kafka.ts';
+import { isOffsetOutOfRange, isRetriable } from './kafka-errors.kafka.ts';
 import { Batch, type FetchedPartition } from './kafkajs-internals.kafka.ts';
 import { TopicReplaced, type BusBatch, type Offsets } from './message-bus.ts';
 
 const READ_COMMITTED = 1;
 const ANSWER_MS = 10_000;
-/** Most reads want one message: at first the broker gives one batch of the log, and to a read that goes on ever more. */
+/**
+ * Most reads want one message, so a read begins with one batch of the log, and fetches more and more as it continues.
+ */
 const FETCH_BYTES_FIRST = 4 * 1024;
 const FETCH_BYTES_MAX = 512 * 1024;
 const FETCH_FACTOR = 4;
-/** At the end of a partition. The broker must not wait instead: it answers a connection's requests one after the other. */
+/**
+ * The pause at the end of a partition. The broker must not wait instead: it answers a connection's requests in order.
+ */
 const LOOK_AGAIN_AFTER_MS = 20;
 const TRY_AGAIN_AFTER_MS = 250;
 
@@ -26,15 +30,15 @@ interface Connected {
   ready: Promise<void>;
 }
 
-interface Place {
+interface PartitionOffset {
   topicName: string;
   partition: number;
   offset: string;
 }
 
 /**
- * Reads single partitions and asks for offsets, without a consumer group: joining one takes longer than most reads. All
- * readers share the connections. After a failure they connect anew, with the brokers' newest addresses.
+ * Reads single partitions and queries offsets, without a consumer group: joining one takes longer than most reads. All
+ * readers share the sockets. After a failure they connect again, with the brokers' newest addresses.
  */
 export class PartitionReader {
   private current: Connected | undefined;
@@ -53,15 +57,15 @@ export class PartitionReader {
         return await untilAborted(offsetsOf(connected, topicName, at), deadline);
       } catch (error) {
         this.drop(connected);
-        const isOver = deadline.aborted || this.isClosed || !mayPass(error);
-        if (isOver) throw unavailable(`Kafka did not say the offsets of ${topicName}`, error);
+        const isOver = deadline.aborted || this.isClosed || !isRetriable(error);
+        if (isOver) throw unavailable(`Kafka did not return the offsets of ${topicName}`, error);
         await pause(TRY_AGAIN_AFTER_MS);
       }
     }
   }
 
   async *read(topicName: string, partition: number, from: string, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    const place: Place = { topicName, partition, offset: from };
+    const place: PartitionOffset = { topicName, partition, offset: from };
     for (
       let maxBytes = FETCH_BYTES_FIRST;
       !signal.aborted;
@@ -80,11 +84,11 @@ export class PartitionReader {
     const { current } = this;
     this.isClosed = true;
     this.current = undefined;
-    if (current) await letGo(current.client, () => current.consumer.disconnect());
+    if (current) await disconnectOrCut(current.client, () => current.consumer.disconnect());
   }
 
-  /** @returns `undefined` when the same is worth another try */
-  private async fetch(place: Place, maxBytes: number, signal: AbortSignal): Promise<Batch | undefined> {
+  /** @returns `undefined` when the caller should try again */
+  private async fetch(place: PartitionOffset, maxBytes: number, signal: AbortSignal): Promise<Batch | undefined> {
     const connected = this.connect();
     try {
       return await untilAborted(fetchOf(connected, place, maxBytes), signal);
@@ -95,15 +99,15 @@ export class PartitionReader {
         return undefined;
       }
       this.drop(connected);
-      if (!mayPass(error)) throw error;
-      this.logger.debug({ err: error, ...place }, 'a partition is read again');
+      if (!isRetriable(error)) throw error;
+      this.logger.debug({ err: error, ...place }, 'reading a partition failed and is retried');
       await pause(TRY_AGAIN_AFTER_MS, signal);
       return undefined;
     }
   }
 
-  /** Where to go on when a partition has no such offset. */
-  private async nearest({ topicName, partition, offset }: Place): Promise<string> {
+  /** Returns where to continue when a partition does not have the offset. */
+  private async nearest({ topicName, partition, offset }: PartitionOffset): Promise<string> {
     const earliest = (await this.offsets(topicName, 'earliest')).get(partition) ?? '0';
     if (BigInt(offset) <= BigInt(earliest)) return earliest;
     throw new TopicReplaced(topicName, partition, offset);
@@ -118,12 +122,12 @@ export class PartitionReader {
   }
 
   private drop(connected: Connected): void {
-    connected.client.connections.cut();
+    connected.client.sockets.cut();
     if (this.current === connected) this.current = undefined;
   }
 }
 
-/** kafkajs gives its cluster, which knows who leads what, to the assigners of a consumer. This consumer joins no group. */
+/** Returns the cluster of kafkajs, which knows the partition leaders and is only passed to a consumer's assigners. */
 const clusterOf = ({ kafka }: KafkaClient): { consumer: Consumer; cluster: Cluster } => {
   const clusters: Cluster[] = [];
   const consumer = kafka.consumer({
@@ -137,7 +141,7 @@ const clusterOf = ({ kafka }: KafkaClient): { consumer: Consumer; cluster: Clust
     ],
   });
   const [cluster] = clusters;
-  if (!cluster) throw new Error('kafkajs gave no cluster');
+  if (!cluster) throw new Error('kafkajs did not pass its cluster');
   return { consumer, cluster };
 };
 
@@ -157,18 +161,18 @@ const offsetsOf = async (
     return new Map(answer?.partitions.map(({ partition, offset }) => [partition, offset]));
   };
   if (typeof at !== 'number') return ask({ fromBeginning: at === 'earliest' });
-  // First the ends: what is published between the two questions comes after them.
+  // The ends are queried first: messages published between the two queries come after them.
   const ends = await ask({ fromBeginning: false });
   const found = await ask({ fromTimestamp: at });
   return new Map(Array.from(ends, ([partition, end]) => [partition, offsetOr(end, found.get(partition))]));
 };
 
-/** Kafka says −1 when it finds none. */
+/** Kafka returns −1 when it finds none. */
 const offsetOr = (end: string, found = '-1'): string => (found === '-1' ? end : found);
 
 const fetchOf = async (
   { ready, cluster }: Connected,
-  { topicName, partition, offset }: Place,
+  { topicName, partition, offset }: PartitionOffset,
   maxBytes: number,
 ): Promise<Batch> => {
   await ready;
@@ -177,7 +181,7 @@ const fetchOf = async (
   const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topicName, [partition]));
   if (nodeId === undefined) throw new Error(`topic ${topicName} has no partition ${String(partition)}`);
   const broker = await cluster.findBroker({ nodeId });
-  // kafkajs gives this answer no type.
+  // kafkajs has no type for this answer.
   const { responses } = (await broker.fetch({
     isolationLevel: READ_COMMITTED,
     maxWaitTime: 0,

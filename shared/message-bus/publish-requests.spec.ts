@@ -9,8 +9,8 @@ const routed = (partition: number, bytes: number, index: number): Routed => ({
   message: { key: '', headers: {}, value: 'x'.repeat(bytes), timestamp: 0 },
 });
 
-describe('requests to publish', () => {
-  it('have every message once and in order, and for a partition at most 500 or 900 kB, or one that is larger', () => {
+describe('produce requests', () => {
+  it('contain every message once and in order, with at most 500 or 900 kB for a partition, or one larger message', () => {
     const messages = fc.array(fc.tuple(fc.nat(3), fc.constantFrom(1, 1, 1, 300_000, 950_000)), { maxLength: 60 });
     fc.assert(
       fc.property(messages, fc.nat(700), (some, more) => {

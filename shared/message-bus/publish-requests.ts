@@ -5,16 +5,16 @@ const PARTITION_BYTES_MAX = 900_000;
 
 export interface Routed {
   message: MessageToPublish;
-  /** Of the message. */
+  /** The size of the message. */
   bytes: number;
   partition: number;
-  /** In the array that was to be published. */
+  /** The index in the array to publish. */
   index: number;
 }
 
 /**
- * Cuts messages into requests, each a run of the array, so that all before a failed request is stored. A broker takes what a
- * request has for one partition as one batch of limited size.
+ * Cuts messages into requests, each a contiguous part of the array, so that all messages before a failed request are
+ * stored. A broker accepts the messages of one partition in a request as one batch, whose size is limited.
  */
 export const publishRequests = function* (messages: readonly Routed[]): Generator<Routed[]> {
   let request: Routed[] = [];

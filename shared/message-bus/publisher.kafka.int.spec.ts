@@ -15,7 +15,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
   const settings = kafkaForTests(brokers);
   const topic: Topic = { name: 'published', partitions: 1, retentionMs: 86_400_000 };
 
-  describe('what is published to Kafka', () => {
+  describe('a publish to Kafka', () => {
     let proxy: KafkaProxy;
     let bus: KafkaMessageBus;
     let requests: Buffer[];
@@ -39,7 +39,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       expect(requests.map(codecOf)).toEqual([ZSTD]);
     });
 
-    it('may take longer than a request may, in several requests', async () => {
+    it('may take longer in several requests than the timeout of one', async () => {
       const before = await end();
       proxy.beforeProduce = () => pause(700);
       const startedAt = performance.now();
@@ -48,7 +48,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       expect(await end()).toBe(before + 16);
     });
 
-    it('ends between two requests when it is to stop', async () => {
+    it('ends between two requests when its signal aborts', async () => {
       const before = await end();
       const stop = new AbortController();
       proxy.beforeProduce = (frame) => {
@@ -60,7 +60,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       expect(await end()).toBe(before + 1_000);
     });
 
-    it('is not waited for long when it is to stop and the broker says nothing', async () => {
+    it('fails soon after its signal aborts when the broker does not answer', async () => {
       const stop = new AbortController();
       const held = Promise.withResolvers<undefined>();
       proxy.beforeProduce = () => {
@@ -75,7 +75,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       held.resolve(undefined);
     });
 
-    it('is asked for again by halves when a broker refuses one of them, until that is found', async () => {
+    it('is repeated by halves when the broker refuses a message, until that message is found', async () => {
       const small = { ...topic, name: 'small' };
       await bus.createTopics([small]);
       const configEntries = [{ name: 'max.message.bytes', value: '20000' }];
@@ -92,10 +92,10 @@ whereServer('KAFKA_BROKERS', (brokers) => {
   });
 });
 
-/** Of the first batch in a request to produce, as its attributes say. */
+/** Returns the codec of the first batch in a produce request, from its attributes. */
 const codecOf = (frame: Buffer): number => {
   let at = 12;
-  /** Texts, of which some are none. */
+  /** Skips a text, which may be null. */
   const skipText = () => {
     at += 2 + Math.max(0, frame.readInt16BE(at));
   };

@@ -2,14 +2,14 @@ import kafkajs, { type Producer } from 'kafkajs';
 import type { Settings } from '../config/settings.ts';
 import { unavailable } from '../errors/refusal.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
-import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
+import { disconnectOrCut, type KafkaClient } from './kafka-client.kafka.ts';
 import { refusalOfMessage } from './kafka-errors.kafka.ts';
 import { MessageRefused } from './message-bus.ts';
 import { publishRequests, type Routed } from './publish-requests.ts';
 
-/** Of one request: a call may take many. */
+/** The timeout of one request. A call may need several. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** One that is under way when the work is to end is waited for no longer. */
+/** The timeout of a request in progress once the signal has aborted. */
 const LAST_REQUEST_MS = 2_000;
 
 const acknowledgements = { all: -1, 1: 1, 0: 0 } as const;
@@ -21,8 +21,8 @@ interface Sender {
 }
 
 /**
- * Sends one request at a time, which is what the idempotent producer of kafkajs can number. After any failure it takes a new
- * producer: the numbers of the old one may be wrong, and the old one may still be trying.
+ * Sends one request at a time, which the sequence numbers of kafkajs's idempotent producer require. After any failure
+ * it creates a new producer: the old one's sequence numbers may be wrong, and it may still be retrying.
  */
 export class Publisher {
   private sender: Sender | undefined;
@@ -38,7 +38,7 @@ export class Publisher {
     const published = this.previous.then(async () => {
       for (const request of publishRequests(messages)) await this.send(topicName, request, signal);
     });
-    // Whoever asked hears of a failure; the next call only waits.
+    // The caller receives the failure; the next call only waits.
     this.previous = published.catch(() => undefined);
     return published;
   }
@@ -47,7 +47,7 @@ export class Publisher {
     const { sender } = this;
     this.isClosed = true;
     this.sender = undefined;
-    if (sender) await letGo(sender.client, () => sender.producer.disconnect());
+    if (sender) await disconnectOrCut(sender.client, () => sender.producer.disconnect());
   }
 
   private async send(topicName: string, request: readonly Routed[], signal: AbortSignal | undefined): Promise<void> {
@@ -55,13 +55,14 @@ export class Publisher {
     try {
       await withPatience(signal, (patience) => this.request(topicName, request, patience));
     } catch (error) {
-      this.sender?.client.connections.cut();
+      this.sender?.client.sockets.cut();
       this.sender = undefined;
       const reason = refusalOfMessage(error);
       if (reason === undefined) throw unavailable(`Kafka did not store messages for ${topicName}`, error);
       const [first] = request;
       if (first && request.length === 1) throw new MessageRefused(first.index, reason, { cause: error });
-      // A broker refuses a whole request and does not say why: the half with the message that it means is refused again.
+      // A broker refuses a whole request without naming the message, so the request is halved until the message is
+      // alone.
       const half = request.length >> 1;
       await this.send(topicName, request.slice(0, half), signal);
       await this.send(topicName, request.slice(half), signal);
@@ -100,7 +101,7 @@ export class Publisher {
   }
 }
 
-/** @param signal aborts when the work is to end */
+/** Aborts `ask` when it takes too long. @param signal aborts when the work must end, and shortens the time */
 const withPatience = async (
   signal: AbortSignal | undefined,
   ask: (patience: AbortSignal) => Promise<void>,

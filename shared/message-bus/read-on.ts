@@ -4,14 +4,14 @@ import type { BusBatch, BusMessage, Offsets } from './message-bus.ts';
 
 interface Reading {
   from: Offsets;
-  /** At most so many as make a batch; none when there are no newer ones. */
+  /** Returns at most one batch of messages; none when there are no newer ones. */
   read: (partition: number, offset: number) => BusMessage[];
-  /** Rings when there may be more. */
+  /** Notified when there may be more. */
   more: WakeUp;
   signal: AbortSignal;
 }
 
-/** Reads partitions in turn, for ever: ends when the signal aborts. */
+/** Reads partitions in turn, without end, until the signal aborts. */
 export async function* readOn({ from, read, more, signal }: Reading): AsyncGenerator<BusBatch> {
   const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
   while (!signal.aborted) {

@@ -14,7 +14,7 @@ import { testFoundation } from '../testing/test-foundation.ts';
 import { BatchServer } from './batch-server.ts';
 
 const topic = { name: 'slow', partitions: 3, retentionMs: 86_400_000 };
-/** What ours have too, see TopicFollower: whoever is silent for so long is put out of its group. */
+/** The same as TopicFollower's: a member that sends no heartbeat for that long is removed from its group. */
 const SESSION_TIMEOUT_MS = 10_000;
 
 whereServer('KAFKA_BROKERS', (brokers) => {
@@ -22,7 +22,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
   const kafka = new kafkajs.Kafka({ brokers: settings.KAFKA_BROKERS, logLevel: kafkajs.logLevel.NOTHING });
   const topicName = settings.TOPIC_PREFIX + topic.name;
 
-  /** Who reads the topic, as the broker knows it. */
+  /** Returns the members of the group as the broker knows them. */
   const membersOf = (groupPrefix: string): Promise<string[]> =>
     asAdmin(settings.KAFKA_BROKERS, async (admin) => {
       const groups = await groupsOf(admin, groupPrefix);
@@ -31,23 +31,23 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       );
     });
 
-  /** kafkajs as it comes, whose handler does not come back until it is let go. */
+  /** Starts a kafkajs consumer without our code, whose handler waits until it is released. */
   const startPlainConsumer = async (groupId: string) => {
     const consumer = kafka.consumer({ groupId, sessionTimeout: SESSION_TIMEOUT_MS, heartbeatInterval: 3_000 });
-    const { promise: held, resolve: letGo } = Promise.withResolvers<undefined>();
+    const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
     await consumer.connect();
     await consumer.subscribe({ topics: [topicName], fromBeginning: true });
     await consumer.run({ eachMessage: () => held.then(() => undefined) });
     return {
       stop: async () => {
-        letGo(undefined);
+        release(undefined);
         await consumer.disconnect();
       },
     };
   };
 
-  describe('a consumer that takes longer for a batch than a group waits for its members', () => {
-    it('stays in its group, and is given everything once and in order', async () => {
+  describe('a consumer that handles a batch for longer than the session timeout', () => {
+    it('stays in its group, and receives everything once and in order', async () => {
       await using started = new AsyncDisposableStack();
       const messageBus = await connectForTests(settings);
       started.defer(() => messageBus.close());
@@ -64,7 +64,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
         );
 
       const given: BusBatch['messages'] = [];
-      const { promise: held, resolve: letGo } = Promise.withResolvers<undefined>();
+      const { promise: held, resolve: release } = Promise.withResolvers<undefined>();
       @Controller()
       class Slow {
         @EventPattern([topic.name])
@@ -80,25 +80,29 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       const server = new BatchServer({ messageBus, logger, topics: [topic], startAt });
       const app = await NestFactory.createMicroservice(Root, { strategy: server, logger: false, abortOnError: false });
       started.defer(() => app.close());
-      started.defer(() => letGo(undefined));
+      started.defer(() => release(undefined));
       await app.listen();
 
       await publish(0, 1_000);
-      await eventually(() => given.length > 0, 30_000, 'the first batch must come');
+      await eventually(() => given.length > 0, 30_000, 'the first batch must arrive');
       const inFlight = given.length;
       const ours = await membersOf('annals-');
       expect(ours).toHaveLength(1);
       const plainGroup = `plain-${randomUUID()}`;
       const plain = await startPlainConsumer(plainGroup);
       started.defer(() => plain.stop());
-      await eventually(async () => (await membersOf(plainGroup)).length === 1, 30_000, 'the other must join');
+      await eventually(async () => (await membersOf(plainGroup)).length === 1, 30_000, 'the other consumer must join');
       await publish(1_000, 2_000);
-      await eventually(async () => (await membersOf(plainGroup)).length === 0, 30_000, 'the other must be put out');
+      await eventually(
+        async () => (await membersOf(plainGroup)).length === 0,
+        30_000,
+        'the other consumer must be removed from its group',
+      );
       expect(await membersOf('annals-')).toEqual(ours);
       expect(given).toHaveLength(inFlight);
 
-      letGo(undefined);
-      await eventually(() => given.length >= 2_000, 30_000, 'everything must come');
+      release(undefined);
+      await eventually(() => given.length >= 2_000, 30_000, 'everything must arrive');
       expect(await membersOf('annals-')).toEqual(ours);
       expect(given.map(({ value }) => Number(value)).sort((one, other) => one - other)).toEqual(
         Array.from({ length: 2_000 }, (_, at) => at),

@@ -5,7 +5,7 @@ const { signal } = new AbortController();
 const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a synchronous queue', () => {
-  it('lets whoever puts an item go on when the taker comes for the next', async () => {
+  it('resolves a put when the next item is taken', async () => {
     const queue = new SynchronousQueue<string>();
     const done: string[] = [];
     const given = queue.put('first').then(() => done.push('first'));
@@ -18,7 +18,7 @@ describe('a synchronous queue', () => {
     expect(await next).toBe('second');
   });
 
-  it('keeps nobody waiting when the taker does not come back', async () => {
+  it('resolves a put when the queue ends', async () => {
     const [taken, waiting] = [new SynchronousQueue<string>(), new SynchronousQueue<string>()];
     const given = [taken.put('taken'), waiting.put('not taken')];
     await taken.take(signal);
@@ -26,7 +26,7 @@ describe('a synchronous queue', () => {
     await Promise.all([...given, taken.put('too late')]);
   });
 
-  it('ends a taker who waits with the failure, or when told to', async () => {
+  it('ends a waiting take with the failure, or when its signal aborts', async () => {
     const queue = new SynchronousQueue<string>();
     const stop = new AbortController();
     const stopped = queue.take(stop.signal);

@@ -1,6 +1,6 @@
 import { WakeUp } from '../primitives/wake-up.ts';
 
-/** A queue without room: whoever puts an item waits until the taker comes for the next one. */
+/** A queue without capacity: `put` waits until the next item is taken. */
 export class SynchronousQueue<Item> {
   private waiting: { item: Item; done: () => void } | undefined;
   private taken: (() => void) | undefined;
@@ -8,7 +8,7 @@ export class SynchronousQueue<Item> {
   private isOver = false;
   private readonly changed = new WakeUp();
 
-  /** Returns when the taker has finished with it, or will not come back. */
+  /** Returns when the item was processed, or when the queue has ended. */
   async put(item: Item): Promise<void> {
     if (this.isOver) return;
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -17,14 +17,14 @@ export class SynchronousQueue<Item> {
     await promise;
   }
 
-  /** The taker will not come back. */
+  /** Ends the queue: nothing will be taken any more. */
   end(): void {
     this.isOver = true;
     this.waiting?.done();
     this.taken?.();
   }
 
-  /** From now on there is nothing to take. */
+  /** Makes every `take` fail from now on. */
   fail(error: Error): void {
     this.failure ??= error;
     this.changed.ring();

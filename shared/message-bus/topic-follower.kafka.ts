@@ -6,8 +6,8 @@ import { LogThrottle } from '../primitives/log-throttle.ts';
 import { pause } from '../primitives/pause.ts';
 import { toBusMessage } from './bus-message.kafka.ts';
 import { SynchronousQueue } from './synchronous-queue.ts';
-import { letGo, type KafkaClient } from './kafka-client.kafka.ts';
-import { mayPass } from './kafka-errors.kafka.ts';
+import { disconnectOrCut, type KafkaClient } from './kafka-client.kafka.ts';
+import { isRetriable } from './kafka-errors.kafka.ts';
 import { TopicReplaced, type BusBatch, type Offsets } from './message-bus.ts';
 
 const CHUNK_MESSAGES = 1_000;
@@ -17,7 +17,7 @@ const MAX_WAIT_MS = 100;
 const PARTITION_BYTES_MAX = 512 * 1024;
 const FETCH_BYTES_MAX = 4 * 1024 * 1024;
 const START_AGAIN_AFTER_MS = 250;
-/** kafkajs tells of a stop before it tells of the crash that was its reason. */
+/** kafkajs emits STOP before the CRASH that caused it. */
 const CRASH_AFTER_STOP_MS = 1_000;
 
 interface Follow {
@@ -27,8 +27,8 @@ interface Follow {
 }
 
 /**
- * Follows partitions of a topic with a kafkajs consumer in a group of its own, which commits nothing: each follower reads
- * all of its partitions by itself, and what it took is known here alone. A consumer that ends is replaced by a new one.
+ * Follows partitions of a topic with a kafkajs consumer in a group of its own, which commits nothing: each follower
+ * reads all its partitions itself, and keeps its offsets in memory. A consumer that ends is replaced by a new one.
  */
 export class TopicFollower {
   private readonly ending = new Set<Promise<void>>();
@@ -42,34 +42,34 @@ export class TopicFollower {
     const next = new Map(from);
     const reported = new LogThrottle();
     while (!signal.aborted) {
-      const session = new Session(this.newClient(), topicName, next);
+      const consumer = new GroupConsumer(this.newClient(), topicName, next);
       try {
-        session.start();
-        for (let batch = await session.batches.take(signal); batch; batch = await session.batches.take(signal)) {
+        consumer.start();
+        for (let batch = await consumer.batches.take(signal); batch; batch = await consumer.batches.take(signal)) {
           const last = batch.messages.at(-1);
           if (last) next.set(batch.partition, String(BigInt(last.offset) + 1n));
           yield batch;
         }
       } catch (error) {
-        if (!mayPass(error)) throw error;
+        if (!isRetriable(error)) throw error;
         const message = 'the consumer of a topic ended and is replaced';
         this.logger[reported.isDue(message) ? 'warn' : 'debug']({ err: error, topic: topicName }, message);
         await pause(START_AGAIN_AFTER_MS, signal);
       } finally {
-        const ended = session.end().finally(() => this.ending.delete(ended));
+        const ended = consumer.end().finally(() => this.ending.delete(ended));
         this.ending.add(ended);
       }
     }
   }
 
-  /** Returns when all consumers are gone whose iterators have ended. */
+  /** Returns when all consumers whose iterators have ended are disconnected. */
   async close(): Promise<void> {
     await Promise.all(this.ending);
   }
 }
 
-/** One life of a consumer, from its first join to its end. */
-class Session {
+/** One consumer, from its first join to its end. */
+class GroupConsumer {
   readonly batches = new SynchronousQueue<BusBatch>();
   private readonly groupId = `annals-${randomUUID()}`;
   private readonly consumer: Consumer;
@@ -89,7 +89,7 @@ class Session {
       maxWaitTimeInMs: MAX_WAIT_MS,
       maxBytesPerPartition: PARTITION_BYTES_MAX,
       maxBytes: FETCH_BYTES_MAX,
-      // After a crash kafkajs would go on at the group's offsets, and there are none.
+      // After a crash kafkajs would resume at the group's offsets, and there are none.
       retry: { restartOnFailure: () => Promise.resolve(false) },
     });
   }
@@ -110,7 +110,7 @@ class Session {
   async end(): Promise<void> {
     this.hasEnded = true;
     this.batches.end();
-    await letGo(this.client, () => this.leave());
+    await disconnectOrCut(this.client, () => this.leave());
   }
 
   private async run(): Promise<void> {
@@ -123,7 +123,7 @@ class Session {
     });
   }
 
-  /** Every time the group is joined kafkajs forgets how far it was. */
+  /** Seeks to our offsets: kafkajs forgets them each time it joins the group. */
   private seek(assigned: readonly number[]): void {
     const topic = this.topicName;
     for (const [partition, offset] of this.next) this.consumer.seek({ topic, partition, offset });
@@ -148,7 +148,7 @@ class Session {
     if (last && !isOver()) payload.resolveOffset(last.offset);
   }
 
-  /** A taker may take its time: the group must hear from this member meanwhile. */
+  /** Sends heartbeats while a batch is handled, however long that takes. */
   private async beatUntil(given: Promise<void>, heartbeat: () => Promise<void>): Promise<void> {
     const through = given.then(() => true);
     for (let isThrough = false; !isThrough;) {
@@ -157,7 +157,10 @@ class Session {
     }
   }
 
-  /** Nobody will come back to the group. A consumer that is about to join cannot leave. */
+  /**
+   * Deletes the group, to which no consumer will return. A consumer that is still joining cannot leave before it has
+   * joined.
+   */
   private async leave(): Promise<void> {
     await this.started;
     await this.consumer.disconnect();

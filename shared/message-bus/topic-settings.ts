@@ -1,7 +1,10 @@
 import type { Topic } from '../../schemas/topics.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 
-/** What TOPIC_PREFIX and TOPIC_PARTITIONS say; every adapter applies it, so that callers name topics as the schemas do. */
+/**
+ * The values of TOPIC_PREFIX and TOPIC_PARTITIONS. Every adapter applies them, so that callers name topics as the
+ * schemas do.
+ */
 export interface TopicSettings {
   prefix: string;
   /** By topic name without the prefix. */
@@ -10,7 +13,7 @@ export interface TopicSettings {
 
 export const topicsAsTheyAre: TopicSettings = { prefix: '', partitions: {} };
 
-/** The topic as the bus has it. */
+/** Returns the topic as it is on the bus. */
 export const withTopicSettings = ({ name, partitions, retentionMs }: Topic, settings: TopicSettings): Topic => ({
   name: settings.prefix + name,
   partitions: settings.partitions[name] ?? partitions,
@@ -20,5 +23,5 @@ export const withTopicSettings = ({ name, partitions, retentionMs }: Topic, sett
 export const partitionsDiffer = ({ name, partitions }: Topic, existing: number): CannotStart =>
   new CannotStart(
     `TOPIC_PARTITIONS: topic ${name} has ${String(existing)} partitions, not ${String(partitions)}, ` +
-      'and another count would part the messages of a key',
+      'and another count would split the messages of a key. Set it back, or use another TOPIC_PREFIX.',
   );

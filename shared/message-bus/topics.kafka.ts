@@ -1,16 +1,16 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import type { Topic } from '../../schemas/topics.ts';
 import { pause } from '../primitives/pause.ts';
-import { mayPass } from './kafka-errors.kafka.ts';
+import { isRetriable } from './kafka-errors.kafka.ts';
 import { partitionsDiffer } from './topic-settings.ts';
 
-/** What the cluster says is good enough: how many copies there are and must be is whoever runs it to decide. */
+/** Uses the cluster's default: the replication factor and `min.insync.replicas` are the operator's decision. */
 const CLUSTER_DEFAULT = -1;
 
 const LOOKS_MAX = 50;
 const LOOK_AGAIN_AFTER_MS = 100;
 
-/** @throws CannotStart when one exists with another partition count; nothing is ever changed of a topic that exists */
+/** @throws CannotStart when one exists with another partition count. Existing topics are never changed. */
 export const createTopics = async (admin: Admin, topics: readonly Topic[]): Promise<void> => {
   const existing = new Set(await admin.listTopics());
   const missing = topics.filter(({ name }) => !existing.has(name));
@@ -41,14 +41,14 @@ export const createTopics = async (admin: Admin, topics: readonly Topic[]): Prom
   }
 };
 
-/** A broker hears of a new topic a little after the controller made it. */
+/** Retries while a broker does not know a new topic, because the controller informs it a little later. */
 const partitionCounts = async (admin: Admin, names: string[]): Promise<Map<string, number>> => {
   for (let looks = 1; ; looks += 1) {
     try {
       const { topics } = await admin.fetchTopicMetadata({ topics: names });
       return new Map(topics.map(({ name, partitions }) => [name, partitions.length]));
     } catch (error) {
-      if (looks === LOOKS_MAX || !mayPass(error)) throw error;
+      if (looks === LOOKS_MAX || !isRetriable(error)) throw error;
       await pause(LOOK_AGAIN_AFTER_MS);
     }
   }
@@ -56,7 +56,7 @@ const partitionCounts = async (admin: Admin, names: string[]): Promise<Map<strin
 
 const partitionFor = kafkajs.Partitioners.DefaultPartitioner();
 
-/** As Java's default partitioner has it, murmur2 of the key. It takes 2 µs. */
+/** Computes murmur2 of the key, as Java's default partitioner does. It takes 2 µs. */
 export const partitionOfKey = ({ name, partitions }: Topic, key: string): number =>
   partitionFor({
     topic: name,

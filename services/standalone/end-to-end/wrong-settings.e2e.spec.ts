@@ -234,7 +234,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
         kafka(brokers, login('plain')),
         /KAFKA_SASL: .* refuses the login of annals/,
       ],
-      ['stream', 'TLS', kafka(brokers, { KAFKA_TLS: 'true' }), /KAFKA_TLS: .* do not fit/],
+      ['stream', 'TLS', kafka(brokers, { KAFKA_TLS: 'true' }), /KAFKA_TLS: .* do not match/],
       ['projector', 'a read store that is a bus', mongo(brokers), OTHER[2]],
     ]);
   });

@@ -5,17 +5,17 @@ import type { ISocketFactory } from 'kafkajs';
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
 /**
- * The connections of one kafkajs client. kafkajs goes on trying after its caller has given up, and waits for answers that
- * never come when it is to disconnect; once cut, a client can neither reach a broker nor hold a socket.
+ * The sockets of one kafkajs client. kafkajs keeps retrying after its caller has given up, and when it disconnects it
+ * waits for answers that never come. After `cut` the client can neither reach a broker nor keep a socket open.
  */
-export class Connections {
+export class ClientSockets {
   private readonly sockets = new Set<Socket>();
   private isCut = false;
 
   constructor(private readonly tls: ConnectionOptions | undefined) {}
 
   readonly open: ISocketFactory = ({ host, port, onConnect }) => {
-    if (this.isCut) throw new Error('this client was given up');
+    if (this.isCut) throw new Error('this client was closed');
     const socket = this.tls
       ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ...this.tls }, onConnect)
       : connect({ host, port }, onConnect);
@@ -26,9 +26,9 @@ export class Connections {
     return socket;
   };
 
-  /** What still waits for an answer fails at once. */
+  /** Destroys all sockets. Requests that wait for an answer fail at once. */
   cut(): void {
     this.isCut = true;
-    for (const socket of this.sockets) socket.destroy(new Error('this client was given up'));
+    for (const socket of this.sockets) socket.destroy(new Error('this client was closed'));
   }
 }
