@@ -4,21 +4,22 @@ import { DeadlineExceeded, withinDeadline } from '../primitives/within-deadline.
 import { encodeDocument } from './mongo-document.ts';
 import type { DocumentChange } from './read-store.ts';
 
-/** The driver keeps no deadline: its `timeoutMS` has no effect since 7.0. */
+/** Our own deadline: the driver's `timeoutMS` has had no effect since 7.0. */
 const DEADLINE_MS = 4_500;
 const DUPLICATE_KEY = 11_000;
 
-/** The answer to a call, if it comes in time. @throws DeadlineExceeded */
-export const beforeDeadline = <Answer>(asked: Promise<Answer>): Promise<Answer> =>
-  withinDeadline('a call', DEADLINE_MS, asked);
+/** Returns the answer to a call. @throws DeadlineExceeded when it does not arrive in time */
+export const beforeDeadline = <Answer>(call: Promise<Answer>): Promise<Answer> =>
+  withinDeadline('a call', DEADLINE_MS, call);
 
 /**
- * The answer to a call. One that is late may still take effect: whoever asks again must bear that.
- * @throws Refusal dependency_unavailable: there is none in time, or it is that the server cannot
+ * Returns the answer to a call. A call without an answer may still take effect, so the caller must be able to repeat
+ * it.
+ * @throws Refusal dependency_unavailable when no answer arrives in time, or when the server cannot do it
  */
-export const answered = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
+export const answered = async <Answer>(call: Promise<Answer>): Promise<Answer> => {
   try {
-    return await beforeDeadline(asked);
+    return await beforeDeadline(call);
   } catch (cause) {
     const isTheirs = cause instanceof DeadlineExceeded || (cause instanceof MongoError && !isOurs(cause));
     if (!isTheirs) throw cause;
@@ -26,10 +27,10 @@ export const answered = async <Answer>(asked: Promise<Answer>): Promise<Answer> 
   }
 };
 
-/** What the driver refuses to send will be refused again. */
+/** Whether the driver refused to send it. A repeated call would be refused again. */
 const isOurs = (error: MongoError): boolean => error instanceof MongoInvalidArgumentError;
 
-/** Takes a duplicate key for an answer, and no other failure. */
+/** Treats a duplicate key as an answer, and rethrows any other failure. */
 export const unlessDuplicate =
   <Answer>(answer: Answer) =>
   (error: unknown): Answer => {
@@ -38,8 +39,9 @@ export const unlessDuplicate =
   };
 
 /**
- * Of what was written in bulk, what met a duplicate key. Only a failure that says so of single writes is one: a broken
- * connection, or a majority that did not answer, names no write at all, and then none can be relied on.
+ * Returns the bulk writes that failed because of a duplicate key. That is only certain when the error names single
+ * writes: after a broken connection, or without the answer of a majority, it names none, and then no write can be
+ * relied on.
  */
 export const duplicatesAmong =
   <Written>(written: readonly Written[]) =>
@@ -49,10 +51,10 @@ export const duplicatesAmong =
     return failed.flatMap(({ index }) => written[index] ?? []);
   };
 
-/** 16 MiB for a command that writes one, without what is around it. */
+/** The largest document: a command that writes one has 16 MiB, less its other parts. */
 const DOCUMENT_BYTES_MAX = 16 * 2 ** 20 - 1_024;
 
-/** The driver says that something is too large, if at all, and not what. */
+/** Names the document that is too large, because the driver's error at most says that something is. */
 export const nameTooLarge =
   (written: readonly DocumentChange[]) =>
   (cause: unknown): never => {
@@ -61,7 +63,7 @@ export const nameTooLarge =
       const bytes = BSON.calculateObjectSize(encodeDocument(document));
       if (bytes <= DOCUMENT_BYTES_MAX) continue;
       const what = `document ${id} of ${collection} cannot be stored`;
-      throw new Error(`${what}: it has ${String(bytes)} bytes, and MongoDB takes 16 MiB`, { cause });
+      throw new Error(`${what}: it has ${String(bytes)} bytes, and MongoDB allows 16 MiB`, { cause });
     }
     throw cause;
   };

@@ -18,19 +18,19 @@ describe('opening a MongoDB database', () => {
   const cannotStart = (message: RegExp) =>
     expect.objectContaining({ name: 'CannotStart', message: expect.stringMatching(message) });
 
-  it('says where nothing answers, and not with which password', async () => {
+  it('names the hosts that do not answer, without the password', async () => {
     await expect(open('mongodb://me:hush@127.0.0.1:1,127.0.0.1:2/?replicaSet=r')).rejects.toEqual(
       cannotStart(/^MONGO_URL: no MongoDB answers at 127\.0\.0\.1:1, 127\.0\.0\.1:2 as the replica set r \((?!.*hush)/),
     );
   });
 
-  it('says which file it cannot read', async () => {
+  it('names the file that cannot be read', async () => {
     await expect(open('mongodb://me:hush@127.0.0.1:1/?tls=true&tlsCAFile=/none.pem')).rejects.toEqual(
       cannotStart(/^MONGO_URL: .*no such file or directory, open '\/none\.pem'/),
     );
   });
 
-  it('says what the driver cannot read, and not with which password', async () => {
+  it('names what the driver cannot parse, without the password', async () => {
     await expect(open('mongodb://me:hush@127.0.0.1/?colour=red')).rejects.toEqual(
       cannotStart(/^MONGO_URL: the driver cannot read it: option colour is not supported$/),
     );
@@ -57,7 +57,7 @@ describe('opening a MongoDB database', () => {
       link.fault = (command) => (name in command ? { answer } : undefined);
     };
 
-    it('finds a server again that the driver has ceased to look for', async () => {
+    it('finds a server again that the driver no longer looks for', async () => {
       const settings = { MONGO_URL: link.url, MONGO_DATABASE, NODE_ENV: 'test' } as const;
       const database = await openDatabase({ settings, logger });
       stopMonitors(database);
@@ -65,11 +65,11 @@ describe('opening a MongoDB database', () => {
       const ask = () => database.withDeadline(database.db.collection('any').countDocuments());
       await expect(ask()).rejects.toMatchObject({ code: 'dependency_unavailable' });
       const isAnswered = () => ask().then(() => true);
-      await eventually(isAnswered, 25_000, 'another client must find it');
+      await eventually(isAnswered, 25_000, 'another client must find the server');
       await database.close();
     }, 40_000);
 
-    it('finds a server again that was away for longer than a client is kept', async () => {
+    it('finds a server again that was away until its client was replaced', async () => {
       const settings = { MONGO_URL: link.url, MONGO_DATABASE, NODE_ENV: 'test' } as const;
       const database = await openDatabase({ settings, logger });
       const isAnswered = () => database.withDeadline(database.db.collection('any').countDocuments()).then(() => true);
@@ -80,11 +80,11 @@ describe('opening a MongoDB database', () => {
         await expect(isAnswered()).rejects.toMatchObject({ code: 'dependency_unavailable' });
       }
       link.fault = () => undefined;
-      await eventually(isAnswered, 25_000, 'it must be found');
+      await eventually(isAnswered, 25_000, 'the server must be found');
       await database.close();
     }, 60_000);
 
-    it('says when the server does not know who we are', async () => {
+    it('reports that the server refuses the credentials', async () => {
       answerTo('saslStart', { ok: 0, code: 18, codeName: 'AuthenticationFailed', errmsg: 'Authentication failed.' });
       const url = link.url.replace('://', '://me:hush@');
       await expect(open(url)).rejects.toEqual(
@@ -93,16 +93,16 @@ describe('opening a MongoDB database', () => {
     });
 
     it.each([
-      ['its user may not', { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' }],
+      ['the user is not authorized', { ok: 0, code: 13, codeName: 'Unauthorized', errmsg: 'not authorized' }],
       ['NotWritablePrimary', { ok: 0, code: 10_107, codeName: 'NotWritablePrimary', errmsg: 'not primary' }],
-    ])('says when the database cannot be written: %s', async (reason, answer) => {
+    ])('reports that the database cannot be written: %s', async (reason, answer) => {
       answerTo('update', answer);
       await expect(open(link.url)).rejects.toEqual(
         cannotStart(new RegExp(`^MONGO_URL: cannot write to the database ${MONGO_DATABASE}: ${reason}$`)),
       );
     });
 
-    it('does not wait for ever for a server that hangs', async () => {
+    it('gives up on a server that hangs', async () => {
       link.fault = (command) => ('update' in command ? 'hang' : undefined);
       await expect(open(link.url)).rejects.toEqual(
         cannotStart(/^MONGO_URL: cannot write .* no answer within 4500 ms$/),
@@ -110,30 +110,30 @@ describe('opening a MongoDB database', () => {
     }, 10_000);
 
     it.each(['w=1', 'w=2', 'w=site', 'journal=false', 'w=majority&journal=false'])(
-      'refuses production where a write counts too early, and warns elsewhere: %s',
+      'refuses to start in production when an acknowledged write can be lost, and warns elsewhere: %s',
       async (options) => {
-        await expect(open(withOptions(options))).rejects.toEqual(cannotStart(/^MONGO_URL: .* can be lost, for /));
+        await expect(open(withOptions(options))).rejects.toEqual(cannotStart(/^MONGO_URL: .* can be lost, because /));
         expect(warnings).toEqual([]);
         await open(withOptions(options), 'development');
-        expect(warnings).toEqual([expect.stringMatching(/MONGO_URL: .* can be lost, for /)]);
+        expect(warnings).toEqual([expect.stringMatching(/MONGO_URL: .* can be lost, because /)]);
       },
     );
 
-    it('never takes a server that would not answer', async () => {
-      await expect(open(withOptions('w=0'), 'development')).rejects.toEqual(cannotStart(/^MONGO_URL: with w=0 /));
+    it('always refuses unacknowledged writes', async () => {
+      await expect(open(withOptions('w=0'), 'development')).rejects.toEqual(cannotStart(/^MONGO_URL: w=0 /));
     });
 
-    it('refuses production on a server whose own write concern is below majority, unless the URL says more', async () => {
+    it('refuses to start in production when the default write concern of the server is below majority, unless the URL sets it', async () => {
       answerTo('getDefaultRWConcern', { ok: 1, code: undefined, defaultWriteConcern: { w: 1, wtimeout: 0 } });
       await expect(open(link.url)).rejects.toEqual(
-        cannotStart(/ for the server's own write concern is 1: set w=majority$/),
+        cannotStart(/ because the server's default write concern is 1: set w=majority$/),
       );
       await open(withOptions('w=majority'));
       await open(link.url, 'development');
       expect(warnings).toHaveLength(1);
     });
 
-    it('opens in production where a majority is asked, or nothing said', async () => {
+    it('opens in production when the write concern is majority, or not set', async () => {
       await open(withOptions('w=majority&journal=true&wtimeoutMS=1000'));
       await open(link.url);
       expect(warnings).toEqual([]);
@@ -141,7 +141,7 @@ describe('opening a MongoDB database', () => {
   });
 });
 
-/** As the driver's own fault does: what watches the server ends, and says nothing. */
+/** Reproduces the fault of the driver: the server's monitor ends without an error. */
 const stopMonitors = (database: MongoDatabase): void => {
   interface Watched {
     client: { topology: { s: { servers: Map<string, { monitor: { close: () => void } }> } } };

@@ -12,19 +12,19 @@ export interface MongoOptions {
   logger: Logger;
 }
 
-/** A call ends within 5 s when no server is there: this, and a bit for what is under way. */
+/** A call ends within 5 s when no server is available: this, and the rest for a request in progress. */
 const SELECTION_TIMEOUT_MS = 3_000;
-/** How soon a server that hangs is noticed, and what waits for it ended. */
+/** How soon a hanging server is detected, and the requests to it are ended. */
 const HEARTBEAT_MS = 5_000;
 const POOL_MAX = 20;
-/** Longer than the driver takes to find a server that is back, by two heartbeats. */
+/** Two heartbeats, so longer than the driver needs to find a server that is back. */
 const REPLACED_AFTER_MS = 10_000;
 const CLOSE_WITHIN_MS = 2_000;
 const UNAUTHORIZED = 13;
 
 /**
- * A database, by a client that another replaces when it has reached no server for 10 s and the other does: the driver (seen
- * with 7.8.0) can cease to look for a server whose connections were reset, and then does not find it when it is back.
+ * A database whose client is replaced when it has reached no server for 10 s and a new client can: the driver (seen
+ * with 7.8.0) can stop looking for a server whose connections were reset, and then does not find it when it is back.
  */
 export class MongoDatabase {
   private unreachableSince: number | undefined;
@@ -42,10 +42,10 @@ export class MongoDatabase {
     return this.client.db(this.options.settings.MONGO_DATABASE, { writeConcern });
   }
 
-  /** The answer to a call of this database. @throws as `answered` does */
-  async withDeadline<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  /** Returns the answer to a call of this database. @throws as `answered` does */
+  async withDeadline<Answer>(call: Promise<Answer>): Promise<Answer> {
     try {
-      const answer = await answered(asked);
+      const answer = await answered(call);
       this.unreachableSince = undefined;
       return answer;
     } catch (error) {
@@ -67,7 +67,7 @@ export class MongoDatabase {
     void this.replaceClient();
   }
 
-  /** By one that has reached a server: one whose first connection fails is of no use for ever. */
+  /** Replaces the client by one that has reached a server: a client whose first connection fails stays unusable. */
   private async replaceClient(): Promise<void> {
     const { logger, settings } = this.options;
     const fresh = clientOf(settings.MONGO_URL);
@@ -77,7 +77,7 @@ export class MongoDatabase {
       if (!this.isClosed) this.client = fresh;
       await close(this.isClosed ? fresh : old);
     } catch (err) {
-      logger.debug({ err }, 'another client of MongoDB reaches no server either');
+      logger.debug({ err }, 'a new MongoDB client reaches no server either');
       await close(fresh);
     } finally {
       this.unreachableSince = undefined;
@@ -86,14 +86,14 @@ export class MongoDatabase {
   }
 }
 
-/** Leaves a server that hangs alone. */
+/** Closes a client, without waiting long for a server that hangs. */
 const close = async (client: MongoClient): Promise<void> => {
   await inTime(() => client.close(), CLOSE_WITHIN_MS);
 };
 
 /**
- * Connects, and makes sure of what every write relies on: that it is allowed, and that it counts only when a majority
- * has it. Reads see nothing less, so that nothing they saw is ever taken back. @throws CannotStart
+ * Connects, and checks what every write relies on: that it is allowed, and that it is acknowledged only when a majority
+ * has it. Reads return only what a majority has, so nothing that was read is ever rolled back. @throws CannotStart
  */
 export const openDatabase = async (options: MongoOptions): Promise<MongoDatabase> => {
   const client = clientOf(options.settings.MONGO_URL);
@@ -123,7 +123,7 @@ const clientOf = (url: string): MongoClient => {
       heartbeatFrequencyMS: HEARTBEAT_MS,
     });
   } catch (error) {
-    // Some messages of the parser quote the URL, and with it a password.
+    // Some messages of the parser quote the URL, and with it the password.
     const reason = error instanceof Error && !error.message.includes('://') ? `: ${error.message}` : '';
     throw new CannotStart(`MONGO_URL: the driver cannot read it${reason}`);
   }
@@ -136,7 +136,7 @@ const connect = async (client: MongoClient): Promise<void> => {
     const { srvHost, hosts, replicaSet } = client.options;
     const where = srvHost ?? hosts.join(', ');
     const as = replicaSet ? ` as the replica set ${replicaSet}` : '';
-    // A server that was reached has nothing against us but who we say we are.
+    // A server that was reached can only have refused the credentials.
     const reason =
       cause instanceof MongoServerError
         ? `${where} does not accept the user name and password`
@@ -146,8 +146,9 @@ const connect = async (client: MongoClient): Promise<void> => {
 };
 
 const requireMajority = async (client: MongoClient, { settings, logger }: MongoOptions): Promise<void> => {
-  // Then a write has no answer at all: nothing could say who has a lease.
-  if (client.writeConcern?.w === 0) throw new CannotStart('MONGO_URL: with w=0 no write is answered: set w=majority');
+  // Without acknowledgement nothing could tell who holds a lease.
+  if (client.writeConcern?.w === 0)
+    throw new CannotStart('MONGO_URL: w=0 leaves writes unacknowledged: set w=majority');
   const weakness = weaknessOf(client.writeConcern) ?? (await weakDefault(client));
   if (weakness === undefined) return;
   const message = `MONGO_URL: an acknowledged write can be lost, ${weakness}`;
@@ -157,11 +158,13 @@ const requireMajority = async (client: MongoClient, { settings, logger }: MongoO
 
 const weaknessOf = (writeConcern: WriteConcern | undefined): string | undefined => {
   const w = writeConcern?.w;
-  if (w !== undefined && w !== 'majority') return `for w is ${String(w)}: set w=majority`;
-  return writeConcern?.journal === false ? 'for journal is false: leave that out' : undefined;
+  if (w !== undefined && w !== 'majority') return `because w is ${String(w)}: set w=majority`;
+  return writeConcern?.journal === false ? 'because journal is false: remove that option' : undefined;
 };
 
-/** What the server takes for enough where nothing is said. Below majority it has an arbiter, or somebody wanted it so. */
+/**
+ * Describes the server's default write concern when it is below majority: with an arbiter, or because it was set so.
+ */
 const weakDefault = async (client: MongoClient): Promise<string | undefined> => {
   if (client.writeConcern?.w === 'majority') return undefined;
   try {
@@ -169,15 +172,16 @@ const weakDefault = async (client: MongoClient): Promise<string | undefined> => 
     const w = (answer['defaultWriteConcern'] as { w?: unknown } | undefined)?.w;
     return w === undefined || w === 'majority'
       ? undefined
-      : `for the server's own write concern is ${JSON.stringify(w)}: set w=majority`;
+      : `because the server's default write concern is ${JSON.stringify(w)}: set w=majority`;
   } catch (error) {
-    // A single server has none, and not everybody may ask; whether it answers at all is seen at the first write.
+    // A single server has none, and the user may not be allowed to query it; the first write shows whether the server
+    // answers.
     if (error instanceof MongoError || error instanceof DeadlineExceeded) return undefined;
     throw error;
   }
 };
 
-/** By a write that finds nothing to change. */
+/** Checks with a write that matches no document. */
 const requireWritable = async (database: Db): Promise<void> => {
   try {
     const nothing = { _id: '' };
@@ -192,6 +196,7 @@ const requireWritable = async (database: Db): Promise<void> => {
 };
 
 const reasonOf = (error: unknown): string | undefined => {
-  if (error instanceof MongoServerError) return error.code === UNAUTHORIZED ? 'its user may not' : error.codeName;
+  if (error instanceof MongoServerError)
+    return error.code === UNAUTHORIZED ? 'the user is not authorized' : error.codeName;
   return error instanceof MongoError || error instanceof DeadlineExceeded ? error.message : undefined;
 };

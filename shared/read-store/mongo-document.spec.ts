@@ -17,8 +17,8 @@ const someDocument: fc.Arbitrary<JsonObject> = fc.letrec((tie) => ({
     .map((members) => Object.fromEntries(members) as JsonObject),
 })).document;
 
-describe('a document as MongoDB keeps it', () => {
-  it('comes back as it went in, member by member', () => {
+describe('a document as MongoDB stores it', () => {
+  it('is decoded as it was encoded, member by member', () => {
     fc.assert(
       fc.property(someDocument, (document) => {
         const stored = BSON.deserialize(BSON.serialize(encodeDocument(document)));
@@ -27,7 +27,7 @@ describe('a document as MongoDB keeps it', () => {
     );
   });
 
-  it('has no name that is a path, an operator or a type, and no name twice', () => {
+  it('has no name that is a path, an operator or a type, and no duplicate name', () => {
     fc.assert(
       fc.property(fc.uniqueArray(name), (all) => {
         const encoded = all.map(encodeName);
@@ -37,7 +37,7 @@ describe('a document as MongoDB keeps it', () => {
     );
   });
 
-  it('is readable where nothing is in the way', () => {
+  it('stays readable when no name needs encoding', () => {
     expect(encodeDocument({ BlockNumber: 7, Data: { _from: '0x1', 'we"ird': null }, list: [1] })).toEqual({
       BlockNumber: 7,
       Data: { _from: '0x1', 'we"ird': null },

@@ -1,25 +1,25 @@
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 
-/** What MongoDB keeps of a document; names and values that it would read as something else are written differently. */
+/** The form in which MongoDB stores a document: names and values that have a meaning to it are encoded. */
 export type Encoded = string | number | boolean | null | EncodedObject;
 export type EncodedObject = { [name: string]: Encoded };
 
-/** Begins no other name: under it stands the JSON of what BSON, or a filter, would take for something else. */
+/** Prefixes no other name. Its value is the JSON of what BSON, or a filter, would misread. */
 const AS_JSON = '%';
-/** MongoDB takes documents that are nested up to 100 deep. */
+/** MongoDB accepts documents that are nested up to 100 deep. */
 const DEPTH_MAX = 32;
-/** Paths are cut at dots; `$` begins operators, `_bsontype` makes an object a value of the driver, NUL ends a name. */
+/** Dots separate path members; `$` begins operators, `_bsontype` makes an object a driver type, NUL ends a name. */
 const PLAIN_NAME = /^(?!__proto__$|_bsontype$)[^$%.\0][^.\0]*$/;
 
-/** A member's name as it is stored, and as a path may hold it. */
+/** Encodes a member's name for storage and for paths. */
 export const encodeName = (name: string): string =>
   PLAIN_NAME.test(name) && name.isWellFormed()
     ? name
     : `${AS_JSON}${Buffer.from(JSON.stringify(name)).toString('base64url')}`;
 
 /**
- * Lists are kept as JSON, so that no filter finds a document by what is in one, and no index has an entry for each of
- * it. So is text that UTF-8 cannot hold.
+ * Lists are stored as JSON, so that no filter matches a document by an element, and no index has an entry for each
+ * element. Text that UTF-8 cannot represent is stored as JSON too.
  */
 export const encodeValue = (value: JsonValue, depth = 0): Encoded => {
   if (typeof value === 'string') return value.isWellFormed() ? value : asJson(value);
@@ -41,7 +41,7 @@ export const decodeValue = (stored: Encoded): JsonValue => {
   return typeof json === 'string' ? (JSON.parse(json) as JsonValue) : decodeDocument(stored);
 };
 
-/** `fromEntries` makes a member of `__proto__` too. */
+/** `fromEntries` also makes `__proto__` a plain member. */
 export const decodeDocument = (stored: EncodedObject): JsonObject =>
   Object.fromEntries(Object.entries(stored).map(([name, value]) => [decodeName(name), decodeValue(value)]));
 

@@ -1,7 +1,7 @@
 import { encodeName, encodeValue, type Encoded } from './mongo-document.ts';
 import type { Filter, FindOptions } from './read-store.ts';
 
-/** A condition in MongoDB's language. Its operators are ours alone: names and values of callers are only ever data. */
+/** A condition in MongoDB's query language. All operators are ours: names and values of callers are only ever data. */
 export type MongoFilter = Record<string, Record<string, Encoded | Encoded[]>>;
 
 export const mongoPath = (member: string): string =>
@@ -15,7 +15,7 @@ export const mongoSort = (sort: NonNullable<FindOptions['sort']>): Record<string
 
 const NOTHING = { $in: [] };
 
-/** `$eq: null` finds what is missing too; a range compares with values of its bound's type only. */
+/** `$eq: null` also matches a missing member; a range compares only with values of the type of its bound. */
 const condition = (wanted: Filter[string]): MongoFilter[string] => {
   if (typeof wanted !== 'object' || wanted === null) return { $eq: scalar(wanted) };
   if ('in' in wanted) return { $in: wanted.in.filter((one) => one !== null).map(scalar) };
@@ -30,5 +30,5 @@ const scalar = (value: unknown): Encoded => {
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
     return encodeValue(value);
   }
-  throw new TypeError('a filter compares with text, numbers, booleans and null only');
+  throw new TypeError('a filter value must be text, a number, a boolean or null');
 };

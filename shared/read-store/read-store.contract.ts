@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { JsonObject } from '../../schemas/json.ts';
 import type { Filter, FindOptions, Lease, ReadStore } from './read-store.ts';
 
-/** What every adapter of the port must pass, on collections that are empty at first. */
+/** Defines what every adapter of the port must do, on collections that are empty at first. */
 export const readStoreContract = (name: string, open: () => Promise<ReadStore>): void => {
   describe(`read store on ${name}`, () => {
     let store: ReadStore;
@@ -25,14 +25,14 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       );
     const ids = async (options: FindOptions) => (await store.find(collection, options)).map(({ id }) => id);
 
-    it('gives back documents by id, whole', async () => {
+    it('returns documents by id, complete', async () => {
       const document = { group: 'a', nested: { list: [1, null, 'x'], deep: { yes: true } }, big: '9'.repeat(78) };
       await put({ one: document }, 3);
       const found = await store.getMany(collection, ['one', 'none']);
       expect([...found]).toEqual([['one', { id: 'one', position: 3, document }]]);
     });
 
-    it('keeps the newest of a document and the position, in whatever order and however often changes come', async () => {
+    it('keeps the newest version of a document and of the position, in any order and with repeated changes', async () => {
       await put({ one: { rank: 2 } }, 2);
       await put({ one: { rank: 1 }, two: { rank: 1 } }, 1);
       await put({ one: { rank: 1 } }, 1);
@@ -44,7 +44,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await store.position(collection)).toBe(2);
     });
 
-    it('takes only what is newer, whatever either says of what was there before', async () => {
+    it('applies only newer changes, whatever isNew says', async () => {
       const hints = [true, false].flatMap((one) => [true, false].map((other) => [one, other] as const));
       for (const [index, [first, later]] of hints.entries()) {
         const id = `hinted-${String(index)}`;
@@ -59,13 +59,13 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       }
     });
 
-    it('moves a position on without any document', async () => {
+    it('advances a position without any document', async () => {
       expect(await store.position(`${collection}-idle`)).toBe(0);
       await store.apply(`${collection}-idle`, [], 9);
       expect(await store.position(`${collection}-idle`)).toBe(9);
     });
 
-    it('filters by members, indexed or not, nested, by lists, ranges, booleans and null', async () => {
+    it('filters by members, indexed, not indexed or nested, by lists, ranges, booleans and null', async () => {
       await put({ a: { group: 'x', rank: 1, flag: true, other: { name: 'p' } } }, 1);
       await put({ b: { group: 'x', rank: 2, flag: false, other: { name: 'q' } } }, 2);
       await put({ c: { group: 'y', rank: 3, flag: false, other: { name: null } } }, 3);
@@ -82,7 +82,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await store.count(collection, { group: 'x' })).toBe(2);
     });
 
-    it('sorts by several members and gives pages', async () => {
+    it('sorts by several members and returns pages', async () => {
       await put(
         { a: { group: 'x', rank: 2 }, b: { group: 'y', rank: 1 }, c: { group: 'x', rank: 1 }, d: { group: 'z' } },
         1,
@@ -100,14 +100,14 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await ids({ filter: { id: { gte: 'a:', lt: 'b:' } }, sort: [['id', 'desc']] })).toEqual(['a:2', 'a:1']);
     });
 
-    it('takes hostile member names and values as data', async () => {
+    it('treats hostile member names and values as data', async () => {
       await put({ a: { group: "'; DROP TABLE x; --", 'we"ird': 1 } }, 1);
       expect(await ids({ filter: { group: "'; DROP TABLE x; --" } })).toEqual(['a']);
       expect(await ids({ filter: { '__proto__.x': 'y' } })).toEqual([]);
       expect(await ids({ filter: { [`x' OR '1'='1`]: 'y' } })).toEqual([]);
     });
 
-    it('takes an index more on a collection that has documents', async () => {
+    it('adds an index to a collection that has documents', async () => {
       await put({ a: { group: 'x', other: 2 }, b: { group: 'x', other: 1 } }, 1);
       await store.define([{ name: collection, indexes: [['group', 'rank'], ['flag'], ['other']] }]);
       expect(await ids({ filter: { other: { gte: 2 } } })).toEqual(['a']);
@@ -115,7 +115,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await ids({ sort: [['other', 'asc']] })).toEqual(['b', 'a', 'c']);
     });
 
-    it('keeps every member whole, whatever it is called and holds', async () => {
+    it('stores every member complete, whatever its name and value', async () => {
       const text = String.raw`{"$set":{"a.b":1},"__proto__":{"x":[{"$ref":"y"}]},"_bsontype":"Long","":{"%":"1","10":2,"2":null},"%":"{}",
         "a\u0000b":"\u0000","\ud800":"\udfff","list":[[],[null,{"$gt":""}]],"id":"of its own","position":-1.5,"big":9007199254740991,"tiny":5e-324}`;
       const deep = `${'{"in":'.repeat(150)}[1]${'}'.repeat(150)}`;
@@ -126,7 +126,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       }
     });
 
-    it('finds members by names that mean something to an engine', async () => {
+    it('finds members by names that have a meaning to an engine', async () => {
       await put({ a: JSON.parse('{"$where":"x","__proto__":{"%":"y"},"_bsontype":{"10":2}}') as JsonObject }, 1);
       await put({ b: { group: 'z' } }, 2);
       expect(await ids({ filter: { $where: 'x' } })).toEqual(['a']);
@@ -136,7 +136,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       }
     });
 
-    it('takes no value for a condition', async () => {
+    it('never treats a value as a condition', async () => {
       await put({ a: { group: 'x' } }, 1);
       const hostile = JSON.parse('{"$ne":"y"}') as { gte?: string };
       const inList = [hostile as unknown as string];
@@ -145,7 +145,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       }
     });
 
-    it('finds what is missing with null, and nothing with what is no single value', async () => {
+    it('matches a missing member with null, and nothing with a value that is not scalar', async () => {
       await put(
         { a: {}, b: { group: null, other: null }, c: { group: [], other: {} }, d: { group: 'x', other: 1 } },
         1,
@@ -159,7 +159,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       }
     });
 
-    it('never looks for a document by what is in a list', async () => {
+    it('never matches a document by an element of a list', async () => {
       await put({ a: { group: ['x'], other: [{ name: 'y' }, 'x'] } }, 1);
       for (const filter of [
         { group: 'x' },
@@ -172,7 +172,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       }
     });
 
-    it('compares a range with values of its own type, and sorts nothing before numbers before text', async () => {
+    it('compares a range with values of its own type, and sorts missing values before numbers before text', async () => {
       const value = { a: '10', b: 9, c: 10, d: '9', e: null, f: [1] };
       for (const member of ['rank', 'other']) {
         const documents = Object.entries(value).map(([id, one]) => [`${member}-${id}`, { [member]: one }]);
@@ -188,7 +188,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(sorted.map((id) => id.slice(-1))).toEqual(['d', 'a', 'c', 'b', 'e']);
     });
 
-    it('gives as many as were asked for', async () => {
+    it('returns at most the limit', async () => {
       await put(Object.fromEntries(Array.from({ length: 1_005 }, (_, n) => [`id-${String(n)}`, { rank: n }])), 1);
       expect(await ids({ limit: 0 })).toEqual([]);
       expect(await ids({})).toHaveLength(1_000);
@@ -199,7 +199,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await store.getMany(collection, [])).toEqual(new Map());
     });
 
-    it('keeps what is newest of many changes at once, however large each is', async () => {
+    it('keeps the newest of many changes in one batch, however large each is', async () => {
       const positions = Array.from({ length: 300 }, (_, n) => (n * 7) % 300);
       const changes = positions.map((n) => ({
         collection,
@@ -221,7 +221,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
     describe('a lease', () => {
       const lease = { holder: 'one', epoch: 1, renewals: 0 };
 
-      it('is not there at first, and then as it was put', async () => {
+      it('does not exist at first, and is then stored as given', async () => {
         expect(await store.lease(collection)).toBeUndefined();
         expect(await store.replaceLease(collection, lease, { ...lease, renewals: 1 })).toBe(false);
         expect(await store.replaceLease(collection, undefined, lease)).toBe(true);
@@ -229,7 +229,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
         expect(await store.lease(`${collection}-other`)).toBeUndefined();
       });
 
-      it('is replaced only by one who knows what stands there', async () => {
+      it('is replaced only when the expected lease is the stored one', async () => {
         await store.replaceLease(collection, undefined, lease);
         const next = { holder: 'two', epoch: 2, renewals: 0 };
         expect(await store.replaceLease(collection, undefined, next)).toBe(false);
@@ -243,7 +243,7 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
         expect(await store.lease(collection)).toEqual(next);
       });
 
-      it('can be given back and taken again', async () => {
+      it('can be released and acquired again', async () => {
         const free = { ...lease, holder: null };
         await store.replaceLease(collection, undefined, lease);
         expect(await store.replaceLease(collection, lease, free)).toBe(true);
@@ -252,19 +252,19 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
         expect(await store.replaceLease(collection, free, { ...lease, epoch: 2 })).toBe(true);
       });
 
-      it('goes to one of many who want it at once, again and again', async () => {
-        for (let epoch = 1, standing: Lease | undefined; epoch <= 10; epoch += 1) {
-          const known = standing;
+      it('is acquired by exactly one of many contenders, again and again', async () => {
+        for (let epoch = 1, current: Lease | undefined; epoch <= 10; epoch += 1) {
+          const before = current;
           const contenders = Array.from({ length: 20 }, (_, n) => ({ holder: String(n), epoch, renewals: 0 }));
-          const won = await Promise.all(contenders.map((one) => store.replaceLease(collection, known, one)));
+          const won = await Promise.all(contenders.map((one) => store.replaceLease(collection, before, one)));
           expect(won.filter((one) => one)).toHaveLength(1);
-          standing = contenders[won.indexOf(true)];
-          expect(await store.lease(collection)).toEqual(standing);
+          current = contenders[won.indexOf(true)];
+          expect(await store.lease(collection)).toEqual(current);
         }
       });
     });
 
-    it('defines a collection again without touching it', async () => {
+    it('defines a collection again without changing its documents', async () => {
       await put({ a: { group: 'x' } }, 1);
       await store.define([{ name: collection, indexes: [['group', 'rank'], ['flag']] }]);
       expect(await ids({})).toEqual(['a']);

@@ -97,7 +97,7 @@ const toStored = (id: string, { position, text }: { position: number; text: stri
   document: JSON.parse(text) as JsonObject,
 });
 
-/** `null` for nothing. What is in a list is out of reach. */
+/** Returns `null` for a missing value. Elements of a list cannot be reached. */
 const valueAt = ({ id, document }: StoredDocument, member: string): unknown => {
   if (member === 'id') return id;
   let value: unknown = document;
@@ -108,7 +108,7 @@ const valueAt = ({ id, document }: StoredDocument, member: string): unknown => {
   return value ?? null;
 };
 
-/** Nothing before numbers before text, as the engines have it; what else there is comes last. */
+/** Orders missing values before numbers before text, as the engines do; other values come last. */
 const rank = (value: unknown): number =>
   value === null ? 0 : typeof value === 'number' ? 1 : typeof value === 'string' ? 2 : 3;
 

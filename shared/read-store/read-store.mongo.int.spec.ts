@@ -11,7 +11,7 @@ import { MongoReadStore } from './read-store.mongo.ts';
 
 const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
 const logger = pino({ level: 'silent' });
-/** A call may take 4.5 s; the rest is for a machine that has other things to do. */
+/** A call may take 4.5 s; the rest is for a slow machine. */
 const CALL_ENDS_WITHIN_MS = 6_000;
 const refusal = { code: 'dependency_unavailable', retryAfter: 1 };
 const duplicate = { index: 0, code: 11_000, errmsg: 'E11000 duplicate key' };
@@ -24,7 +24,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
 
   readStoreContract('MongoDB', () => connect(MONGO_URL));
 
-  describe('read store on MongoDB, that others use too', () => {
+  describe('read store on MongoDB with concurrent processes', () => {
     let one: MongoReadStore;
     let other: MongoReadStore;
     beforeAll(async () => {
@@ -36,7 +36,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
     const put = (store: MongoReadStore, id: string, position: number, rank = position, isNew = false) =>
       store.apply('raced', [{ collection: 'shared', id, position, document: { rank }, isNew }], position);
 
-    it('keeps the newest of a document, whoever writes first', async () => {
+    it('keeps the newest version of a document, whichever process writes first', async () => {
       for (let round = 0; round < 40; round += 1) {
         const id = `raced-${String(round)}`;
         const [older, newer] = round % 2 === 0 ? [one, other] : [other, one];
@@ -56,7 +56,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
     });
   });
 
-  describe('read store on MongoDB, when the way there breaks', () => {
+  describe('read store on MongoDB over a broken connection', () => {
     let link: MongoLink;
     let store: MongoReadStore;
     beforeAll(async () => {
@@ -74,7 +74,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
     const put = (id: string, position: number, document: JsonObject = {}) =>
       store.apply(id, [{ collection: 'faults', id, position, document }], position);
     const stored = async (id: string) => (await store.getMany('faults', [id])).get(id)?.position;
-    /** Of the writes to one collection. */
+    /** Matches the writes to one collection. */
     const writesTo = (collection: string) => (command: Document) =>
       [command['update'], command['insert']].includes(collection);
     const once = (matches: (command: Document) => boolean, fault: ReturnType<MongoLink['fault']>) => {
@@ -87,7 +87,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
     };
 
     it.each(['cut', 'hang'] as const)(
-      'refuses in time, and goes on when it is mended: %s',
+      'refuses in time, and works again when the connection does: %s',
       async (fault) => {
         await put('before', 1);
         link.fault = () => fault;
@@ -109,7 +109,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       30_000,
     );
 
-    it('calls it an error when the answer of a lease is lost, for it may stand', async () => {
+    it('throws when the answer to a lease change is lost, because the change may have been applied', async () => {
       const lease = { holder: 'a', epoch: 1, renewals: 0 };
       once(writesTo('_leases'), 'lose the answer');
       await expect(store.replaceLease('lost', undefined, lease)).rejects.toMatchObject(refusal);
@@ -119,7 +119,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       expect(await store.lease('lost')).toMatchObject({ renewals: 1 });
     });
 
-    it('moves no position on past what a majority may not have', async () => {
+    it('does not advance a position past writes that a majority may not have', async () => {
       const writeConcernError = {
         code: 64,
         codeName: 'WriteConcernFailed',
@@ -135,7 +135,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       await expect(store.replaceLease('majority', undefined, lease)).rejects.toMatchObject(refusal);
     });
 
-    it('moves no position on past what was cut off, or refused for another reason than that it is there', async () => {
+    it('does not advance a position past writes that were cut off or refused, except for a duplicate key', async () => {
       for (const fault of [
         'lose the answer',
         'cut',
@@ -158,7 +158,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       expect(await stored('cut')).toBe(2);
     }, 20_000);
 
-    it('writes again what met a duplicate key, for the other one may be older', async () => {
+    it('repeats a write that met a duplicate key, because the stored document may be older', async () => {
       let writes = 0;
       link.fault = (command) => {
         if (writesTo('faults')(command)) writes += 1;
@@ -172,7 +172,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       ['', 'production', 'majority'],
       ['&w=1', 'test', 1],
     ] as const)(
-      'reads what a majority has, whatever the URL says, and takes no write for done sooner unless it says so: %s',
+      'reads what a majority has, whatever the URL says, and writes with w=majority unless the URL sets w: %s',
       async (option, environment, w) => {
         const commands: Document[] = [];
         link.fault = (command) => {
@@ -210,7 +210,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       },
     );
 
-    it('refuses a document that is too large by its name, and nothing else with it', async () => {
+    it('names a document that is too large, and then stores smaller ones', async () => {
       await expect(put('large', 1, { text: 'x'.repeat(17 * 2 ** 20) })).rejects.toThrow(
         /document large of faults cannot be stored/,
       );

@@ -14,35 +14,41 @@ import type {
   StoredDocument,
 } from './read-store.ts';
 
-/** Stored. Nothing in the caller's document can be taken for one of our own members. */
+/**
+ * The stored form. It changes only by a new version. The caller's document is nested, so none of its members is ours.
+ */
 interface MongoDocument {
   _id: string;
-  /** The greater of all that were put here. MongoDB compares member by member, in this order. */
+  /** The maximum of all that were put here. MongoDB compares member by member, in this order. */
   newest: { position: Position; document: EncodedObject };
 }
 
-/** No name of a read model's collection begins like these. */
+/** Collections of read models must not begin with `_`. */
 const POSITIONS = '_positions';
 const LEASES = '_leases';
 const FIND_LIMIT_DEFAULT = 1_000;
-/** Writes in one message: so few that a slow server has done them too within the deadline of a call. */
+/** Writes in one message: few enough for a slow server within the deadline of a call. */
 const WRITES_MAX = 1_000;
 
 /**
- * The read store on MongoDB. A batch is one unit of effect without a transaction: every document is replaced by a newer one
- * only, and the position is stored after all of them, so that after a failure in between the same batch comes again.
+ * The read store on MongoDB. A batch is one unit of effect without a transaction: a document is only replaced by a
+ * newer one, and the position is stored after all documents, so that after a failure in between the same batch is
+ * applied again.
  */
 export class MongoReadStore implements ReadStore {
   private readonly defined = new Set<string>();
 
   private constructor(private readonly database: MongoDatabase) {}
 
-  /** @throws CannotStart when no server answers in time, refuses us, or takes writes that can be lost in production */
+  /**
+   * @throws CannotStart when no server answers in time, refuses us, or acknowledges writes that can be lost in
+   * production
+   */
   static async connect(options: MongoOptions): Promise<MongoReadStore> {
     return new MongoReadStore(await openDatabase(options));
   }
 
-  /** Takes as long as it takes: an index may be made of documents that are there. */
+  /** Has no deadline: building an index on existing documents may take long. */
   async define(collections: readonly CollectionDefinition[]): Promise<void> {
     for (const { name, indexes } of collections) {
       this.defined.add(name);
@@ -76,7 +82,7 @@ export class MongoReadStore implements ReadStore {
     collection: string,
     { filter = {}, sort = [], skip = 0, limit = FIND_LIMIT_DEFAULT }: FindOptions,
   ): Promise<StoredDocument[]> {
-    // To MongoDB a limit of 0 is none.
+    // For MongoDB a limit of 0 means no limit.
     if (limit === 0) return [];
     const options = { sort: mongoSort(sort), skip, limit, batchSize: limit };
     const cursor = this.documents(collection).find(mongoFilter(filter), options);
@@ -109,7 +115,7 @@ export class MongoReadStore implements ReadStore {
     return this.database.close();
   }
 
-  /** A duplicate key says that somebody inserted the document first: now that it is there, it is updated. */
+  /** Repeats writes that met a duplicate key: another process inserted the document first, so now it is updated. */
   private async put(name: string, changes: readonly DocumentChange[]): Promise<void> {
     const [isNew, others] = [changes.filter((one) => one.isNew), changes.filter((one) => !one.isNew)];
     const isTaken = await this.write(name, isNew, insertion);
@@ -117,7 +123,7 @@ export class MongoReadStore implements ReadStore {
     await this.write(name, isThere, update);
   }
 
-  /** @returns what met a duplicate key and is not written */
+  /** @returns the changes that met a duplicate key and were not written */
   private async write(
     name: string,
     changes: readonly DocumentChange[],

@@ -15,13 +15,15 @@ const FIND_LIMIT_DEFAULT = 1_000;
 
 interface Collection {
   table: string;
-  /** Members that queries use, each a column of its own beside the document. */
+  /** Members that queries use. Each has a column of its own beside the document. */
   columns: string[];
   upsert: StatementSync;
   get: StatementSync;
 }
 
-/** The embedded read store: a table per collection, indexed members as columns; documents and position in one commit. */
+/**
+ * The embedded read store: one table per collection, indexed members as columns; documents and position in one commit.
+ */
 export class SqliteReadStore implements ReadStore {
   private readonly database: SqliteDatabase;
   private readonly collections = new Map<string, Collection>();
@@ -156,7 +158,7 @@ export class SqliteReadStore implements ReadStore {
     });
   }
 
-  /** A member that queries use now and did not before is filled from the documents that are there. */
+  /** Adds a column for a member that queries did not use before, and fills it from the stored documents. */
   private addColumn(table: string, member: string): void {
     const existing = this.database.prepare(`SELECT name FROM pragma_table_info(?)`).all(table.slice(1, -1));
     if (existing.some(({ name }) => name === member)) return;
@@ -183,7 +185,7 @@ export class SqliteReadStore implements ReadStore {
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-/** Stands for a list or an object: greater than all text, and like no value that is looked for. */
+/** Represents a list or an object: greater than all text, and equal to no value of a filter. */
 const NO_SCALAR = new Uint8Array();
 
 const toColumn = (value: unknown): SQLInputValue => {
@@ -205,7 +207,7 @@ interface Compiled {
   parameters: SQLInputValue[];
 }
 
-/** Names are bound, never spliced: they may come from a caller. */
+/** Names are bound, never concatenated: they may come from a caller. */
 const compileMember = ({ columns }: Collection, member: string): Compiled => {
   if (member === 'id' || columns.includes(member)) return { sql: quote(member), parameters: [] };
   const path = `$${member
@@ -242,7 +244,7 @@ const compileFilter = (collection: Collection, filter: Filter): { where: string;
   return { where: conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`, parameters };
 };
 
-/** SQLite has numbers before text before blobs: the side without a bound ends where the type of the other side's does. */
+/** SQLite sorts numbers before text before blobs, so an open side of a range ends with the type of the other bound. */
 const compileRange = (range: Range): [operator: string, bound: SQLInputValue][] => {
   const bounds = Object.entries(OPERATORS).flatMap(([name, operator]) => {
     const bound = range[name as keyof typeof OPERATORS];
