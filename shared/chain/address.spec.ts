@@ -13,13 +13,13 @@ const examples = [
 const digits = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => Buffer.from(bytes).toString('hex'));
 
 describe('an address', () => {
-  it.each(examples)('is read in any case, and answered in EIP-55 form: %s', (address) => {
+  it.each(examples)('is read in lower, upper and mixed case, and returned in EIP-55 form: %s', (address) => {
     expect(readAddress(address)).toBe(address);
     expect(readAddress(address.toLowerCase())).toBe(address);
     expect(readAddress(`0x${address.slice(2).toUpperCase()}`)).toBe(address);
   });
 
-  it('has the checksum that ethers gives it', () => {
+  it('has the same checksum as in ethers', () => {
     fc.assert(fc.property(digits, (some) => checksumAddress(some) === getAddress(`0x${some}`)));
   });
 
@@ -35,7 +35,7 @@ describe('an address', () => {
     `${String(examples[0])}0`,
     `0x${'g'.repeat(40)}`,
     `${String(examples[0])}\n`,
-  ])('is none: %j', (text) => {
+  ])('is not accepted: %j', (text) => {
     expect(readAddress(text)).toBeUndefined();
   });
 

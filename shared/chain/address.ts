@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { invalid } from '../errors/refusal.ts';
 
-/** An address in EIP-55 form; `undefined` for what is none, and for a mixed-case one whose checksum is wrong. */
+/** Returns an address in EIP-55 form; `undefined` for invalid text, and for mixed case with a wrong checksum. */
 export const readAddress = (text: string): string | undefined => {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined;
   const digits = text.slice(2);
@@ -10,7 +10,7 @@ export const readAddress = (text: string): string | undefined => {
   return isMixed && address !== text ? undefined : address;
 };
 
-/** The same of a member of a request. @throws Refusal validation_failed */
+/** Does the same for a member of a request. @throws Refusal validation_failed */
 export const readAddressMember = (path: string, text: string): string => {
   const address = readAddress(text);
   if (address !== undefined) return address;
@@ -18,7 +18,10 @@ export const readAddressMember = (path: string, text: string): string => {
   throw invalid({ path, message });
 };
 
-/** EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case where the digit of the hash is 8 or more. */
+/**
+ * EIP-55 form of 40 lower-case hex digits without `0x`: a letter is upper case where the digit of the hash is 8 or
+ * more.
+ */
 export const checksumAddress = (digits: string): string => {
   const hashed = hash('keccak-256', digits, 'hex');
   const letters = digits.toUpperCase();
@@ -29,5 +32,5 @@ export const checksumAddress = (digits: string): string => {
   return address;
 };
 
-/** The character; `a` to `f` come after it. */
+/** The character `8`; `a` to `f` come after it. */
 const EIGHT = 0x38;

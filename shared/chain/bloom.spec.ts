@@ -15,7 +15,7 @@ const hex = (bytes: number) =>
 const log = fc.record({ address: hex(20), topics: fc.array(hex(32), { maxLength: 4 }) });
 
 describe('a bloom', () => {
-  it('never rules out what is in the block', () => {
+  it('never rules out a log that is in the block', () => {
     fc.assert(
       fc.property(fc.array(log, { minLength: 1 }), (logs) => {
         const bloom = bloomOf(logs);
@@ -26,7 +26,7 @@ describe('a bloom', () => {
     );
   });
 
-  it('grows with its logs', () => {
+  it('contains the bloom of each part of its logs', () => {
     fc.assert(
       fc.property(fc.array(log), fc.array(log), (some, more) => {
         expect(isPartOfBloom(bloomOf(some), bloomOf([...some, ...more]))).toBe(true);
@@ -34,7 +34,7 @@ describe('a bloom', () => {
     );
   });
 
-  it('of nothing rules out everything, and of everything nothing', () => {
+  it('rules out every log when no bit is set, and none when all bits are', () => {
     const bits = bloomBits('0x01');
     expect(bloomMayContain(BLOOM_OF_NOTHING, bits)).toBe(false);
     expect(bloomMayContain(BLOOM_OF_EVERYTHING, bits)).toBe(true);

@@ -6,7 +6,7 @@ export type BloomBits = readonly [number, number, number];
 
 const BLOOM_BYTES = 256;
 
-/** Rules nothing out: for a block whose bloom is not known, or of a chain that does not keep them. */
+/** Rules nothing out: for a block whose bloom is unknown, or of a chain without blooms. */
 export const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(BLOOM_BYTES)}`;
 export const BLOOM_OF_NOTHING = `0x${'00'.repeat(BLOOM_BYTES)}`;
 
@@ -23,13 +23,13 @@ export const bloomMayContain = (logsBloom: string, bits: BloomBits): boolean =>
     return (Number.parseInt(logsBloom.slice(at, at + 2), 16) & (1 << (bit & 7))) !== 0;
   });
 
-/** Whether a block can hold a log that passes; `false` is certain. */
+/** Whether a block can hold a log that passes the filter; `false` is certain. */
 export const bloomMayPass = (logsBloom: string, { addresses, topics }: LogFilter): boolean =>
   [addresses, topics].every(
     (choices) => choices.length === 0 || choices.some((choice) => bloomMayContain(logsBloom, bloomBits(choice))),
   );
 
-/** The bloom of a block with these logs. */
+/** Returns the bloom of a block with these logs. */
 export const bloomOf = (logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): string => {
   const bloom = Buffer.alloc(BLOOM_BYTES);
   for (const item of new Set(logs.flatMap(({ address, topics }) => [address, ...topics]))) {
@@ -38,7 +38,7 @@ export const bloomOf = (logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): 
   return `0x${bloom.toString('hex')}`;
 };
 
-/** Whether every bit of the one is set in the other. */
+/** Whether every bit of `part` is set in `whole`. */
 export const isPartOfBloom = (part: string, whole: string): boolean => BigInt(part) === (BigInt(part) & BigInt(whole));
 
 /** The lowest bit is in the last byte. */

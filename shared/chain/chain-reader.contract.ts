@@ -3,7 +3,7 @@ import { bloomMayPass, bloomOf } from './bloom.ts';
 import type { LogToMine } from './chain-reader.memory.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader, type LogFilter } from './chain-reader.ts';
 
-/** A chain under the test's hand. */
+/** A chain that the test controls. */
 export interface MineableChain {
   mine(logs: readonly LogToMine[]): Promise<void>;
   takeBack(depth: number): Promise<void>;
@@ -20,7 +20,7 @@ const aLog = (address: 0 | 1, topic: 0 | 1, data: number): LogToMine => ({
   data: `0x${data.toString(16).padStart(64, '0')}`,
 });
 
-/** What every adapter of the port must pass. */
+/** Defines what every adapter of the port must do. */
 export const chainReaderContract = (
   name: string,
   open: () => Promise<{ reader: ChainReader; chain: MineableChain; close: () => Promise<void> }>,
@@ -41,13 +41,13 @@ export const chainReaderContract = (
       for (const logs of blocks) await opened.chain.mine(logs);
       const headers = await reader.headersByNumber(blocks.map((_, index) => before + 1 + index));
       return headers.map((header) => {
-        if (!header) throw new Error('a block was mined that is not there');
+        if (!header) throw new Error('the mined block was not found');
         return header;
       });
     };
     const dataOf = (logs: readonly LogToMine[]) => logs.map(({ data }) => Number(data));
 
-    it('tells the head, each block linked to its parent', async () => {
+    it('returns the head, with each block linked to its parent', async () => {
       const before = await reader.head();
       const [first, second] = await mine([], [aLog(0, 0, 1)]);
       expect(first).toMatchObject({ number: before.number + 1, parentHash: before.hash });
@@ -56,7 +56,7 @@ export const chainReaderContract = (
       expect(second?.timestamp).toBeGreaterThanOrEqual(before.timestamp);
     });
 
-    it('gives headers in the order asked, and none for blocks that are not there', async () => {
+    it('returns headers in the requested order, and undefined for blocks that do not exist', async () => {
       const { number, hash } = await reader.head();
       const headers = await reader.headersByNumber([number + 1, number, 0]);
       expect(headers.map((header) => header?.number)).toEqual([undefined, number, 0]);
@@ -65,7 +65,7 @@ export const chainReaderContract = (
       expect(await reader.headerByHash(UNKNOWN_HASH)).toBeUndefined();
     });
 
-    it('gives the logs of a block that pass, whole and in order', async () => {
+    it('returns the logs of a block that pass the filter, complete and in order', async () => {
       const [header] = await mine([aLog(0, 0, 1), aLog(1, 0, 2), aLog(0, 1, 3), { ...aLog(0, 0, 4), topics: [] }]);
       if (!header) throw new Error('no block');
       const { hash, number, timestamp } = header;
@@ -91,14 +91,14 @@ export const chainReaderContract = (
       expect(await passing({ addresses: [ADDRESSES[1]], topics: [TOPICS[1]] })).toEqual([]);
     });
 
-    it('has the bloom of the logs in the header, and one that rules out all in an empty block', async () => {
+    it('returns headers with the bloom of their logs, and an empty bloom for an empty block', async () => {
       const [header, empty] = await mine([aLog(0, 0, 1), aLog(1, 1, 2)], []);
       if (!header || !empty) throw new Error('no block');
       expect(header.logsBloom).toBe(bloomOf(await reader.logsOfBlock(header, ANY)));
       expect(bloomMayPass(empty.logsBloom, { addresses: [...ADDRESSES], topics: [] })).toBe(false);
     });
 
-    it('gives the logs of a range, both ends included, in chain order', async () => {
+    it('returns the logs of a range, both ends included, in chain order', async () => {
       const [first] = await mine(
         [aLog(0, 0, 1)],
         [aLog(0, 0, 2), aLog(1, 0, 3), aLog(0, 1, 4)],
@@ -113,23 +113,23 @@ export const chainReaderContract = (
       expect(dataOf(await reader.logsOfRange(from + 2, from + 2, ANY))).toEqual([]);
     });
 
-    it('gives nothing of a range that ends after the head, rather than a part', async () => {
+    it('refuses a range that ends after the head, instead of returning a part', async () => {
       const [header] = await mine([aLog(0, 0, 1)]);
       const from = header?.number ?? 0;
       await expect(reader.logsOfRange(from, from + 1, ANY)).rejects.toThrow(ChainUnavailable);
     });
 
-    it('gives no logs of a block that nobody knows', async () => {
+    it('returns no logs for an unknown block', async () => {
       const header = { ...(await reader.head()), hash: UNKNOWN_HASH };
       await expect(reader.logsOfBlock(header, ANY)).rejects.toThrow(ChainUnavailable);
     });
 
-    it('knows where there is code', async () => {
+    it('tells whether an address has code', async () => {
       await mine([aLog(0, 0, 1)]);
       expect(await reader.hasCode(ADDRESSES[0])).toBe(true);
     });
 
-    it('follows a reorganisation, and never gives the new logs for the old block', async () => {
+    it('follows a reorganisation, and never returns the new logs for the old block', async () => {
       const [kept, old] = await mine([], [aLog(0, 0, 1)]);
       if (!kept || !old) throw new Error('no block');
       await opened.chain.takeBack(1);

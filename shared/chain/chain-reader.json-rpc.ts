@@ -11,14 +11,14 @@ import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
 import { JsonRpcEndpoint, NoAnswer, type AnswerLimits, type RpcCall } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
 
-/** Some 50,000 logs: more in one piece would stall whatever else runs. */
+/** Some 50,000 logs: parsing a larger answer would block the event loop for too long. */
 const ANSWER: AnswerLimits = { withinMs: 15_000, bytesMax: 32 * 1024 * 1024 };
-/** How long an endpoint that failed or lied is asked last. */
+/** How long an endpoint that failed or returned invalid data is tried last. */
 const QUARANTINE_MS = 30_000;
 
 interface EndpointState {
   endpoint: JsonRpcEndpoint;
-  /** It has said so. */
+  /** Whether it has answered with the right chain id. */
   isOfChain: boolean;
   quarantinedUntilMs: number;
 }
@@ -41,7 +41,9 @@ const getLogs = (blocks: object, { addresses, topics }: LogFilter): RpcCall => (
   ],
 });
 
-/** Reads a chain through its JSON-RPC endpoints: asks the first, and the others when it fails, or lies and can be caught. */
+/**
+ * Reads a chain through its JSON-RPC endpoints: the first, and the others when it fails or returns provably false data.
+ */
 export class JsonRpcChainReader implements ChainReader {
   private readonly endpoints: EndpointState[];
   private readonly closing = new AbortController();
@@ -89,8 +91,9 @@ export class JsonRpcChainReader implements ChainReader {
       const isClaimed = block.logsBloom !== BLOOM_OF_EVERYTHING && bloomMayPass(block.logsBloom, filter);
       if (logs.length > 0 || !isClaimed) return logs;
       const all = await logsOf(endpoint, block, { addresses: [], topics: [] });
-      // Some chains have logs that their blooms leave out (Polygon's state syncs); none has it the other way round.
-      if (!isPartOfBloom(block.logsBloom, bloomOf(all))) throw new InvalidAnswer('logs are missing that the bloom has');
+      // Some chains have logs that their blooms omit (Polygon's state syncs). No chain has bloom bits without a log.
+      if (!isPartOfBloom(block.logsBloom, bloomOf(all)))
+        throw new InvalidAnswer('logs that the bloom announces are missing');
       return all.filter((log) => passes(log, filter));
     });
   }
@@ -103,7 +106,7 @@ export class JsonRpcChainReader implements ChainReader {
         .catch(async (error: unknown) => {
           throw (await isTooMuch(endpoint, error)) ? new RangeTooLarge((error as NoAnswer).message) : error;
         });
-      if (!headerOf(last, ({ number }) => number === to)) throw new InvalidAnswer('the last block is not there yet');
+      if (!headerOf(last, ({ number }) => number === to)) throw new InvalidAnswer('the last block does not exist yet');
       return checkLogs(logs, { ...filter, from, to });
     });
   }
@@ -112,7 +115,7 @@ export class JsonRpcChainReader implements ChainReader {
     return this.ask('code', async (endpoint) => {
       const at = block === undefined ? 'latest' : quantity(block);
       const [answer] = await endpoint.call([{ method: 'eth_getCode', params: [address, at] }]);
-      if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is no hex');
+      if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is not hex');
       return answer.length > '0x'.length;
     });
   }
@@ -143,14 +146,14 @@ export class JsonRpcChainReader implements ChainReader {
         failures.push(`${state.endpoint.address.host}: ${state.endpoint.address.shown(error.message)}`);
       }
     }
-    const said = `${subject}: ${failures.join('; ')}`;
-    throw isTooLarge ? new RangeTooLarge(said) : new ChainUnavailable(said);
+    const message = `${subject}: ${failures.join('; ')}`;
+    throw isTooLarge ? new RangeTooLarge(message) : new ChainUnavailable(message);
   }
 
   private async requireChain(state: EndpointState): Promise<void> {
     if (state.isOfChain) return;
     const [answer] = await state.endpoint.call([{ method: 'eth_chainId', params: [] }]);
-    if (Number(answer) !== this.chainId) throw new InvalidAnswer(`it serves chain ${String(answer)}`);
+    if (Number(answer) !== this.chainId) throw new InvalidAnswer(`the endpoint serves chain ${String(answer)}`);
     state.isOfChain = true;
   }
 }
@@ -163,7 +166,7 @@ const isFault = (error: unknown): error is InvalidAnswer | NoAnswer =>
 
 const headerOf = (answer: unknown, isAsked: (header: BlockHeader) => boolean): BlockHeader | undefined => {
   const header = checkHeader(answer);
-  if (header && !isAsked(header)) throw new InvalidAnswer('a header of another block');
+  if (header && !isAsked(header)) throw new InvalidAnswer('the header is of another block');
   return header;
 };
 
@@ -172,7 +175,7 @@ const logsOf = async (endpoint: JsonRpcEndpoint, { hash, number }: Block, filter
   return checkLogs(answer, { ...filter, from: number, to: number, blockHash: hash });
 };
 
-/** An endpoint that was too slow for a range, and answers at once when asked for little, was asked for too much. */
+/** An endpoint that is too slow for a range, but answers a small request at once, was asked for too much. */
 const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boolean> => {
   if (!(error instanceof NoAnswer)) return false;
   if (error.reason !== 'too-slow') return error.reason === 'too-much';

@@ -10,12 +10,12 @@ interface Block {
   logs: ChainLog[];
 }
 
-/** A chain for tests: blocks are mined and taken back at will. */
+/** A chain for tests. Blocks are mined and reverted at will. */
 export class MemoryChain implements ChainReader {
   private readonly canonical: Block[] = [];
   private readonly byHash = new Map<string, Block>();
   private forks = 0;
-  /** Method names in the order they were called. */
+  /** Method names in the order of the calls. */
   readonly calls: string[] = [];
 
   constructor(readonly chainId: number) {
@@ -28,7 +28,7 @@ export class MemoryChain implements ChainReader {
     return block.header;
   }
 
-  /** The canonical chain's. */
+  /** The headers of the canonical chain. */
   get headers(): BlockHeader[] {
     return this.canonical.map(({ header }) => header);
   }
@@ -59,7 +59,9 @@ export class MemoryChain implements ChainReader {
     return header;
   }
 
-  /** Takes the newest blocks back; what is mined then has other hashes. Given back by the function returned. */
+  /**
+   * Reverts the newest blocks. Blocks mined afterwards have other hashes. The returned function restores the old ones.
+   */
   takeBack(depth: number): () => void {
     const taken = this.canonical.splice(this.canonical.length - depth, depth);
     this.forks += 1;
@@ -92,7 +94,7 @@ export class MemoryChain implements ChainReader {
 
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
     this.calls.push('logsOfRange');
-    if (to > this.tip.number) return Promise.reject(new ChainUnavailable('the last block is not there yet'));
+    if (to > this.tip.number) return Promise.reject(new ChainUnavailable('the last block does not exist yet'));
     const blocks = this.canonical.slice(from, to + 1);
     return Promise.resolve(blocks.flatMap(({ logs }) => logs).filter((log) => passes(log, filter)));
   }

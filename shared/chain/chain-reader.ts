@@ -1,22 +1,22 @@
-/** A block's header as it is used here; all hex is lower case. */
+/** A block's header, as far as it is used here. All hex is lower case. */
 export interface BlockHeader {
   number: number;
   hash: string;
   parentHash: string;
   /** Unix seconds. */
   timestamp: number;
-  /** 256 bytes, `0x` hex; all bits set where the provider's says nothing. */
+  /** 256 bytes, `0x` hex. All bits are set when the provider's bloom is not usable. */
   logsBloom: string;
 }
 
-/** A log that was checked; all hex is lower case. */
+/** A validated log. All hex is lower case. */
 export interface ChainLog {
   address: string;
   topics: readonly string[];
   data: string;
   blockNumber: number;
   blockHash: string;
-  /** Unix seconds; `undefined` from providers that leave it out. */
+  /** Unix seconds; `undefined` from providers that omit it. */
   blockTimestamp: number | undefined;
   txHash: string;
   txIndex: number;
@@ -24,46 +24,51 @@ export interface ChainLog {
 }
 
 export interface LogFilter {
-  /** Lower case; empty: any. */
+  /** Lower case; empty matches any. */
   addresses: readonly string[];
-  /** First topics; empty: any. */
+  /** First topics; empty matches any. */
   topics: readonly string[];
 }
 
-/** No provider gave an answer that can be believed; worth trying again later. */
+/** No provider gave a valid answer. The call may succeed later. */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable';
 }
 
-/** Too many blocks at once, for the provider or for this program's memory: ask for fewer. */
+/**
+ * The range has too many blocks for the provider, or too many logs for this program. The caller asks for fewer blocks.
+ */
 export class RangeTooLarge extends Error {
   override readonly name = 'RangeTooLarge';
 }
 
 /**
- * One EVM chain, read only. What it gives has been checked against what was asked. Every method throws ChainUnavailable,
- * at once when the reader is closed meanwhile. A head can be lower than the last one: the caller decides what that means.
+ * One EVM chain, read only. Every answer has been validated against its request. Every method throws ChainUnavailable,
+ * at once when the reader is closed meanwhile. A head can be lower than the last one: the caller decides what that
+ * means.
  */
 export interface ChainReader {
   readonly chainId: number;
   /** `eth_getBlockByNumber latest` */
   head(): Promise<BlockHeader>;
-  /** `eth_getBlockByNumber`, batched; `undefined` for blocks that the provider does not have. In the order asked. */
+  /**
+   * `eth_getBlockByNumber`, batched, in the requested order; `undefined` for blocks that the provider does not have.
+   */
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]>;
   /** `eth_getBlockByHash` */
   headerByHash(hash: string): Promise<BlockHeader | undefined>;
   /**
-   * `eth_getLogs` by block hash, so that a log of another fork cannot slip in; in log order. Where there are none although
-   * the bloom allows some, `eth_getLogs` once more for all of the block, to hold against the bloom.
+   * `eth_getLogs` by block hash, so that it cannot return logs of another fork; in log order. When it returns none
+   * although the bloom allows some, `eth_getLogs` again for the whole block, to check it against the bloom.
    */
   logsOfBlock(header: Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>, filter: LogFilter): Promise<ChainLog[]>;
   /**
-   * `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order, in one batch with `eth_getBlockByNumber` of `to`: a
-   * provider that is not that far yet would leave logs out without a word. @throws RangeTooLarge
+   * `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order, in one batch with `eth_getBlockByNumber` of `to`:
+   * a provider that does not have that block yet would silently omit logs. @throws RangeTooLarge
    */
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]>;
-  /** `eth_getCode`, at the head or at a block: whether there is any. */
+  /** `eth_getCode`, at the head or at a block. Returns whether there is any code. */
   hasCode(address: string, block?: number): Promise<boolean>;
-  /** Ends what is under way, too. */
+  /** Also ends the calls in progress. */
   close(): void;
 }

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
 
-/** A provider's answer that cannot be true; another provider may do better. */
+/** A provider's answer that cannot be true. Another provider may do better. */
 export class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer';
 }
 
-/** A JSON-RPC quantity: `0x` hex on the wire, a number here; block numbers, times and indexes fit. */
+/** A JSON-RPC quantity: `0x` hex on the wire, a number here. Block numbers, times and indexes fit. */
 const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,13}$/)
@@ -28,13 +28,13 @@ const header = z.object({
   gasUsed: z.string().optional(),
 });
 
-/** `null` where the provider has no such block. */
+/** Returns `undefined` for `null`, the answer for an unknown block. @throws InvalidAnswer */
 export const checkHeader = (answer: unknown): BlockHeader | undefined => {
   if (answer === null || answer === undefined) return undefined;
   const parsed = header.safeParse(answer);
-  if (!parsed.success) throw new InvalidAnswer(`a header does not fit: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success) throw new InvalidAnswer(`the header is not valid: ${z.prettifyError(parsed.error)}`);
   const { gasUsed, ...fields } = parsed.data;
-  // Some chains leave every bloom empty. An empty one is believed only of a block in which nothing ran.
+  // Some chains leave every bloom empty. An empty bloom is trusted only for a block that used no gas.
   const isSilent = fields.logsBloom === BLOOM_OF_NOTHING && !/^0x0*$/.test(gasUsed ?? '');
   return isSilent ? { ...fields, logsBloom: BLOOM_OF_EVERYTHING } : fields;
 };
@@ -61,18 +61,19 @@ const QUANTITY = /^0x[0-9a-fA-F]{1,13}$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
 const readQuantity = (value: unknown, what: string): number => {
-  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new InvalidAnswer(`a log has no ${what}`);
+  if (typeof value !== 'string' || !QUANTITY.test(value)) throw new InvalidAnswer(`a log has no valid ${what}`);
   return Number.parseInt(value, 16);
 };
 const readHex = (value: unknown, pattern: RegExp, what: string): string => {
-  if (typeof value !== 'string' || !pattern.test(value)) throw new InvalidAnswer(`a log has no ${what}`);
+  if (typeof value !== 'string' || !pattern.test(value)) throw new InvalidAnswer(`a log has no valid ${what}`);
   return value.toLowerCase();
 };
 
 const readLog = (raw: unknown): ChainLog => {
-  if (!isRawLog(raw)) throw new InvalidAnswer('a log is no object');
-  if (raw.removed === true) throw new InvalidAnswer('a removed log is among the logs');
-  if (!Array.isArray(raw.topics) || raw.topics.length > TOPICS_MAX) throw new InvalidAnswer('a log has no topics');
+  if (!isRawLog(raw)) throw new InvalidAnswer('a log is not an object');
+  if (raw.removed === true) throw new InvalidAnswer('a log is marked as removed');
+  if (!Array.isArray(raw.topics) || raw.topics.length > TOPICS_MAX)
+    throw new InvalidAnswer('a log has no valid topics');
   return {
     address: readHex(raw.address, ADDRESS, 'address'),
     topics: raw.topics.map((topic: unknown) => readHex(topic, HASH, 'topic')),
@@ -86,37 +87,38 @@ const readLog = (raw: unknown): ChainLog => {
   };
 };
 
-interface Asked extends LogFilter {
-  /** Blocks asked for, inclusive. */
+interface LogRequest extends LogFilter {
+  /** The requested blocks, inclusive. */
   from: number;
   to: number;
-  /** The one block asked for. */
+  /** The requested block, if it was only one. */
   blockHash?: string;
 }
 
 /**
- * Logs in chain order, each one that was asked for.
- * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed ones, two of one place, two hashes of
- * one block
+ * Returns logs in chain order, after checking that each one was requested.
+ * @throws InvalidAnswer for logs of other blocks, addresses or topics, removed ones, two with the same index, two
+ * hashes of one block
  */
-export const checkLogs = (answer: unknown, asked: Asked): ChainLog[] => {
-  if (!Array.isArray(answer)) throw new InvalidAnswer('logs are no list');
+export const checkLogs = (answer: unknown, request: LogRequest): ChainLog[] => {
+  if (!Array.isArray(answer)) throw new InvalidAnswer('the logs are not a list');
   const logs = answer.map(readLog);
-  const addresses = new Set(asked.addresses);
-  const topics = new Set(asked.topics);
+  const addresses = new Set(request.addresses);
+  const topics = new Set(request.topics);
   for (const log of logs) {
-    if (log.blockNumber < asked.from || log.blockNumber > asked.to) throw new InvalidAnswer('a log of another block');
-    if (asked.blockHash !== undefined && log.blockHash !== asked.blockHash) {
-      throw new InvalidAnswer('a log of another block of that number');
+    if (log.blockNumber < request.from || log.blockNumber > request.to)
+      throw new InvalidAnswer('a log is of another block');
+    if (request.blockHash !== undefined && log.blockHash !== request.blockHash) {
+      throw new InvalidAnswer('a log is of another block of that number');
     }
-    if (addresses.size > 0 && !addresses.has(log.address)) throw new InvalidAnswer('a log of another address');
-    if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new InvalidAnswer('a log of another topic');
+    if (addresses.size > 0 && !addresses.has(log.address)) throw new InvalidAnswer('a log is of another address');
+    if (topics.size > 0 && !topics.has(log.topics[0] ?? '')) throw new InvalidAnswer('a log is of another topic');
   }
   logs.sort((left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex);
   let before: ChainLog | undefined;
   for (const log of logs) {
     if (before?.blockNumber === log.blockNumber) {
-      if (before.logIndex === log.logIndex) throw new InvalidAnswer('two logs have one index');
+      if (before.logIndex === log.logIndex) throw new InvalidAnswer('two logs have the same index');
       if (before.blockHash !== log.blockHash) {
         throw new InvalidAnswer('two logs of one block have two block hashes');
       }

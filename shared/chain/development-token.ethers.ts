@@ -6,18 +6,18 @@ export interface DevelopmentToken {
   address: string;
   /** Block of its deployment. */
   startBlock: number;
-  /** Private key of the account that holds the supply, and gas. */
+  /** The private key of the account that holds the supply, and gas. */
   ownerKey: string;
 }
 
-/** The account that every anvil funds first; its key is public knowledge, and worth nothing elsewhere. */
+/** The account that every anvil funds first. Its key is public, and worth nothing elsewhere. */
 const OWNER = HDNodeWallet.fromMnemonic(
   Mnemonic.fromPhrase('test test test test test test test test test test test junk'),
   "m/44'/60'/0'/0/0",
 );
 const SUPPLY = parseEther('1000000000');
 
-/** An ERC-20, the owner's first contract: deployed where it is not there yet. */
+/** Returns an ERC-20, the owner's first contract, and deploys it when it does not exist. */
 export const ensureDevelopmentToken = async (rpcUrl: string): Promise<DevelopmentToken> => {
   const provider = new JsonRpcProvider(rpcUrl, undefined, { cacheTimeout: -1, pollingInterval: 50 });
   try {
@@ -36,7 +36,7 @@ export const ensureDevelopmentToken = async (rpcUrl: string): Promise<Developmen
   }
 };
 
-/** A token's supply is minted as it is deployed: its first log is of that block. */
+/** Finds the block of the token's first log: the supply is minted in the deployment. */
 const deploymentBlock = async (provider: JsonRpcProvider, address: string): Promise<number> => {
   const [minted] = await provider.getLogs({ address, fromBlock: 0, toBlock: 'latest' });
   return minted?.blockNumber ?? 0;

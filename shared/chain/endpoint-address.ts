@@ -1,14 +1,14 @@
 import { unescape } from 'node:querystring';
 
 const TEXT_MAX = 300;
-/** Shorter parts of a URL are versions and names of networks. */
+/** Shorter parts of a URL are treated as versions and names of networks. */
 const SECRET_LENGTH_MIN = 6;
 
-/** Where an endpoint is. Most of that is secret: providers put keys into paths, queries and credentials. */
+/** The address of an endpoint. Most of it is secret: providers put keys into paths, queries and credentials. */
 export class EndpointAddress {
-  /** What may be said of it. */
+  /** The only part that may be logged. */
   readonly host: string;
-  /** Without credentials: fetch refuses a URL that has some, and names it in full. */
+  /** Without credentials: fetch refuses a URL that has some, and prints it in full. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   private readonly secrets: readonly string[];
@@ -25,7 +25,7 @@ export class EndpointAddress {
     this.url = url.href;
   }
 
-  /** Others' words as they may be shown: one short line without what is secret here. */
+  /** Makes a text of others fit to show: one short line without the secrets of this address. */
   shown(text: string): string {
     let shown = text.replaceAll(/\b\w+:\/\/[^\s"'<>]+/g, '<url>').replaceAll(/\s+/g, ' ');
     for (const secret of this.secrets) shown = shown.replaceAll(secret, '<secret>');

@@ -11,10 +11,13 @@ export interface AnswerLimits {
   bytesMax: number;
 }
 
-/** Why there is no answer: `too-much` and `too-slow` may go away when less is asked for. */
+/** Why there is no answer. `too-much` and `too-slow` may not occur for a smaller request. */
 type Reason = 'too-much' | 'too-slow' | 'no-batch' | 'failed';
 
-/** An endpoint refused, failed or made no sense. The message is one line, and has nothing secret of the endpoint's URL. */
+/**
+ * An endpoint refused, failed or sent an invalid answer. The message is one line, without secrets of the endpoint's
+ * URL.
+ */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 
@@ -43,13 +46,16 @@ export class JsonRpcEndpoint {
   constructor(
     url: string,
     private readonly limits: AnswerLimits,
-    /** Ends everything under way. */
+    /** Ends all calls in progress. */
     private readonly closing: AbortSignal,
   ) {
     this.address = new EndpointAddress(url);
   }
 
-  /** The results in the order of the calls, as few requests as the endpoint takes. @throws NoAnswer if one call has none */
+  /**
+   * Returns the results in the order of the calls, in as few requests as possible. @throws NoAnswer if one call has
+   * none
+   */
   async call(calls: readonly RpcCall[]): Promise<unknown[]> {
     const results: unknown[] = [];
     while (results.length < calls.length) {
@@ -118,7 +124,7 @@ export class JsonRpcEndpoint {
   }
 }
 
-/** Of the endpoint, of a gateway before it, of Cloudflare. */
+/** Sent by the endpoint, by a gateway before it, and by Cloudflare. */
 const TIMEOUT_STATUS = new Set([408, 504, 524]);
 
 const isEnvelope = (value: unknown): value is Envelope => typeof value === 'object' && value !== null;
@@ -131,21 +137,21 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Some providers put what matters into `data`. */
+/** Some providers put the reason into `data`. */
 const textOfError = (error: unknown): string => {
   const { message, data } = Object(error) as { message?: unknown; data?: unknown };
   const texts = [error, message, data].filter((text) => typeof text === 'string');
   return texts.length > 0 ? texts.join(' ') : JSON.stringify(error);
 };
 
-/** What comes with another status than 200: an envelope, a bare error, or a page. */
+/** Reads an answer whose status is not 200: an envelope, a bare error, or a page. */
 const textOfFailure = (text: string): string => {
   const answer = parseJson(text);
   const [body] = Array.isArray(answer) ? (answer as unknown[]) : [answer];
   return isEnvelope(body) ? textOfError(body.error ?? body) : text;
 };
 
-/** undici says "fetch failed"; why is in the cause. */
+/** undici's message is "fetch failed"; its cause has the reason. */
 const textOfCause = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? error.cause.message : error.message;

@@ -26,14 +26,14 @@ const logsOf = async (rpcUrl: string, address: string) => {
 };
 
 describe('local chain', () => {
-  it('keeps blocks and logs between starts, also when the program was killed, and finds its token again', async () => {
+  it('keeps blocks, logs and its token between starts, also after the program was killed', async () => {
     const options = { chainId: 2484, folder: join(folder, 'kept'), port: 0 };
     const first = await startLocalChain(options);
     const token = await ensureDevelopmentToken(first.rpcUrl);
     const before = await logsOf(first.rpcUrl, token.address);
     expect(before.logs).toHaveLength(1);
     const pid = readFileSync(join(options.folder, 'anvil.pid'), 'utf8');
-    // A second start without a stop is what a crash leaves behind.
+    // A second start without a stop finds what a crash would leave.
     const second = await startLocalChain(options);
     expect(readFileSync(join(options.folder, 'anvil.pid'), 'utf8')).not.toBe(pid);
     expect(() => process.kill(Number(pid), 0)).toThrow();
@@ -62,7 +62,7 @@ describe('local chain', () => {
     expect(firsts.size).toBe(1);
   });
 
-  it('leaves a process alone that only has the number of its own', async () => {
+  it('does not end another process that has its process id', async () => {
     const options = { chainId: 2484, folder: join(folder, 'foreign'), port: 0 };
     await (await startLocalChain(options)).stop();
     const foreign = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)'], { stdio: 'ignore' });
@@ -73,7 +73,7 @@ describe('local chain', () => {
     await Promise.all([once(foreign, 'exit'), chain.stop()]);
   });
 
-  it('says so when its port is taken', async () => {
+  it('reports that its port is taken', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

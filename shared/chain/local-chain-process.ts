@@ -19,30 +19,32 @@ export interface LocalChain {
 
 export interface LocalChainOptions {
   chainId: number;
-  /** Keeps the chain between starts. */
+  /** Holds the state of the chain between starts. */
   folder: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   port: number;
 }
 
 const HOST = '127.0.0.1';
 /**
- * Unix seconds of the first block. Always the same: anvil makes a first block at each start, keeps it beside the one of
- * its state, and without this gives now one, now the other, so that a chain that was kept seems to be another.
+ * Unix seconds of the first block, which is always the same. anvil makes a new first block at each start and keeps it
+ * beside the one of its saved state. Without a fixed time it would return either of the two, and a kept chain would
+ * look like another one.
  */
 const GENESIS_TIME = 1_700_000_000;
 const STARTS_WITHIN_MS = 20_000;
 const STOPS_WITHIN_MS = 4_000;
-/** What a crash of the whole machine may cost; a crash of this program costs nothing. */
+/** The most that a crash of the whole machine may lose. A crash of this program loses nothing. */
 const STATE_EVERY_SECONDS = 30;
 const POLL_MS = 20;
-/** Asked again and again until it answers. */
+/** The timeout of one request, which is repeated until anvil answers. */
 const LOOKS_FOR_MS = 500;
 const ANSWERS_WITHIN_MS = 10_000;
 
 /**
- * Starts the development chain: anvil at the London level, a block for each transaction, on loopback. It runs apart from
- * this program's process group, so that Ctrl-C does not end it first; a start after a crash ends what was left over.
+ * Starts the development chain: anvil at the London hard fork, one block for each transaction, on loopback. It runs
+ * outside this program's process group, so that Ctrl-C does not end it first. A start after a crash ends the process of
+ * the last one.
  * @throws CannotStart
  */
 export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptions): Promise<LocalChain> => {
@@ -54,18 +56,18 @@ export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptio
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  let said = '';
+  let output = '';
   child.stderr.on('data', (chunk: Buffer) => {
-    said = (said + chunk.toString()).slice(-500);
+    output = (output + chunk.toString()).slice(-500);
   });
   const failed = once(child, 'error').then(([error]) => {
-    throw new CannotStart(`anvil does not start: ${String(error)}; delete node_modules and start again`);
+    throw new CannotStart(`anvil does not start: ${String(error)}. Delete node_modules and start again`);
   });
   if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid));
   const rpcUrl = `http://${HOST}:${String(chosenPort)}`;
-  await Promise.race([answering(rpcUrl, chainId, child, () => said), failed]);
+  await Promise.race([answering(rpcUrl, chainId, child, () => output), failed]);
   child.unref();
-  // Blocks from now on have the time of day again.
+  // Blocks from now on have the current time again.
   const sinceGenesis = Math.floor(Date.now() / 1_000) - GENESIS_TIME;
   await ask({ rpcUrl, withinMs: ANSWERS_WITHIN_MS }, 'evm_increaseTime', sinceGenesis);
   return { chainId, rpcUrl, stop: () => stop(child, pidFile) };
@@ -77,22 +79,25 @@ const argumentsFor = (chainId: number, folder: string, port: number): string[] =
   ...['--state', join(folder, 'state.json'), '--state-interval', String(STATE_EVERY_SECONDS)],
 ];
 
-/** The binary is in the platform's package; the wrapper beside it would be one process more to end. */
+/** Returns the binary in the platform's package. Its wrapper would be a second process to end. */
 const anvilBinary = (): string => {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const name = `@foundry-rs/anvil-${process.platform}-${architecture}`;
   try {
     return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), 'bin', 'anvil');
   } catch (cause) {
-    throw new CannotStart(`there is no local chain for ${process.platform}-${process.arch}: set CHAINS to your own`, {
-      cause,
-    });
+    throw new CannotStart(
+      `there is no local chain for ${process.platform}-${process.arch}: set CHAINS to chains of your own`,
+      {
+        cause,
+      },
+    );
   }
 };
 
 const pidFileOf = (folder: string): string => join(folder, 'anvil.pid');
 
-/** Ends the chain process of a start that crashed, after it has written its state. */
+/** Ends the chain process that a crashed start left running, after it has written its state. */
 export const endLeftOverChain = async (folder: string): Promise<void> => {
   const pidFile = pidFileOf(folder);
   const pid = Number(readIfThere(pidFile) ?? 0);
@@ -105,7 +110,7 @@ export const endLeftOverChain = async (folder: string): Promise<void> => {
   rmSync(pidFile, { force: true });
 };
 
-/** A process id may belong to another program by now. Where there is no /proc, a left-over is not ended. */
+/** Whether the process is anvil: the id may belong to another program by now. Always false without /proc. */
 const isAnvil = (pid: number): boolean => {
   const [program = ''] = (readIfThere(`/proc/${String(pid)}/cmdline`) ?? '').split('\0');
   return program.endsWith('/anvil');
@@ -129,10 +134,10 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, said: () => string): Promise<void> => {
+const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, output: () => string): Promise<void> => {
   const deadline = performance.now() + STARTS_WITHIN_MS;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null) throw new CannotStart(`anvil ended at once: ${said().trim()}`);
+    if (child.exitCode !== null) throw new CannotStart(`anvil ended at once: ${output().trim()}`);
     if ((await chainAt(rpcUrl)) === chainId) return;
     await pause(POLL_MS);
   }

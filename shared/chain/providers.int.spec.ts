@@ -27,7 +27,7 @@ const changing =
   (changed: string, change: (truth: Json[], params: readonly unknown[]) => unknown): JsonRpcNode['lie'] =>
   (method, truth, params) =>
     method === changed ? change(truth as Json[], params) : truth;
-/** Changes the headers that there are. */
+/** Changes every header in an answer. */
 const eachHeader =
   (change: (header: Json) => unknown): JsonRpcNode['lie'] =>
   (method, truth) =>
@@ -38,7 +38,7 @@ const refusing = (message: string) => () => {
 };
 
 const there = <Value>(value: Value | undefined): Value => {
-  if (value === undefined) throw new Error('there is none');
+  if (value === undefined) throw new Error('the value is missing');
   return value;
 };
 
@@ -77,7 +77,7 @@ describe('a chain reader with several providers', () => {
     code: true,
   };
 
-  /** The truth comes all the same, and the next time the provider that lied is not asked. */
+  /** Expects the true answer, and that the provider with the false answer is not queried the next time. */
   const expectTruth = async (question: Question) => {
     expect(await questions[question]()).toEqual(truths[question]);
     const { requests } = wrong;
@@ -86,7 +86,7 @@ describe('a chain reader with several providers', () => {
     expect(wrong.requests).toBe(requests);
   };
 
-  it('asks the first alone as long as it answers well, with one eth_getLogs per block', async () => {
+  it('queries only the first provider while its answers are valid, with one eth_getLogs per block', async () => {
     for (const question of Object.keys(questions) as Question[])
       expect(await questions[question]()).toEqual(truths[question]);
     expect(right.requests).toBe(0);
@@ -104,69 +104,69 @@ describe('a chain reader with several providers', () => {
     'two logs of one index': changing('eth_getLogs', (logs) => logs.flatMap((log) => [log, log])),
     'a log without a transaction': eachLog(({ transactionHash: _, ...log }) => log),
     'data that is no hex': eachLog((log) => ({ ...log, data: '0x0' })),
-    'a log that is nothing': eachLog(() => null),
+    'a log that is null': eachLog(() => null),
     'logs that are no list': changing('eth_getLogs', () => ({})),
-    'nothing instead of logs': changing('eth_getLogs', () => null),
+    'null instead of logs': changing('eth_getLogs', () => null),
   };
-  it.each(Object.entries(logLies))('does not believe %s of a block', async (_, lie) => {
+  it.each(Object.entries(logLies))('rejects %s of a block', async (_, lie) => {
     wrong.lie = lie;
     await expectTruth('a block');
   });
-  it.each(Object.entries(logLies).slice(1))('does not believe %s of a range', async (_, lie) => {
+  it.each(Object.entries(logLies).slice(1))('rejects %s of a range', async (_, lie) => {
     wrong.lie = lie;
     await expectTruth('a range');
   });
 
-  it('does not believe logs of another block of that number', async () => {
+  it('rejects logs of another block of the same number', async () => {
     wrong.lie = eachLog((log) => ({ ...log, blockHash: OTHER_HASH }));
     await expectTruth('a block');
   });
-  it('does not believe two blocks of one number in a range', async () => {
+  it('rejects two blocks of one number in a range', async () => {
     let turn = 0;
     wrong.lie = changing('eth_getLogs', (logs) =>
       logs.flatMap((log) => [log, { ...log, logIndex: '0x9', blockHash: `0x${'7'.repeat(63)}${String((turn += 1))}` }]),
     );
     await expectTruth('a range');
   });
-  it('does not believe a range from a provider that is not that far', async () => {
+  it('rejects a range from a provider that does not have its last block yet', async () => {
     wrong.lie = (method, truth) => {
       if (method === 'eth_getBlockByNumber') return null;
       return method === 'eth_getLogs' ? (truth as unknown[]).slice(0, 1) : truth;
     };
     await expectTruth('a range');
   });
-  it('does not believe headers of other blocks, or that do not fit', async () => {
+  it('rejects headers of other blocks, and headers that are not valid', async () => {
     wrong.lie = eachHeader((truth) => ({ ...truth, number: '0x9' }));
     await expectTruth('headers');
     wrong.lie = (method, truth) => (method === 'eth_getBlockByHash' ? { ...(truth as Json), hash: OTHER_HASH } : truth);
     await eventually(
       () => questions['a header']().then((found) => found && wrong.asked.includes('eth_getBlockByHash')),
       15_000,
-      'a quarantine ends',
+      'the quarantine must end',
     );
     await expectTruth('a header');
   });
-  it.each(['hash', 'parentHash', 'logsBloom', 'timestamp'])('does not believe a head without %s', async (field) => {
+  it.each(['hash', 'parentHash', 'logsBloom', 'timestamp'])('rejects a head without %s', async (field) => {
     wrong.lie = eachHeader((truth) => ({ ...truth, [field]: undefined }));
     await expectTruth('head');
   });
-  it('does not believe that there is no head, or code that is no hex', async () => {
+  it('rejects a missing head, and code that is not hex', async () => {
     wrong.lie = changing('eth_getBlockByNumber', () => null);
     await expectTruth('head');
     wrong.lie = changing('eth_getCode', () => 1);
     await eventually(
       () => questions.code().then(() => wrong.asked.includes('eth_getCode')),
       15_000,
-      'a quarantine ends',
+      'the quarantine must end',
     );
     await expectTruth('code');
   });
-  it('does not ask a provider of another chain', async () => {
+  it('does not query a provider of another chain', async () => {
     wrong.lie = changing('eth_chainId', () => '0x1');
     await expectTruth('head');
     expect(wrong.asked).toEqual(['eth_chainId']);
   });
-  it('passes a head on that is lower than the last: only who follows the chain can tell why', async () => {
+  it('returns a head that is lower than the last, because only the follower can tell why', async () => {
     const { number } = await reader.head();
     wrong.lie = eachHeader(() => ({ ...header, number: '0x2', timestamp: '0x0' }));
     expect(await reader.head()).toMatchObject({ number: number - 1 });
@@ -188,10 +188,10 @@ describe('a chain reader with several providers', () => {
     'an answer without an end': (response) => response.write('['.repeat(LIMITS.bytesMax + 1)),
     'a refusal of its own form': (response) => response.end('{"error":{"code":-32005},"id":null}'),
   };
-  it.each(Object.entries(noAnswers))('asks another provider after %s', async (_, respond) => {
+  it.each(Object.entries(noAnswers))('queries another provider after %s', async (_, respond) => {
     for (const question of ['head', 'headers', 'a range'] as const) {
       wrong.respond = undefined;
-      await eventually(() => questions[question]().then(() => wrong.requests > 0), 15_000, 'the provider answers');
+      await eventually(() => questions[question]().then(() => wrong.requests > 0), 15_000, 'the provider must answer');
       wrong.respond = respond;
       reader.close();
       reader = new JsonRpcChainReader(CHAIN_ID, [wrong.url, right.url], LIMITS);
@@ -214,26 +214,26 @@ describe('a chain reader with one provider', () => {
     await node.stop();
   });
 
-  it('asks it again although it failed: there is no other', async () => {
+  it('queries it again although it failed, because there is no other', async () => {
     node.lie = refusing('Internal error');
     await expect(reader.head()).rejects.toThrow(/the head of chain 2484: 127\.0\.0\.1:\d+: Internal error/);
     node.lie = (_, truth) => truth;
     expect(await reader.head()).toEqual(chain.tip);
   });
 
-  it('believes that a block has no such logs when all its logs account for its bloom', async () => {
+  it('accepts that no log passes the filter when the logs of the block account for its bloom', async () => {
     const filter = { addresses: [ADDRESS], topics: [] };
     const header = chain.mine([{ ...aLog(1), topics: [OTHER_HASH] }]);
-    // Another address and topic with these bits: what every bloom has now and then.
+    // The filter names another address and topic whose bits are set, as happens now and then in every bloom.
     node.lie = changing('eth_getLogs', (logs, [asked]) => ((asked as { address?: unknown }).address ? [] : logs));
     expect(await reader.logsOfBlock(header, { addresses: [OTHER_ADDRESS, ADDRESS], topics: [TOPIC] })).toEqual([]);
     expect(node.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(1);
-    // The filter is broken, the block's logs are not.
+    // The provider's filter fails, but it returns all logs of the block.
     expect(await reader.logsOfBlock(header, filter)).toMatchObject([{ data: aLog(1).data }]);
     expect(node.asked.filter((method) => method === 'eth_getLogs')).toHaveLength(3);
   });
 
-  it('asks for the logs of blocks whose bloom is empty although something ran, and believes that there are none', async () => {
+  it('queries the logs of blocks with gas used and an empty bloom, and accepts that there are none', async () => {
     node.lie = eachHeader((header) => ({ ...header, logsBloom: BLOOM_OF_NOTHING, gasUsed: '0x5208' }));
     const header = there((await reader.headersByNumber([1]))[0]);
     expect(header.logsBloom).toBe(BLOOM_OF_EVERYTHING);
@@ -244,7 +244,7 @@ describe('a chain reader with one provider', () => {
     expect((await reader.head()).logsBloom).toBe(BLOOM_OF_NOTHING);
   });
 
-  it('says that a range is too large when the provider says so, or answers too much', async () => {
+  it('throws RangeTooLarge when the provider reports it, or its answer is too large', async () => {
     node.lie = changing('eth_getLogs', refusing('eth_getLogs is limited to a 5 range'));
     await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
     node.lie = changing('eth_getLogs', (logs) =>
@@ -257,7 +257,7 @@ describe('a chain reader with one provider', () => {
     await expect(reader.head()).rejects.toThrow(ChainUnavailable);
   });
 
-  it('says that a range is too large when the provider hangs on it and answers else', async () => {
+  it('throws RangeTooLarge when the provider hangs on the range and answers other requests', async () => {
     await reader.head();
     node.respond = (response, honest) => {
       if (!honest.includes('logIndex')) response.end(honest);
@@ -267,7 +267,7 @@ describe('a chain reader with one provider', () => {
     await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(ChainUnavailable);
   });
 
-  it('asks for many headers in few requests, in as few as the provider takes', async () => {
+  it('queries many headers in few requests, as large as the provider accepts', async () => {
     const numbers = Array.from({ length: 250 }, (_, index) => index % 6);
     await reader.head();
     node.requests = 0;
@@ -282,7 +282,7 @@ describe('a chain reader with one provider', () => {
     expect((await reader.headersByNumber(numbers)).map((header) => header?.number)).toEqual(numbers);
   });
 
-  it('takes the answers of a batch in any order', async () => {
+  it('accepts the answers of a batch in any order', async () => {
     node.respond = (response, honest) =>
       response.end(
         JSON.stringify([JSON.parse(honest)].flat().toReversed()).replace(
@@ -293,18 +293,18 @@ describe('a chain reader with one provider', () => {
     expect((await reader.headersByNumber([1, 2, 3])).map((header) => header?.number)).toEqual([1, 2, 3]);
   });
 
-  it('ends what is under way when it is closed', async () => {
+  it('ends its calls in progress when it is closed', async () => {
     node.respond = () => undefined;
     const patient = new JsonRpcChainReader(CHAIN_ID, [node.url]);
     const asked = [patient.head(), patient.logsOfRange(1, 5, FILTER)].map((question) => question.catch(String));
-    await eventually(() => node.requests === 2, 1_000, 'the node is asked');
+    await eventually(() => node.requests === 2, 1_000, 'the node must receive the requests');
     const closedAt = performance.now();
     patient.close();
     expect(await Promise.all(asked)).toEqual([expect.stringContaining('closed'), expect.stringContaining('closed')]);
     expect(performance.now() - closedAt).toBeLessThan(200);
   });
 
-  it('signs in with the credentials of its URL, and shows nothing secret of it', async () => {
+  it('authenticates with the credentials of its URL, and shows no secret of the URL', async () => {
     const url = node.url.replace('http://', 'http://operator:pass%2Fword@') + '/v3/s3cretkey99?apikey=t0ken%20token';
     const secretive = new JsonRpcChainReader(CHAIN_ID, [url], LIMITS);
     node.lie = refusing(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { saysNoBatch, saysRangeTooLarge } from './rpc-refusals.ts';
 
-/** As seen on public endpoints, and in the sources of nodes. */
+/** Texts of public endpoints, and from the sources of nodes. */
 const rangeTooLarge = {
   'Alchemy, results':
     'Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size, or you can request any block range with a cap of 10K logs in the response. Based on your parameters and the response size limit, this block range should work: [0x0, 0x79bcb3]',
@@ -93,7 +93,7 @@ describe('a refusal of logs', () => {
     'Batch of more than 3 requests are not allowed on free tier, to use this feature register paid account',
     'batch too large',
     'too many requests in batch',
-  ])('says that there were too many calls in one request: %s', (text) => {
+  ])('is about too many calls in one request: %s', (text) => {
     expect(saysNoBatch(text)).toBe(true);
     expect(saysRangeTooLarge('query returned more than 10000 results')).toBe(true);
   });

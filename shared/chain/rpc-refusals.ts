@@ -1,24 +1,24 @@
-/** Asked too often or too much in all, not too much at once. */
+/** Too many requests over time, not too much in one request. */
 const RATE =
   /rate.?limit|too many requests|requests? (limit|per|rate|count|quota)|calls? (rate|per)|per second|\/sec|throttl|compute units|credits|quota|capacity|billing|\brps\b|usage limit|(daily|monthly|plan|tier) limit|\b429\b/i;
-/** Blocks that are not there, yet or any more. */
+/** Blocks that do not exist yet or are no longer kept. */
 const MISSING =
   /beyond|after last accepted|unfinalized|unknown block|not found|cannot be found|future|pruned|missing trie/i;
-/** Too many addresses or topics, in however few blocks. */
+/** Too many addresses or topics, for any number of blocks. */
 const SELECTORS = /addresses|number of address|max topics|topics per|selectors|contains \d+ filters/i;
-/** Too many blocks, too many logs in them, or too long a search. */
+/** Too many blocks, too many logs in them, or too slow a search. */
 const RANGE =
   /block.?range|blocks? distance|range (is )?too|(is )?too (many|large|wide|big|broad)|more than [\d,]+k? (results|logs|blocks|events)|response size|response (is )?too|result.?set|limited to|limit exceeded|length limit|exceeds? (max|limit|the range|range)|max(imum)? (block|range|result|log|allowed|number)|at most [\d,]+k? block|ranges over|smaller than size|not supported on freetier|reduc\w+ (your|the) |time(d )?.?out|deadline exceeded/i;
 
 /**
- * Whether a provider's refusal of logs says that there were too many blocks or results at once. They say so in some
- * thirty texts; those about rates, billing, missing blocks and too many addresses use the same words and are looked for
- * first.
+ * Whether a provider's refusal of logs means too many blocks or results in one request. Providers have some thirty
+ * texts for it. Refusals about rates, billing, missing blocks and too many addresses use the same words, and are
+ * matched first.
  */
 export const saysRangeTooLarge = (text: string, httpStatus = 200): boolean => {
   if (httpStatus === 429 || [RATE, MISSING, SELECTORS].some((other) => other.test(text))) return false;
   return httpStatus === 413 || RANGE.test(text);
 };
 
-/** Whether the refusal is of several calls in one request. */
+/** Whether the refusal is about several calls in one request. */
 export const saysNoBatch = (text: string): boolean => /\bbatch/i.test(text);
