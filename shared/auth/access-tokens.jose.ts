@@ -6,16 +6,16 @@ import type { Clock } from '../primitives/clock.ts';
 import type { UserCaller } from './caller.ts';
 import { type SessionEnds } from './session-ends.ts';
 
-/** `aud` of every token. */
+/** The `aud` of every token. */
 export const TOKEN_AUDIENCE = 'annals';
 
-/** Whose tokens are believed. */
+/** The issuer of trusted tokens. */
 export interface TokenIssuer {
-  /** `iss`; asked for at each request, as the address of a service is known once it listens. */
+  /** Returns `iss`. Called for each request, because the address of a service is known only once it listens. */
   issuer: () => string;
-  /** Finds the key that a token names. Throws jose's errors. */
+  /** Returns the key that a token names. Throws jose's errors. */
   key: JWTVerifyGetKey;
-  /** Whether there are keys to check with; once there are, whether the account service answers no longer matters. */
+  /** Whether there are keys to check with. From then on the account service need not answer. */
   hasKeys: () => Promise<boolean>;
 }
 
@@ -28,9 +28,9 @@ const claims = z.object({
 });
 
 /**
- * The account service seen from another: its keys are fetched and kept. It may start later.
- * @param issuer what clients are told, `iss`; may be an address that is not reached from here
- * @param jwksUrl where its keys are fetched from
+ * The account service as seen by another service: its keys are fetched and cached. It may start later.
+ * @param issuer `iss`, the address that clients use; it need not be reachable from here
+ * @param jwksUrl the address of its keys
  */
 export const remoteIssuer = (issuer: string, jwksUrl: string): TokenIssuer => {
   const keys = createRemoteJWKSet(new URL(jwksUrl), {
@@ -44,7 +44,7 @@ export const remoteIssuer = (issuer: string, jwksUrl: string): TokenIssuer => {
   return { issuer: () => issuer, key: keys, hasKeys };
 };
 
-/** Says whose an access token is. */
+/** Verifies access tokens, and returns their callers. */
 export class AccessTokens {
   constructor(
     private readonly issuer: TokenIssuer,
@@ -82,13 +82,13 @@ export const verifyToken = async (token: string, typ: string, issuer: TokenIssue
       currentDate: new Date(clock.now()),
     });
   } catch (error) {
-    if (error instanceof errors.JWTExpired) throw new Refusal('token_expired', 'refresh it, or sign in again');
+    if (error instanceof errors.JWTExpired) throw new Refusal('token_expired', 'refresh the token, or sign in again');
     if (isTokensFault(error)) throw new Refusal('token_invalid', 'the token is not one of ours', { cause: error });
     throw unavailable('the signing keys cannot be read', error);
   }
 };
 
-/** Everything that jose says about a token, as opposed to keys that could not be fetched. */
+/** Whether jose found a fault in the token, as opposed to keys that could not be fetched. */
 const isTokensFault = (error: unknown): boolean =>
   error instanceof errors.JOSEError &&
   !(error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) &&

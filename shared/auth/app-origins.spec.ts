@@ -5,7 +5,7 @@ import { projectInto } from '../testing/project.ts';
 import { startThings, ThingsModule } from '../testing/things-service.ts';
 import { startService } from '../edge/start-service.ts';
 
-describe('origins of apps', () => {
+describe('the origins of apps', () => {
   const startBeside = async (NODE_ENV: 'development' | 'production', origins: string[]) => {
     await using things = await startThings();
     const { foundation, tokens } = things;
@@ -22,7 +22,7 @@ describe('origins of apps', () => {
   };
 
   it.each(['*', 'https://*.shop.example'])(
-    'keep production from starting when one is a wildcard: %s',
+    'prevent a start in production when one is a wildcard: %s',
     async (origin) => {
       await expect(startBeside('production', ['https://shop.example', origin])).rejects.toMatchObject({
         name: 'CannotStart',
@@ -32,7 +32,7 @@ describe('origins of apps', () => {
     },
   );
 
-  it('are no reason not to start when each is one', async () => {
+  it('allow a start when none is a wildcard', async () => {
     await startBeside('production', ['https://shop.example', 'https://other.example']);
   });
 });

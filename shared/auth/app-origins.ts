@@ -7,7 +7,7 @@ const { app } = appsModel.collections;
 const KEPT_MS = 1_000;
 const PAGE = 1_000;
 
-/** The origins that some live app allows, not older than a second. */
+/** The origins that at least one active app allows, at most a second old. */
 export class AppOrigins {
   private kept: { origins: Promise<Set<string>>; until: number } | undefined;
 
@@ -16,12 +16,12 @@ export class AppOrigins {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws CannotStart: some app allows every origin, or every one of a kind */
+  /** @throws CannotStart when an app allows every origin, or all that match a pattern */
   async refuseWildcards(): Promise<void> {
     for await (const { id, name, origins } of this.apps()) {
       const wildcard = origins.find((origin) => origin.includes('*'));
       if (wildcard === undefined) continue;
-      const mend = 'make it anew with: annals app create --origin https://…, in a store that never had a wildcard';
+      const mend = 'create it again with: annals app create --origin https://…, in a store that never had a wildcard';
       throw new CannotStart(`app ${id} (${name}) allows the origin ${wildcard}, which production does not: ${mend}`);
     }
   }

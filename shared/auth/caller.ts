@@ -1,23 +1,23 @@
 import type { LoginMethod } from '../../schemas/values.ts';
 
-/** Who holds a verified access token of a session that has not ended. */
+/** The holder of a verified access token, whose session has not ended. */
 export interface UserCaller {
   kind: 'user';
   userId: string;
   sessionId: string;
   appId: string;
   method: LoginMethod;
-  /** `exp` of the token, Unix milliseconds. */
+  /** `exp` of the token in Unix milliseconds. */
   expiresAtMs: number;
 }
 
-/** The app that signed the four headers H. */
+/** The app that signed the four headers of the signature scheme H. */
 export interface AppCaller {
   kind: 'app';
   appId: string;
-  /** The `origin` header; one that the app allows. */
+  /** The `origin` header, which the app allows. */
   origin: string;
-  /** Set when the request carried a bearer token too; it is valid. */
+  /** Set when the request also has a valid bearer token. */
   user: UserCaller | undefined;
 }
 

@@ -7,7 +7,7 @@ const { session } = sessionsModel.collections;
 const KEPT_MS = 1_000;
 const SESSIONS_MAX = 10_000;
 
-/** Which sessions have ended, not older than a second. A session that is not projected yet has not. */
+/** Tells which sessions have ended, at most a second late. A session that is not projected yet counts as not ended. */
 export class SessionEnds {
   private readonly kept = new LRUCache<string, { ended: boolean; until: number }>({ max: SESSIONS_MAX });
 

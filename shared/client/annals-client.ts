@@ -5,7 +5,7 @@ import type { RouteContract } from '../../schemas/http/route.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { refuseProblem } from './problem-error.ts';
 
-/** Signs by EIP-191; an ethers or viem wallet is one. */
+/** Signs by EIP-191. An ethers or viem wallet is a MessageSigner. */
 export interface MessageSigner {
   signMessage: (text: string) => Promise<string>;
 }
@@ -13,7 +13,7 @@ export interface MessageSigner {
 export interface AnnalsClientOptions {
   accountUrl: string;
   eventUrl: string;
-  /** Who asks. The signing key is a secret of the app's own server. */
+  /** The calling app. Its signing key is a secret of the app's own server. */
   app: { apiKey: string; origin: string; signer: MessageSigner };
   clock?: Clock;
 }
@@ -23,14 +23,14 @@ interface Input<Contract extends RouteContract> {
   params?: InputOf<Contract['params']>;
   query?: InputOf<Contract['query']>;
   body?: InputOf<Contract['body']>;
-  /** A command sent again under the same key is carried out once. */
+  /** A command that is sent again with the same key is carried out once. */
   idempotencyKey?: string;
 }
 
-/** An access token with less time left than this is renewed before it is used. */
+/** An access token that expires sooner than this is refreshed before it is used. */
 const RENEW_BEFORE_MS = 30_000;
 
-/** Asks an account service and an event catcher, typed by their contracts; reads its own writes. */
+/** Calls an account service and an event catcher, typed by their route contracts. It reads its own writes. */
 export class AnnalsClient {
   private session: Session | undefined;
   private renewal: Promise<Session> | undefined;
@@ -42,7 +42,7 @@ export class AnnalsClient {
     this.clock = options.clock ?? systemClock;
   }
 
-  /** Signs in with a wallet; what is asked from then on is asked as its user. @throws ProblemError */
+  /** Signs in with a wallet. Later calls are made as its user. @throws ProblemError */
   async signIn(wallet: MessageSigner & { address: string }): Promise<Session> {
     const signer = wallet.address;
     const { message } = await this.call(accountRoutes.walletChallenge, { query: { signer } });
@@ -51,7 +51,7 @@ export class AnnalsClient {
     return this.session;
   }
 
-  /** Asks a route of the interface. @throws ProblemError */
+  /** Calls a route of the interface. @throws ProblemError */
   async call<const Contract extends RouteContract>(
     contract: Contract,
     input: Input<Contract> = {},
@@ -81,7 +81,7 @@ export class AnnalsClient {
     >;
   }
 
-  /** A token that is good for some time yet: what a stream is opened with. */
+  /** Returns a token that remains valid for some time, for example to open a stream. */
   async accessToken(): Promise<string> {
     if (!this.session) throw new Error('sign in first');
     if (this.session.accessTokenExpire - this.clock.now() < RENEW_BEFORE_MS)
@@ -89,7 +89,7 @@ export class AnnalsClient {
     return this.session.accessToken;
   }
 
-  /** Once, however many ask. */
+  /** Refreshes the session once for all concurrent callers. */
   private renew({ refreshToken }: Session): Promise<Session> {
     this.renewal ??= this.call(accountRoutes.refreshSession, { body: { refreshToken } }).finally(() => {
       this.renewal = undefined;

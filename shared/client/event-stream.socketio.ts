@@ -16,7 +16,9 @@ import {
 
 const ANSWER_MS = 10_000;
 const RECONNECT_MS = 1_000;
-/** Repeats come close behind each other: after a reconnection, from the cursor on. */
+/**
+ * After a reconnection the node repeats only events since the cursor, so a limited number of cursors finds all repeats.
+ */
 const CURSORS_REMEMBERED = 4_096;
 
 type Payload<Name extends StreamCommand> = z.input<(typeof streamCommands)[Name]['payload']>;
@@ -25,25 +27,25 @@ type Answer<Name extends StreamCommand> = z.output<(typeof streamCommands)[Name]
 export interface Listener {
   /** Each event once, in order. */
   event: (event: StreamEvent) => void;
-  /** History is over; what comes now has just happened. */
+  /** Called after the last past event. Later events are new. */
   live?: () => void;
-  /** Events between two cursors are no longer kept. */
+  /** Called when events between two cursors are no longer kept. */
   gap?: (gap: StreamMessages['gap']) => void;
-  /** The subscription ended, or could not be taken up again; the code says why. */
+  /** Called when the subscription ended, or could not be resumed. The code is the reason. */
   stopped?: (code: string) => void;
 }
 
-interface Subscription {
-  asked: Payload<'subscribe'>;
+interface OpenSubscription {
+  request: Payload<'subscribe'>;
   listener: Listener;
   seen: Set<string>;
-  /** Where to go on after a reconnection. */
+  /** Where to resume after a reconnection. */
   cursor: string | undefined;
-  /** The newest; `undefined` until the first. */
+  /** The newest answer; `undefined` until the first. */
   answer: Subscribed | undefined;
 }
 
-/** A connection or a command that was refused; `code` is one of the interface's. */
+/** A connection or a command was refused; `code` is one of the interface's. */
 export class StreamRefused extends Error {
   override readonly name = 'StreamRefused';
   constructor(
@@ -54,14 +56,14 @@ export class StreamRefused extends Error {
   }
 }
 
-/** Events as they happen; a broken connection is taken up again where it broke. */
+/** Receives events as they happen. After a lost connection it resumes where it was. */
 export class EventStream {
   private readonly socket: Socket;
-  private readonly subscriptions = new Set<Subscription>();
+  private readonly subscriptions = new Set<OpenSubscription>();
   private reconnectMs = RECONNECT_MS;
   private reconnection: NodeJS.Timeout | undefined;
 
-  /** @param token gives a token that is good now; asked again for every connection */
+  /** @param token returns a valid token; called for every connection */
   constructor(
     streamUrl: string,
     private readonly token: () => Promise<string>,
@@ -87,7 +89,7 @@ export class EventStream {
     return new Promise((resolve, reject) => {
       const refuse = (error: Error & { data?: unknown }): void => {
         const refused = connectionRefused.safeParse(error.data);
-        if (!refused.success) return; // nobody answers yet: Socket.IO tries again by itself
+        if (!refused.success) return; // no node answered yet, and Socket.IO retries by itself
         this.close();
         reject(new StreamRefused(refused.data.code, refused.data.title));
       };
@@ -104,8 +106,14 @@ export class EventStream {
   }
 
   /** @throws StreamRefused */
-  async subscribe(asked: Payload<'subscribe'>, listener: Listener): Promise<Subscribed> {
-    const subscription: Subscription = { asked, listener, seen: new Set(), cursor: asked.cursor, answer: undefined };
+  async subscribe(request: Payload<'subscribe'>, listener: Listener): Promise<Subscribed> {
+    const subscription: OpenSubscription = {
+      request,
+      listener,
+      seen: new Set(),
+      cursor: request.cursor,
+      answer: undefined,
+    };
     this.subscriptions.add(subscription);
     try {
       return await this.resume(subscription);
@@ -121,15 +129,15 @@ export class EventStream {
     this.socket.disconnect();
   }
 
-  private resume(subscription: Subscription): Promise<Subscribed> {
-    const { asked, cursor } = subscription;
-    return this.command('subscribe', { ...asked, ...(cursor !== undefined && { cursor }) }, (answer) => {
+  private resume(subscription: OpenSubscription): Promise<Subscribed> {
+    const { request, cursor } = subscription;
+    return this.command('subscribe', { ...request, ...(cursor !== undefined && { cursor }) }, (answer) => {
       subscription.answer = answer;
       subscription.cursor ??= answer.cursor ?? undefined;
     });
   }
 
-  /** @param atOnce runs before the next message is looked at, which a promise would not */
+  /** @param atOnce runs before the next message is handled; a `then` of the promise would run later */
   private command<Name extends StreamCommand>(
     name: Name,
     payload: Payload<Name>,
@@ -156,7 +164,7 @@ export class EventStream {
   private listen(): void {
     this.socket.on('connect', () => {
       this.reconnectMs = RECONNECT_MS;
-      for (const subscription of this.subscriptions) if (subscription.answer) this.takeUp(subscription);
+      for (const subscription of this.subscriptions) if (subscription.answer) this.resumeOrEnd(subscription);
     });
     this.socket.on('disconnect', (reason) => {
       if (reason === 'io server disconnect') this.connectIn(this.reconnectMs);
@@ -174,7 +182,7 @@ export class EventStream {
       this.reconnectMs = reconnectAfterMs;
     });
     this.on('expiring', () => {
-      // Where this fails the node disconnects, and a token is asked for again with the next connection.
+      // When this fails the node disconnects, and the next connection requests a token again.
       const failed = () => undefined;
       this.token()
         .then((token) => this.command('refresh', { token }))
@@ -201,13 +209,13 @@ export class EventStream {
     }
   }
 
-  private takeUp(subscription: Subscription): void {
+  private resumeOrEnd(subscription: OpenSubscription): void {
     this.resume(subscription).catch((error: unknown) => {
       this.end(subscription, error instanceof StreamRefused ? error.code : 'internal_error');
     });
   }
 
-  /** Socket.IO does not try again by itself after a refusal. */
+  /** Reconnects after a refusal, which Socket.IO does not do by itself. */
   private reconnectRefused(data: unknown): void {
     const refused = connectionRefused.safeParse(data);
     if (!refused.success) return;
@@ -220,11 +228,11 @@ export class EventStream {
     this.reconnection = setTimeout(() => this.socket.connect(), delayMs);
   }
 
-  private find(subscriptionId: string): Subscription | undefined {
+  private find(subscriptionId: string): OpenSubscription | undefined {
     return [...this.subscriptions].find(({ answer }) => answer?.subscriptionId === subscriptionId);
   }
 
-  private end(subscription: Subscription, code: string): void {
+  private end(subscription: OpenSubscription, code: string): void {
     this.subscriptions.delete(subscription);
     subscription.listener.stopped?.(code);
   }

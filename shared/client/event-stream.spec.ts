@@ -8,7 +8,7 @@ import { eventually } from '../testing/eventually.ts';
 import { EventStream } from './event-stream.socketio.ts';
 
 type Acknowledge = (answer: unknown) => void;
-const asked = {
+const request = {
   chainId: 2484,
   contractAddress: eventExamples.ChainEventObserved.ContractAddress,
   eventSignature: 'Transfer',
@@ -20,7 +20,7 @@ const event = (cursor: string): StreamEvent => ({
   event: { ...eventExamples.ChainEventObserved, Status: 'observed' },
 });
 
-/** The wire of section 7 of the interface, with somebody at the other end who does as told. */
+/** Speaks the protocol of section 7 of the interface, with a server that the test controls. */
 describe('a stream of events', () => {
   let server: Server;
   let url: string;
@@ -64,31 +64,31 @@ describe('a stream of events', () => {
     await server.close();
   });
 
-  it('gives each event once, beginning with those right behind the answer', async () => {
+  it('gives each event once, also those that follow the answer at once', async () => {
     onSubscribe = (socket, acknowledge) => {
       accept(socket, acknowledge);
       for (const cursor of ['c1', 'c2', 'c1', 'c2', 'c3']) socket.emit('event', event(cursor));
     };
     await stream.open();
     const cursors: string[] = [];
-    await stream.subscribe(asked, { event: ({ cursor }) => cursors.push(cursor) });
-    await eventually(() => cursors.length === 3, 2_000, 'the events did not come');
+    await stream.subscribe(request, { event: ({ cursor }) => cursors.push(cursor) });
+    await eventually(() => cursors.length === 3, 2_000, 'the events must arrive');
     expect(cursors).toEqual(['c1', 'c2', 'c3']);
   });
 
-  it('goes on after the last event when the connection breaks, with a new token', async () => {
+  it('resumes after the last event when the connection breaks, with a new token', async () => {
     await stream.open();
     const cursors: string[] = [];
-    await stream.subscribe({ ...asked, fromBlock: 5 }, { event: ({ cursor }) => cursors.push(cursor) });
+    await stream.subscribe({ ...request, fromBlock: 5 }, { event: ({ cursor }) => cursors.push(cursor) });
     sockets[0]?.emit('event', event('c1'));
-    await eventually(() => cursors.length === 1, 2_000, 'the event did not come');
+    await eventually(() => cursors.length === 1, 2_000, 'the event must arrive');
     onSubscribe = (socket, acknowledge) => {
       accept(socket, acknowledge);
       socket.emit('event', event('c1'));
       socket.emit('event', event('c2'));
     };
     sockets[0]?.conn.close();
-    await eventually(() => cursors.length === 2, 5_000, 'the stream was not taken up again');
+    await eventually(() => cursors.length === 2, 5_000, 'the stream must resume');
     expect(cursors).toEqual(['c1', 'c2']);
     expect(subscribed.map(({ cursor, fromBlock }) => [cursor, fromBlock])).toEqual([
       [undefined, 5],
@@ -97,25 +97,25 @@ describe('a stream of events', () => {
     expect(tokens).toEqual(['token-1', 'token-2']);
   });
 
-  it('comes back when a draining node said so', async () => {
+  it('reconnects at the time that a draining node gave', async () => {
     await stream.open();
-    await stream.subscribe(asked, { event: () => undefined });
+    await stream.subscribe(request, { event: () => undefined });
     sockets[0]?.emit('draining', { reconnectAfterMs: 1 });
     sockets[0]?.disconnect(true);
-    await eventually(() => subscribed.length === 2, 3_000, 'the client did not come back');
+    await eventually(() => subscribed.length === 2, 3_000, 'the client must reconnect');
     expect(subscribed[1]?.cursor).toBe('c0');
   });
 
-  it('asks for history again when it broke before its first event', async () => {
+  it('requests history again when the connection breaks before the first event', async () => {
     onSubscribe = (socket, acknowledge) => accept(socket, acknowledge, null);
     await stream.open();
-    await stream.subscribe({ ...asked, fromBlock: 5 }, { event: () => undefined });
+    await stream.subscribe({ ...request, fromBlock: 5 }, { event: () => undefined });
     sockets[0]?.conn.close();
-    await eventually(() => subscribed.length === 2, 5_000, 'the client did not come back');
-    expect(subscribed[1]).toEqual({ ...asked, fromBlock: 5 });
+    await eventually(() => subscribed.length === 2, 5_000, 'the client must reconnect');
+    expect(subscribed[1]).toEqual({ ...request, fromBlock: 5 });
   });
 
-  it('sends a new token before the old one ends', async () => {
+  it('sends a new token before the old one expires', async () => {
     await stream.open();
     const refreshed = new Promise((resolve) => {
       sockets[0]?.on('refresh', (payload: unknown, acknowledge: Acknowledge) => {
@@ -127,31 +127,31 @@ describe('a stream of events', () => {
     expect(await refreshed).toEqual({ token: 'token-2' });
   });
 
-  it('tells what happens to a subscription', async () => {
+  it('notifies the listener of a gap, of live and of the end', async () => {
     await stream.open();
-    const told: unknown[] = [];
-    const answer = await stream.subscribe(asked, {
+    const notified: unknown[] = [];
+    const answer = await stream.subscribe(request, {
       event: () => undefined,
-      live: () => told.push('live'),
-      gap: ({ resumeWith }) => told.push(resumeWith),
-      stopped: (code) => told.push(code),
+      live: () => notified.push('live'),
+      gap: ({ resumeWith }) => notified.push(resumeWith),
+      stopped: (code) => notified.push(code),
     });
     const { subscriptionId } = answer;
     sockets[0]?.emit('gap', { subscriptionId, requested: 'a', earliest: 'b', resumeWith: 'b' });
     sockets[0]?.emit('live', { subscriptionId, cursor: 'b' });
     sockets[0]?.emit('stopped', { subscriptionId, code: 'session_revoked' });
-    await eventually(() => told.length === 3, 2_000, 'not all was told');
-    expect(told).toEqual(['b', 'live', 'session_revoked']);
+    await eventually(() => notified.length === 3, 2_000, 'the listener must be notified of all three');
+    expect(notified).toEqual(['b', 'live', 'session_revoked']);
   });
 
-  it('says why a connection or a command was refused', async () => {
+  it('throws the code of a refused connection or command', async () => {
     const anonymous = new EventStream(url, () => Promise.reject(new Error('sign in first')));
     await expect(anonymous.open()).rejects.toMatchObject({ code: 'token_missing' });
     await stream.open();
     onSubscribe = (_, acknowledge) => {
       acknowledge({ ok: false, error: { code: 'watch_not_found', title: 'No', detail: 'register it first' } });
     };
-    await expect(stream.subscribe(asked, { event: () => undefined })).rejects.toMatchObject({
+    await expect(stream.subscribe(request, { event: () => undefined })).rejects.toMatchObject({
       code: 'watch_not_found',
     });
   });

@@ -1,6 +1,6 @@
 import { problem, type Problem, type ProblemCode } from '../../schemas/http/problem.ts';
 
-/** A request that was refused: `code` says why, `problem` is the whole document. */
+/** A request was refused: `code` is the reason, `problem` the whole document. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly code: ProblemCode;
@@ -11,7 +11,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** @throws ProblemError; an error with the status for what is no answer of ours */
+/** @throws ProblemError; for an answer that is no problem document, an error with the status */
 export const refuseProblem = async (answer: Response): Promise<void> => {
   if (answer.ok) return;
   const parsed = problem.safeParse(await answer.json().catch(() => undefined));

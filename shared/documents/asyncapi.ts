@@ -45,7 +45,7 @@ const keys: Record<keyof typeof topics, string> = {
   chainEvents: 'eip155:<chainId>/<contract>, lower case',
 };
 
-/** @param place where it stands in the document: a reference in it is read from the root */
+/** @param place its JSON pointer in the document, because references are resolved from the root */
 const jsonSchema = (schema: z.ZodType, place: string): object => {
   const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input' });
   return JSON.parse(JSON.stringify(described).replaceAll('"#/$defs/', `"${place}/$defs/`)) as object;
@@ -69,7 +69,7 @@ const parkedMessage = {
   payload: { description: "the event's data; null where it is too large for a message" },
 };
 
-/** The AsyncAPI 3.0 document of the topics and of the stream's socket. */
+/** Returns the AsyncAPI 3.0 document of the topics and of the stream's socket. */
 export const asyncApiDocument = (): object => {
   const names = Object.keys(topics) as (keyof typeof topics)[];
   const topicChannels = names.map((name): [string, object] => [
@@ -118,7 +118,7 @@ export const asyncApiDocument = (): object => {
   };
 };
 
-/** Commands with their answers beside them, and what the server sends by itself. */
+/** Describes commands with their answers, and the messages that the server sends. */
 const streamChannel = (): object => {
   const commands = Object.entries(streamCommands).map(([name, { payload, answer }]): [string, object] => [
     name,

@@ -4,7 +4,7 @@ import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 
 export type DocumentName = 'openapi.account' | 'openapi.event-catcher';
 
-/** Serves a generated document at `/docs` for people and at `/docs-json` for machines. */
+/** Serves a generated document: at `/docs` as a page, at `/docs-json` as JSON. */
 export const serveDocument =
   (name: DocumentName) =>
   (app: NestFastifyApplication): void => {

@@ -10,13 +10,13 @@ import { generatedDocuments } from './generated-documents.ts';
 
 const folder = join(import.meta.dirname, '../../schemas/generated');
 
-/** Events of that version are still stored, and their messages name it: its file stays as it was. */
+/** Events of an earlier version are still stored, and their messages name it, so its file must stay unchanged. */
 const isEarlierVersion = (name: string): boolean => {
   const [, type = '', version] = /^events\/(\w+)\.v(\d+)\.json$/.exec(name) ?? [];
   return type in eventCatalogue && Number(version) < eventCatalogue[type as EventType].version;
 };
 
-/** Every `$ref` of a document. */
+/** Returns every `$ref` of a document. */
 const referencesIn = (node: unknown): string[] =>
   typeof node !== 'object' || node === null
     ? []
@@ -24,7 +24,7 @@ const referencesIn = (node: unknown): string[] =>
         name === '$ref' ? [String(value)] : referencesIn(value as unknown),
       );
 
-/** What a reference within a document leads to: a JSON pointer from its root. */
+/** Resolves a reference within a document: a JSON pointer from its root. */
 const at = (document: unknown, reference: string): unknown =>
   reference
     .slice('#/'.length)
@@ -33,17 +33,17 @@ const at = (document: unknown, reference: string): unknown =>
     .reduce<unknown>((node, part) => (node as Record<string, unknown> | undefined)?.[part], document);
 
 describe('generated documents', () => {
-  it.each([...generatedDocuments()])('%s is committed as the schemas have it: npm run generate', (name, text) => {
+  it.each([...generatedDocuments()])('the committed %s is what npm run generate writes', (name, text) => {
     expect(JSON.parse(readFileSync(join(folder, name), 'utf8'))).toEqual(JSON.parse(text));
   });
 
-  it('has no file that nothing generates, but for earlier versions of events', () => {
+  it('every committed file is generated, except for earlier versions of events', () => {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const names = files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
     expect(names.filter((name) => !isEarlierVersion(name)).sort()).toEqual([...generatedDocuments().keys()].sort());
   });
 
-  it.each([...generatedDocuments()])('%s refers to nothing that is not there', (_, text) => {
+  it.each([...generatedDocuments()])('every reference in %s resolves', (_, text) => {
     const document: unknown = JSON.parse(text);
     for (const reference of referencesIn(document)) {
       expect(reference).toMatch(/^#\//);
@@ -54,7 +54,7 @@ describe('generated documents', () => {
 
 describe('the JSON Schema of an event', () => {
   it.each(Object.values(topics).flatMap(({ events }) => [...events]))(
-    'that is published is kept of every version: %s',
+    'is kept for every version of a published event: %s',
     (type) => {
       const versions = Array.from({ length: eventCatalogue[type].version }, (_, before) => before + 1);
       const missing = versions.filter(
@@ -64,14 +64,17 @@ describe('the JSON Schema of an event', () => {
     },
   );
 
-  it.each(Object.entries(eventCatalogue))('of type %s is found where its header says', (type, { version, data }) => {
-    const url = dataSchemaUrl(type, version);
-    const text = generatedDocuments().get(`events/${basename(url)}`) ?? '';
-    expect(JSON.parse(text)).toMatchObject({ $id: url, $schema: 'https://json-schema.org/draft/2020-12/schema' });
-    const example = eventExamples[type as EventType];
-    const generated = z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.JSONSchema);
-    for (const value of [example, { ...example, more: 1 }, {}, null]) {
-      expect([value, generated.safeParse(value).success]).toEqual([value, data.safeParse(value).success]);
-    }
-  });
+  it.each(Object.entries(eventCatalogue))(
+    'of type %s has the name that its header gives',
+    (type, { version, data }) => {
+      const url = dataSchemaUrl(type, version);
+      const text = generatedDocuments().get(`events/${basename(url)}`) ?? '';
+      expect(JSON.parse(text)).toMatchObject({ $id: url, $schema: 'https://json-schema.org/draft/2020-12/schema' });
+      const example = eventExamples[type as EventType];
+      const generated = z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.JSONSchema);
+      for (const value of [example, { ...example, more: 1 }, {}, null]) {
+        expect([value, generated.safeParse(value).success]).toEqual([value, data.safeParse(value).success]);
+      }
+    },
+  );
 });

@@ -8,7 +8,7 @@ import type { RouteContract } from '../../schemas/http/route.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** The files of `schemas/generated/`, by name. */
+/** Returns the files of `schemas/generated/`, by name. */
 export const generatedDocuments = (): Map<string, string> => {
   const documents = {
     'openapi.account.json': openApiDocument('Annals account service', routesOf(accountRoutes)),
@@ -19,7 +19,7 @@ export const generatedDocuments = (): Map<string, string> => {
   return new Map(Object.entries(documents).map(([name, document]) => [name, `${JSON.stringify(document, null, 2)}\n`]));
 };
 
-/** The file that the header `ce_dataschema` names. */
+/** Returns the file that the header `ce_dataschema` names. */
 const eventSchema = ([type, { version, data }]: [string, EventDefinition]): [string, object] => {
   const $id = dataSchemaUrl(type, version);
   return [`events/${basename($id)}`, { $id, title: type, ...z.toJSONSchema(data, { io: 'input' }) }];

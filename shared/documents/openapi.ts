@@ -3,7 +3,7 @@ import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObj
 import { problem, problemCatalogue, type ProblemCode } from '../../schemas/http/problem.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 
-/** What the conventions can answer on any route that takes what the route takes. */
+/** Returns the codes that any route with these inputs can answer, by the common rules of the interface. */
 const commonProblems = ({ auth, body, query, params, command }: RouteContract): ProblemCode[] => [
   ...(body ? (['malformed_json', 'body_too_large', 'content_type_not_json'] as const) : []),
   ...(body || query || params ? (['validation_failed'] as const) : []),
@@ -77,7 +77,7 @@ const problemResponses = (contract: RouteContract) => {
   );
 };
 
-/** The OpenAPI 3.1 document of one service, from its route contracts. */
+/** Returns the OpenAPI 3.1 document of one service, from its route contracts. */
 export const openApiDocument = (title: string, routes: readonly RouteContract[]): object => {
   const paths: ZodOpenApiPathsObject = {};
   for (const contract of routes) {

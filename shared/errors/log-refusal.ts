@@ -2,8 +2,8 @@ import { pino, type Logger } from 'pino';
 import type { Refusal } from './refusal.ts';
 
 /**
- * Says what a caller is told only as a code. A fault of ours is shown whole; what is away is named in a line, for it may
- * be said as often as somebody asks.
+ * Logs the cause of a refusal, of which the caller receives only a code. A fault of ours is logged with its stack. A
+ * dependency that is away is logged in one line, because that may happen for every request.
  */
 export const logRefusal = (logger: Logger, refusal: Refusal, about: object, message: string): void => {
   const { code, cause } = refusal;

@@ -8,7 +8,7 @@ import { CannotStart } from './cannot-start.ts';
 import { reasonToEnd } from './reason-to-end.ts';
 import { Refusal } from './refusal.ts';
 
-/** What is thrown by something that must not succeed, as an error of ours: under jest, Node's have another `Error`. */
+/** Returns what `work` throws as an Error of this realm: under jest, Node's errors have another `Error` class. */
 const thrownBy = (work: () => unknown): unknown => {
   try {
     work();
@@ -19,9 +19,9 @@ const thrownBy = (work: () => unknown): unknown => {
   throw new Error('nothing was thrown');
 };
 
-describe('the reason why a program ends', () => {
+describe('the reason to end a program', () => {
   it.each([
-    ['a start in whose way something is', new CannotStart('port 1 is in use'), 'port 1 is in use'],
+    ['a start that fails for an outside reason', new CannotStart('port 1 is in use'), 'port 1 is in use'],
     ['the same in several lines', new CannotStart('anvil ended:\n  no memory\n'), 'anvil ended: no memory'],
     [
       'settings',
@@ -33,21 +33,21 @@ describe('the reason why a program ends', () => {
     ],
     ['a refusal', new Refusal('validation_failed', 'an origin\nis no URL'), 'an origin is no URL'],
     [
-      'a file that is not there',
+      'a file that does not exist',
       thrownBy(() => readFileSync('/no/such/file')),
       "ENOENT: no such file or directory, open '/no/such/file'",
     ],
-    ['what is thrown that is no error', 'nothing', 'nothing'],
+    ['a thrown value that is not an error', 'nothing', 'nothing'],
   ])('is one line for %s', (_what, error, line) => {
     expect(reasonToEnd(error)).toBe(line);
   });
 
   it.each([
     ['a wrong argument', thrownBy(() => join(1 as unknown as string)), /must be of type string/],
-    ['a port that is none', thrownBy(() => createServer().listen(70_000)), /should be >= 0/],
-    ['a wrong statement', thrownBy(() => new DatabaseSync(':memory:').exec('no SQL')), /syntax error/],
+    ['an invalid port', thrownBy(() => createServer().listen(70_000)), /should be >= 0/],
+    ['an invalid statement', thrownBy(() => new DatabaseSync(':memory:').exec('no SQL')), /syntax error/],
     ['anything else', new Error('unthought of'), /unthought of/],
-  ])('is shown whole for a fault of ours: %s', (_what, error, message) => {
+  ])('has the stack for a fault of ours: %s', (_what, error, message) => {
     expect(reasonToEnd(error)).toMatch(message);
     expect(reasonToEnd(error)).toMatch(/\n {4}at /);
   });

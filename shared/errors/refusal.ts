@@ -7,7 +7,7 @@ interface RefusalDetails {
   cause?: unknown;
 }
 
-/** A documented "no", made by the domain or an edge; each way in turns its code into an answer of its own protocol. */
+/** A documented refusal, made by the domain or an edge. Each protocol converts its code into an answer of its own. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly errors: FieldError[] | undefined;
@@ -15,7 +15,7 @@ export class Refusal extends Error {
 
   constructor(
     readonly code: ProblemCode,
-    /** Says what was wrong with this request; shown to the caller. */
+    /** What was wrong with this request. It is shown to the caller. */
     readonly detail: string,
     details: RefusalDetails = {},
   ) {
@@ -29,6 +29,6 @@ export class Refusal extends Error {
 export const invalid = (...errors: FieldError[]): Refusal =>
   new Refusal('validation_failed', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), { errors });
 
-/** What this depends on does not answer, or cannot: the same is worth another try in a second. */
+/** Refuses because a dependency does not answer, or cannot. The same request may succeed in a second. */
 export const unavailable = (detail: string, cause: unknown): Refusal =>
   new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause });

@@ -4,7 +4,7 @@ import { inTime } from '../primitives/in-time.ts';
 
 const ANSWER_WITHIN_MS = 2_000;
 
-/** Shows how far each checkpoint has come. What cannot be read now is left out. */
+/** Exports how far each checkpoint is. A checkpoint that cannot be read now is left out. */
 export const measureCheckpoints = (registry: Registry, parts: readonly CheckpointLoops[]): void => {
   const progress = async () => (await Promise.all(parts.map((part) => part.progress()))).flat();
   const gauge = (name: string, help: string, valueOf: (progress: CheckpointProgress) => number) =>
@@ -20,11 +20,13 @@ export const measureCheckpoints = (registry: Registry, parts: readonly Checkpoin
         }
       },
     });
-  gauge('annals_checkpoint_position', 'How far it has come in the event store.', ({ position }) => position);
-  gauge('annals_checkpoint_lag', 'How far it is behind the newest event, in positions.', ({ position, head }) =>
-    Math.max(0, head - position),
+  gauge('annals_checkpoint_position', 'Position of the checkpoint in the event store.', ({ position }) => position);
+  gauge(
+    'annals_checkpoint_lag',
+    'How far the checkpoint is behind the newest event, in positions.',
+    ({ position, head }) => Math.max(0, head - position),
   );
-  gauge('annals_checkpoint_followed_here', '1 where this process moves it on, 0 where it stands by.', ({ state }) =>
+  gauge('annals_checkpoint_followed_here', '1 when this process advances it, 0 when it is on standby.', ({ state }) =>
     Number(state === 'running'),
   );
 };

@@ -16,7 +16,7 @@ describe('the engines of a process', () => {
   const DATA_DIR = temporaryFolder();
   const damaged = temporaryFolder();
 
-  it('are those that it asks for, ready for use', async () => {
+  it('are the requested ones, ready for use', async () => {
     const engines = await openEngines(settingsOf({ DATA_DIR }), logger, ['eventStore', 'readStore']);
     expect(Object.keys(engines)).toEqual(['eventStore', 'readStore']);
     await engines.eventStore.append('user-0x1', -1, [anEvent({ type: 'UserRegistered' })]);
@@ -34,7 +34,7 @@ describe('the engines of a process', () => {
     ['annals.contracts.v1.parked', 3],
     ['annals.chain-events.v1.parked', 3],
   ])(
-    'have the topic %s from the first start on, in %i partitions or as many as the operator says',
+    'have the topic %s from the first start on, with %i partitions or as many as the operator sets',
     async (name, partitions) => {
       const open = async (environment: Record<string, string>) =>
         (await openEngines(settingsOf(environment), logger, ['messageBus'])).messageBus;
@@ -50,7 +50,7 @@ describe('the engines of a process', () => {
     },
   );
 
-  it('are named without what is secret in their addresses', () => {
+  it('are described without the secrets in their addresses', () => {
     const settings = settingsOf({
       DATA_DIR,
       EVENTSTORE_URL: 'esdb://admin:hush@events.example:2113?tls=true',
@@ -64,7 +64,7 @@ describe('the engines of a process', () => {
     });
   });
 
-  it('are none when one of them cannot be opened, and each that cannot is named', async () => {
+  it('are all closed when one cannot be opened, and the error names each that cannot', async () => {
     for (const file of ['bus.db', 'read.db']) writeFileSync(join(damaged, file), 'damaged '.repeat(1_000));
     const opening = openEngines(settingsOf({ DATA_DIR: damaged }), logger, everyEngine);
     await expect(opening).rejects.toThrow(CannotStart);

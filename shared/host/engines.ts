@@ -26,7 +26,7 @@ export type EngineName = keyof Engines;
 
 export const everyEngine = ['eventStore', 'messageBus', 'readStore'] as const satisfies readonly EngineName[];
 
-/** The only place that names adapters: each engine is the one that its own setting chooses, else embedded. */
+/** The only place that names adapters. Each engine is chosen by its own setting; without it, it is embedded. */
 const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => Promise<Engines[Name]> } = {
   eventStore: async (settings, logger) => {
     const { EVENTSTORE_URL } = settings;
@@ -59,15 +59,15 @@ const elsewhere: Record<EngineName, (settings: Settings) => string | undefined> 
 /** Whether an engine is a file in `DATA_DIR`. */
 export const isEmbedded = (name: EngineName, settings: Settings): boolean => elsewhere[name](settings) === undefined;
 
-/** What these engines are and where, without secrets. */
+/** Describes the engines and their addresses, without secrets. */
 export const describeEngines = (settings: Settings, names: readonly EngineName[]): Record<string, string> =>
   Object.fromEntries(
     names.map((name) => [name, elsewhere[name](settings) ?? `embedded in ${resolve(settings.DATA_DIR)}`]),
   );
 
 /**
- * Opens these engines, ready for use: topics and collections are there.
- * @throws CannotStart that names every setting whose engine does not answer, or does not fit; none is left open
+ * Opens these engines, ready for use, with their topics and collections.
+ * @throws CannotStart that names every setting whose engine does not answer, or is not usable; then none stays open
  */
 export const openEngines = async <Name extends EngineName>(
   settings: Settings,
@@ -80,7 +80,7 @@ export const openEngines = async <Name extends EngineName>(
   };
   const outcomes = await Promise.allSettled(names.map((name) => open(name)));
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-  // Each of the names was opened.
+  // Without failures, every name has an engine.
   if (failures.length === 0) return engines as Pick<Engines, Name>;
   await closeEngines(engines);
   throw asOne(failures);
@@ -96,7 +96,7 @@ const asOne = (failures: readonly unknown[]): unknown => {
   return new CannotStart(failures.map(({ message }) => message).join('; '), { cause: new AggregateError(failures) });
 };
 
-/** An engine that cannot be prepared is not left open. */
+/** Prepares an engine, and closes it when that fails. */
 const prepared = async <Engine extends { close: () => Promise<void> }>(
   setting: SettingName,
   engine: Engine,
@@ -117,6 +117,6 @@ const embedded = <Engine>({ DATA_DIR }: Settings, open: (folder: string) => Engi
   } catch (cause) {
     if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
     const what = `a store in ${DATA_DIR} cannot be opened (${cause instanceof Error ? cause.message : String(cause)})`;
-    throw new CannotStart(`${what}: put it back from a copy, or set DATA_DIR to an empty folder`, { cause });
+    throw new CannotStart(`${what}: restore it from a copy, or set DATA_DIR to an empty folder`, { cause });
   }
 };

@@ -6,7 +6,7 @@ import { untilAborted } from '../primitives/until-aborted.ts';
 import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines.ts';
 import type { StartingProcess } from './run-process.ts';
 
-/** What each part of a process is built on. Whoever made it closes it, after the parts. */
+/** What each part of a process depends on. Its creator closes it, after the parts. */
 export interface WorkerFoundation extends Pick<Engines, 'eventStore' | 'readStore'> {
   settings: Settings;
   logger: Logger;
@@ -14,7 +14,7 @@ export interface WorkerFoundation extends Pick<Engines, 'eventStore' | 'readStor
   ids: Ids;
 }
 
-/** What a part with a way in is built on. */
+/** What a part that accepts requests depends on. */
 export interface Foundation extends WorkerFoundation {
   /** 32 bytes. */
   masterKey: Uint8Array;
@@ -22,7 +22,9 @@ export interface Foundation extends WorkerFoundation {
 
 export type WithMessageBus = Pick<Engines, 'messageBus'>;
 
-/** Opens these engines, which are closed at the end, and says what they are before anything starts on them. @throws CannotStart */
+/**
+ * Opens these engines, to be closed at shutdown, and logs which they are before any part starts. @throws CannotStart
+ */
 export const openFoundation = async <Name extends EngineName>(
   { settings, logger, shutdown }: StartingProcess,
   names: readonly Name[],

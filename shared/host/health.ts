@@ -4,14 +4,16 @@ import type { Engines } from './engines.ts';
 
 const ANSWER_WITHIN_MS = 1_000;
 
-/** Further conditions of being ready, by name, such as "caught up". What cannot be told in a second does not hold. */
+/**
+ * Further conditions for being ready, by name, such as "caught up". One that has no answer within a second is false.
+ */
 export type Readiness = Record<string, () => boolean | Promise<boolean>>;
 
 type DependencyState = 'up' | 'down';
 type DependencyStates = {
   eventStore: DependencyState;
   readStore: DependencyState;
-  /** Of a part that uses it. */
+  /** Of a part that uses the message bus. */
   messageBus?: DependencyState;
 };
 
@@ -21,14 +23,14 @@ export interface HealthReport {
   conditions: Record<string, boolean>;
 }
 
-/** Whether a part of this process can do its work now. */
+/** Reports whether a part of this process can do its work now. */
 export class Health {
   constructor(
     private readonly engines: Pick<Engines, 'eventStore' | 'readStore'> & Partial<Engines>,
     private readonly readiness: Readiness,
   ) {}
 
-  /** Whether each engine answers: known within a second, whatever they do. */
+  /** Reports whether each engine answers, within a second. */
   async dependencies(): Promise<DependencyStates> {
     const { eventStore, readStore, messageBus } = this.engines;
     const [events, documents, messages] = await Promise.all([
@@ -52,7 +54,7 @@ export class Health {
   }
 }
 
-/** What `/health/ready` answers, on whichever port. */
+/** The answer of `/health/ready`, on any port. */
 export const readyAnswer = ({ isReady, dependencies, conditions }: HealthReport) => ({
   status: isReady ? 200 : 503,
   body: { status: isReady ? 'ready' : 'not_ready', dependencies, ...conditions },

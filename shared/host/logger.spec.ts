@@ -11,7 +11,7 @@ const logged = (log: (logger: pino.Logger) => void): string => {
 };
 
 describe('a logged error', () => {
-  it('has its causes and their stacks, and nothing that a driver hung on to it', () => {
+  it('has its causes and their stacks, and no further members that a driver added', () => {
     const cause = Object.assign(new Error('no primary'), { topology: { credentials: 'hush' } });
     const error = Object.assign(new Error('cannot read', { cause }), { code: 11_000, request: { password: 'hush' } });
     const line = logged((logger) => logger.error({ err: error }, 'failed'));
@@ -27,7 +27,7 @@ describe('a logged error', () => {
 });
 
 describe('a logged refusal', () => {
-  it('is a line where something else is away, and whole where the fault is ours', () => {
+  it('is one line when a dependency is away, and complete when the fault is ours', () => {
     const cause = new Error('no answer within 4500 ms');
     const away = logged((logger) => {
       logRefusal(

@@ -4,7 +4,7 @@ import type { Settings } from '../config/settings.ts';
 
 export type { Logger };
 
-/** What drivers hang on to their errors is left out: whole topologies and requests, and who knows what of a person. */
+/** Leaves out what drivers add to their errors: whole topologies and requests, possibly with personal data. */
 export const loggedError = (error: unknown): unknown => {
   if (!(error instanceof Error)) return error;
   const { type, message, stack } = pino.stdSerializers.err(error);
@@ -17,7 +17,7 @@ export const loggedError = (error: unknown): unknown => {
   };
 };
 
-/** JSON lines in production, readable lines elsewhere; both on standard error, so that output stays a program's own. */
+/** JSON lines in production, readable lines elsewhere. Both go to standard error: standard output is for results. */
 export const createLogger = ({ LOG_LEVEL, NODE_ENV }: Pick<Settings, 'LOG_LEVEL' | 'NODE_ENV'>): Logger => {
   const options = { level: LOG_LEVEL, base: null, serializers: { err: loggedError } };
   const standardError = 2;

@@ -8,7 +8,7 @@ const statusOf = async (url: string, init?: RequestInit) => {
 };
 
 describe('the health and metrics of a process', () => {
-  it('are ready when its one part is, and say what is missing', async () => {
+  it('are ready when its only part is, and report what is missing', async () => {
     const up = { eventStore: 'up', readStore: 'up' } as const;
     let isReady = false;
     const health = () => Promise.resolve({ isReady, dependencies: up, conditions: { caughtUp: isReady } });
@@ -52,7 +52,7 @@ describe('the health and metrics of a process', () => {
     });
   });
 
-  it('are not ready while that cannot be told', async () => {
+  it('are not ready while that is unknown', async () => {
     const server = await startMetricsServer({ host: '127.0.0.1', port: 0 }, () => Promise.reject(new Error('closed')));
     try {
       expect((await statusOf(`${server.url}/health/ready`)).status).toBe(503);

@@ -5,7 +5,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 
 export interface MetricsServer {
   url: string;
-  /** What more there is to measure. */
+  /** Further metrics. */
   registry: Registry;
   close: () => Promise<void>;
 }
@@ -23,8 +23,8 @@ const json = ({ status, body }: { status: number; body: object }): Answer => ({
 const text = (status: number, body: string): Answer => ({ status, type: 'text/plain', body });
 
 /**
- * Health and metrics of one process on a port of its own: `/health/live`, `/health/ready` and `/metrics`.
- * @param ready what `/health/ready` answers; 503 while that fails
+ * Serves health and metrics of one process on a separate port: `/health/live`, `/health/ready` and `/metrics`.
+ * @param ready returns the answer of `/health/ready`, which is 503 when it fails
  */
 export const startMetricsServer = async (
   { host, port }: { host: string; port: number },
@@ -43,7 +43,7 @@ export const startMetricsServer = async (
     const route = routes[request.url?.split('?')[0] ?? ''];
     if (!route) answer(text(404, 'not found'));
     else if (request.method !== 'GET' && request.method !== 'HEAD') answer(text(405, 'GET only'));
-    else route().then(answer, () => answer(text(503, 'cannot be told')));
+    else route().then(answer, () => answer(text(503, 'unknown')));
   });
   server.listen(port, host);
   await once(server, 'listening');

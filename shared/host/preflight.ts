@@ -9,30 +9,30 @@ import type { SettingName } from '../config/settings.ts';
 export interface PortToTake {
   setting: SettingName;
   host: string;
-  /** `off` and 0, which is any free one, cannot be taken. */
+  /** `off`, and 0 for any free port, are never in use. */
   port: number | 'off';
 }
 
-/** @throws CannotStart when a port is taken, or asked for twice */
+/** @throws CannotStart when a port is in use, or set twice */
 export const requireFreePorts = async (ports: readonly PortToTake[]): Promise<void> => {
-  const askedBy = new Map<number, string>();
+  const settingOf = new Map<number, string>();
   for (const { setting, host, port } of ports) {
     if (port === 'off' || port === 0) continue;
-    const other = askedBy.get(port);
+    const other = settingOf.get(port);
     if (other) throw new CannotStart(`${other} and ${setting} are both ${String(port)}: set one of them to another`);
-    askedBy.set(port, setting);
+    settingOf.set(port, setting);
     await requireFree(host, port, setting);
   }
 };
 
-/** Makes the folder where it is not there, for its owner alone. @throws CannotStart */
+/** Creates the folder if it does not exist, for its owner alone. @throws CannotStart */
 export const requireWritable = (folder: string): void => {
   try {
     makeFolder(folder, 0o700);
     accessSync(folder, constants.W_OK | constants.X_OK);
     if (!statSync(folder).isDirectory()) throw new Error('it is a file');
   } catch (cause) {
-    throw new CannotStart(`${folder} is no folder that can be written: see to that, or set DATA_DIR to another`, {
+    throw new CannotStart(`${folder} is not a writable folder: make it writable, or set DATA_DIR to another`, {
       cause,
     });
   }
@@ -50,7 +50,7 @@ const requireFree = async (host: string, port: number, setting: string): Promise
       code === 'EADDRINUSE'
         ? `${where} is in use: stop what uses it, or set ${setting} to another`
         : code === 'EACCES'
-          ? `${where} is for administrators: set ${setting} to another`
+          ? `${where} needs administrator rights: set ${setting} to another`
           : `${host} is no address of this machine (${code ?? 'unknown'}): set HOST to one`,
       { cause },
     );

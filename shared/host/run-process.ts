@@ -4,20 +4,20 @@ import { reasonToEnd } from '../errors/reason-to-end.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { Shutdown } from './shutdown.ts';
 
-/** A person waits no longer than this for Ctrl-C; what was acknowledged is stored long before. */
+/** How long Ctrl-C may take. What was acknowledged is stored long before. */
 const STOP_WITHIN_MS = 4_500;
 
 export interface StartingProcess {
   settings: Settings;
   logger: Logger;
-  /** What `start` begins is given to it, and ends by it, also when a later part does not start. */
+  /** Receives what `start` begins, and ends it, also when a later part does not start. */
   shutdown: Shutdown;
 }
 
 /**
- * Reads the settings and starts what this process is for. It stops when it is told to, with exit code 0, and after a
- * fault of ours, with 1; a start that something is in the way of says so in one line, and ends with 1.
- * @param start returns what to print when it runs
+ * Reads the settings and starts the process. It exits with code 0 after a signal, and with 1 after a fault of ours. A
+ * start that fails for an outside reason prints it in one line, and exits with 1.
+ * @param start returns what to print once it runs
  */
 export const runProcess = async (
   start: (process: StartingProcess) => Promise<string>,
@@ -48,7 +48,7 @@ const run = async (start: (process: StartingProcess) => Promise<string>, startin
   }
 };
 
-/** Stops once, however often and by whom it is asked: a signal, or the end of the launcher. */
+/** Stops once, however often it is requested: by a signal, or by the end of the launcher. */
 const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promise<unknown>): void => {
   let exitCode = 0;
   const stop = (): void => {
@@ -56,7 +56,7 @@ const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promis
     shutdown.request();
     process.stdout.write('\nstopping …\n');
     setTimeout(() => {
-      logger.error('some part did not stop in time; nothing that was acknowledged is lost');
+      logger.error('a part did not stop in time; nothing that was acknowledged is lost');
       shutdown.abandon();
       process.exit(1);
     }, STOP_WITHIN_MS).unref();
@@ -69,11 +69,11 @@ const stopWhenAsked = ({ shutdown, logger }: StartingProcess, hasStarted: Promis
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   process.on('disconnect', stop);
   process.on('uncaughtException', (error) => {
-    logger.fatal({ err: error }, 'a fault of ours: stopping');
+    logger.fatal({ err: error }, 'internal error: stopping');
     exitCode = 1;
     stop();
   });
-  // A terminal that is gone must not keep anything from being stopped.
+  // Writing to a closed terminal must not prevent the stop.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.channel?.unref();
   if (process.channel && !process.connected) stop();

@@ -12,7 +12,7 @@ import type { RunningPart } from './running-part.ts';
 import { serveHealth } from './serve-health.ts';
 
 const READY_POLL_MS = 100;
-/** How often a start says what it waits for. */
+/** How often a start logs what it waits for. */
 const WAITING_EVERY_MS = 5_000;
 
 /** A foundation with these engines. */
@@ -28,17 +28,17 @@ interface Part<Base, Name extends EngineName> {
 interface Service<Name extends EngineName> extends Part<Foundation, Name> {
   /** The setting of the port that it listens on. */
   port: 'ACCOUNT_PORT' | 'EVENT_CATCHER_PORT' | 'STREAM_PORT';
-  /** Settings without a default that it cannot do without. */
+  /** Required settings that have no default. */
   needs?: readonly SettingName[];
-  /** It writes into `DATA_DIR` even if all its engines are elsewhere and it is given its key. */
+  /** Whether it writes into `DATA_DIR` even if no engine is embedded and its key is set. */
   keepsFiles?: boolean;
 }
 
-/** Runs what has no way in as a process of its own. It is not given the key that all others come from. */
+/** Runs a part without a port as a process of its own. It does not receive the master key. */
 export const runWorker = <Name extends EngineName>(worker: Part<WorkerFoundation, Name>): Promise<void> =>
   runProcess((starting) => runPart(worker, starting), {});
 
-/** Runs what listens on a port as a process of its own. */
+/** Runs a part that listens on a port as a process of its own. */
 export const runService = <Name extends EngineName>(service: Service<Name>): Promise<void> => {
   const { port, needs = [], keepsFiles = false, start } = service;
   return runProcess(
@@ -53,7 +53,7 @@ export const runService = <Name extends EngineName>(service: Service<Name>): Pro
   );
 };
 
-/** Preflight, engines, the part itself, health; they end in reverse order. */
+/** Starts preflight, engines, the part itself and health; they end in reverse order. */
 const runPart = async <Name extends EngineName>(
   { name, engines: names, start }: Part<WorkerFoundation, Name>,
   starting: StartingProcess,

@@ -1,14 +1,14 @@
 import type { CheckpointLoops } from '../loops/checkpoint-loops.ts';
 import type { HealthReport } from './health.ts';
 
-/** What was started in a process: a service, or loops. */
+/** A started part of a process: a service, or loops. */
 export interface RunningPart {
-  /** Where it listens, if it does. */
+  /** Its address, if it listens. */
   url?: string;
-  /** What `/health/ready` says of it. */
+  /** Its part of the answer of `/health/ready`. */
   health: () => Promise<HealthReport>;
-  /** Those that it keeps up, if any. */
+  /** The checkpoints that it advances, if any. */
   checkpoints?: CheckpointLoops;
-  /** Returns when its loops have ended and what was in flight is finished. */
+  /** Returns when its loops and the requests in progress have ended. */
   close: () => Promise<void>;
 }

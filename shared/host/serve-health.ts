@@ -5,9 +5,9 @@ import type { StartingProcess } from './run-process.ts';
 import type { RunningPart } from './running-part.ts';
 
 /**
- * Serves health and metrics of a process on `METRICS_PORT`. It is ready when all its parts are; where it has several, each
- * is answered under its name.
- * @returns where; `undefined`: it is off
+ * Serves health and metrics of a process on `METRICS_PORT`. The process is ready when all its parts are; several parts
+ * are reported by name.
+ * @returns the address; `undefined` when it is off
  */
 export const serveHealth = async (
   { settings: { METRICS_PORT, HOST }, shutdown }: StartingProcess,
@@ -21,7 +21,7 @@ export const serveHealth = async (
   return url;
 };
 
-/** What `/health/ready` answers for a process with these parts. */
+/** Returns the answer of `/health/ready` for a process with these parts. */
 export const readyOf = async (parts: Readonly<Record<string, Pick<RunningPart, 'health'>>>) => {
   const answers = await Promise.all(
     Object.entries(parts).map(async ([name, { health }]) => [name, readyAnswer(await health())] as const),

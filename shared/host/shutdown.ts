@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-/** Thrown into a start that is to stop: nothing more is started. */
+/** Thrown into a start while the process stops, so that nothing more is started. */
 class StartCancelled extends Error {
   override readonly name = 'StartCancelled';
   constructor() {
@@ -8,14 +8,14 @@ class StartCancelled extends Error {
   }
 }
 
-/** What was started, in order, each with what ends it. */
+/** Ends what was started, in reverse order. */
 export class Shutdown {
   private readonly steps: { name: string; end: () => Promise<void> | void }[] = [];
   private readonly requested = new AbortController();
 
   constructor(private readonly logger: Logger) {}
 
-  /** Aborts when it is asked for. */
+  /** Aborts when the shutdown is requested. */
   get signal(): AbortSignal {
     return this.requested.signal;
   }
@@ -24,23 +24,23 @@ export class Shutdown {
     return this.signal.aborted;
   }
 
-  /** From now on a start goes no further than to what it is just starting. */
+  /** Requests the shutdown. A start ends as soon as the part that it is starting has started. */
   request(): void {
     this.requested.abort(new StartCancelled());
   }
 
-  /** @throws StartCancelled after `request`; what is given here is ended all the same */
+  /** @throws StartCancelled after `request`; the given part is ended nevertheless */
   add(name: string, end: () => Promise<void> | void): void {
     this.steps.push({ name, end });
     this.signal.throwIfAborted();
   }
 
-  /** Ends everything, the last started first; what fails is logged and does not keep the rest from ending. */
+  /** Ends everything, the last started first. A failure is logged and does not prevent the rest. */
   async run(): Promise<void> {
     for (let step = this.steps.pop(); step; step = this.steps.pop()) await this.end(step);
   }
 
-  /** Begins to end everything at once, and waits for nothing: time is up. */
+  /** Begins to end everything at once, without waiting. */
   abandon(): void {
     for (const step of this.steps.splice(0).reverse()) void this.end(step);
   }
@@ -49,7 +49,7 @@ export class Shutdown {
     try {
       await end();
     } catch (error) {
-      this.logger.error({ err: error }, `${name} did not stop well`);
+      this.logger.error({ err: error }, `${name} did not stop properly`);
     }
   }
 }

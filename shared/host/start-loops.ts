@@ -3,7 +3,7 @@ import type { WithMessageBus, WorkerFoundation } from './foundation.ts';
 import { Health } from './health.ts';
 import type { RunningPart } from './running-part.ts';
 
-/** Starts a part that has no way in. Ready when each of its loops is caught up, or another process runs it. */
+/** Starts a part without a port. It is ready when each of its loops is caught up, or runs in another process. */
 export const startLoops = (
   { eventStore, readStore, messageBus }: WorkerFoundation & Partial<WithMessageBus>,
   loops: readonly CheckpointLoop[],

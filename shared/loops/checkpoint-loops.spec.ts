@@ -37,7 +37,7 @@ describe('a worker', () => {
   const isCaughtUp = () => checkpoints.readiness.caughtUp();
   const isWorking = () => checkpoints.readiness.working();
 
-  it('is caught up when each of its checkpoints has reached what was stored at the start', async () => {
+  it('is caught up when each of its checkpoints has reached the head of the start', async () => {
     expect(await isCaughtUp()).toBe(false);
     [head, positions.relay] = [900, 99];
     expect(await isCaughtUp()).toBe(false);
@@ -45,7 +45,7 @@ describe('a worker', () => {
     expect(await isCaughtUp()).toBe(true);
   });
 
-  it('stays so while it follows a head that moves on, and no longer when it is left behind for 10 s', async () => {
+  it('stays caught up while it follows a growing head, until it is behind for 10 s', async () => {
     positions.relay = 100;
     expect(await isCaughtUp()).toBe(true);
     for (head = 200; head < 1_000; head += 100) {
@@ -64,7 +64,7 @@ describe('a worker', () => {
     [9_000, true],
     [12_000, false],
     [17_000, false],
-  ])('is judged the same whenever it is asked when it is always %i ms behind', async (behindMs, expected) => {
+  ])('reports the same at any time when it is always %i ms behind', async (behindMs, expected) => {
     const judged = new Set<boolean | undefined>();
     for (; nowMs < 120_000; nowMs += 2_000) {
       [head, positions] = [nowMs, { users: nowMs, relay: nowMs - behindMs }];
@@ -74,7 +74,7 @@ describe('a worker', () => {
     expect(Array.from(judged)).toEqual([expected]);
   });
 
-  it('is ready where it stands by, however far another has come', async () => {
+  it('is ready on standby, however far the active process is', async () => {
     loops.relay.now = 'standby';
     expect(await isCaughtUp()).toBe(true);
     expect(isWorking()).toBe(true);
@@ -87,7 +87,7 @@ describe('a worker', () => {
     expect(isWorking()).toBe(false);
   });
 
-  it('measures how far it has come, and leaves out what cannot be read', async () => {
+  it('exports each checkpoint as metrics, and leaves out what cannot be read', async () => {
     const registry = new Registry();
     measureCheckpoints(registry, [checkpoints]);
     loops.users.now = 'standby';

@@ -14,12 +14,12 @@ export interface CheckpointLoop {
 export interface CheckpointProgress {
   checkpoint: string;
   position: Position;
-  /** Of the event store. */
+  /** The head of the event store. */
   head: Position;
   state: LoopState;
 }
 
-/** Loops that follow the event store, and how far each has come. */
+/** Loops that follow the event store, and how far each of them is. */
 export class CheckpointLoops {
   private readonly loops: Loops;
   private readonly trackers = new Map<string, CatchUpTracker<Position>>();
@@ -28,13 +28,13 @@ export class CheckpointLoops {
     private readonly checkpoints: readonly CheckpointLoop[],
     private readonly eventStore: Pick<EventStore, 'head'>,
     private readonly readStore: Pick<ReadStore, 'position'>,
-    /** Milliseconds that never go back. */
+    /** A monotonic clock in milliseconds. */
     private readonly now: () => number = () => performance.now(),
   ) {
     this.loops = new Loops(checkpoints.map(({ loop }) => loop));
   }
 
-  /** Ready: each loop runs and is caught up, or another process runs it. */
+  /** Ready when each loop runs and is caught up, or runs in another process. */
   readonly readiness = {
     working: () => this.loops.areWorking,
     caughtUp: () => this.areCaughtUp(),

@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 
-/** Where process ids mean the same: one boot of one machine, one container of it. */
+/** Names the space in which process ids are unique: one boot of one machine, or one container on it. */
 const processSpace = (): string => {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -15,18 +15,18 @@ const processSpace = (): string => {
 
 const SPACE = processSpace();
 
-/** In the place of a holder that has ended, for whoever follows to find out what it left under way. */
+/** Stored as the holder when the last one ended with requests in flight, so that the next one can handle them. */
 export const ENDED = 'ended';
 
-/** Names one process for ever. */
+/** Names one process uniquely, also across restarts. */
 export const nameHolder = (pid: number = process.pid): string => `${SPACE}/${String(pid)}/${randomUUID()}`;
 
-/** Whether a holder has certainly ended, as far as can be told from this process; its own names of today are not asked. */
+/** Whether a holder has certainly ended, as far as this process can know. False for its own current name. */
 export const hasEnded = (holder: string): boolean => {
   if (holder === ENDED) return true;
   const [space, pid] = holder.split('/');
   if (space !== SPACE) return false;
-  // Whoever had our process id before us is gone.
+  // An earlier process with our process id has ended.
   if (Number(pid) === process.pid) return holder !== THIS_PROCESS;
   try {
     process.kill(Number(pid), 0);

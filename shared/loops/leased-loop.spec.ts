@@ -25,10 +25,10 @@ describe('a leased loop', () => {
     const working = new Set<string>();
     let most = 0;
     const contender = (holder: string, leases: Pick<MemoryReadStore, 'lease' | 'replaceLease'> = store) => {
-      const run = async (signal: AbortSignal, reached: () => void) => {
+      const run = async (signal: AbortSignal, report: () => void) => {
         working.add(holder);
         most = Math.max(most, working.size);
-        reached();
+        report();
         await until(signal);
         working.delete(holder);
       };
@@ -42,12 +42,12 @@ describe('a leased loop', () => {
   };
   const stopAll = (loops: SupervisedLoop[]) => Promise.all(loops.map((loop) => loop.stop()));
 
-  it('runs in one of many, and in the next at once when that one stops', async () => {
+  it('runs in one of many processes, and in the next at once when that one stops', async () => {
     const { contender, works, most, working } = world();
     const first = contender('elsewhere/1/a');
     await works('elsewhere/1/a');
     const others = ['elsewhere/2/b', 'elsewhere/3/c'].map((holder) => contender(holder));
-    await eventually(() => others.every(({ state }) => state === 'standby'), 1_000, 'the others must stand by');
+    await eventually(() => others.every(({ state }) => state === 'standby'), 1_000, 'the others must be on standby');
     expect(first.state).toBe('running');
     await first.stop();
     await eventually(() => working.size === 1, 1_000, 'one of the others must work');
@@ -56,7 +56,7 @@ describe('a leased loop', () => {
     expect(working.size).toBe(0);
   });
 
-  it('takes over from a holder that is silent, and not from one that renews', async () => {
+  it('takes over from a silent holder, and not from one that renews', async () => {
     const { store, contender, works } = world();
     await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 7, renewals: 3 });
     const startedAt = performance.now();
@@ -78,7 +78,7 @@ describe('a leased loop', () => {
     }
   });
 
-  it('stops by itself before anybody may follow, when it cannot renew', async () => {
+  it('stops before another process may take over, when it cannot renew', async () => {
     const { store, contender, works, working, most } = world();
     let isAway = false;
     const away = () => (isAway ? Promise.reject(new Error('the store is away')) : undefined);
@@ -96,7 +96,7 @@ describe('a leased loop', () => {
     await stopAll([first, second]);
   });
 
-  it('stops when another took its place, and takes a renewal whose answer was lost for its own', async () => {
+  it('stops when another process took the lease, and keeps it when the answer to a renewal was lost', async () => {
     const { store, contender, works, working } = world();
     let lost = 0;
     const first = contender('elsewhere/1/a', {
@@ -109,20 +109,20 @@ describe('a leased loop', () => {
       },
     });
     await works('elsewhere/1/a');
-    await eventually(async () => ((await store.lease('work'))?.renewals ?? 0) > 4, 1_000, 'it must go on renewing');
+    await eventually(async () => ((await store.lease('work'))?.renewals ?? 0) > 4, 1_000, 'it must keep renewing');
     expect(lost).toBe(1);
     const current = await store.lease('work');
     await eventually(
       async () => store.replaceLease('work', await store.lease('work'), { holder: REMOTE, epoch: 100, renewals: 0 }),
       1_000,
-      'another must be able to take it',
+      'another process must be able to take the lease',
     );
     expect(current?.epoch).toBe(1);
     await eventually(() => working.size === 0, 1_000, 'the first must stop');
     await first.stop();
   });
 
-  it('counts its time from when it asked for the lease, however late it hears that it has it', async () => {
+  it('counts its time from the request for the lease, however late the answer arrives', async () => {
     const { store, contender, works, most } = world();
     const isSlow = [true, false];
     const first = contender('elsewhere/1/a', {
@@ -143,7 +143,7 @@ describe('a leased loop', () => {
 });
 
 describe('the term of a lease', () => {
-  /** Works once, and says with what it began. */
+  /** Runs one term, and returns its start values. */
   const termOf = async (store: MemoryReadStore, holder: string, ends: (term: LeaseTerm) => Promise<void>) => {
     const { promise: ended, resolve } = Promise.withResolvers<boolean>();
     const loop = leasedLoop({
@@ -166,14 +166,14 @@ describe('the term of a lease', () => {
   };
   const well = () => Promise.resolve();
 
-  it('is handed over by one that ended, or failed, with nothing under way', async () => {
+  it('starts with nothing in flight after a holder that ended, or failed, with nothing in flight', async () => {
     const store = new MemoryReadStore();
     expect(await termOf(store, 'elsewhere/1/a', well)).toBe(false);
     expect(await termOf(store, 'elsewhere/2/b', () => Promise.reject(new Error('no provider')))).toBe(true);
     expect(await termOf(store, 'elsewhere/3/c', well)).toBe(true);
   });
 
-  it('is not handed over, but begins at once, after one of which something may still arrive', async () => {
+  it('starts at once, but with requests possibly in flight, after a holder that left some', async () => {
     const store = new MemoryReadStore();
     await termOf(store, 'elsewhere/1/a', (term) => {
       term.leavesInFlight = true;
@@ -184,7 +184,7 @@ describe('the term of a lease', () => {
     expect(performance.now() - startedAt).toBeLessThan(timing.silentAfterMs);
   });
 
-  it('is not handed over by one that was silent, or is known to have ended', async () => {
+  it('starts with requests possibly in flight after a holder that was silent, or whose process has ended', async () => {
     for (const holder of [REMOTE, nameHolder(NOBODY)]) {
       const store = new MemoryReadStore();
       await store.replaceLease('work', undefined, { holder, epoch: 1, renewals: 0 });
@@ -192,7 +192,7 @@ describe('the term of a lease', () => {
     }
   });
 
-  it('starts when it is won, and runs when its work has got anywhere', async () => {
+  it('is reported as starting when the lease is won, and as running when its work reports progress', async () => {
     const store = new MemoryReadStore();
     await store.replaceLease('work', undefined, { holder: REMOTE, epoch: 1, renewals: 0 });
     const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
@@ -209,10 +209,10 @@ describe('the term of a lease', () => {
       },
     });
     loop.start();
-    await eventually(() => loop.state === 'standby', 1_000, 'it must stand by');
-    await eventually(() => loop.state === 'starting', 1_000, 'it must be seen as starting');
+    await eventually(() => loop.state === 'standby', 1_000, 'it must be on standby');
+    await eventually(() => loop.state === 'starting', 1_000, 'it must be starting');
     open(undefined);
-    await eventually(() => loop.state === 'running', 1_000, 'it must be seen as running');
+    await eventually(() => loop.state === 'running', 1_000, 'it must be running');
     await loop.stop();
   });
 });

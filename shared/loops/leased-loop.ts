@@ -6,16 +6,16 @@ import { untilAborted } from '../primitives/until-aborted.ts';
 import { withinDeadline } from '../primitives/within-deadline.ts';
 import type { Lease, ReadStore } from '../read-store/read-store.ts';
 import { ENDED, hasEnded, THIS_PROCESS } from './lease-holder.ts';
-import { SupervisedLoop, type Reached } from './supervised-loop.ts';
+import { SupervisedLoop, type ReportState } from './supervised-loop.ts';
 
 type Leases = Pick<ReadStore, 'lease' | 'replaceLease'>;
 
-/** Without a clock that two machines share: each measures with its own how long the other has been silent. */
+/** Needs no clock that two machines share: each process measures with its own how long the holder has been silent. */
 export interface LeaseTiming {
   renewEveryMs: number;
-  /** A holder that could not renew for so long stops by itself, before anybody may take its place. */
+  /** A holder that could not renew for this long stops by itself, before another process may take over. */
   givesUpAfterMs: number;
-  /** A holder that was silent for so long is replaced. */
+  /** A holder that was silent for this long is replaced. */
   silentAfterMs: number;
   lookEveryMs: number;
 }
@@ -24,47 +24,49 @@ const GIVE_BACK_WITHIN_MS = 1_000;
 
 /** The time for which one process has the lease. */
 export interface LeaseTerm {
-  /** The holder before has ended, and no request of it is still in flight. */
+  /** Whether the previous holder has ended with no request in flight. */
   readonly nothingInFlightBefore: boolean;
-  /** Set when a request of this holder, or of one before it, may still be in flight at the end: the next holder is told. */
+  /**
+   * Set when a request of this holder, or of an earlier one, may be in flight at the end. The next holder is notified.
+   */
   leavesInFlight: boolean;
 }
 
 export interface LeasedLoopOptions {
-  /** Of the lease and of the loop. */
+  /** The name of the lease and of the loop. */
   name: string;
   leases: Leases;
   logger: Logger;
   /** Default: this process. */
   holder?: string;
   timing?: LeaseTiming;
-  /** What one process at a time does, for ever, until the signal aborts. */
+  /** The work of one process at a time, which continues until the signal aborts. */
   run: (signal: AbortSignal, working: () => void, term: LeaseTerm) => Promise<void>;
 }
 
 interface Won {
   lease: Lease;
-  /** When it was asked for: from then on it may be silent for so long. */
+  /** When the lease was requested. The time until it must be renewed counts from then. */
   askedAt: number;
   nothingInFlightBefore: boolean;
 }
 
 /**
- * A supervised loop of which one runs at a time, however many processes have it: the others stand by, and one of them
- * takes over when the holder ends, gives back, or is silent. One that was only slow learns of it at its next renewal, or
- * by its own timer; requests that it had in flight may still arrive, so its work must be safe to repeat, or whoever begins a
- * term without `nothingInFlightBefore` must have the requests of all earlier holders refused.
+ * A supervised loop that runs in one process at a time. The others are on standby, and one of them takes over when the
+ * holder ends, releases the lease, or is silent. A holder that was only slow notices that at its next renewal, or by
+ * its own timer. Its requests in flight may still arrive, so its work must be safe to repeat, or a term without
+ * `nothingInFlightBefore` must begin by having the requests of all earlier holders refused.
  */
 export const leasedLoop = (options: LeasedLoopOptions): SupervisedLoop =>
-  new SupervisedLoop(options.name, options.logger, async (signal, reached) => {
-    const won = await waitForLease(options, signal, reached);
-    if (won) await workUntilLost(options, won, signal, reached);
+  new SupervisedLoop(options.name, options.logger, async (signal, report) => {
+    const won = await waitForLease(options, signal, report);
+    if (won) await workUntilLost(options, won, signal, report);
   });
 
 const waitForLease = async (
   { name, leases, logger, holder = THIS_PROCESS, timing = TIMING }: LeasedLoopOptions,
   signal: AbortSignal,
-  reached: Reached,
+  report: ReportState,
 ): Promise<Won | undefined> => {
   let hasStoodBy = false;
   let seen: Lease | undefined;
@@ -80,13 +82,13 @@ const waitForLease = async (
       const lease = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
       const askedAt = performance.now();
       if (await leases.replaceLease(name, current, lease)) {
-        // Who had to wait for nobody has nothing to report.
-        logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: lease.epoch }, `${name} works here`);
+        // Without a standby before, there is nothing worth reporting.
+        logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: lease.epoch }, `${name} runs in this process`);
         return { lease, askedAt, nothingInFlightBefore: current?.holder === null };
       }
     }
     hasStoodBy = true;
-    reached('standby');
+    report('standby');
     await pause(timing.lookEveryMs, signal);
   }
   return undefined;
@@ -96,19 +98,19 @@ const workUntilLost = async (
   options: LeasedLoopOptions,
   won: Won,
   signal: AbortSignal,
-  reached: Reached,
+  report: ReportState,
 ): Promise<void> => {
   const { name, run } = options;
   const ending = new AbortController();
   const until = AbortSignal.any([signal, ending.signal]);
   const lost = (reason: string) => {
-    ending.abort(new Error(`${name} stops here: ${reason}`));
+    ending.abort(new Error(`${name} stops in this process: ${reason}`));
   };
   const term = { nothingInFlightBefore: won.nothingInFlightBefore, leavesInFlight: false };
-  reached('starting');
+  report('starting');
   const renewing = renew(options, won, until, lost);
   try {
-    await run(until, reached, term);
+    await run(until, report, term);
     if (ending.signal.aborted) throw ending.signal.reason;
   } finally {
     lost('its work ended');
@@ -117,7 +119,7 @@ const workUntilLost = async (
   }
 };
 
-/** Renews until the signal aborts. A renewal that hangs then is left alone. */
+/** Renews until the signal aborts. It does not wait for a renewal that hangs then. */
 const renew = async (
   { name, leases, logger, timing = TIMING }: LeasedLoopOptions,
   { lease, askedAt }: Won,
@@ -142,26 +144,26 @@ const renew = async (
       timer = giveUpAt(startedAt);
     } catch (error) {
       if (isAborted(until)) break;
-      logger.warn({ err: error, lease: name }, `${name} could not renew its lease and tries again`);
+      logger.warn({ err: error, lease: name }, `${name} could not renew its lease and retries`);
     }
   }
   clearTimeout(timer);
   if (!isAborted(until)) lost('another process has its lease');
 };
 
-/** @returns the lease as it stands now, `undefined` when it is another's */
+/** @returns the current lease, `undefined` when another process holds it */
 const renewOnce = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
   const next = { ...lease, renewals: lease.renewals + 1 };
   return (await leases.replaceLease(name, lease, next)) ? next : currentLease(leases, name, lease);
 };
 
-/** A lease that is still its holder's, with the renewals whose answers were lost. */
+/** Returns the lease if its holder still has it, with the renewals whose answers were lost. */
 const currentLease = async (leases: Leases, name: string, lease: Lease): Promise<Lease | undefined> => {
   const current = await leases.lease(name);
   return current?.holder === lease.holder && current.epoch === lease.epoch ? current : undefined;
 };
 
-/** As a favour to whoever stands by, and not for long. */
+/** Releases the lease, so that a standby need not wait. Gives up soon, because that is optional. */
 const giveBack = async (
   { name, leases, logger }: LeasedLoopOptions,
   lease: Lease,
@@ -172,8 +174,8 @@ const giveBack = async (
     if (current) await leases.replaceLease(name, current, { ...current, holder });
   };
   try {
-    await withinDeadline('giving it back', GIVE_BACK_WITHIN_MS, giving());
+    await withinDeadline('releasing the lease', GIVE_BACK_WITHIN_MS, giving());
   } catch (error) {
-    logger.warn({ err: error, lease: name }, `${name} was not given back: whoever stands by waits longer`);
+    logger.warn({ err: error, lease: name }, `${name} did not release its lease: a standby takes over later`);
   }
 };

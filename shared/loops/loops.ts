@@ -13,7 +13,7 @@ export class Loops {
     await Promise.all(this.loops.map((loop) => loop.stop()));
   }
 
-  /** Whether each runs here, or is ready to when the process that runs it ends. */
+  /** Whether each loop runs here, or is on standby. */
   get areWorking(): boolean {
     return this.loops.every(({ state }) => state === 'running' || state === 'standby');
   }

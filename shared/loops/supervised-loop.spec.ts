@@ -3,9 +3,9 @@ import { pino } from 'pino';
 import { eventually } from '../testing/eventually.ts';
 import { SupervisedLoop } from './supervised-loop.ts';
 
-it('a loop that fails again and again for one reason says that once, and another reason too', async () => {
-  const told: string[] = [];
-  const logger = pino({ level: 'error' }, { write: (line: string) => told.push(line) });
+it('a loop that fails repeatedly logs each reason once', async () => {
+  const logged: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => logged.push(line) });
   let runs = 0;
   const loop = new SupervisedLoop('work', logger, (_, working) => {
     runs += 1;
@@ -15,7 +15,7 @@ it('a loop that fails again and again for one reason says that once, and another
   loop.start();
   await eventually(() => runs === 5, 5_000, 'it must start again');
   await loop.stop();
-  expect(told.map((line) => /the store is \w+/.exec(line)?.[0])).toEqual(['the store is away', 'the store is full']);
+  expect(logged.map((line) => /the store is \w+/.exec(line)?.[0])).toEqual(['the store is away', 'the store is full']);
 });
 
 it('a loop that ends by itself has failed, and waits before it starts again', async () => {
@@ -25,21 +25,21 @@ it('a loop that ends by itself has failed, and waits before it starts again', as
     return Promise.resolve();
   });
   loop.start();
-  await eventually(() => loop.state === 'failing', 5_000, 'it must be seen as failing');
+  await eventually(() => loop.state === 'failing', 5_000, 'it must be failing');
   expect(runs).toBe(1);
   expect(loop.lastError).toBe('work ended by itself');
   await loop.stop();
   expect(loop.state).toBe('stopped');
 });
 
-it('a loop that stands by between failures waits longer each time, and goes on saying what failed', async () => {
+it('a loop on standby between failures waits longer each time, and keeps its last error', async () => {
   const startedAt: number[] = [];
-  const said: (string | null)[] = [];
-  const loop = new SupervisedLoop('work', pino({ level: 'silent' }), (_, reached) => {
+  const errors: (string | null)[] = [];
+  const loop = new SupervisedLoop('work', pino({ level: 'silent' }), (_, report) => {
     startedAt.push(performance.now());
-    reached('standby');
-    reached('starting');
-    said.push(loop.lastError);
+    report('standby');
+    report('starting');
+    errors.push(loop.lastError);
     return Promise.reject(new Error('the event cannot be read'));
   });
   loop.start();
@@ -48,5 +48,5 @@ it('a loop that stands by between failures waits longer each time, and goes on s
   const [first = 0, , , fourth = 0] = startedAt;
   // Half of 100, 200 and 400 ms; three times the first wait is at most 300.
   expect(fourth - first).toBeGreaterThanOrEqual(350 - 1);
-  expect(said).toEqual([null, ...Array<string>(3).fill('the event cannot be read')]);
+  expect(errors).toEqual([null, ...Array<string>(3).fill('the event cannot be read')]);
 });

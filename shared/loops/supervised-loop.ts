@@ -7,16 +7,16 @@ const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
 
 /**
- * `starting`: it has got nowhere yet. `standby`: another process does this work, and this one would take over.
- * `running`: it does what it is for.
+ * `starting`: it has made no progress yet. `standby`: another process does the work, and this one would take over.
+ * `running`: it makes progress.
  */
 export type LoopState = 'starting' | 'running' | 'standby' | 'failing' | 'stopped';
-/** Says how far a loop has come. */
-export type Reached = (state?: 'starting' | 'standby' | 'running') => void;
+/** Reports the state of a loop. */
+export type ReportState = (state?: 'starting' | 'standby' | 'running') => void;
 
 /**
- * Runs a loop that should never end, and starts it again when it fails or ends by itself: after 100 ms, then twice as long
- * each time up to 5 s, with jitter, until it is stopped. The loop resumes from its own checkpoint.
+ * Runs a loop that should never end, and restarts it when it fails or ends: after 100 ms, then after twice as long each
+ * time up to 5 s, with jitter, until it is stopped. The loop resumes from its own checkpoint.
  */
 export class SupervisedLoop {
   private readonly stopping = new AbortController();
@@ -28,8 +28,8 @@ export class SupervisedLoop {
   constructor(
     readonly name: string,
     private readonly logger: Logger,
-    /** Says `running` (the default) when it has got anywhere: only that is an end to what failed before. */
-    private readonly run: (signal: AbortSignal, reached: Reached) => Promise<void>,
+    /** Reports `running` (the default) when it makes progress. Only that resets the error and the backoff. */
+    private readonly run: (signal: AbortSignal, report: ReportState) => Promise<void>,
   ) {}
 
   get state(): LoopState {
@@ -52,7 +52,7 @@ export class SupervisedLoop {
 
   private async keepRunning(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(RESTART_FIRST_MS, RESTART_MAX_MS);
-    const reached: Reached = (state = 'running') => {
+    const report: ReportState = (state = 'running') => {
       this.current = state;
       if (state !== 'running') return;
       backoff.reset();
@@ -60,7 +60,7 @@ export class SupervisedLoop {
     };
     while (!signal.aborted) {
       try {
-        await this.run(signal, reached);
+        await this.run(signal, report);
         if (!isAborted(signal)) throw new Error(`${this.name} ended by itself`);
       } catch (error) {
         if (isAborted(signal)) break;

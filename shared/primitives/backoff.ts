@@ -1,8 +1,8 @@
 import { pause } from './pause.ts';
 
 /**
- * Pauses between attempts: each twice as long as the one before up to a longest one, and up to half shorter by chance, so
- * that those who failed together do not come back together.
+ * Pauses between attempts. Each is twice as long as the one before, up to a maximum, and shortened by a random part of
+ * up to a half, so that processes that failed together do not retry together.
  */
 export class Backoff {
   private waitMs: number;
@@ -14,12 +14,12 @@ export class Backoff {
     this.waitMs = firstMs;
   }
 
-  /** The next pause is no longer than this. */
+  /** The maximum length of the next pause. */
   get nextMs(): number {
     return this.waitMs;
   }
 
-  /** Begins again with the first: an attempt has got somewhere. */
+  /** Starts again with the first pause, after an attempt that made progress. */
   reset(): void {
     this.waitMs = this.firstMs;
   }

@@ -4,19 +4,25 @@ import { makeFolder } from './make-folder.ts';
 import { WakeUp } from './wake-up.ts';
 
 export interface DatabaseOptions {
-  /** `FULL`: a commit survives a power cut. `NORMAL`: it survives a crash of the process; for what can be derived again. */
+  /**
+   * `FULL`: a commit survives a power failure. `NORMAL`: it survives a crash of the process; for data that can be
+   * derived.
+   */
   synchronous: 'FULL' | 'NORMAL';
   cacheMiB: number;
 }
 
 /** How soon a commit of another process is noticed. */
 const FOREIGN_COMMIT_POLL_MS = 20;
-/** Pages in the log before it is written back: seldom enough that a page changed often is written once. */
+/** Pages in the log before it is checkpointed: so rarely that a page that changes often is written once. */
 const CHECKPOINT_PAGES = 32_768;
 /** How long a write waits for another process's transaction. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** One SQLite file in WAL mode, shared by the processes of one machine, with a bell that rings after every commit of any. */
+/**
+ * One SQLite file in WAL mode, shared by the processes of one machine. Its wake-up rings after every commit of any of
+ * them.
+ */
 export class SqliteDatabase {
   readonly changed = new WakeUp();
   private readonly connection: DatabaseSync;
@@ -50,7 +56,7 @@ export class SqliteDatabase {
     return this.connection.prepare(sql);
   }
 
-  /** Runs `work` in one write transaction: all of it is committed, or none. */
+  /** Runs `work` in one write transaction: all of it is committed, or nothing. */
   transaction<Result>(work: () => Result): Result {
     this.connection.exec('BEGIN IMMEDIATE');
     let result: Result;

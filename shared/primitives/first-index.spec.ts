@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { firstIndex } from './first-index.ts';
 
-it('finds where what holds of the rest begins, as looking at each would', () => {
+it('the first index is the same as by a linear search', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 20 })), fc.integer({ min: -1, max: 21 }), (numbers, limit) => {
       const sorted = numbers.toSorted((left, right) => left - right);

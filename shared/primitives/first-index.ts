@@ -1,4 +1,7 @@
-/** By bisection: index of the first item of which `isIt` holds, as of all after it; the length when there is none. */
+/**
+ * Bisects for the first item for which `isIt` holds, as it must for all after it. Returns the length when there is
+ * none.
+ */
 export const firstIndex = <Item>(items: readonly Item[], isIt: (item: Item) => boolean): number => {
   let low = 0;
   let high = items.length;

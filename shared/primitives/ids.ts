@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 
-/** Identity and chance as arguments. */
+/** Ids and randomness as arguments. */
 export interface Ids {
   /** An RFC 9562 UUID: the id of an event. */
   uuid(): string;
@@ -10,7 +10,7 @@ export interface Ids {
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** The first `length` characters, five bits each, of the bytes given. */
+/** Encodes the first `length` characters of the bytes, five bits each. */
 export const encodeToken = (bytes: Uint8Array, length: number): string =>
   Array.from(bytes.subarray(0, length), (byte) => ALPHABET[byte & 31]).join('');
 

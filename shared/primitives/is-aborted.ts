@@ -1,2 +1,2 @@
-/** For after an `await`: the compiler goes on believing what it saw of `signal.aborted` before. */
+/** For use after an `await`: the compiler assumes that `signal.aborted` is still what an earlier check saw. */
 export const isAborted = (signal: AbortSignal): boolean => signal.aborted;

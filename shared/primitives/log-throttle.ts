@@ -1,17 +1,17 @@
 const REPEATED_AFTER_MS = 30_000;
-/** More messages than this at a time are not told apart any more. */
+/** Beyond this many different messages, all are forgotten. */
 const MESSAGES_MAX = 100;
 
-/** An outage is reported once in 30 s, not at every attempt: what comes between is for the debug level. */
+/** Reports an outage once in 30 s, not at every attempt. Repeats in between are for the debug level. */
 export class LogThrottle {
-  private readonly saidAt = new Map<string, number>();
+  private readonly loggedAt = new Map<string, number>();
 
-  /** Whether this message is to be reported now. */
+  /** Whether this message must be reported now. */
   isDue(message: string): boolean {
     const nowMs = performance.now();
-    if (nowMs - (this.saidAt.get(message) ?? -Infinity) < REPEATED_AFTER_MS) return false;
-    if (this.saidAt.size === MESSAGES_MAX) this.saidAt.clear();
-    this.saidAt.set(message, nowMs);
+    if (nowMs - (this.loggedAt.get(message) ?? -Infinity) < REPEATED_AFTER_MS) return false;
+    if (this.loggedAt.size === MESSAGES_MAX) this.loggedAt.clear();
+    this.loggedAt.set(message, nowMs);
     return true;
   }
 }

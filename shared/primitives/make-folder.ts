@@ -2,9 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Makes a folder and those above it, also while another process does.
- * Node's own recursion does not end where the file system only says "not found".
- * @param mode of the folder itself where it is not there yet
+ * Makes a folder and its parents, also while another process does so. Node's recursive `mkdir` does not end on a file
+ * system that only answers "not found".
+ * @param mode of the folder itself if it is created
  */
 export const makeFolder = (folder: string, mode?: number): void => {
   const path = resolve(folder);

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Waits so long, or until the signal aborts: then it returns early, and does not throw. */
+/** Waits for that time, or until the signal aborts: then it returns early, and does not throw. */
 export const pause = async (timeMs: number, signal?: AbortSignal): Promise<void> => {
-  // Rejects for no other reason than that the signal aborted.
+  // Rejects only because the signal aborted.
   await setTimeout(timeMs, undefined, signal && { signal }).catch(() => undefined);
 };

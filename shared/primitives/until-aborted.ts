@@ -1,4 +1,4 @@
-/** What is awaited, or the signal's reason as soon as it aborts. */
+/** Returns the answer, or throws the signal's reason as soon as it aborts. */
 export const untilAborted = async <Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> => {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const giveUp = () => {

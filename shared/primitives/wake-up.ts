@@ -1,11 +1,12 @@
 /**
- * Lets loops wait for "something changed" without missing it: take `rung` before looking, then wait for more than that.
+ * Lets loops wait for a change without missing one: read `rung` before looking for changes, then wait for a higher
+ * count.
  */
 export class WakeUp {
   private count = 0;
   private readonly waiting = new Set<() => void>();
 
-  /** How often it rang so far. */
+  /** How many times it has rung so far. */
   get rung(): number {
     return this.count;
   }

@@ -1,9 +1,12 @@
-/** A call was given up after its time; what it did is not known. */
+/** A call was given up after its time. Its outcome is unknown. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
 
-/** Waits for a promise, but no longer than that: the promise goes on unobserved. @throws DeadlineExceeded */
+/**
+ * Waits for a promise for at most that time. The promise is not cancelled, and its outcome is ignored. @throws
+ * DeadlineExceeded
+ */
 export const withinDeadline = async <Result>(
   what: string,
   timeoutMs: number,

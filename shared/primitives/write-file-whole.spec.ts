@@ -15,7 +15,7 @@ describe.each([
   ['made', createFileWhole],
   ['written', writeFileWhole],
 ])('a file that is %s whole', (name, write) => {
-  it('has its mode from the beginning, and leaves nothing beside it', () => {
+  it('has its mode from the beginning, and leaves no temporary file', () => {
     const inside = newFolder(name);
     write(join(inside, 'key'), 'text', 0o600);
     expect(readFileSync(join(inside, 'key'), 'utf8')).toBe('text');
@@ -24,22 +24,22 @@ describe.each([
   });
 });
 
-describe('a file that is there', () => {
-  it('is what everyone has who makes it', () => {
+describe('an existing file', () => {
+  it('is kept when another process creates it', () => {
     const file = join(newFolder('both'), 'key');
     createFileWhole(file, 'first', 0o600);
     createFileWhole(file, 'second', 0o600);
     expect(readFileSync(file, 'utf8')).toBe('first');
   });
 
-  it('is another when it is written', () => {
+  it('is replaced when it is written', () => {
     const file = join(newFolder('again'), 'key');
     writeFileWhole(file, 'first', 0o600);
     writeFileWhole(file, 'second', 0o600);
     expect(readFileSync(file, 'utf8')).toBe('second');
   });
 
-  it('leaves nothing beside it where it cannot be put', () => {
+  it('leaves no temporary file when it cannot be replaced', () => {
     const inside = newFolder('refused');
     mkdirSync(join(inside, 'key', 'full'), { recursive: true });
     expect(() => {

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 
-/** Replaces a file in one step: a reader, or a start after a crash, finds the old text or the new one, never a part. */
+/** Replaces a file atomically: a reader, or a start after a crash, finds the old text or the new one, never a part. */
 export const writeFileWhole = (file: string, text: string, mode: number): void => {
   withText(file, text, mode, (written) => {
     renameSync(written, file);
   });
 };
 
-/** Makes a file in one step, unless it is there: of two processes that make it at once, both find the first one's. */
+/** Creates a file atomically, unless it exists: of two processes that create it at once, both find the first one's. */
 export const createFileWhole = (file: string, text: string, mode: number): void => {
   withText(file, text, mode, (written) => {
     try {
@@ -20,7 +20,9 @@ export const createFileWhole = (file: string, text: string, mode: number): void 
   });
 };
 
-/** A process id would not do for the name: containers that share a folder have the same ones, and so has a restart. */
+/**
+ * A process id would not be a unique name: containers that share a folder may have the same ones, and so may a restart.
+ */
 const withText = (file: string, text: string, mode: number, put: (written: string) => void): void => {
   const written = `${file}.${randomUUID()}`;
   try {
