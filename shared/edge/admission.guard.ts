@@ -12,7 +12,7 @@ import { boundRoute } from './implements.ts';
 import { addressKey, RateLimits, refuseExceeded } from './rate-limits.ts';
 import { SETTINGS } from './tokens.ts';
 
-/** Lets a request in by its contract: HTTPS, who calls, how often. */
+/** Admits a request by its contract: HTTPS, the caller, the rate limit. */
 @Injectable()
 export class AdmissionGuard implements CanActivate {
   constructor(
@@ -38,7 +38,7 @@ export class AdmissionGuard implements CanActivate {
       await this.count(limit, `user:${user.userId}`, request);
       return user;
     }
-    // A refresh is counted by its session, where it is known whether it is a repeat.
+    // A refresh is counted by its session, in the handler that knows whether it is a repeat.
     if (limit !== 'refresh') await this.count(limit, addressKey(request.ip), request);
     if (contract.auth === 'none') return undefined;
     const app = await this.modules.get(AppCallers, { strict: false }).authenticate(request);
@@ -46,7 +46,7 @@ export class AdmissionGuard implements CanActivate {
     return { ...app, user: carriesToken ? await this.user(request) : undefined };
   }
 
-  /** A failure counts against the address, or guessing would be free. */
+  /** A failure counts against the address, because guessing would otherwise be free. */
   private async user(request: FastifyRequest): Promise<UserCaller> {
     try {
       return await this.tokens.verify(bearerToken(request));

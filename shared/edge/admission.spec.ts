@@ -22,16 +22,16 @@ describe('a route that needs an access token', () => {
     return answer.ok ? 'let in' : (await problemOfAnswer(answer)).code;
   };
 
-  it('lets in who has one', async () => {
+  it('admits a request with a token', async () => {
     expect(await codeFor(`Bearer ${await things.tokens.accessToken()}`)).toBe('let in');
     expect(await codeFor(`bearer ${await things.tokens.accessToken()}`)).toBe('let in');
   });
 
-  it('refuses who has none', async () => {
+  it('refuses a request without a token', async () => {
     for (const none of [undefined, '', 'Bearer', 'Basic dTpw']) expect(await codeFor(none)).toBe('token_missing');
   });
 
-  it('refuses text that is no token', async () => {
+  it('refuses text that is not a token', async () => {
     for (const wrong of ['x', 'a.b.c', '..', 'e30.e30.e30', `${'x'.repeat(4_000)}.x.x`]) {
       expect(await codeFor(`Bearer ${wrong}`)).toBe('token_invalid');
     }
@@ -71,7 +71,7 @@ describe('a route that needs an access token', () => {
     }
   });
 
-  it('says that a token has expired, but not of a forged one', async () => {
+  it('reports an expired token, but not for a forged one', async () => {
     const expired = { exp: seconds() - 1 };
     expect(await codeFor(`Bearer ${await things.tokens.accessToken({ claims: expired })}`)).toBe('token_expired');
     const { privateKey } = await generateKeyPair('ES256');
@@ -105,12 +105,12 @@ describe('tokens in production', () => {
     expect(await statusOver('', {})).toBe('https_required');
   });
 
-  it('are refused when somebody else says that it was HTTPS', async () => {
+  it('are refused when an untrusted client claims HTTPS', async () => {
     expect(await statusOver('', { 'x-forwarded-proto': 'https' })).toBe('https_required');
     expect(await statusOver('10.0.0.0/8', { 'x-forwarded-proto': 'https' })).toBe('https_required');
   });
 
-  it('are taken when a trusted proxy says so', async () => {
+  it('are accepted when a trusted proxy reports HTTPS', async () => {
     expect(await statusOver('127.0.0.1', { 'x-forwarded-proto': 'https' })).toBe(201);
     expect(await statusOver('127.0.0.1', { 'x-forwarded-proto': 'http' })).toBe('https_required');
   });

@@ -12,7 +12,7 @@ import { Projections } from './projections.ts';
 import { requestMetadata } from './request-context.ts';
 import { IdempotentRequests, type StoredAnswer } from './idempotent-requests.ts';
 
-/** Answers as contracts promise: status, positions, and the first answer again to a repeated command. */
+/** Answers as contracts define: status, positions, and the first answer again for a repeated command. */
 @Injectable()
 export class AnswerInterceptor implements NestInterceptor {
   constructor(
@@ -87,7 +87,7 @@ export class AnswerInterceptor implements NestInterceptor {
   }
 }
 
-/** A refusal is an answer to repeat, unless it would pass by itself. */
+/** Returns the answer that a repeated request receives too, unless the refusal is temporary. */
 const refusedAnswer = (error: unknown, requestId: string): StoredAnswer | undefined => {
   const body = problemOf(refusalOf(error), requestId);
   if (body.status >= 500 || body.status === 429) return undefined;

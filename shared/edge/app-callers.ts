@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AppCaller } from '../auth/caller.ts';
 
-/** Checks the headers H; bound by the service that has routes for apps. */
+/** Verifies the headers of scheme H. Bound by the service that has routes for apps. */
 export abstract class AppCallers {
   /** @throws Refusal, in the order of section 1 of the interface */
   abstract authenticate(request: FastifyRequest): Promise<Omit<AppCaller, 'user'>>;

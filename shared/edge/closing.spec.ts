@@ -4,17 +4,17 @@ import { startService } from './start-service.ts';
 import { rawConnection } from '../testing/raw-http.ts';
 import { startThings, ThingsModule } from '../testing/things-service.ts';
 
-/** A service that is in the middle of answering a command. */
+/** Starts a service that is answering a command. */
 const startBusy = async (delayMs: number) => {
   const things = await startThings({ environment: { RATE_LIMITS: 'off' } });
   const before = things.made();
   const busy = things.post({ name: 'n', delayMs }).catch((error: unknown) => error);
-  await eventually(() => things.made() > before, 1_000, 'the command did not arrive');
+  await eventually(() => things.made() > before, 1_000, 'the command must arrive');
   return { ...things, busy };
 };
 
 describe('a service that stops', () => {
-  it('finishes what is in flight, refuses what comes late on an open connection, and listens no more', async () => {
+  it('finishes requests in flight, refuses later ones on open connections, and no longer listens', async () => {
     await using things = await startBusy(200);
     const { service, ask, busy } = things;
     const late = rawConnection(service.url);
@@ -28,7 +28,7 @@ describe('a service that stops', () => {
     await expect(ask('/things/one')).rejects.toThrow('fetch failed');
   });
 
-  it('was never there when its port is taken', async () => {
+  it('leaves nothing running when its port is taken', async () => {
     await using things = await startThings();
     const { service, foundation, tokens } = things;
     const { port, hostname: host } = new URL(service.url);
@@ -37,7 +37,7 @@ describe('a service that stops', () => {
     await Promise.all([service.close(), service.close()]);
   });
 
-  it('does not wait for callers that went away', async () => {
+  it('does not wait for callers that have disconnected', async () => {
     await using things = await startBusy(0);
     const { service } = things;
     const gone = Array.from({ length: 5 }, () => rawConnection(service.url));
@@ -54,7 +54,7 @@ describe('a service that stops', () => {
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 
-  it('does not wait for an answer that never comes', async () => {
+  it('does not wait for an answer that never arrives', async () => {
     await using things = await startBusy(5_000);
     const { service, busy } = things;
     const began = performance.now();

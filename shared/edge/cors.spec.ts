@@ -23,7 +23,7 @@ describe('browsers', () => {
   const preflight = (origin: string) =>
     things.ask('/things', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
 
-  it("are told beforehand what a live app's origin may send", async () => {
+  it('are told in a preflight what the origin of an active app may send', async () => {
     const answer = await preflight('https://app.example');
     expect(answer.status).toBe(204);
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');
@@ -35,7 +35,7 @@ describe('browsers', () => {
     expect(answer.headers.get('vary')).toBe('origin');
   });
 
-  it('may read answers and their headers, errors too', async () => {
+  it('may read answers and their headers, also of errors', async () => {
     for (const path of ['/things/one', '/things/gone', '/nothing']) {
       const { headers } = await things.ask(path, { headers: { origin: 'https://app.example' } });
       expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
@@ -45,7 +45,7 @@ describe('browsers', () => {
     }
   });
 
-  it('from elsewhere get neither', async () => {
+  it('of other origins may do neither', async () => {
     for (const origin of ['https://evil.example', 'https://app.example.evil', 'http://app.example', 'null']) {
       expect((await problemOfAnswer(await preflight(origin))).code).toBe('origin_not_allowed');
       const { headers } = await things.ask('/things/one', { headers: { origin } });
@@ -53,9 +53,9 @@ describe('browsers', () => {
     }
   });
 
-  it('of a new origin are let in within about a second', async () => {
+  it('of a new origin are admitted within about a second', async () => {
     await preflight('https://new.example');
     await register('app_2', 'https://new.example');
-    await eventually(async () => (await preflight('https://new.example')).ok, 1_500, 'the new origin was not allowed');
+    await eventually(async () => (await preflight('https://new.example')).ok, 1_500, 'the new origin must be allowed');
   });
 });

@@ -15,7 +15,7 @@ const allowedHeaders = [
 ].join(', ');
 const exposedHeaders = 'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After';
 
-/** Lets browsers of allowed origins read answers; a preflight is answered here. @throws Refusal origin_not_allowed */
+/** Lets browsers of allowed origins read answers, and answers preflights. @throws Refusal origin_not_allowed */
 export const answerCors = async (origins: AppOrigins, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
   const { origin } = request.headers;
   if (origin === undefined) return;

@@ -24,7 +24,7 @@ interface EdgeOptions {
   origins: AppOrigins;
 }
 
-/** Binds what the ways in of every service share; needs `foundationModule` beside it. */
+/** Binds what all controllers of a service share. It needs `foundationModule` beside it. */
 export const edgeModule = ({ foundation, issuer, health, origins }: EdgeOptions): DynamicModule => {
   const { readStore, clock } = foundation;
   const shared = [

@@ -10,13 +10,13 @@ describe('the edge of a service', () => {
   });
   afterAll(() => things.service.close());
 
-  it('gives a handler what its contract describes, and drops the rest', async () => {
+  it('passes a handler the members of its contract, and drops the rest', async () => {
     const answer = await things.ask('/things/one?take=3&other=1');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({ id: 'one', take: 3 });
   });
 
-  it('says that an answer is for nobody else, and not what made it', async () => {
+  it('marks answers as private, and does not name the server software', async () => {
     const { headers } = await things.ask('/things/one');
     expect(headers.get('cache-control')).toBe('no-store');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -24,7 +24,7 @@ describe('the edge of a service', () => {
     expect(headers.has('x-powered-by')).toBe(false);
   });
 
-  it('takes the request id of the caller, or makes one', async () => {
+  it('uses the request id of the caller, or creates one', async () => {
     const given = await things.ask('/things/one', { headers: { 'x-request-id': 'Mine_1-2' } });
     expect(given.headers.get('x-request-id')).toBe('Mine_1-2');
     for (const wrong of ['with space', 'x'.repeat(65), 'semi;colon']) {
@@ -36,13 +36,13 @@ describe('the edge of a service', () => {
     );
   });
 
-  it('names every member that does not fit', async () => {
+  it('names every invalid member', async () => {
     const problem = await problemOfAnswer(await things.ask(`/things/${'x'.repeat(301)}?take=many`));
     expect(problem.code).toBe('validation_failed');
     expect(problem.errors?.map(({ path }) => path)).toEqual(['id', 'take']);
   });
 
-  it('answers a refusal with its problem', async () => {
+  it('answers a refusal with its problem document', async () => {
     const problem = await problemOfAnswer(await things.ask('/things/gone'));
     expect(problem).toMatchObject({
       status: 404,
@@ -61,7 +61,7 @@ describe('the edge of a service', () => {
     expect(logged?.['err']).toMatchObject({ message: 'the secret cause' });
   });
 
-  it('tells a path that is unknown from a method that is', async () => {
+  it('distinguishes an unknown path from an unknown method', async () => {
     expect((await problemOfAnswer(await things.ask('/nothing'))).code).toBe('route_not_found');
     expect((await problemOfAnswer(await things.ask('/nothing', { method: 'POST', body: 'x' }))).code).toBe(
       'route_not_found',
@@ -79,12 +79,12 @@ describe('the edge of a service', () => {
     expect(rare.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  it('answers a path that cannot be decoded, or is too long', async () => {
+  it('refuses a path that cannot be decoded, or is too long', async () => {
     expect((await problemOfAnswer(await things.ask('/things/%E0%A4%A'))).code).toBe('validation_failed');
     expect((await problemOfAnswer(await things.ask(`/things/${'x'.repeat(3_000)}`))).code).toBe('validation_failed');
   });
 
-  it('answers what is no HTTP, and headers without end, with a problem too', async () => {
+  it('answers invalid HTTP, and endless headers, with a problem document too', async () => {
     for (const bytes of ['NONSENSE\r\n\r\n', `GET / HTTP/1.1\r\nhost: x\r\nx-large: ${'x'.repeat(20_000)}\r\n\r\n`]) {
       const connection = rawConnection(things.service.url);
       connection.write(bytes);
@@ -95,7 +95,7 @@ describe('the edge of a service', () => {
     }
   });
 
-  it('says whether it lives and is ready', async () => {
+  it('reports whether it is live and ready', async () => {
     expect((await things.ask('/health/live')).status).toBe(200);
     const ready = await things.ask('/health/ready');
     expect(ready.status).toBe(200);

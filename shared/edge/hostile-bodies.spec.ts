@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { startThings } from '../testing/things-service.ts';
 
-describe('a body that does not belong', () => {
+describe('a hostile body', () => {
   let things: Awaited<ReturnType<typeof startThings>>;
   let authorization: string;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('a body that does not belong', () => {
     expect((await problemOfAnswer(await send(body))).code).toBe('malformed_json');
   });
 
-  it('is malformed when it is no UTF-8', async () => {
+  it('is malformed when it is not UTF-8', async () => {
     const bytes = Buffer.from('{"name":"xx"}');
     bytes[9] = 0xff;
     expect((await problemOfAnswer(await send(new Uint8Array(bytes)))).code).toBe('malformed_json');
@@ -55,7 +55,7 @@ describe('a body that does not belong', () => {
     }
   });
 
-  it('is refused before it is parsed when it is nested for no reason', async () => {
+  it('is refused before it is parsed when it is nested too deep', async () => {
     const nested = (depth: number) =>
       `{"name":"n","filler":${'['.repeat(depth)}"\\\"]${'}'.repeat(99)}"${']'.repeat(depth)}}`;
     expect((await send(nested(63))).status).toBe(201);
@@ -66,7 +66,7 @@ describe('a body that does not belong', () => {
     ).toBe(201);
   });
 
-  it('costs no caller its answer by a connection that closes while it still sends', async () => {
+  it('is refused with an answer that reaches a caller who is still sending', async () => {
     const { status, headers } = await send(`{"name":"${'x'.repeat(10_000_000)}"}`);
     expect(status).toBe(413);
     expect(headers.get('connection')).not.toBe('close');

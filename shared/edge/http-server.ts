@@ -12,11 +12,11 @@ import { sendProblem } from './problem.filter.ts';
 import { rateLimitHeaders } from './rate-limits.ts';
 
 const BODY_BYTES_MAX = 256 * 1_024;
-/** A canonical event signature, percent-encoded, is the longest part of a path. */
+/** The longest part of a path is a canonical event signature, percent-encoded. */
 const PATH_PART_CHARACTERS_MAX = 2_048;
 const REQUEST_TIMEOUT_MS = 30_000;
 
-/** Nothing here is a page but `/docs`, which brings its own scripts. */
+/** The only page is `/docs`, which brings its own scripts. */
 const securityHeaders = {
   'content-security-policy':
     "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'",
@@ -26,7 +26,7 @@ const securityHeaders = {
   'cache-control': 'no-store',
 };
 
-/** Requests that are being answered, and whether more are taken. */
+/** Counts the requests in flight, and tells whether the service still accepts requests. */
 export interface Traffic {
   inFlight: number;
   closing: boolean;
@@ -40,7 +40,7 @@ interface HttpServerOptions {
   traffic: Traffic;
 }
 
-/** A Fastify server with the conventions of section 0 of the interface; routes come from Nest. */
+/** Makes a Fastify server with the conventions of section 0 of the interface. Nest adds the routes. */
 export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
   const { settings, logger, ids, origins, traffic } = options;
   const headers = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -76,7 +76,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
   server.addHook('onRequest', async (request, reply) => {
     headers(request, reply);
     traffic.inFlight += 1;
-    // Also when the caller goes away, which Fastify does not tell of.
+    // Also when the caller disconnects, of which Fastify does not notify us.
     reply.raw.once('close', () => {
       traffic.inFlight -= 1;
     });
@@ -87,7 +87,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     await answerCors(origins, request, reply);
   });
   server.addHook('onSend', (request, reply, payload, done) => {
-    // Fastify closes on a body that is refused, and a caller who still sends would lose the answer.
+    // Fastify closes the connection after a refused body, and a caller that is still sending would lose the answer.
     if (!traffic.closing) reply.removeHeader('connection');
     if (request.rateLimit) reply.headers(rateLimitHeaders(request.rateLimit));
     done(null, payload);
@@ -99,7 +99,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
   return server;
 };
 
-/** The route's pattern, never the address itself: ids and queries may be personal. */
+/** Logs the route's pattern instead of the address: ids and queries may be personal data. */
 const logAccess = (logger: Logger, request: FastifyRequest, reply: FastifyReply): void => {
   logger.info(
     {
@@ -116,7 +116,7 @@ const logAccess = (logger: Logger, request: FastifyRequest, reply: FastifyReply)
 const requestId = (given: string | string[] | undefined): string | undefined =>
   typeof given === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(given) ? given : undefined;
 
-/** What Node could not read as HTTP has no request: an answer is written to the socket. */
+/** Invalid HTTP has no request object, so the answer is written to the socket. */
 const answerUnreadable = (socket: Socket, id: string): void => {
   if (!socket.writable) return;
   const refusal = new Refusal('validation_failed', 'the request cannot be read as HTTP, or its headers are too large');

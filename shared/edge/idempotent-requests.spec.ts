@@ -28,8 +28,12 @@ describe('a repeated request', () => {
       return Promise.resolve(answer);
     });
   const received = () =>
-    eventually(async () => (await foundation.eventStore.read(stream)).length > 0, 1_000, 'nothing was received');
-  /** Another process on the same stores. */
+    eventually(
+      async () => (await foundation.eventStore.read(stream)).length > 0,
+      1_000,
+      'the request must be received',
+    );
+  /** Starts another process on the same stores. */
   const restart = () =>
     new IdempotentRequests(new Transactor(foundation.eventStore, clock, foundation.ids), foundation.masterKey);
 
@@ -40,14 +44,14 @@ describe('a repeated request', () => {
     carriedOut = 0;
   });
 
-  it('gets the first answer again, from whichever process', async () => {
+  it('receives the first answer again, from any process', async () => {
     expect(await once()).toEqual(answerOf('first'));
     ledger = restart();
     expect(await once({}, answerOf('second'))).toEqual(answerOf('first'));
     expect(carriedOut).toBe(1);
   });
 
-  it('waits for the first when they come together', async () => {
+  it('waits for the first when both run at once', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => once({}, answerOf(at))));
     expect(carriedOut).toBe(1);
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
@@ -58,24 +62,24 @@ describe('a repeated request', () => {
     await expect(once({ fingerprint: 'body-2' })).rejects.toThrow('idempotency_key_reused');
   });
 
-  it("is no repeat under another key or of another caller's", async () => {
+  it('is a new request with another key or from another caller', async () => {
     await once();
     await once({ key: 'key-2' });
     await once({ caller: 'user:usr_2', fingerprint: 'body-2' });
     expect(carriedOut).toBe(3);
   });
 
-  it('is carried out again after a passing failure', async () => {
+  it('is carried out again after a temporary failure', async () => {
     expect(await ledger.once(request, () => Promise.resolve(undefined))).toBeUndefined();
     expect(await once()).toEqual(answerOf('first'));
   });
 
-  it('is carried out again when an unexpected error came out', async () => {
+  it('is carried out again after an unexpected error', async () => {
     await expect(ledger.once(request, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await once()).toEqual(answerOf('first'));
   });
 
-  it('is taken over when the first to have it crashed', async () => {
+  it('is taken over when the first process crashed', async () => {
     void ledger.once(request, () => new Promise(() => undefined));
     await received();
     const taken = once();
@@ -83,7 +87,7 @@ describe('a repeated request', () => {
     expect(await taken).toEqual(answerOf('first'));
   });
 
-  it('gets the answer of whoever took it over, though the first was only slow', async () => {
+  it('receives the answer of the process that took it over, although the first was only slow', async () => {
     const { promise, resolve } = Promise.withResolvers<StoredAnswer>();
     const slow = ledger.once(request, () => promise);
     await received();
@@ -101,7 +105,7 @@ describe('a repeated request', () => {
     expect(await once({ fingerprint: 'body-2' })).toEqual(answerOf('new'));
   });
 
-  it('leaves nothing readable in the store', async () => {
+  it('stores nothing that can be read without the key', async () => {
     await once({}, answerOf({ accessToken: 'secret-token' }));
     const stored = await foundation.eventStore.read(stream);
     expect(stored.map(({ type }) => type)).toEqual(['RequestReceived', 'RequestAnswered']);

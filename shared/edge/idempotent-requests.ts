@@ -12,7 +12,7 @@ import { pause } from '../primitives/pause.ts';
 import { MASTER_KEY } from './tokens.ts';
 
 const KEPT_MS = 24 * 3_600_000;
-/** After this long without an answer, whoever carried the request out has crashed. */
+/** Without an answer for this long, the process that carries out the request is assumed to have crashed. */
 const TAKEOVER_MS = 10_000;
 const POLL_MS = 25;
 
@@ -22,14 +22,14 @@ const answer = z.object({
   /** JSON. */
   body: z.unknown(),
 });
-/** What was answered: enough to answer it again. */
+/** The parts of an answer that are needed to repeat it. */
 export type StoredAnswer = z.infer<typeof answer>;
 
 export interface IdempotentRequest {
   caller: string;
   /** The `Idempotency-Key`. */
   key: string;
-  /** Of method, path and body. */
+  /** A hash of method, path and body. */
   fingerprint: string;
   metadata: EventMetadata;
 }
@@ -38,11 +38,11 @@ interface Entry {
   revision: number;
   fingerprint: string;
   receivedAt: number;
-  /** `undefined`: still being carried out; `null`: failed in passing. */
+  /** `undefined`: in progress; `null`: failed temporarily. */
   sealedAnswer: string | null | undefined;
 }
 
-/** Carries a request with an `Idempotency-Key` out once, in whichever process, and repeats the answer for 24 h. */
+/** Carries out a request with an `Idempotency-Key` once, in any process, and repeats the answer for 24 h. */
 @Injectable()
 export class IdempotentRequests {
   private readonly key: Buffer;
@@ -55,7 +55,7 @@ export class IdempotentRequests {
   }
 
   /**
-   * @param carryOut `undefined`: a passing failure that must not be repeated
+   * @param carryOut returns `undefined` for a temporary failure, whose answer must not be repeated
    * @throws Refusal idempotency_key_reused; dependency_unavailable when the first request takes too long
    */
   async once(
@@ -69,7 +69,7 @@ export class IdempotentRequests {
       const entry = lastEntry(await store.read(stream));
       const kept = entry && entry.receivedAt + KEPT_MS > clock.now() ? entry : undefined;
       if (kept && kept.fingerprint !== request.fingerprint) {
-        throw new Refusal('idempotency_key_reused', 'the key came with another request before');
+        throw new Refusal('idempotency_key_reused', 'the key was used for another request');
       }
       if (typeof kept?.sealedAnswer === 'string') return this.open(stream, kept.sealedAnswer);
       if (kept?.sealedAnswer === undefined && kept && kept.receivedAt + TAKEOVER_MS > clock.now()) {
@@ -79,10 +79,10 @@ export class IdempotentRequests {
       const revision = await this.receive(stream, entry?.revision ?? NO_STREAM, request);
       if (revision !== undefined) return this.carryOut(stream, revision, request, carryOut);
     }
-    throw new Refusal('dependency_unavailable', 'the same request is still being carried out', { retryAfter: 1 });
+    throw new Refusal('dependency_unavailable', 'the same request is still in progress', { retryAfter: 1 });
   }
 
-  /** The revision that makes this caller the one to act; `undefined`: another was first. */
+  /** Returns the revision that makes this caller responsible for the request; `undefined` when another caller is. */
   private async receive(stream: string, expected: number, request: IdempotentRequest): Promise<number | undefined> {
     const { fingerprint, metadata } = request;
     return this.append(stream, expected, { type: 'RequestReceived', data: { fingerprint } }, metadata);
@@ -100,7 +100,7 @@ export class IdempotentRequests {
       return carriedOut;
     } finally {
       const sealedAnswer = carriedOut ? sealText(this.key, stream, JSON.stringify(carriedOut)) : null;
-      // If another took over meanwhile, its answer is the one that is repeated.
+      // If another caller has taken over, its answer is the one that is repeated.
       await this.append(stream, revision, { type: 'RequestAnswered', data: { sealedAnswer } }, metadata);
     }
   }

@@ -18,8 +18,8 @@ import { parseRequest } from './parse-request.ts';
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
 type CallerOf<Auth> = Auth extends 'bearer' ? UserCaller : Auth extends 'app' ? AppCaller : undefined;
 
-/** A request as its contract describes it: parsed, and let in by its guards. */
-export interface Asked<Contract extends RouteContract> {
+/** A parsed request, admitted by its guards. */
+export interface ParsedRequest<Contract extends RouteContract> {
   params: Parsed<Contract['params']>;
   query: Parsed<Contract['query']>;
   body: Parsed<Contract['body']>;
@@ -27,11 +27,11 @@ export interface Asked<Contract extends RouteContract> {
   context: RequestContext;
 }
 
-/** What a command answers: `position` becomes `x-position`. */
+/** The answer of a command; `position` becomes `x-position`. */
 export interface CommandAnswer<Body> {
   body: Body;
   position: Position;
-  /** Where it is not the contract's. */
+  /** Set when it differs from the contract's. */
   status?: 200 | 201 | 204;
 }
 
@@ -40,7 +40,7 @@ type AnswerOf<Contract extends RouteContract> = Contract['command'] extends true
   : z.output<Contract['answer']>;
 
 export interface ImplementsOptions {
-  /** Projections that the answer comes from: `x-min-position` waits for them. */
+  /** The projections that are read: `x-min-position` waits for them. */
   reads?: readonly string[];
 }
 
@@ -57,12 +57,12 @@ const AskedParameter = createParamDecorator((contract: RouteContract, context: E
 
 /**
  * Binds a method of a controller to its contract: route, guards, rate limit, parsing, status, `Idempotency-Key`,
- * `x-position` and `x-min-position`. The method has one parameter, `Asked<typeof contract>`, and returns the answer
- * (of a command: `CommandAnswer`). Refusals it throws become problem documents.
+ * `x-position` and `x-min-position`. The method has one parameter, `ParsedRequest<typeof contract>`, and returns the
+ * answer (of a command: `CommandAnswer`). Refusals it throws become problem documents.
  */
 export const Implements =
   <const Contract extends RouteContract>(contract: Contract, options: ImplementsOptions = {}) =>
-  <Handler extends (asked: Asked<Contract>) => Promise<AnswerOf<Contract>>>(
+  <Handler extends (asked: ParsedRequest<Contract>) => Promise<AnswerOf<Contract>>>(
     target: object,
     name: string,
     descriptor: TypedPropertyDescriptor<Handler>,
@@ -73,6 +73,6 @@ export const Implements =
     applyDecorators(methods[contract.method](path), SetMetadata(BOUND_ROUTE, bound))(target, name, descriptor);
   };
 
-/** The contract that the handler was bound to; `undefined` for health routes and documents. */
+/** Returns the contract of the handler; `undefined` for health routes and documents. */
 export const boundRoute = (context: ExecutionContext): BoundRoute | undefined =>
   Reflect.getMetadata(BOUND_ROUTE, context.getHandler()) as BoundRoute | undefined;

@@ -3,19 +3,19 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors/refusal.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-/** Nothing here is nested deeper than a few levels; 256 KiB of brackets would parse into megabytes. */
+/** Valid bodies have only a few levels. 256 KiB of brackets would parse into megabytes. */
 const DEPTH_MAX = 64;
 const [quote, backslash, bracket, brace, bracketEnd, braceEnd] = [...Buffer.from('"\\[{]}')];
 
-/** Reads JSON in UTF-8 only, keeps the bytes in `rawBody`, and refuses members that reach for a prototype. */
+/** Accepts only JSON in UTF-8, keeps the bytes in `rawBody`, and refuses members that could change a prototype. */
 export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void => {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     request.rawBody = await readWhole(payload, bytesMax);
     const text = decode(request.rawBody);
-    if (text === undefined) throw new Refusal('malformed_json', 'the body is no UTF-8');
-    if (depthOf(request.rawBody) > DEPTH_MAX) throw new Refusal('validation_failed', 'the body is nested too deep');
+    if (text === undefined) throw new Refusal('malformed_json', 'the body is not valid UTF-8');
+    if (depthOf(request.rawBody) > DEPTH_MAX) throw new Refusal('validation_failed', 'the body is nested too deeply');
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     void parse(request, text, (error, value) => {
       if (!error) resolve(value);
@@ -26,7 +26,7 @@ export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void 
   });
 };
 
-/** What is too large is refused at once; Node reads the rest of it and forgets it. */
+/** Refuses a body that is too large at once. Node reads and discards the rest. */
 const readWhole = (payload: IncomingMessage, bytesMax: number): Promise<Buffer> => {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
@@ -62,7 +62,7 @@ const decode = (bytes: Uint8Array): string | undefined => {
   }
 };
 
-/** How deep arrays and objects are nested; of what is no JSON, as far as can be told. */
+/** Returns the nesting depth of arrays and objects; for invalid JSON an estimate. */
 const depthOf = (bytes: Uint8Array): number => {
   let depth = 0;
   let deepest = 0;

@@ -3,11 +3,11 @@ import type { FastifyInstance, HTTPMethods } from 'fastify';
 import { Refusal } from '../errors/refusal.ts';
 
 /**
- * Answers 405 with `Allow` where a path exists and the method does not.
- * @returns to be called when all routes are there
+ * Answers 405 with `Allow` when a path exists and the method does not.
+ * @returns a function to call after all routes are registered
  */
 export const refuseOtherMethods = (server: FastifyInstance): (() => void) => {
-  // Node hands on every method it can read, but for CONNECT; Fastify knows fewer.
+  // Node passes on every method that it can parse, except CONNECT; Fastify supports fewer.
   const unknown = METHODS.filter((method) => method !== 'CONNECT' && !server.supportedMethods.includes(method));
   for (const method of unknown) server.addHttpMethod(method);
   const known = new Map<string, Set<string>>();

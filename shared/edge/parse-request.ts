@@ -5,10 +5,10 @@ import type { RouteContract } from '../../schemas/http/route.ts';
 import { invalid } from '../errors/refusal.ts';
 import { requestContext } from './request-context.ts';
 
-/** Enough to mend a request by; a hostile one gets no longer answer. */
+/** The most errors in an answer: enough to fix a request, and a limit for hostile ones. */
 const ERRORS_MAX = 20;
 
-/** Parses what a contract names; members it does not name are dropped. @throws Refusal validation_failed */
+/** Parses the members that a contract names, and drops all others. @throws Refusal validation_failed */
 export const parseRequest = (contract: RouteContract, request: FastifyRequest) => {
   const errors: FieldError[] = [];
   const parsed = {

@@ -10,11 +10,11 @@ import { Projections } from './projections.ts';
 describe('a position in a header', () => {
   const header = new PositionHeader(Buffer.alloc(32, 1));
 
-  it('comes back as it was', () => {
+  it('is decoded as it was encoded', () => {
     fc.assert(fc.property(fc.maxSafeNat(), (position) => header.read(header.write(position)) === position));
   });
 
-  it('is nothing else than what was sent', () => {
+  it('is not accepted when it was changed', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.nat().map(String), fc.base64String()), (text) => {
         expect(() => header.read(text)).toThrow('validation_failed');
@@ -36,7 +36,7 @@ describe('reading your own write', () => {
 
   const readAfter = (position: string) => things.ask('/things/one', { headers: { 'x-min-position': position } });
 
-  it('waits until the read model has come so far', async () => {
+  it('waits until the read model has reached the position', async () => {
     const position = (await things.post({ name: 'n' })).headers.get('x-position') ?? '';
     let isAnswered = false;
     const answer = readAfter(position).finally(() => (isAnswered = true));
@@ -53,15 +53,15 @@ describe('reading your own write', () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(2_000);
   });
 
-  it('refuses a position that is none', async () => {
+  it('refuses an invalid position', async () => {
     for (const wrong of ['7', 'latest', '7-00000000', '{"$gt":""}']) {
       expect((await problemOfAnswer(await readAfter(wrong))).code).toBe('validation_failed');
     }
   });
 });
 
-describe('looking for what may not be there yet', () => {
-  it('looks again when the projection has seen all that was stored when it was asked', async () => {
+describe('finding a document that may not be projected yet', () => {
+  it('retries once the projection has reached the head of the time of the call', async () => {
     const { eventStore, readStore } = await testFoundation();
     const models = new Projections(readStore, eventStore);
     const { position } = await eventStore.append('thing-1', -1, [anEvent()]);
@@ -71,7 +71,7 @@ describe('looking for what may not be there yet', () => {
     expect(await found).toBe('there');
   });
 
-  it('does not wait for what is there, and says nothing of what is not', async () => {
+  it('does not wait for an existing document, and returns undefined for a missing one', async () => {
     const { eventStore, readStore } = await testFoundation();
     const models = new Projections(readStore, eventStore);
     await eventStore.append('thing-1', -1, [anEvent()]);

@@ -3,7 +3,7 @@ import { problemCatalogue, type Problem } from '../../schemas/http/problem.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { OutcomeUnknown, WrongExpectedRevision } from '../event-store/event-store.ts';
 
-/** The RFC 9457 document of a refusal. */
+/** Returns the RFC 9457 document of a refusal. */
 export const problemOf = (refusal: Refusal, requestId: string): Problem => {
   const { code, detail, errors, retryAfter } = refusal;
   const { status, title } = problemCatalogue[code];
@@ -19,24 +19,29 @@ export const problemOf = (refusal: Refusal, requestId: string): Problem => {
   };
 };
 
-/** What an answer with a problem carries beside it. */
+/** Returns the headers of an answer with a problem document. */
 export const problemHeaders = ({ status, retryAfter }: Problem): Record<string, string> => ({
   'content-type': 'application/problem+json',
   ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
   ...(status === 401 && { 'www-authenticate': 'Bearer' }),
 });
 
-/** Any failure as a refusal. What is not known becomes `internal_error` with a fixed text and the cause kept for the log. */
+/**
+ * Converts any failure to a refusal. An unknown error becomes `internal_error` with a fixed text; its cause is kept for
+ * the log.
+ */
 export const refusalOf = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error;
   if (error instanceof OutcomeUnknown) return unavailable('the event store does not answer', error);
-  if (error instanceof WrongExpectedRevision) return unavailable('too many commands at once change the same', error);
+  if (error instanceof WrongExpectedRevision)
+    return unavailable('too many concurrent commands change the same stream', error);
   return (
-    serverRefusal(error) ?? new Refusal('internal_error', 'the request failed for a reason of ours', { cause: error })
+    serverRefusal(error) ??
+    new Refusal('internal_error', 'the request failed because of an internal error', { cause: error })
   );
 };
 
-/** What Fastify and Nest refuse by themselves. */
+/** Converts the errors of Fastify and Nest. */
 const serverRefusal = (error: unknown): Refusal | undefined => {
   if (!(error instanceof Error)) return undefined;
   switch ('code' in error ? error.code : undefined) {

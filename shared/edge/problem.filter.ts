@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { logRefusal } from '../errors/log-refusal.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 
-/** Answers any failure with its problem document; the cause goes to the log and nowhere else. */
+/** Answers any failure with its problem document. The cause is only logged. */
 export const sendProblem = (logger: Logger, error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
   const refusal = refusalOf(error);
   const problem = problemOf(refusal, request.id);
@@ -13,7 +13,7 @@ export const sendProblem = (logger: Logger, error: unknown, request: FastifyRequ
   void reply.status(problem.status).headers(problemHeaders(problem)).send(problem);
 };
 
-/** Catches what guards, parsing and handlers throw. */
+/** Handles what guards, parsing and handlers throw. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(private readonly logger: Logger) {}

@@ -9,7 +9,7 @@ import { EVENT_STORE, READ_STORE } from './tokens.ts';
 const WAIT_MS = 2_000;
 const POLL_MS = 10;
 
-/** Lets queries wait until what they read is as new as their caller has a right to. */
+/** Lets queries wait until their read models are as new as the caller requires. */
 @Injectable()
 export class Projections {
   constructor(
@@ -29,8 +29,8 @@ export class Projections {
   }
 
   /**
-   * Looks; if there is nothing, looks once more when the projection has seen all that was stored when it was asked.
-   * `undefined` then means that it does not exist, not that it is not there yet.
+   * Looks for a document. If there is none, it looks once more when the projection has reached the head at the time of
+   * the call, so `undefined` means that the document does not exist, and not that it is not projected yet.
    */
   async find<Found>(projection: string, look: () => Promise<Found | undefined>): Promise<Found | undefined> {
     const head = await this.eventStore.head();

@@ -13,7 +13,7 @@ describe("a request's traceparent", () => {
   });
   afterAll(() => things.service.close());
 
-  /** What is stored with the events of a request that came with it. */
+  /** Returns the traceparent that is stored with the events of a request. */
   const storedWith = async (traceparent: string): Promise<unknown> => {
     const { eventStore } = things.foundation;
     const before = await eventStore.head();

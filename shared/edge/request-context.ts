@@ -5,31 +5,33 @@ import type { RateLimitStatus } from './rate-limits.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body as it came, for what is signed or compared byte by byte. */
+    /** The body as received, for comparison and signatures byte by byte. */
     rawBody: Buffer | undefined;
     /** Set by the admission guard. */
     caller: Caller | undefined;
-    /** The limit that counted this request; shown in the answer's headers. */
+    /** The limit that counted this request, for the answer's headers. */
     rateLimit: RateLimitStatus | undefined;
   }
 }
 
-/** What a handler may know of the request beside its contents. */
+/** What a handler may know of the request besides its contents. */
 export interface RequestContext {
   requestId: string;
-  /** Of the client, through trusted proxies. */
+  /** The client's address, through trusted proxies. */
   ip: string;
   userAgent: string | undefined;
-  /** What to store with the events that this request causes. */
+  /** Metadata to store with the events that this request causes. */
   metadata: EventMetadata;
-  /** Says in the answer's headers how much of a limit is left, where the route counts by itself. */
+  /** Puts the state of a limit into the answer's headers, for a route that counts by itself. */
   showRateLimit: (status: RateLimitStatus | undefined) => void;
 }
 
-/** W3C Trace Context: version, then trace, parent and flags. Version ff, and zeros alone, are none; a later one may have more. */
+/**
+ * W3C Trace Context: version, trace, parent, flags. Version ff and all zeros are invalid; later versions may have more.
+ */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(-.*)?$/;
 
-/** What a handler may know of a request beside its contents. */
+/** Returns what a handler may know of a request besides its contents. */
 export const requestContext = (request: FastifyRequest): RequestContext => ({
   requestId: request.id,
   ip: request.ip,
@@ -40,7 +42,7 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
   },
 });
 
-/** Metadata of the events that a request causes. */
+/** Returns the metadata of the events that a request causes. */
 export const requestMetadata = (request: FastifyRequest): EventMetadata => {
   const traceparent = readTraceparent(request.headers['traceparent']);
   return {
@@ -50,7 +52,7 @@ export const requestMetadata = (request: FastifyRequest): EventMetadata => {
   };
 };
 
-/** As version 00, which is the one that is known here; without a valid one the request is not traced. */
+/** Returns it as version 00, the only one that is known here. Without a valid one the request is not traced. */
 const readTraceparent = (header: string | string[] | undefined): string | undefined => {
   const [, version, known, more] = TRACEPARENT.exec(String(header)) ?? [];
   return known === undefined || (version === '00' && more !== undefined) ? undefined : `00-${known}`;

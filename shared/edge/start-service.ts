@@ -19,7 +19,7 @@ import { makeHttpServer, type Traffic } from './http-server.ts';
 import { refuseOtherMethods } from './method-not-allowed.ts';
 import { ProblemFilter } from './problem.filter.ts';
 
-/** In-flight requests get this long to finish; the whole program has 5 s to stop. */
+/** The time that in-flight requests have to finish; the whole program has 5 s to stop. */
 const DRAIN_MS = 2_000;
 const DRAIN_POLL_MS = 5;
 
@@ -27,27 +27,27 @@ export interface ServiceOptions {
   /** The service's own module. */
   module: NonNullable<ModuleMetadata['imports']>[number];
   foundation: Foundation & Partial<WithMessageBus>;
-  /** Whose access tokens are trusted: `remoteIssuer` everywhere but in the account service. */
+  /** The issuer of trusted access tokens: `remoteIssuer` everywhere except in the account service. */
   issuer: TokenIssuer;
   host: string;
-  /** 0: any free port. */
+  /** 0 means any free port. */
   port: number;
-  /** Run while the service runs. */
+  /** Started and stopped with the service. */
   loops?: Loops;
   readiness?: Readiness;
-  /** Before routes are bound: documents, a socket adapter, a microservice. */
+  /** Called before routes are bound: for documents, a socket adapter, a microservice. */
   configure?: (app: NestFastifyApplication) => Promise<void> | void;
 }
 
 export interface RunningService extends RunningPart {
-  /** Where it listens, without a slash at the end. */
+  /** Its address, without a slash at the end. */
   url: string;
   app: NestFastifyApplication;
-  /** Takes no more requests, finishes those in flight (at most 2 s), then stops the modules and the loops. */
+  /** Refuses new requests, finishes those in flight (at most 2 s), then stops the modules and the loops. */
   close: () => Promise<void>;
 }
 
-/** Starts a Nest application over Fastify that keeps the conventions of the interface. @throws CannotStart */
+/** Starts a Nest application on Fastify that follows the conventions of the interface. @throws CannotStart */
 export const startService = async (options: ServiceOptions): Promise<RunningService> => {
   const { module, foundation, issuer, host, port, loops = new Loops([]), readiness = {}, configure } = options;
   const traffic: Traffic = { inFlight: 0, closing: false };
@@ -90,7 +90,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
 @Module({})
 class ServiceRoot {}
 
-/** Errors and unknown routes are answered by the server itself; Nest's handlers would hide what Fastify said. */
+/** The server itself answers errors and unknown routes: Nest's handlers would hide Fastify's errors. */
 class BareFastifyAdapter extends FastifyAdapter {
   override setErrorHandler() {
     return this.instance;
@@ -107,7 +107,7 @@ const boundPort = (server: FastifyInstance): number => {
   return address.port;
 };
 
-/** Takes no more requests, and returns when those in flight are answered, or after 2 s. */
+/** Refuses new requests, and returns when those in flight are answered, or after 2 s. */
 const drain = async (server: FastifyInstance, traffic: Traffic): Promise<void> => {
   traffic.closing = true;
   server.server.close();

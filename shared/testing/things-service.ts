@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { route } from '../../schemas/http/route.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { startService } from '../edge/start-service.ts';
-import { Implements, type Asked, type CommandAnswer } from '../edge/implements.ts';
+import { Implements, type ParsedRequest, type CommandAnswer } from '../edge/implements.ts';
 import type { Clock } from '../primitives/clock.ts';
 import { testFoundation } from './test-foundation.ts';
 import { testIssuer } from './test-tokens.jose.ts';
@@ -34,7 +34,7 @@ let made = 0;
 @Controller()
 class ThingsHttp {
   @Implements(readThing, { reads: ['users-v1'] })
-  async read({ params, query }: Asked<typeof readThing>): Promise<{ id: string; take: number }> {
+  async read({ params, query }: ParsedRequest<typeof readThing>): Promise<{ id: string; take: number }> {
     if (params.id === 'broken') throw new Error('the secret cause');
     if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');
     if (params.id === 'slow') await pause(200);
@@ -45,7 +45,7 @@ class ThingsHttp {
   async make({
     body,
     caller,
-  }: Asked<typeof makeThing>): Promise<CommandAnswer<{ name: string; by: string; made: number }>> {
+  }: ParsedRequest<typeof makeThing>): Promise<CommandAnswer<{ name: string; by: string; made: number }>> {
     made += 1;
     const count = made;
     await pause(body.delayMs ?? 0, undefined, { ref: false });

@@ -2,9 +2,9 @@ import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Challenge, type Session } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { IssueChallenge } from './issue-challenge.handler.ts';
 import { LogInWithWallet } from './log-in-with-wallet.handler.ts';
+import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
 
 const { walletChallenge, logInWithWallet } = accountRoutes;
 
@@ -13,13 +13,13 @@ export class LogInWithWalletHttp {
   constructor(private readonly commands: CommandBus) {}
 
   @Implements(walletChallenge)
-  challenge({ query, caller, context }: Asked<typeof walletChallenge>): Promise<Challenge> {
+  challenge({ query, caller, context }: ParsedRequest<typeof walletChallenge>): Promise<Challenge> {
     const { appId, origin } = caller;
     return this.commands.execute(new IssueChallenge({ appId, origin, ...query }, context.metadata));
   }
 
   @Implements(logInWithWallet)
-  async logIn({ body, caller, context }: Asked<typeof logInWithWallet>): Promise<CommandAnswer<Session>> {
+  async logIn({ body, caller, context }: ParsedRequest<typeof logInWithWallet>): Promise<CommandAnswer<Session>> {
     // Never a plain login: who sends a token means to link.
     if (caller.user) throw new Refusal('forbidden', 'wallets cannot be linked to a user yet; log in without a token');
     const { appId, origin } = caller;

@@ -2,9 +2,9 @@ import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { accountRoutes, type HistoryPage } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { historyModel } from '../../../shared/read-models/history.ts';
 import { ReadHistory } from './read-history.handler.ts';
+import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
 
 const { readHistory } = accountRoutes;
 
@@ -13,7 +13,7 @@ export class ReadHistoryHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(readHistory, { reads: [historyModel.name] })
-  read({ params, query, caller }: Asked<typeof readHistory>): Promise<HistoryPage> {
+  read({ params, query, caller }: ParsedRequest<typeof readHistory>): Promise<HistoryPage> {
     if (params.id !== caller.userId) throw new Refusal('forbidden', 'a history is read by its user alone');
     return this.queries.execute(new ReadHistory(params.id, query));
   }

@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Session } from '../../../schemas/http/account-routes.ts';
-import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { addressKey, RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
+import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
 import { RefreshSession } from './refresh-session.handler.ts';
 
@@ -18,7 +18,7 @@ export class RefreshSessionHttp {
   ) {}
 
   @Implements(refreshSession)
-  async refresh({ body, context }: Asked<typeof refreshSession>): Promise<CommandAnswer<Session>> {
+  async refresh({ body, context }: ParsedRequest<typeof refreshSession>): Promise<CommandAnswer<Session>> {
     const token = await this.read(body.refreshToken, context.ip);
     const key = `session:${token.sessionId}`;
     const left = await this.limits.look('refresh', key);

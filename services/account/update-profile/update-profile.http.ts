@@ -3,8 +3,8 @@ import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { UpdateProfile } from './update-profile.handler.ts';
+import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
 
 const { updateProfile } = accountRoutes;
 
@@ -13,7 +13,7 @@ export class UpdateProfileHttp {
   constructor(private readonly commands: CommandBus) {}
 
   @Implements(updateProfile)
-  async update({ params, body, caller, context }: Asked<typeof updateProfile>): Promise<CommandAnswer<UserEntity>> {
+  async update({ params, body, caller, context }: ParsedRequest<typeof updateProfile>): Promise<CommandAnswer<UserEntity>> {
     if (params.id !== caller.userId) throw new Refusal('forbidden', 'a profile is changed by its user alone');
     const { user, position } = await this.commands.execute(new UpdateProfile(params.id, body, context.metadata));
     return { body: user, position };

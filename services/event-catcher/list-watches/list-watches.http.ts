@@ -5,10 +5,10 @@ import {
   type WatchedContract,
   type WatchedContracts,
 } from '../../../schemas/http/event-catcher-routes.ts';
-import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { GetWatch, ListWatches } from './list-watches.handler.ts';
+import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
 
 const { listContracts, getContract } = eventCatcherRoutes;
 const reads = [watchesModel.name, chainsModel.name];
@@ -18,12 +18,12 @@ export class ListWatchesHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(listContracts, { reads })
-  list({ query }: Asked<typeof listContracts>): Promise<WatchedContracts> {
+  list({ query }: ParsedRequest<typeof listContracts>): Promise<WatchedContracts> {
     return this.queries.execute(new ListWatches(query));
   }
 
   @Implements(getContract, { reads })
-  get({ params }: Asked<typeof getContract>): Promise<WatchedContract> {
+  get({ params }: ParsedRequest<typeof getContract>): Promise<WatchedContract> {
     return this.queries.execute(new GetWatch(params.id));
   }
 }

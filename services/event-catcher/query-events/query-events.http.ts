@@ -1,10 +1,10 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
+import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
 import { argumentsOf } from './argument-filter.ts';
 import { QueryEvents } from './query-events.handler.ts';
 
@@ -15,7 +15,7 @@ export class QueryEventsHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(queryEvents, { reads: [watchesModel.name, chainsModel.name, chainEventsModel.name] })
-  async query({ query }: Asked<typeof queryEvents>): Promise<EventPage> {
+  async query({ query }: ParsedRequest<typeof queryEvents>): Promise<EventPage> {
     return this.queries.execute(new QueryEvents({ ...query, arguments: argumentsOf(query) }));
   }
 }

@@ -1,11 +1,11 @@
 import { Controller } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
-import { Implements, type Asked } from '../../../shared/edge/implements.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { ReadStatus } from './read-status.handler.ts';
+import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
 
 const { readStatus } = eventCatcherRoutes;
 
@@ -14,7 +14,7 @@ export class ReadStatusHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(readStatus, { reads: [watchesModel.name, chainsModel.name, chainEventsModel.name] })
-  read({ params }: Asked<typeof readStatus>): Promise<WatchStatus> {
+  read({ params }: ParsedRequest<typeof readStatus>): Promise<WatchStatus> {
     return this.queries.execute(new ReadStatus(params));
   }
 }

@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { Implements, type Asked, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { RegisterContract } from './register-contract.handler.ts';
+import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
 
 const { registerContract } = eventCatcherRoutes;
 
@@ -15,7 +15,7 @@ export class RegisterContractHttp {
     body,
     caller,
     context,
-  }: Asked<typeof registerContract>): Promise<CommandAnswer<RegisteredContract>> {
+  }: ParsedRequest<typeof registerContract>): Promise<CommandAnswer<RegisteredContract>> {
     const command = new RegisterContract({ ...body, appId: caller.appId }, context.metadata);
     const { contract, isNew, position } = await this.commands.execute(command);
     return { body: contract, position, status: isNew ? 201 : 200 };
