@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** `<DATA_DIR>/dev.json` of a development start: what a client needs. Written whole, readable by its owner alone. */
+/** `<DATA_DIR>/dev.json` of a development start, for clients. Written atomically, readable by its owner alone. */
 export const developmentFile = z.object({
   accountUrl: z.url(),
   eventUrl: z.url(),

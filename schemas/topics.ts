@@ -3,13 +3,13 @@ import type { EventType } from './events/catalogue.ts';
 export interface Topic {
   name: string;
   partitions: number;
-  /** How long a message is kept; `null`: as long as no newer one has its key. */
+  /** How long a message is kept. `null`: until a newer one has its key. */
   retentionMs: number | null;
 }
 
 const DAY_MS = 86_400_000;
 
-/** Every topic that events go to, with the interface's defaults, and the events it carries. How they are keyed is the relay's. */
+/** Every topic for events, with the interface's defaults, and the events it contains. The relay decides their keys. */
 export const topics = {
   users: {
     name: 'annals.users.v1',
@@ -39,14 +39,14 @@ const parked = <Name extends string>({ name }: { name: Name }) => ({
   retentionMs: PARKED_RETENTION_MS,
 });
 
-/** Where events go that cannot be published in their topic. */
+/** The topics for events that cannot be published in their own topic. */
 export const parkedTopics = {
   users: parked(topics.users),
   contracts: parked(topics.contracts),
   chainEvents: parked(topics.chainEvents),
 } as const satisfies Record<keyof typeof topics, Topic>;
 
-/** Nothing is published there yet: no document describes it, but it is there, for partitions cannot change later. */
+/** Not used yet, so no document describes it. It exists because the number of partitions cannot change later. */
 const transactions: Topic = { name: 'annals.transactions.v1', partitions: 12, retentionMs: 30 * DAY_MS };
 
 export const allTopics: readonly Topic[] = [
@@ -56,9 +56,9 @@ export const allTopics: readonly Topic[] = [
   parked(transactions),
 ];
 
-/** What leaves the event store. Sessions, challenges, identities, apps and progress never do. */
+/** The published events. Sessions, challenges, identities, apps and progress are never published. */
 export type PublishedType = (typeof topics)[keyof typeof topics]['events'][number];
 
-/** Key of what concerns one contract: CAIP-2 chain and lower-case address. */
+/** Returns the key of a contract's messages: CAIP-2 chain and lower-case address. */
 export const contractKey = (chainId: number, contractAddress: string): string =>
   `eip155:${String(chainId)}/${contractAddress.toLowerCase()}`;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An EVM address as it is stored and answered: EIP-55. Ways in accept any letter case and convert first. */
+/** An EVM address as it is stored and returned: EIP-55. Inputs in any letter case are converted first. */
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'is no address: 0x and 40 hex digits');
 /** 32 bytes, lower-case hex. */
 export const hash = z.string().regex(/^0x[0-9a-f]{64}$/, 'is no hash: 0x and 64 lower-case hex digits');
@@ -11,6 +11,6 @@ export const isoTime = z.iso.datetime({ precision: 3 });
 /** Unix milliseconds. */
 export const unixMs = z.int().nonnegative();
 
-/** How somebody signed in; `amr` of the access token. */
+/** The method of a login; `amr` of the access token. */
 export const loginMethod = z.enum(['wallet', 'messenger', 'email', 'oauth-a', 'oauth-b', 'oauth-c']);
 export type LoginMethod = z.infer<typeof loginMethod>;

@@ -13,7 +13,7 @@ export const appEvents = {
       appId: z.string(),
       name: z.string(),
       apiKey: z.string(),
-      /** Address of the signing key; the key itself is shown once and never kept. */
+      /** Address of the signing key. The key itself is shown once and never stored. */
       signer: address,
       origins: z.array(z.string()),
       redirectUris: z.array(z.string()),

@@ -8,7 +8,7 @@ import { sessionEvents } from './session-events.ts';
 import { userEvents } from './user-events.ts';
 import { watchEvents } from './watch-events.ts';
 
-/** Every event that is stored, by type. */
+/** Every stored event, by type. */
 export const eventCatalogue = {
   ...appEvents,
   ...identityEvents,

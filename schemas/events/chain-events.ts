@@ -6,14 +6,14 @@ import { event, type EventOf } from './event.ts';
 export const eventOrigin = z.enum(['backfill', 'live', 'replay']);
 export type EventOrigin = z.infer<typeof eventOrigin>;
 
-/** The event record of the interface without `Status`: stored, published and streamed as it is. */
+/** The event record of the interface without `Status`, as it is stored, published and streamed. */
 export const observedRecord = z.object({
   /** `{chainId}:{blockHash}:{txHash}:{logIndex}`. */
   Id: z.string(),
   ChainId: chainId,
   ContractAddress: address,
   EventName: z.string(),
-  /** Canonical, as the registration answered it. */
+  /** In canonical form, as the registration returned it. */
   EventSignature: z.string(),
   BlockNumber: blockNumber,
   BlockHash: hash,
@@ -34,15 +34,16 @@ export type ObservedRecord = z.infer<typeof observedRecord>;
 /** Stream `chain-<chainId>-<contract, lower case>`, in chain order per watch. */
 export const chainEvents = {
   ChainEventObserved: event(1, observedRecord),
-  /** A reorganisation removed the block: the whole record again. */
+  /** A reorganisation removed the block. Contains the whole record again. */
   ChainEventReverted: event(1, observedRecord),
 };
 export type ChainEvent = EventOf<typeof chainEvents>;
 
 export const followerEvents = {
   /**
-   * Another follows the chain from here on: what the one before it sent, and has not arrived by now, is refused by its
-   * expected revision. In the streams of contracts, and in that of a chain that has no `ChainAdvanced` yet.
+   * Another process follows the chain from here on. Appends of the previous one that have not arrived by now are
+   * refused by their expected revision. Stored in the streams of contracts, and in that of a chain that has no
+   * `ChainAdvanced` yet.
    */
   FollowerReplaced: event(1, z.object({ chainId })),
 };
@@ -53,42 +54,45 @@ export const windowBlock = z.object({
   hash,
   parentHash: hash,
   timestamp: z.int().nonnegative(),
-  /** Position behind which everything is stored that was observed in this block and stands. */
+  /** Everything that was observed in this block and was not reverted is stored after this position. */
   since: z.int().nonnegative(),
 });
 export type WindowBlock = z.infer<typeof windowBlock>;
 
-/** Blocks of one watch still to be read: `next`…`to`, inclusive; `from` is where the watch or its extension began. */
+/** Blocks of one watch still to be read: `next`…`to`, inclusive. `from` is where the watch or its extension began. */
 export const backfillRange = z.object({
   watchId: z.string(),
   from: blockNumber,
   next: blockNumber,
   to: blockNumber,
-  /** At its end the watch joins the head; `false`: an extension backwards of a watch that is live. */
+  /** Whether the watch is live at its end; `false` for an extension backwards of a watch that is live already. */
   joins: z.boolean(),
 });
 export type BackfillRange = z.infer<typeof backfillRange>;
 
 /**
- * Stream `chain-<chainId>`; only the newest is kept. Version 1 had spans of revisions in place of `since`; version 2 no
- * `repeats`.
+ * Stream `chain-<chainId>`; only the newest event is kept. Version 1 had ranges of revisions instead of `since`;
+ * version 2 had no `repeats`.
  */
 export const chainProgressEvents = {
   ChainAdvanced: event(
     3,
     z.object({
       chainId,
-      /** Highest block that the window holds. */
+      /** The highest block in the window. */
       head: blockNumber,
-      /** Blocks up to this one cannot be reorganised any more; the window's first block. */
+      /** Blocks up to this one cannot be reorganised any more. It is the window's first block. */
       finalized: blockNumber,
       /** Consecutive, linked by parent hash, oldest first, never empty. */
       window: z.array(windowBlock).min(1),
-      /** What is not yet covered; a watch without a joining range is live. */
+      /** The ranges that are not read yet. A watch without a joining range is live. */
       backfills: z.array(backfillRange),
-      /** Position up to which registrations are taken into account. */
+      /** The position up to which registrations are included. */
       watchesUpTo: z.int().nonnegative(),
-      /** Position of the checkpoint that this one repeats, for one who takes over: what lies behind that is not in it. */
+      /**
+       * The position of the progress event that this one repeats, for the next process: it does not include later
+       * events.
+       */
       repeats: z.int().nonnegative().exactOptional(),
     }),
   ),

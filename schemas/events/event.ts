@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Who caused an event. `system` is the service itself, `admin` the operator's command line. */
+/** The cause of an event. `system` is the service itself, `admin` the operator's command line. */
 export const actor = z.object({ type: z.enum(['user', 'app', 'system', 'admin']), id: z.string() });
 
-/** Stored with every event; changes only by addition. */
+/** Stored with every event. Members may only be added. */
 export const eventMetadata = z.object({
   correlationId: z.string(),
   causationId: z.string().optional(),
@@ -24,7 +24,7 @@ export const event = <Schema extends z.ZodType>(version: number, data: Schema): 
   data,
 });
 
-/** Where the JSON Schema of an event's data is; its last part is the file's name in `schemas/generated/events/`. */
+/** The URL of the JSON Schema of an event's data. Its last part is the file's name in `schemas/generated/events/`. */
 export const dataSchemaUrl = (type: string, version: number): string =>
   `https://annals.dev/schemas/${type}.v${String(version)}.json`;
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
-/** Stream `identity-<sha256 of the method and what it proves>`: whoever appends first holds the identity. */
+/** Stream `identity-<sha256 of the method and what it proves>`: the user of the first append holds the identity. */
 export const identityEvents = {
   IdentityClaimed: event(
     1,

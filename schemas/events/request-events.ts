@@ -1,20 +1,26 @@
 import { z } from 'zod';
 import { event, type EventOf } from './event.ts';
 
-/** Stream `request-<sha256 of caller and Idempotency-Key>`: two events a day at most, one more for each crash or passing failure. */
+/**
+ * Stream `request-<sha256 of caller and Idempotency-Key>`: at most two events a day, one more for each crash or
+ * temporary failure.
+ */
 export const requestEvents = {
-  /** Whoever appends it carries the request out; again after 10 s without an answer, or after 24 h. */
+  /** The caller that appends it carries the request out; again after 10 s without an answer, or after 24 h. */
   RequestReceived: event(
     1,
     z.object({
-      /** SHA-256 of method, path and body: another one under the same key is refused. */
+      /** SHA-256 of method, path and body. Another one with the same key is refused. */
       fingerprint: z.string(),
     }),
   ),
   RequestAnswered: event(
     1,
     z.object({
-      /** Status, headers and body, encrypted, as they may hold tokens. `null`: a passing failure, the next one tries again. */
+      /**
+       * Status, headers and body, encrypted, because they may contain tokens. `null`: a temporary failure, to be tried
+       * again.
+       */
       sealedAnswer: z.string().nullable(),
     }),
   ),

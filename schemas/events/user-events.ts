@@ -3,7 +3,7 @@ import { ofProfile } from '../profile.ts';
 import { loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
-/** A member that is absent was not touched; `null` cleared it. */
+/** An absent member was not changed; `null` cleared it. */
 export const profileChanges = z.object(ofProfile(() => z.string().nullable().exactOptional()));
 export type ProfileChanges = z.infer<typeof profileChanges>;
 

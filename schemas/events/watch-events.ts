@@ -10,7 +10,7 @@ export const abiParameter: z.ZodType<AbiParameter> = z.object({
   indexed: z.boolean().exactOptional(),
   components: z.array(z.lazy(() => abiParameter)).exactOptional(),
 });
-/** One event of an ABI, normalised: nothing but these members, names empty where none was given. */
+/** One event of an ABI, normalised: only these members, with empty names where none were given. */
 export const eventFragment = z.object({
   name: z.string(),
   anonymous: z.boolean(),
@@ -20,7 +20,7 @@ export type EventFragment = z.infer<typeof eventFragment>;
 
 /** Stream `watch-<watchId>`. */
 export const watchEvents = {
-  /** Stored once for each app that claims the watch; the first one makes it. */
+  /** Stored once for each app that claims the watch. The first one creates the watch. */
   ContractRegistered: event(
     1,
     z.object({
@@ -28,16 +28,16 @@ export const watchEvents = {
       chainId,
       contractAddress: address,
       eventName: z.string(),
-      /** Canonical: no names, no space after commas, `indexed` kept. */
+      /** In canonical form: no names, no space after commas, `indexed` kept. */
       eventSignature: z.string(),
-      /** `null`: an anonymous event. */
+      /** `null` for an anonymous event. */
       topic0: hash.nullable(),
       fragment: eventFragment,
       startBlock: blockNumber,
       appId: z.string(),
     }),
   ),
-  /** The watch begins earlier than before. */
+  /** The watch now begins earlier. */
   WatchExtended: event(
     1,
     z.object({ watchId: z.string(), chainId, contractAddress: address, startBlock: blockNumber }),

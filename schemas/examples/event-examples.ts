@@ -23,7 +23,7 @@ const observed = {
   Origin: 'live' as const,
 };
 
-/** One valid event of every type: what documents show and tests begin with. */
+/** One valid event of every type, for documents and tests. */
 export const eventExamples: Example = {
   AppRegistered: {
     appId: 'app_0123456789abcdefghjkmnpqrs',

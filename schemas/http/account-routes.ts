@@ -16,7 +16,7 @@ export const challenge = z.object({
 });
 export type Challenge = z.infer<typeof challenge>;
 
-/** What every login and refresh answers: these five members exactly. */
+/** The answer of every login and refresh: exactly these five members. */
 export const session = z.object({
   refreshToken: z.string(),
   refreshTokenExpire: unixMs,
@@ -77,7 +77,7 @@ export const accountRoutes = {
     ...account,
     method: 'GET',
     path: '/auth/web3/challenge',
-    summary: 'A message for a wallet to sign in with',
+    summary: 'Create the message that a wallet signs to log in',
     auth: 'app',
     rateLimit: 'login',
     query: z.object({ signer: addressInput, chainId: z.coerce.number().pipe(chainId).default(2484) }),
@@ -115,7 +115,7 @@ export const accountRoutes = {
     ...account,
     method: 'GET',
     path: '/.well-known/jwks.json',
-    summary: 'The keys that tokens are verified with',
+    summary: 'The keys that verify tokens',
     auth: 'none',
     status: 200,
     answer: publicKeys,
@@ -125,7 +125,7 @@ export const accountRoutes = {
     ...account,
     method: 'GET',
     path: '/user/{id}',
-    summary: 'A user: all of oneself, four members of another',
+    summary: 'A user: the own user whole, four members of any other',
     auth: 'bearer',
     params: userId,
     status: 200,
@@ -149,7 +149,7 @@ export const accountRoutes = {
     ...account,
     method: 'GET',
     path: '/user/{id}/history',
-    summary: 'What happened to the own account, oldest first',
+    summary: 'The history of the own account, oldest first',
     auth: 'bearer',
     params: userId,
     query: z.object({
@@ -165,7 +165,7 @@ export const accountRoutes = {
     ...account,
     method: 'GET',
     path: '/universal-account',
-    summary: 'What the service is and whether its parts work',
+    summary: 'The version of the service and the state of its parts',
     auth: 'none',
     status: 200,
     answer: accountStatus,

@@ -43,8 +43,8 @@ export const eventPage = z.object({
   items: z.array(eventRecord),
   take: z.int(),
   skip: z.int(),
-  total: z.int().describe('of the whole query, whatever the page'),
-  next: z.string().nullable().describe('the cursor of the next page; null: there is none'),
+  total: z.int().describe('number of records in all pages'),
+  next: z.string().nullable().describe('the cursor of the next page; null on the last page'),
 });
 export type EventPage = z.infer<typeof eventPage>;
 
@@ -55,14 +55,14 @@ export const watchStatus = z.object({
   eventName: z.string(),
   state: watchState,
   startBlock: blockNumber,
-  currentBlockNumber: blockNumber.describe('everything up to this block has been read, but for gaps'),
-  headBlock: blockNumber.nullable().describe('null: the chain has not been read yet, here and below'),
+  currentBlockNumber: blockNumber.describe('every block up to this one has been read, except for the gaps'),
+  headBlock: blockNumber.nullable().describe('null until the chain was read, as in the members below'),
   finalizedBlock: blockNumber.nullable(),
   lagBlocks: z.int().nullable(),
-  lagSeconds: z.int().nullable().describe('age of the newest block that was read of the chain'),
-  eventsTotal: z.int().describe('records that stand'),
+  lagSeconds: z.int().nullable().describe('age of the newest block of the chain that was read'),
+  eventsTotal: z.int().describe('records that are not reverted'),
   eventsPerSecond: z.number().describe('of the backfill'),
-  etaSeconds: z.int().nullable().describe('until live; null: not known'),
+  etaSeconds: z.int().nullable().describe('time until the watch is live; null when unknown'),
   lastError: z.string().nullable(),
   gaps: z.array(z.object({ from: blockNumber, to: blockNumber })).describe('blocks still to be read, inclusive'),
 });
@@ -83,7 +83,9 @@ export const eventCatcherRoutes = {
       contractAddress: addressInput,
       eventSignature: z.string().describe('with or without the word event, parameter names and ;'),
       eventAbi: z.string().describe('a JSON array serialised into a string; one of its events is the signature’s'),
-      startBlock: z.union([blockNumber, z.literal('deploy')]).describe('deploy: where the contract first had code'),
+      startBlock: z
+        .union([blockNumber, z.literal('deploy')])
+        .describe('deploy: the first block in which the contract has code'),
     }),
     status: 201,
     answer: registeredContract,
@@ -99,7 +101,7 @@ export const eventCatcherRoutes = {
     ...eventCatcher,
     method: 'GET',
     path: '/api/v1/contracts',
-    summary: 'What is watched, for whichever app',
+    summary: 'The watched events of all apps',
     auth: 'bearer',
     query: z.object({ chainId: chainIdInput.optional(), contractAddress: addressInput.optional(), ...page }),
     status: 200,
@@ -134,10 +136,10 @@ export const eventCatcherRoutes = {
           .describe('the bare name, the signature without names, or the canonical form'),
         txHash: z.string().toLowerCase().pipe(hash).optional(),
         ...page,
-        cursor: z.string().optional().describe('next of the page before; skip then counts from there'),
+        cursor: z.string().optional().describe('next of the previous page; skip then counts from there'),
         fromBlock: blockInput.optional(),
         toBlock: blockInput.optional().describe('inclusive'),
-        status: recordStatus.optional().describe('reverted records are left out unless asked for'),
+        status: recordStatus.optional().describe('reverted records are left out unless requested'),
         order: z.enum(['asc', 'desc']).default('asc'),
       })
       .catchall(z.unknown()),

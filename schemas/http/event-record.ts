@@ -5,6 +5,6 @@ import { eventOrigin, observedRecord } from '../events/chain-events.ts';
 export const recordStatus = z.enum(['observed', 'finalized', 'reverted']);
 export type RecordStatus = z.infer<typeof recordStatus>;
 
-/** What a query answers and the stream carries. */
+/** The record in the answer of a query and in the stream. */
 export const eventRecord = observedRecord.omit({ Origin: true }).extend({ Status: recordStatus, Origin: eventOrigin });
 export type EventRecord = z.infer<typeof eventRecord>;

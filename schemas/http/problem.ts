@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every code that an answer may carry, with its HTTP status and title (RFC 9457). */
+/** Every code of an answer, with its HTTP status and title (RFC 9457). */
 export const problemCatalogue = {
   malformed_json: { status: 400, title: 'The body is no JSON' },
   validation_failed: { status: 400, title: 'The request does not fit its schema' },

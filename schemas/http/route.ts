@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ProblemCode } from './problem.ts';
 import type { CountedName } from './rate-limits.ts';
 
-/** One route of the interface: what the guards enforce, the controller parses and OpenAPI describes. */
+/** One route of the interface. Guards enforce it, the controller parses by it, and OpenAPI describes it. */
 export interface RouteContract<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
@@ -16,19 +16,19 @@ export interface RouteContract<
   summary: string;
   /** `app`: the four headers H. `bearer`: an access token. */
   auth: 'none' | 'app' | 'bearer';
-  /** Without it `request`. */
+  /** The limit that counts it; default `request`. */
   rateLimit?: CountedName;
-  /** A command: takes `Idempotency-Key`, answers `x-position`. */
+  /** Whether it is a command, which accepts `Idempotency-Key` and answers with `x-position`. */
   command?: boolean;
   params?: Params;
   query?: Query;
   body?: Body;
-  /** Status of success. */
+  /** The status of success. */
   status: 200 | 201 | 204;
   answer: Answer;
-  /** Codes beyond those that the conventions give every route. */
+  /** The codes in addition to those of every route. */
   problems: readonly ProblemCode[];
 }
 
-/** Keeps the literal types of a contract, so that a controller's request and answer are typed by it. */
+/** Keeps the literal types of a contract, which type the request and answer of its controller. */
 export const route = <const Contract extends RouteContract>(contract: Contract): Contract => contract;

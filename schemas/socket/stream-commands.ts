@@ -6,7 +6,7 @@ import { address, blockNumber, chainId, isoTime } from '../values.ts';
 export const finality = z.enum(['latest', 'finalized']);
 export type Finality = z.infer<typeof finality>;
 
-/** Opaque; works on every node for as long as the topic is kept. */
+/** Opaque. Works on every node for as long as the topic is kept. */
 export const streamCursor = z.string().min(1).max(100);
 
 export const subscribe = z.object({
@@ -17,10 +17,10 @@ export const subscribe = z.object({
     .min(1)
     .max(1_000)
     .describe("the event's name; its signature without names where the contract has two of that name"),
-  cursor: streamCursor.optional().describe('go on strictly after its event'),
+  cursor: streamCursor.optional().describe('continue strictly after its event'),
   fromBlock: blockNumber
     .optional()
-    .describe('events of this block and later: history first, then live; beside a cursor only the limit'),
+    .describe('events of this block and later: history first, then live; with a cursor only a limit'),
   finality: finality.default('latest'),
 });
 export type Subscribe = z.infer<typeof subscribe>;
@@ -32,26 +32,26 @@ export const refresh = z.object({ token: z.string().min(1).max(10_000) });
 export const subscribed = z.object({
   ok: z.literal(true),
   subscriptionId: z.string(),
-  channel: z.string().describe('chain, contract, event and finality; the same text comes with each event'),
+  channel: z.string().describe('chain, contract, event and finality; the same text as in each event'),
   cursor: streamCursor
     .nullable()
-    .describe('where the subscription stands; null before history, which is asked for again with fromBlock'),
+    .describe('the position of the subscription; null before history, which is requested again with fromBlock'),
   state: z.enum(['catching_up', 'live']),
 });
 export type Subscribed = z.infer<typeof subscribed>;
 
 export const unsubscribed = z.object({ ok: z.literal(true) });
 
-export const refreshed = z.object({ ok: z.literal(true), expiresAt: isoTime.describe('end of the token') });
+export const refreshed = z.object({ ok: z.literal(true), expiresAt: isoTime.describe('expiry of the token') });
 
-/** The answer to any command that was refused. */
+/** The answer to a refused command. */
 export const commandRefused = z.object({
   ok: z.literal(false),
   error: problem.pick({ code: true, title: true, detail: true, retryAfter: true }),
 });
 export type CommandRefused = z.infer<typeof commandRefused>;
 
-/** `connect_error.data`: why a connection was refused. */
+/** `connect_error.data`: the reason why a connection was refused. */
 export const connectionRefused = problem.pick({ code: true, title: true, retryAfter: true });
 export type ConnectionRefused = z.infer<typeof connectionRefused>;
 

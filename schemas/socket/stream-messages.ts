@@ -12,30 +12,30 @@ export type Change = z.infer<typeof change>;
 
 export const streamEvent = z.object({
   channel: z.string(),
-  cursor: streamCursor.describe('the same for the same stored event on every node: what a client knows a repeat by'),
+  cursor: streamCursor.describe('the same for the same stored event on every node, so that clients recognise repeats'),
   change,
   event: eventRecord,
 });
 export type StreamEvent = z.infer<typeof streamEvent>;
 
-/** Caught up: sent once to a subscription that asked for history or gave a cursor. */
+/** Caught up: sent once to a subscription that requested history or gave a cursor. */
 export const live = z.object({ subscriptionId: z.string(), cursor: streamCursor });
 
-/** What lies between `requested` and `earliest` is no longer kept: it can be read by query or with `fromBlock`. */
+/** Events between `requested` and `earliest` are no longer kept. A query or `fromBlock` still returns them. */
 export const gap = z.object({
   subscriptionId: z.string(),
   requested: streamCursor,
-  earliest: streamCursor.describe('everything after it is kept'),
-  resumeWith: streamCursor.describe('where this subscription goes on by itself'),
+  earliest: streamCursor.describe('all events after it are kept'),
+  resumeWith: streamCursor.describe('where this subscription continues by itself'),
 });
 
 /** The subscription has ended. */
 export const stopped = z.object({ subscriptionId: z.string(), code: problem.shape.code });
 
-/** The token ends soon: send `refresh`. */
+/** The token expires soon: send `refresh`. */
 export const expiring = z.object({ expiresAt: isoTime });
 
-/** The node is stopping: connect again after that time; every client is told another. */
+/** The node is stopping: reconnect after that time, which differs from client to client. */
 export const draining = z.object({ reconnectAfterMs: z.int().nonnegative() });
 
 /** Server → client. */

@@ -105,7 +105,7 @@ describe('a repeated request', () => {
     expect(await once({ fingerprint: 'body-2' })).toEqual(answerOf('new'));
   });
 
-  it('stores nothing that can be read without the key', async () => {
+  it('stores its answer encrypted', async () => {
     await once({}, answerOf({ accessToken: 'secret-token' }));
     const stored = await foundation.eventStore.read(stream);
     expect(stored.map(({ type }) => type)).toEqual(['RequestReceived', 'RequestAnswered']);

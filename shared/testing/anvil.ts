@@ -10,13 +10,13 @@ const CHAIN_ID = 2484;
 const TOPICS_MAX = 4;
 const WORD = 32;
 const GAS = 1_000_000;
-/** Of call data, of copying it and of the log: 40, 3 and 8, and memory that grows. */
+/** The sum for call data (40), copying it (3) and the log (8), and the growing cost of memory. */
 const GAS_PER_BYTE = 60;
 
 const byte = (value: number): string => value.toString(16).padStart(2, '0');
 const word = (value: number): string => value.toString(16).padStart(WORD * 2, '0');
 
-/** A real chain that mines what it is told to. */
+/** A real chain that mines on request. */
 export class Anvil {
   private readonly emitters = new Set<string>();
   private calls = 0;
@@ -29,7 +29,7 @@ export class Anvil {
 
   static readonly chainId = CHAIN_ID;
 
-  /** @param folder one for each chain; a chain that was kept there goes on */
+  /** @param folder one for each chain; a chain that was kept there is continued */
   static async start(folder: string): Promise<Anvil> {
     const { rpcUrl, stop } = await startLocalChain({ chainId: CHAIN_ID, folder, port: 0 });
     const asking = new Anvil(rpcUrl, '', stop);
@@ -49,7 +49,7 @@ export class Anvil {
     return result;
   }
 
-  /** One block with these logs, each of a transaction of its own; their addresses become contracts that emit. */
+  /** Mines one block with these logs, each in its own transaction. Their addresses become contracts that emit. */
   async mine(logs: readonly Emitted[]): Promise<void> {
     await this.call('evm_setAutomine', false);
     for (const { address, topics, data } of logs) {
@@ -64,14 +64,14 @@ export class Anvil {
     await this.call('evm_setAutomine', true);
   }
 
-  /** Takes the newest blocks back; what is mined then has other hashes. */
+  /** Reverts the newest blocks. Blocks mined afterwards have other hashes. */
   async takeBack(depth: number): Promise<void> {
     await this.call('anvil_rollback', depth);
     await this.call('evm_increaseTime', 1);
   }
 }
 
-/** EVM code that emits one log. Its call data: how many topics (a word), the topics, the data. */
+/** EVM code that emits one log. Its call data: the number of topics (a word), the topics, the data. */
 const EMITTER = ((): string => {
   const branches = Array.from({ length: TOPICS_MAX + 1 }, (_, topics) => {
     const start = byte(WORD * (topics + 1));
@@ -79,7 +79,7 @@ const EMITTER = ((): string => {
     // JUMPDEST, topics, size = CALLDATASIZE - start, CALLDATACOPY(0, start, size), LOGn(0, size, ...), STOP
     return `5b${pushTopics}60${start}36038060${start}6000376000${byte(0xa0 + topics)}00`;
   });
-  // The number of topics stays on the stack; for each branch: DUP1, PUSH1 n, EQ, PUSH1 where, JUMPI.
+  // The number of topics stays on the stack; for each branch: DUP1, PUSH1 n, EQ, PUSH1 target, JUMPI.
   let at = 3 + branches.length * 7 + 1;
   const jumps = branches.map((branch, topics) => {
     const jump = `8060${byte(topics)}1460${byte(at)}57`;

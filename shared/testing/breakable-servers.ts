@@ -15,17 +15,20 @@ const isFree = (port: number): Promise<boolean> =>
       .listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
   });
 
-/** Below the ports that the system gives to clients: one that asks for a server that is away could be given its port. */
+/** Below the system's ephemeral ports: a client that connects to a stopped server could otherwise be given its port. */
 const PORTS = { first: 20_000, last: 32_000 } as const;
 
-/** Three ports in a row: Kafka's two, and one more. */
+/** Returns the first of three consecutive ports: two for Kafka, and one more. */
 const freePorts = async (): Promise<number> => {
   const first = randomInt(PORTS.first, PORTS.last);
   const free = await Promise.all([first, first + 1, first + 2].map((port) => isFree(port)));
   return free.every(Boolean) ? first : freePorts();
 };
 
-/** Servers of one test's own, which it may stop and start: by the scripts `up` and `down` of the folder `TEST_SERVERS`. */
+/**
+ * Servers of a single test, which may stop and start them with the scripts `up` and `down` of the folder
+ * `TEST_SERVERS`.
+ */
 export class BreakableServers {
   private constructor(
     private readonly scripts: string,
@@ -34,10 +37,10 @@ export class BreakableServers {
     readonly settings: Readonly<Record<string, string>>,
   ) {}
 
-  /** @param folder where they keep their data */
+  /** @param folder for the data of the servers */
   static async start(folder: string, names: readonly ServerName[]): Promise<BreakableServers> {
     const scripts = process.env['TEST_SERVERS'];
-    if (!scripts) throw new Error('TEST_SERVERS names no folder');
+    if (!scripts) throw new Error('TEST_SERVERS is not set to a folder');
     const port = await freePorts();
     const environment = {
       ...process.env,
@@ -50,12 +53,12 @@ export class BreakableServers {
     return new BreakableServers(scripts, environment, Object.fromEntries(settings) as Record<string, string>);
   }
 
-  /** As a crash. */
+  /** Kills a server, as a crash would. */
   async kill(name: ServerName): Promise<void> {
     await run(join(this.scripts, 'down'), ['--kill', name], { env: this.environment });
   }
 
-  /** With its data. */
+  /** Starts a server again, with its data. */
   async revive(name: ServerName): Promise<void> {
     await run(join(this.scripts, 'up'), [name], { env: this.environment });
   }

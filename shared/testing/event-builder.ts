@@ -8,7 +8,7 @@ import { LazyStoredEvent } from '../event-store/stored-event.ts';
 
 export const someMetadata: EventMetadata = { correlationId: 'request-1', actor: { type: 'system', id: 'test' } };
 
-/** An event ready to append; only what is named differs from the next. */
+/** Makes an event that is ready to append. Events differ only in the given members and their ids. */
 export const anEvent = ({
   type = 'Happened',
   data = {},

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 /**
- * Asks again until the answer is neither `undefined`, `null` nor `false`, and returns it. Asks once more when time is over.
+ * Retries until the answer is neither `undefined`, `null` nor `false`, and returns it. It retries once more after the
+ * time.
  * @param otherwise the sentence of the failure after `withinMs`; the last error is its cause
  */
 export const eventually = async <Answer>(

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 
-/** A port that nobody listened on a moment ago: for what must be told where it is before it is there. */
+/** Returns a port that was free a moment ago, for a server whose address must be known before it starts. */
 export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

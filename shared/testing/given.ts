@@ -2,12 +2,12 @@ import { expect } from '@jest/globals';
 import type { DomainEvent, Fold } from '../event-store/transact.ts';
 import { Refusal } from '../errors/refusal.ts';
 
-/** An event and when it was stored: Unix milliseconds. */
-type Past<Event> = readonly [event: Event, time: number];
+/** An event and the time of its storage in Unix milliseconds. */
+type Timed<Event> = readonly [event: Event, time: number];
 
-/** Given what happened, when something is decided, then these events (or this refusal). */
-export const given = <State, Event extends DomainEvent>(fold: Fold<State, Event>, past: readonly Past<Event>[]) => {
-  const state = past.reduce(
+/** Given these events, when a decision is made, then it returns these events (or throws this refusal). */
+export const given = <State, Event extends DomainEvent>(fold: Fold<State, Event>, history: readonly Timed<Event>[]) => {
+  const state = history.reduce(
     (before, [event, time], index) => fold.evolve(before, event, time, `event-${String(index)}`),
     fold.initial,
   );
@@ -24,7 +24,7 @@ export const given = <State, Event extends DomainEvent>(fold: Fold<State, Event>
   };
 };
 
-/** The refusal that a call ends in. @throws when it does not */
+/** Returns the refusal that a call throws. @throws when it does not throw one */
 export const refusalBy = (call: () => unknown): Refusal => {
   try {
     call();
@@ -35,7 +35,7 @@ export const refusalBy = (call: () => unknown): Refusal => {
   throw new Error('nothing was refused');
 };
 
-/** The rule for every command: what has been carried out is not carried out again. */
+/** The rule for every command: a repeated command produces no events. */
 export const expectNothingTheSecondTime = <State, Event extends DomainEvent>(
   fold: Fold<State, Event>,
   state: State,

@@ -8,7 +8,7 @@ export interface Answered {
   body: JsonObject;
 }
 
-/** A stranger's client: nothing but `fetch`, a signature, and the interface. */
+/** An independent client: only `fetch`, a signature, and the interface. */
 export const call = async (
   url: string,
   { method = 'GET', body, headers = {} }: { method?: string; body?: unknown; headers?: Record<string, string> } = {},
@@ -26,7 +26,7 @@ export const call = async (
   };
 };
 
-/** The four headers H, scheme `v1`. */
+/** Returns the four headers H, scheme `v1`. */
 export const appHeaders = ({ app }: DevelopmentFile): Record<string, string> => {
   const timestamp = String(Date.now());
   const signature = new Wallet(app.signingKey).signMessageSync(
@@ -42,7 +42,7 @@ export interface SignedIn {
   bearer: { authorization: string };
 }
 
-/** @param wallet default: of somebody who was never there */
+/** @param wallet default: a new one */
 export const signIn = async (
   development: DevelopmentFile,
   wallet: { address: string; signMessageSync(text: string): string } = Wallet.createRandom(),

@@ -11,7 +11,7 @@ interface Request {
   params: readonly unknown[];
 }
 
-/** How eth_getLogs is asked. */
+/** The filter of an eth_getLogs request. */
 interface WireFilter {
   address?: string[];
   topics?: [string[]];
@@ -20,24 +20,24 @@ interface WireFilter {
   toBlock?: string;
 }
 
-/** What a node refuses with. */
+/** An error answer of a node. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 }
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
 
-/** Serves a chain of memory over JSON-RPC, honestly until it is told otherwise. */
+/** Serves a chain in memory over JSON-RPC. Its answers are true unless a test changes them. */
 export class JsonRpcNode {
-  /** Methods, in the order they were asked for. */
+  /** The methods, in the order of the calls. */
   readonly asked: string[] = [];
-  /** HTTP requests. */
+  /** The number of HTTP requests. */
   requests = 0;
-  /** The header of the newest. */
+  /** The header of the newest request. */
   authorization: string | undefined;
-  /** Changes a result; throw an RpcError to refuse. */
+  /** Changes a result, or throws an RpcError to refuse. */
   lie: (method: string, truth: unknown, params: readonly unknown[]) => unknown = (_method, truth) => truth;
-  /** Answers the HTTP request itself; `honest` is what would have been said. */
+  /** Answers the HTTP request itself; `honest` is the true answer. */
   respond: ((response: ServerResponse, honest: string) => void) | undefined;
 
   private constructor(

@@ -10,7 +10,7 @@ export const asAdmin = async <Answer>(brokers: string[], ask: (admin: Admin) => 
   }
 };
 
-/** All whose names begin so. */
+/** Deletes all topics whose names begin with the prefix. */
 export const deleteTopics = (brokers: string[], prefix: string): Promise<void> =>
   asAdmin(brokers, async (admin) => {
     const topics = (await admin.listTopics()).filter((name) => name.startsWith(prefix));

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 
 const SIZE_BYTES = 4;
 
-/** What a request of the Kafka protocol asks for. */
+/** The header of a request of the Kafka protocol. */
 interface KafkaRequest {
   api: number;
   version: number;
-  /** Its answer has the same. */
+  /** The correlation id, which the answer repeats. */
   number: number;
 }
 
@@ -19,7 +19,7 @@ export const apis = {
   saslAuthenticate: 36,
 } as const;
 
-/** Calls with every whole request or answer that comes, its size before it. */
+/** Calls `take` with every complete request or answer, preceded by its size. */
 export const onKafkaFrame = (socket: Socket, take: (frame: Buffer) => void): void => {
   let received: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {

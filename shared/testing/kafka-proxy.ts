@@ -3,16 +3,16 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { apis, int16, int32, kafkaAnswer, kafkaText, onKafkaFrame, readKafkaRequest } from './kafka-frames.ts';
 
 const COORDINATOR_NOT_AVAILABLE = 15;
-/** Of an answer: its size, its number, and how long the client should wait. */
+/** The bytes of an answer for its size, its correlation id, and the throttle time. */
 const HEAD_BYTES = 12;
 
 /**
- * Stands in front of the only broker of a Kafka, and puts its own port into the broker's answers, so that clients stay with
- * it. It can say that groups have no coordinator, while all else goes on, and shows what is produced.
+ * A proxy for the only broker of a Kafka. It puts its own port into the broker's answers, so that clients keep using
+ * it. It can answer that groups have no coordinator, while everything else works, and shows the produce requests.
  */
 export class KafkaProxy {
   refusesGroups = false;
-  /** Is given every request to produce, which goes on when it returns. */
+  /** Receives every produce request, which is forwarded when it returns. */
   beforeProduce: (frame: Buffer) => Promise<unknown> = () => Promise.resolve();
   private readonly sockets = new Set<Socket>();
 
@@ -49,7 +49,7 @@ export class KafkaProxy {
     const broker = connect(this.broker);
     this.link(client, broker);
     this.link(broker, client);
-    /** What was asked, by the number of the request. */
+    /** The requested API by correlation id. */
     const asked = new Map<number, number>();
     onKafkaFrame(client, (frame) => {
       const request = readKafkaRequest(frame);
@@ -66,7 +66,7 @@ export class KafkaProxy {
       const number = answer.readInt32BE(4);
       const api = asked.get(number);
       asked.delete(number);
-      // As the versions have it that kafkajs asks for: a list of one broker; a code, a text, and the coordinator.
+      // In the versions that kafkajs uses: a list of one broker; a code, a text, and the coordinator.
       if (api === apis.metadata) this.putPort(answer, HEAD_BYTES + 4);
       const isFound = api === apis.findCoordinator && answer.readInt16BE(HEAD_BYTES) === 0;
       if (isFound) this.putPort(answer, HEAD_BYTES + 4 + Math.max(0, answer.readInt16BE(HEAD_BYTES + 2)));
@@ -83,11 +83,11 @@ export class KafkaProxy {
     });
   }
 
-  /** @param at where a broker is named: by id, host and port */
+  /** @param at the offset of a broker: id, host and port */
   private putPort(answer: Buffer, at: number): void {
     const hostAt = at + 4;
     const portAt = hostAt + 2 + answer.readInt16BE(hostAt);
-    if (answer.readInt32BE(portAt) !== this.broker.port) throw new Error('the broker is not where it was expected');
+    if (answer.readInt32BE(portAt) !== this.broker.port) throw new Error('the broker is not at the expected offset');
     answer.writeInt32BE(this.port, portAt);
   }
 }

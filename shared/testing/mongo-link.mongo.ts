@@ -2,16 +2,18 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { BSON, type Document } from 'mongodb';
 
-/** What becomes of a command: its answer is changed, it never arrives, nothing comes back, or its answer is lost. */
+/**
+ * The outcome of a command, in order: its answer is replaced, its connection is cut, it hangs, or its answer is lost.
+ */
 type Fault = { answer: Document } | 'cut' | 'hang' | 'lose the answer' | undefined;
 
 const OP_MSG = 2013;
 /** Header, flags, and the kind of the first section, which is the body. */
 const BODY_AT = 21;
 
-/** A way to a MongoDB server that can break, and answer for it. One host, spoken to directly. */
+/** A connection to a MongoDB server that can break, and answer instead of it. The server is a single host. */
 export class MongoLink {
-  /** Asked for every command. */
+  /** Called for every command. */
   fault: (command: Document) => Fault = () => undefined;
   readonly url: string;
   private readonly sockets = new Set<Socket>();
@@ -43,7 +45,7 @@ export class MongoLink {
     await once(this.server, 'close');
   }
 
-  /** Ends every connection; new ones are taken. */
+  /** Closes every connection; new ones are accepted. */
   cut(): void {
     for (const socket of this.sockets) socket.destroy();
   }

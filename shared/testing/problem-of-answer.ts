@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { problem, type Problem } from '../../schemas/http/problem.ts';
 
-/** The problem document of an answer, checked: its form, its status and its request id. */
+/** Returns the problem document of an answer, after checking its form, its status and its request id. */
 export const problemOfAnswer = async (answer: Response): Promise<Problem> => {
   expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
   const document = problem.parse(await answer.json());

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** A connection to write HTTP to byte by byte; `answer` is all that came until the other side closed it. */
+/** A connection to write HTTP byte by byte; `answer` is everything received until the other side closed it. */
 export const rawConnection = (url: string) => {
   const { hostname, port } = new URL(url);
   const { promise: answer, resolve, reject } = Promise.withResolvers<string>();

@@ -18,18 +18,18 @@ const SERVICES = ['account', 'event-catcher', 'projector', 'relay', 'stream'];
 const ASK_READY =
   "fetch('http://127.0.0.1:9464/health/ready').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))";
 const PORTS = ['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'CHAIN_PORT', 'MAIL_PORT'] as const;
-/** Not that of a composition that somebody runs here for other reasons; one test at a time. */
+/** A network of its own, apart from a composition that runs here for other reasons. One test at a time can use it. */
 const NETWORK = '172.30.85';
-/** This machine, as seen from there. */
+/** The address of this machine inside that network. */
 const GATEWAY = `${NETWORK}.1`;
-/** A suite asks faster than any client should. */
+/** A suite sends requests faster than any client should. */
 const GENEROUS = Object.fromEntries(
   ['login', 'register', 'query', 'request'].map((name) => [name, { points: 1_000_000, seconds: 1 }]),
 );
 
 /**
- * `docker-compose.yml` in production, beside whatever else runs on this machine: containers, volumes, network, ports and
- * secrets are its own. `COMPOSE_FILE` and the variables of the images say of what.
+ * `docker-compose.yml` in production mode, beside anything else on this machine: it has its own containers, volumes,
+ * network, ports and secrets. `COMPOSE_FILE` and the image variables select what runs.
  */
 export class RunningComposition implements WholeProgram {
   private proxies: TlsProxy[] = [];
@@ -42,8 +42,8 @@ export class RunningComposition implements WholeProgram {
   ) {}
 
   /**
-   * Builds the images and starts everything, with nothing kept; returns when it is ready.
-   * @param setting `CHAINS`, of one chain that listens on this machine
+   * Builds the images and starts everything without earlier data. Returns when it is ready.
+   * @param setting `CHAINS`, with one chain that listens on this machine
    */
   static async start(setting: string): Promise<RunningComposition> {
     const { chainId, rpcUrl, confirmations } = firstChain(setting);
@@ -61,9 +61,9 @@ export class RunningComposition implements WholeProgram {
       CHAIN_CONFIRMATIONS: String(confirmations),
     });
     try {
-      // Left over from a run that was interrupted.
+      // A run that was interrupted may have left containers.
       await composition.compose('down', '--volumes');
-      // Its network has to be there before the chain can be reached from it.
+      // The network must exist before the chain can be reached from it.
       await composition.compose('up', '-d', '--build', 'chain');
       composition.environment['CHAIN_RPC_URL'] = await composition.leadTo(rpcUrl);
       await composition.restart();
@@ -76,7 +76,7 @@ export class RunningComposition implements WholeProgram {
     }
   }
 
-  /** What clients are told: proxies that end TLS. */
+  /** The addresses for clients: proxies that end TLS. */
   get development(): DevelopmentFile {
     if (!this.current) throw new Error('the composition was not started');
     return this.current;
@@ -88,7 +88,7 @@ export class RunningComposition implements WholeProgram {
     return execFileSync(program, args, { env: this.processEnvironment, encoding: 'utf8' });
   }
 
-  /** All services of ours. */
+  /** Kills all of our services. */
   async kill(): Promise<void> {
     await this.compose('kill', '-s', 'SIGKILL', ...SERVICES);
   }
@@ -101,7 +101,7 @@ export class RunningComposition implements WholeProgram {
     return this;
   }
 
-  /** And forgets what was kept. */
+  /** Stops everything and deletes its data. */
   async stop(): Promise<void> {
     await Promise.all(this.proxies.map(({ close }) => close()));
     this.chain?.close();
@@ -116,7 +116,7 @@ export class RunningComposition implements WholeProgram {
     return { accountUrl, eventUrl, streamUrl, app };
   }
 
-  /** @returns where the containers reach what listens on loopback only */
+  /** @returns the address at which the containers reach a server that listens on loopback only */
   private async leadTo(url: string): Promise<string> {
     const { hostname: host, port } = new URL(url);
     this.chain = createServer((socket) => {
@@ -141,7 +141,7 @@ export class RunningComposition implements WholeProgram {
   }
 }
 
-/** The plugin where there is one, else the program. */
+/** Returns the compose plugin if it is installed, else the separate program. */
 const composeCommand = async (): Promise<string[]> => {
   try {
     await run('docker', ['compose', 'version']);

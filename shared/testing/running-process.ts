@@ -2,11 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { eventually } from './eventually.ts';
 
-/** On a machine that is busy with much else, too. */
+/** Long enough for a busy machine. */
 const START_MS = 90_000;
 const SHOWN_LINES = 40;
 
-/** A built program as a child, a process group of its own; it ends by itself should this process be killed. */
+/** A built program as a child process in its own process group. It ends by itself if this process is killed. */
 export class RunningProcess {
   private said = '';
 
@@ -22,7 +22,7 @@ export class RunningProcess {
   }
 
   /**
-   * Starts it, with these settings and no others.
+   * Starts it with exactly these settings.
    * @param program a path below dist, and its arguments
    */
   static spawn(name: string, program: readonly string[], settings: Record<string, string>): RunningProcess {
@@ -43,12 +43,12 @@ export class RunningProcess {
     return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
-  /** What a failure shows. */
+  /** The last output, for failure messages. */
   get lastLines(): string {
     return [`--- ${this.name}`, ...this.said.trimEnd().split('\n').slice(-SHOWN_LINES)].join('\n');
   }
 
-  /** Returns what it said when it had started. */
+  /** Waits for the line that it prints when it is ready. */
   async ready(saying: RegExp): Promise<RegExpExecArray> {
     try {
       return await eventually(
@@ -70,12 +70,12 @@ export class RunningProcess {
     return this.child.exitCode;
   }
 
-  /** As a crash: no handler runs. */
+  /** Kills it as a crash would: no handler runs. */
   async kill(): Promise<void> {
     await this.end('SIGKILL');
   }
 
-  /** As Ctrl-C. Returns the exit code and how long it took. */
+  /** Stops it as Ctrl-C does. Returns the exit code and how long it took. */
   async stop(): Promise<{ code: number | null; tookMs: number }> {
     const from = performance.now();
     await this.end('SIGINT');

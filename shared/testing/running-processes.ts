@@ -10,7 +10,7 @@ const COMMAND_LINE = 'services/standalone/annals.js';
 export const serviceNames = ['account', 'event-catcher', 'relay', 'projector', 'stream'] as const;
 export type ServiceName = (typeof serviceNames)[number];
 
-/** What a service says when it is ready. `url` is absent for one that does not listen. */
+/** The line of a service that is ready. `url` is absent for one that does not listen. */
 const READY = /^annals [\w-]+ is ready in [\d.]+ s: (?:(?<url>http\S+), )?metrics (?<metricsUrl>http\S+)$/m;
 
 /** One service as a process of its own. */
@@ -36,7 +36,7 @@ export class ServiceProcess {
     return this.where.metricsUrl ?? '';
   }
 
-  /** By checkpoint, whether this is the process that moves it on, as its metrics say. */
+  /** Returns by checkpoint whether this process advances it, from its metrics. */
   async followedHere(): Promise<Map<string, boolean>> {
     const metrics = await (await fetch(`${this.metricsUrl}/metrics`)).text();
     const lines = metrics.matchAll(/^annals_checkpoint_followed_here\{checkpoint="([^"]+)"\} ([01])$/gm);
@@ -51,23 +51,23 @@ export class ServiceProcess {
 /** The five services as processes, from what `npm test` built. */
 export class RunningProcesses implements WholeProgram {
   private readonly services = new Map<ServiceName, ServiceProcess>();
-  /** Beside those, of the same services. */
+  /** Further processes of the same services. */
   private readonly others: ServiceProcess[] = [];
   private app: DevelopmentFile['app'] | undefined;
 
   private constructor(
-    /** Of all of them. */
+    /** The settings of all of them. */
     private settings: Record<string, string>,
   ) {}
 
   /**
-   * Starts all of them, on free ports, and returns when they are ready.
+   * Starts all services on free ports, and returns when they are ready.
    * @param settings `CHAINS`, and those of the engines
    */
   static async start(dataFolder: string, settings: Record<string, string>): Promise<RunningProcesses> {
     const processes = new RunningProcesses({ DATA_DIR: dataFolder, ...settings });
     try {
-      // The others are told where the account service is, so it has to be somewhere first.
+      // The other services need the address of the account service, so it starts first.
       await Promise.all([processes.restart('account', 'relay', 'projector'), processes.createApp()]);
       processes.settings['ACCOUNT_URL'] = processes.service('account').url;
       await processes.restart();
@@ -96,12 +96,14 @@ export class RunningProcesses implements WholeProgram {
     return service;
   }
 
-  /** As crashes, of these or of all. */
+  /** Kills these services, or all, as a crash would. */
   async kill(...names: ServiceName[]): Promise<void> {
     await Promise.all(this.running(names).map(({ process }) => process.kill()));
   }
 
-  /** Starts which of these, or of all, do not run, where clients expect them, and returns when they are ready. */
+  /**
+   * Starts those of these services, or of all, that do not run, at their old addresses. Returns when they are ready.
+   */
   async restart(...names: ServiceName[]): Promise<this> {
     const wanted = names.length > 0 ? names : serviceNames;
     const starting = wanted
@@ -115,14 +117,14 @@ export class RunningProcesses implements WholeProgram {
     return this;
   }
 
-  /** Starts one more of a service beside the first, on ports of its own. */
+  /** Starts another process of a service, on ports of its own. */
   another(name: ServiceName, settings: Record<string, string> = {}): Promise<ServiceProcess> {
     const other = new ServiceProcess(name, { ...this.settings, ...testSettings, ...settings });
     this.others.push(other);
     return other.ready();
   }
 
-  /** As Ctrl-C, to these or to all. Returns the exit codes and how long it took. */
+  /** Stops these services, or all, as Ctrl-C does. Returns the exit codes and how long it took. */
   async stop(...names: ServiceName[]): Promise<{ codes: (number | null)[]; tookMs: number }> {
     const from = performance.now();
     const ends = await Promise.all(this.running(names).map(({ process }) => process.stop()));
@@ -139,7 +141,7 @@ export class RunningProcesses implements WholeProgram {
     return names.length > 0 ? names.map((name) => this.service(name)) : [...this.services.values(), ...this.others];
   }
 
-  /** As an operator does, beside the services. */
+  /** Creates an app as an operator does, while the services run. */
   private async createApp(): Promise<void> {
     const env = { PATH: process.env['PATH'], ...testSettings, ...this.settings };
     const program = [`dist/${COMMAND_LINE}`, ...createShopApp];

@@ -13,7 +13,7 @@ export class RunningProgram implements WholeProgram {
     private readonly started: { dataFolder: string; settings: Record<string, string> },
   ) {}
 
-  /** Starts everything on one data folder, all on free ports, and returns when it is ready. */
+  /** Starts everything with one data folder, on free ports, and returns when it is ready. */
   static async start(
     dataFolder: string,
     settings: Record<string, string>,

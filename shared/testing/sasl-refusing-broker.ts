@@ -3,7 +3,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { apis, int16, int32, kafkaAnswer, kafkaText, onKafkaFrame, readKafkaRequest } from './kafka-frames.ts';
 
 const SASL_AUTHENTICATION_FAILED = 58;
-/** With the lowest and the highest version, as brokers have them. */
+/** The offered APIs with their lowest and highest version. */
 const OFFERED = [
   [apis.metadata, 0, 6],
   [apis.saslHandshake, 0, 1],
@@ -11,7 +11,7 @@ const OFFERED = [
   [apis.saslAuthenticate, 0, 0],
 ].flat();
 
-/** As a Kafka broker with a SASL listener answers every login whose password is wrong, and then closes the connection. */
+/** Answers as a Kafka broker with a SASL listener does: refuses every login, and then closes the connection. */
 export const startSaslRefusingBroker = async (): Promise<{ address: string; close: () => void }> => {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -3,7 +3,7 @@ import type { DevelopmentFile } from '../../schemas/development-file.ts';
 
 const ORIGIN = 'https://shop.example';
 
-/** `annals …`: makes the app that tests sign in to. */
+/** The arguments of `annals` that create the app that tests sign in to. */
 export const createShopApp: readonly string[] = [
   ...['app', 'create', '--name', 'Shop', '--json'],
   ...['--origin', ORIGIN, '--redirect-uri', `${ORIGIN}/callback`],
@@ -16,7 +16,7 @@ const created = z.object({
   redirectUris: z.array(z.string()),
 });
 
-/** What that command has said. */
+/** Reads the output of that command. */
 export const readShopApp = (said: string): DevelopmentFile['app'] => ({
   ...created.parse(JSON.parse(said)),
   origin: ORIGIN,

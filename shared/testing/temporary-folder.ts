@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 
-/** A folder that is gone after the test file. */
+/** Makes a folder that is removed after the test file. */
 export const temporaryFolder = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'annals-test-'));
   afterAll(() => {

@@ -6,7 +6,7 @@ import { deleteTopics } from './kafka-admin.kafka.ts';
 
 type KafkaBusSettings = Parameters<typeof KafkaMessageBus.connect>[0]['settings'];
 
-/** Settings of a spec, with a prefix that makes its topics nobody else's. */
+/** Settings of a spec, with a unique prefix for its topics. */
 export const kafkaSettings = (brokers: string): KafkaBusSettings => ({
   KAFKA_BROKERS: brokers.split(','),
   KAFKA_SASL: undefined,
@@ -16,7 +16,7 @@ export const kafkaSettings = (brokers: string): KafkaBusSettings => ({
   TOPIC_PARTITIONS: {},
 });
 
-/** The same; its topics are removed after the test file. */
+/** The same settings; the topics are removed after the test file. */
 export const kafkaForTests = (brokers: string): KafkaBusSettings => {
   const settings = kafkaSettings(brokers);
   afterAll(() => deleteTopics(settings.KAFKA_BROKERS, settings.TOPIC_PREFIX));

@@ -7,7 +7,7 @@ import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryReadStore } from '../read-store/read-store.memory.ts';
 
-/** A clock that stands still until it is set. */
+/** A clock that changes only when it is set. */
 export class TestClock implements Clock {
   constructor(public time = Date.parse('2026-01-02T03:04:05.678Z')) {}
   now(): number {
@@ -18,11 +18,11 @@ export class TestClock implements Clock {
 export interface TestFoundation extends Foundation {
   eventStore: MemoryEventStore;
   readStore: MemoryReadStore;
-  /** What was logged, parsed. */
+  /** The parsed log lines. */
   logged: Record<string, unknown>[];
 }
 
-/** Everything in memory; settings are the defaults but for those given, as environment variables. */
+/** Builds a foundation in memory. Settings are the defaults, except for those given as environment variables. */
 export const testFoundation = async ({
   environment = {},
   clock = systemClock,

@@ -3,7 +3,7 @@ import { TOKEN_AUDIENCE, type TokenIssuer } from '../auth/access-tokens.jose.ts'
 
 export const TEST_ISSUER = 'http://account.test';
 
-/** Signs access tokens as the account service would; every claim and header can be made wrong. */
+/** Signs access tokens as the account service does; every claim and header can be changed. */
 export const testIssuer = async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
   const issuer: TokenIssuer = { issuer: () => TEST_ISSUER, key: () => publicKey, hasKeys: () => Promise.resolve(true) };

@@ -58,7 +58,7 @@ class ThingsHttp {
 @Module({ controllers: [ThingsHttp] })
 export class ThingsModule {}
 
-/** A service with one query and one command, to try the conventions of every service on. */
+/** A service with one query and one command, to test the conventions of every service. */
 export const startThings = async (options: { environment?: Record<string, string>; clock?: Clock } = {}) => {
   const foundation = await testFoundation(options);
   const tokens = await testIssuer();

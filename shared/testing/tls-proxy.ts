@@ -10,7 +10,7 @@ export interface TlsProxy {
   close: () => Promise<void>;
 }
 
-/** Stands where a proxy ends TLS in front of a service in production: says to it `https`, though nobody encrypted. */
+/** Replaces a proxy that ends TLS in front of a service in production: it reports `https` without encryption. */
 export const startTlsProxy = async (target: string): Promise<TlsProxy> => {
   const sockets = new Set<Socket>();
   const server = createServer((incoming, outgoing) => {

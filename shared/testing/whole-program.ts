@@ -2,20 +2,22 @@ import { z } from 'zod';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
 import { chainSettings } from '../config/settings.ts';
 
-/** Everything that runs for one client, in one process or in many. */
+/** Everything that runs for one client, in one process or in several. */
 export interface WholeProgram {
-  /** What clients are told. */
+  /** The addresses and the app for clients. */
   readonly development: DevelopmentFile;
-  /** The last of what it said. */
+  /** The last lines of output. */
   readonly logs: string;
-  /** As a crash: no handler runs. */
+  /** Kills it as a crash would: no handler runs. */
   kill: () => Promise<void>;
-  /** Starts what does not run, on what it had kept and where clients expect it. */
+  /** Starts what does not run, with its data and at its old addresses. */
   restart: () => Promise<WholeProgram>;
   stop: () => Promise<unknown>;
 }
 
-/** Settings of everything that tests start: whatever else runs on this machine, and however fast they ask. */
+/**
+ * Settings of everything that tests start, so that other programs on this machine and fast clients do not interfere.
+ */
 export const testSettings = {
   ACCOUNT_PORT: '0',
   EVENT_CATCHER_PORT: '0',
@@ -25,7 +27,7 @@ export const testSettings = {
   RATE_LIMITS: 'off',
 } as const satisfies Record<string, string>;
 
-/** Settings for a start in the place of one that was there: the issuer of tokens is an address. */
+/** Settings for a restart at the same addresses: the issuer of tokens is an address. */
 export const portsOf = ({ accountUrl, eventUrl, streamUrl }: DevelopmentFile) => ({
   ACCOUNT_PORT: new URL(accountUrl).port,
   EVENT_CATCHER_PORT: new URL(eventUrl).port,
@@ -34,7 +36,7 @@ export const portsOf = ({ accountUrl, eventUrl, streamUrl }: DevelopmentFile) =>
 
 const chains = z.tuple([chainSettings], z.unknown());
 
-/** The first chain of `CHAINS`: the one that clients are told of. */
+/** Returns the first chain of `CHAINS`, which is the one for clients. */
 export const firstChain = (setting: string): { chainId: number; rpcUrl: string; confirmations: number } => {
   const [{ chainId, rpcUrls, confirmations }] = chains.parse(JSON.parse(setting));
   return { chainId, rpcUrl: rpcUrls[0] ?? '', confirmations };

@@ -1,7 +1,7 @@
 import { firstIndex } from '../../primitives/first-index.ts';
 import { WakeUp } from '../../primitives/wake-up.ts';
 
-/** What a client wants to be written. */
+/** An event of an append request. */
 export interface ProposedEvent {
   id: string;
   type: string;
@@ -16,13 +16,13 @@ export interface LoggedEvent {
   revision: number;
   id: string;
   type: string;
-  /** As every reader is sent it. */
+  /** As it is sent to every reader. */
   message: Buffer;
 }
 
 export type Expectation = number | 'any' | 'no-stream' | 'stream-exists';
 
-/** `actual`: the newest revision, -1 without any. No `position`: it repeats an append whose events are hidden. */
+/** `actual` is the newest revision, -1 without any. Without `position` it repeats an append whose events are hidden. */
 export type Outcome =
   | { kind: 'written'; revision: number; position: number | undefined }
   | { kind: 'conflict'; actual: number }
@@ -31,22 +31,25 @@ export type Outcome =
 export type Encode = (event: ProposedEvent, place: Pick<LoggedEvent, 'stream' | 'revision' | 'position'>) => Buffer;
 
 interface Stream {
-  /** All ever written, at the index that is their revision. */
+  /** All events ever written; the index is the revision. */
   events: LoggedEvent[];
   maxCount: number;
   truncateBefore: number;
   isTombstoned: boolean;
 }
 
-/** Where a real log begins to hold events of users, more or less. */
+/** About where a real log begins to hold user events. */
 const FIRST_POSITION = 1_000;
 const RECORD_OVERHEAD_BYTES = 100;
 /** How far back an append without an expected revision looks for its ids. */
 const IDS_KEPT = 1_000;
-/** `$tb` of a deleted stream: the largest revision there can be. */
+/** `$tb` of a deleted stream: the largest possible revision. */
 const DELETED = '9223372036854775807';
 
-/** The streams of one store and the order of all, in memory: what a server of EventStoreDB decides, without its protocol. */
+/**
+ * The streams of one store and their global order, in memory: the decisions of an EventStoreDB server without its
+ * protocol.
+ */
 export class EventLog {
   /** In position order. */
   readonly all: LoggedEvent[] = [];
@@ -56,7 +59,7 @@ export class EventLog {
 
   constructor(private readonly encode: Encode) {}
 
-  /** Where the next event will be. */
+  /** The position of the next event. */
   get end(): number {
     return this.nextPosition;
   }
@@ -74,7 +77,7 @@ export class EventLog {
     return written(stream);
   }
 
-  /** Hides what was written so far; what comes next goes on counting. */
+  /** Hides the events written so far. Later revisions continue after them. */
   delete(name: string, expected: Expectation): Outcome {
     const refused = this.refuseRemoval(name, expected);
     if (refused) return refused;
@@ -82,7 +85,7 @@ export class EventLog {
     return { kind: 'written', revision: this.stream(name).events.length - 1, position: this.all.at(-1)?.position ?? 0 };
   }
 
-  /** Ends a stream for ever. */
+  /** Ends a stream permanently. */
   tombstone(name: string, expected: Expectation): Outcome {
     const refused = this.refuseRemoval(name, expected);
     if (refused) return refused;
@@ -91,7 +94,7 @@ export class EventLog {
     return written(stream);
   }
 
-  /** Takes over what another log has that this one has not yet, as a follower does from its leader. */
+  /** Copies the events of another log that this one lacks, as a follower does from its leader. */
   copyFrom(other: EventLog): void {
     for (const event of other.all.slice(this.all.length)) {
       this.all.push(event);
@@ -104,7 +107,7 @@ export class EventLog {
     this.appended.ring();
   }
 
-  /** What can be read of a stream, and from which revision on. */
+  /** Returns the readable events of a stream, and their first revision. */
   readable(name: string): {
     events: readonly LoggedEvent[];
     first: number;
@@ -123,7 +126,7 @@ export class EventLog {
     };
   }
 
-  /** Index in `all` of the first event at a position or behind it. */
+  /** Returns the index in `all` of the first event at or after a position. */
   indexFrom(position: number): number {
     return firstIndex(this.all, (event) => event.position >= position);
   }
@@ -204,7 +207,7 @@ const written = ({ events }: Stream): Outcome => ({
   position: events.at(-1)?.position ?? 0,
 });
 
-/** The same ids at the same revisions are the same append; some of them only are a conflict. */
+/** The same ids at the same revisions are the same append. Only some of them are a conflict. */
 const repeatOf = (stream: Stream, proposed: readonly ProposedEvent[], from: number): Outcome | undefined => {
   const { events } = stream;
   const isRepeat = proposed.every(({ id }, index) => events[from + index]?.id === id);

@@ -24,21 +24,21 @@ import { encodeEvent, namedError } from './wire.esdb.ts';
 import { Writing, type DeleteCall, type TombstoneCall } from './writing.esdb.ts';
 
 export interface EventStoreServerOptions {
-  /** 0, the default: any free one. */
+  /** Default: 0, any free port. */
   port?: number;
   host?: string;
-  /** PEM. Without it the server speaks no TLS. */
+  /** PEM. Without it the server does not use TLS. */
   tls?: { certificate: string; key: string };
-  /** `user:password` of whom it serves; without it everybody. */
+  /** `user:password` of the only accepted client; without it, all are accepted. */
   credentials?: string;
 }
 
-/** What a real server takes unless it is set up otherwise. */
+/** The default limit of a real server. */
 const APPEND_BYTES_MAX = 1_048_576;
 
 /**
- * Stands in for an EventStoreDB in tests: takes the calls of `@eventstore/db-client`, decides as a single node of version
- * 24 does, and fails when told to. Keeps everything in memory.
+ * Replaces EventStoreDB in tests: accepts the calls of `@eventstore/db-client`, decides as a single node of version 24
+ * does, and fails on request. It keeps everything in memory.
  */
 export class EventStoreServer {
   readonly faults = new Faults();
@@ -81,17 +81,17 @@ export class EventStoreServer {
     return this.boundPort;
   }
 
-  /** Events that were sent to whoever reads and follows. */
+  /** The number of events sent to readers and subscribers. */
   get eventsGiven(): number {
     return this.given;
   }
 
-  /** For a client on this machine. */
+  /** For clients on this machine. */
   get url(): string {
     return `esdb://127.0.0.1:${String(this.port)}?tls=${String(this.options.tls !== undefined)}`;
   }
 
-  /** Stores what another one has stored so far: what makes a follower. */
+  /** Copies the events that another server has stored so far, as a follower does. */
   replicate(leader: EventStoreServer): void {
     this.log.copyFrom(leader.log);
   }
@@ -100,7 +100,7 @@ export class EventStoreServer {
     for (const socket of this.connections) socket.destroy();
   }
 
-  /** Ends all connections, and listens again on the same port, with the same events. */
+  /** Closes all connections, and listens again on the same port, with the same events. */
   async restart(downMs = 0): Promise<void> {
     const { port } = this;
     await this.stopListening();
@@ -133,7 +133,7 @@ export class EventStoreServer {
     });
     const { read, batchAppend, delete: remove, tombstone } = streams.StreamsService;
     this.grpc.addService(
-      // What is read is encoded once, when it is written.
+      // The read form is encoded once, at the append.
       {
         read: { ...read, responseSerialize: (message: Buffer) => message },
         batchAppend,
@@ -159,7 +159,7 @@ export class EventStoreServer {
     });
   }
 
-  /** Before any call on streams: who asks. */
+  /** Checks the credentials before any call on streams. */
   private admission(): ServerInterceptor {
     return ({ path }, call) =>
       new ServerInterceptingCall(call, {

@@ -22,7 +22,7 @@ import {
 import { eventually } from '../eventually.ts';
 import { EventStoreServer } from './event-store-server.esdb.ts';
 
-/** As recorded on a server of version 24.6.0. */
+/** As recorded from a server of version 24.6.0. */
 describe('the stand-in for EventStoreDB', () => {
   let server: EventStoreServer;
   let client: EventStoreDBClient;
@@ -46,7 +46,7 @@ describe('the stand-in for EventStoreDB', () => {
     for await (const { event } of client.readStream(stream, options)) read.push(Number(event?.revision));
     return read;
   };
-  /** What a subscription has given so far. */
+  /** Collects what a subscription delivers. */
   const watch = (subscription: StreamSubscription) => {
     const seen = { events: [] as string[], isConfirmed: false, isCaughtUp: false, endings: [] as unknown[] };
     subscriptions.push(subscription);
@@ -59,7 +59,7 @@ describe('the stand-in for EventStoreDB', () => {
   };
   const subscribe = (options: { fromPosition?: Position; filter?: Filter }) => watch(client.subscribeToAll(options));
 
-  it('takes an append at the revision expected, and the same events again as the same append', async () => {
+  it('accepts an append at the expected revision, and treats the same events as the same append', async () => {
     const events = [anEvent(), anEvent(), anEvent()];
     expect(await append('a', NO_STREAM, events)).toBe(2);
     expect(await append('a', NO_STREAM, events)).toBe(2);
@@ -70,21 +70,21 @@ describe('the stand-in for EventStoreDB', () => {
     expect(await append('b', ANY)).toBe(0);
   });
 
-  it('takes an append of nothing, and of two thousand', async () => {
+  it('accepts an append of no events, and of two thousand', async () => {
     const many = Array.from({ length: 2_000 }, () => anEvent());
     expect(await append('a', NO_STREAM, many)).toBe(1_999);
     expect(await append('a', 1_999n, [])).toBe(1_999);
     expect(await revisions('a')).toEqual(many.map((_, index) => index));
   });
 
-  it('lets one of many win', async () => {
+  it('lets one of many appends win', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 64 }, () => append('a', NO_STREAM)));
     const lost = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? (outcome.reason as unknown) : []));
     expect(lost).toHaveLength(63);
     for (const error of lost) expect(error).toMatchObject({ type: 'wrong-expected-version', actualVersion: 0n });
   });
 
-  it('gives back JSON and bytes as they were written', async () => {
+  it('returns JSON and bytes as they were written', async () => {
     const json = jsonEvent({ id: randomUUID(), type: 'Other', data: { text: 'grüße 🌍', list: [1, 2.5, null, true] } });
     const [data, metadata] = [new Uint8Array([0, 255, 16]), new Uint8Array([10])];
     const bytes = binaryEvent({ id: randomUUID(), type: 'Raw', data, metadata });
@@ -124,7 +124,7 @@ describe('the stand-in for EventStoreDB', () => {
     });
   });
 
-  it('refuses more than a mebibyte at once', async () => {
+  it('refuses an append of more than a mebibyte', async () => {
     const events = Array.from({ length: 11 }, () => jsonEvent({ type: 'Large', data: { pad: 'x'.repeat(100_000) } }));
     await expect(append('a', NO_STREAM, events)).rejects.toMatchObject({
       type: 'maximum-append-size-exceeded',
@@ -132,7 +132,7 @@ describe('the stand-in for EventStoreDB', () => {
     });
   });
 
-  it('reads a stream from both ends, and says which one is not there', async () => {
+  it('reads a stream forwards and backwards, and reports a missing one', async () => {
     await append('a', NO_STREAM, [anEvent(), anEvent(), anEvent()]);
     expect(await revisions('a', { direction: FORWARDS, fromRevision: 1n })).toEqual([1, 2]);
     expect(await revisions('a', { direction: FORWARDS, fromRevision: START, maxCount: 2 })).toEqual([0, 1]);
@@ -142,7 +142,7 @@ describe('the stand-in for EventStoreDB', () => {
     await expect(revisions('none')).rejects.toMatchObject({ type: 'stream-not-found', streamName: 'none' });
   });
 
-  it('hides what the metadata of a stream says, and replaces metadata as a whole', async () => {
+  it('hides events by the metadata of a stream, and replaces metadata as a whole', async () => {
     await append('a', NO_STREAM, [anEvent(), anEvent(), anEvent()]);
     await client.setStreamMetadata('a', { maxCount: 2 });
     expect(await revisions('a')).toEqual([1, 2]);
@@ -155,7 +155,7 @@ describe('the stand-in for EventStoreDB', () => {
     expect(await revisions('a')).toEqual([1, 2, 3]);
   });
 
-  it('counts on in a stream that was deleted, and never again in one that has a tombstone', async () => {
+  it('continues the revisions of a deleted stream, and refuses appends to one with a tombstone', async () => {
     await append('a', NO_STREAM);
     await client.setStreamMetadata('a', { maxCount: 1 });
     expect((await client.deleteStream('a')).position).toBeDefined();
@@ -170,7 +170,7 @@ describe('the stand-in for EventStoreDB', () => {
     await expect(client.tombstoneStream('a')).rejects.toMatchObject({ type: 'stream-deleted', streamName: 'a' });
   });
 
-  it('gives everything in order: a read includes its first position, a subscription does not', async () => {
+  it('delivers all events in order: a read includes its first position, a subscription does not', async () => {
     await append('a', NO_STREAM, [anEvent(), anEvent()]);
     await append('b', NO_STREAM, [anEvent()]);
     const all: { name: string; position: Position }[] = [];
@@ -190,25 +190,29 @@ describe('the stand-in for EventStoreDB', () => {
     const seen = subscribe({ fromPosition });
     await eventually(() => seen.isCaughtUp, 2_000, 'the subscription must catch up');
     await append('a', 1n);
-    await eventually(() => seen.events.length === 2, 2_000, 'the subscription must give what comes');
+    await eventually(() => seen.events.length === 2, 2_000, 'the subscription must deliver new events');
     expect(seen).toEqual({ events: ['b@0', 'a@2'], isConfirmed: true, isCaughtUp: true, endings: [] });
   });
 
-  it('follows one stream, also from behind a revision, and one that is not there yet', async () => {
+  it('follows one stream, also from a revision on, and one that does not exist yet', async () => {
     await append('a', NO_STREAM, [anEvent(), anEvent(), anEvent()]);
     const [whole, rest, late] = [
       watch(client.subscribeToStream('a', { fromRevision: START })),
       watch(client.subscribeToStream('a', { fromRevision: 1n })),
       watch(client.subscribeToStream('late', { fromRevision: START })),
     ];
-    await eventually(() => whole.isCaughtUp && rest.isCaughtUp && late.isCaughtUp, 2_000, 'all must catch up');
+    await eventually(
+      () => whole.isCaughtUp && rest.isCaughtUp && late.isCaughtUp,
+      2_000,
+      'all subscriptions must catch up',
+    );
     expect([whole.events, rest.events, late.events]).toEqual([['a@0', 'a@1', 'a@2'], ['a@2'], []]);
     await append('late', NO_STREAM);
-    await eventually(() => late.events.length === 1, 2_000, 'the subscription must give what comes');
+    await eventually(() => late.events.length === 1, 2_000, 'the subscription must deliver new events');
     expect(late).toEqual({ events: ['late@0'], isConfirmed: true, isCaughtUp: true, endings: [] });
   });
 
-  it('ends a subscription with its connection, by one error and nothing else', async () => {
+  it('ends a subscription with its connection, by exactly one error', async () => {
     const seen = subscribe({});
     await eventually(() => seen.isCaughtUp, 2_000, 'the subscription must catch up');
     await server.restart();
@@ -231,7 +235,7 @@ describe('the stand-in for EventStoreDB', () => {
     expect(seen.events).toEqual(['b@0', 'c@0']);
   });
 
-  it('reports checkpoints behind what a filter leaves out, from which a subscription goes on', async () => {
+  it('reports checkpoints after filtered events, from which a subscription can resume', async () => {
     for (let revision = 0; revision < 100; revision += 1)
       await append('a', revision === 0 ? NO_STREAM : BigInt(revision - 1));
     const checkpoints: Position[] = [];
@@ -246,7 +250,7 @@ describe('the stand-in for EventStoreDB', () => {
     expect(rest?.events).toEqual(['a@96', 'a@97', 'a@98', 'a@99']);
   });
 
-  it('does not take an append after its deadline, by its own clock', async () => {
+  it('refuses an append after its deadline, by its own clock', async () => {
     server.faults.clockAheadMs = 20_000;
     await expect(append('a', NO_STREAM)).rejects.toMatchObject({ type: 'deadline-exceeded' });
     await expect(revisions('a')).rejects.toMatchObject({ type: 'stream-not-found' });
@@ -254,7 +258,7 @@ describe('the stand-in for EventStoreDB', () => {
     expect(await revisions('a')).toEqual([0]);
   });
 
-  it('answers reads and appends while it is not ready, each in its own way', async () => {
+  it('refuses reads and appends while it is not ready, each with its own error', async () => {
     await append('a', NO_STREAM);
     server.faults.isStarting = true;
     const appends = [append('a', 0n), append('b', NO_STREAM)];
@@ -267,7 +271,7 @@ describe('the stand-in for EventStoreDB', () => {
     expect(await append('a', 0n)).toBe(1);
   });
 
-  it('follows another one: gives what it has, and names that one to who requires the leader', async () => {
+  it('serves its events as a follower, and names the leader to clients that require it', async () => {
     await append('a', NO_STREAM, [anEvent(), anEvent()]);
     await client.setStreamMetadata('a', { maxCount: 1 });
     const follower = await EventStoreServer.start();
@@ -284,7 +288,7 @@ describe('the stand-in for EventStoreDB', () => {
       expect(await read(false)).toEqual([1n]);
       const leader = { address: '127.0.0.1', port: server.port };
       await expect(other.appendToStream('a', [anEvent()])).rejects.toMatchObject({ type: 'not-leader', leader });
-      await eventually(() => read(true), 2_000, 'the client must go to the leader');
+      await eventually(() => read(true), 2_000, 'the client must connect to the leader');
       expect(await read(true)).toEqual([2n]);
     } finally {
       await other.dispose();

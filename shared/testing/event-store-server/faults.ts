@@ -1,22 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** What a server is told to do wrong; at first nothing. */
+/** The faults of a server; initially none. */
 export class Faults {
-  /** So many of the next appends end with their connection: not written … */
+  /** This many of the next appends end with their connection and are not written … */
   dropBeforeWrite = 0;
-  /** … or written, but not answered. */
+  /** … or are written, but not answered. */
   dropAfterWrite = 0;
-  /** Every call waits this long first. */
+  /** Every call is delayed by this. */
   delayMs = 0;
-  /** This node follows: writes, and whoever requires the leader, are told where that is. Others read what it has. */
+  /**
+   * Set on a follower. Writes, and reads that require the leader, are refused with its address. Other reads are served.
+   */
   leader: { host: string; port: number } | undefined;
-  /** Listens, but is not ready to read or write. */
+  /** The server listens, but is not ready to read or write. */
   isStarting = false;
   /** How far this node's clock is ahead of its clients'. */
   clockAheadMs = 0;
   private frozen: PromiseWithResolvers<undefined> | undefined;
 
-  /** Takes calls, and does nothing. */
+  /** Accepts calls, and does not process them. */
   freeze(): void {
     this.frozen ??= Promise.withResolvers();
   }
@@ -26,7 +28,7 @@ export class Faults {
     this.frozen = undefined;
   }
 
-  /** Whether calls have to wait. */
+  /** Whether calls must wait. */
   get isSlow(): boolean {
     return this.delayMs > 0 || this.frozen !== undefined;
   }

@@ -6,7 +6,7 @@ import shared from '@eventstore/db-client/generated/shared_pb.js';
 
 const STREAMS = 'event_store.client.streams.streams';
 
-/** What the client asks first: without `batchappend` in the list it appends in another way. */
+/** The client's first query: without `batchappend` in the list it uses another append call. */
 export const supportedMethods = (): SupportedMethods =>
   new features.SupportedMethods()
     .setEventStoreServerVersion('24.6.0')
@@ -21,7 +21,7 @@ interface Node {
   port: number;
 }
 
-/** As this node sees its cluster: itself, and where it follows the one that leads. */
+/** The cluster as this node sees it: itself, and on a follower the leader. */
 export const clusterInfo = (self: Node, leader: Node | undefined): ClusterInfo =>
   new gossip.ClusterInfo().setMembersList(
     leader ? [member(self, VNodeState.FOLLOWER), member(leader, VNodeState.LEADER)] : [member(self, VNodeState.LEADER)],

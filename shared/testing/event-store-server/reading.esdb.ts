@@ -15,17 +15,17 @@ import {
   streamNotFound,
 } from './wire.esdb.ts';
 
-/** A call that is answered with messages which are encoded already. */
+/** A call whose answers are encoded already. */
 export type ReadCall = ServerWritableStream<ReadReq, Buffer>;
 
-/** What the server scans between two checkpoints, unless the client says otherwise. */
+/** Events that the server scans between two checkpoints, unless the client sets it. */
 const SEARCH_WINDOW = 32;
 
-interface Source {
+interface EventRange {
   events: readonly LoggedEvent[];
-  /** Index of the first event that may be given. */
+  /** Index of the first event that may be delivered. */
   first: number;
-  /** Index to begin at. */
+  /** Index at which to begin. */
   from: number;
 }
 
@@ -67,11 +67,11 @@ export class Reading {
       return;
     }
     if (state === 'missing') await this.send(streamNotFound(name ?? ''));
-    else await this.giveFrom(name === undefined ? this.allSource() : this.streamSource(name));
+    else await this.giveFrom(name === undefined ? this.allRange() : this.streamRange(name));
     this.call.end();
   }
 
-  private async giveFrom({ events, first, from }: Source): Promise<void> {
+  private async giveFrom({ events, first, from }: EventRange): Promise<void> {
     const isBackwards = this.options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS;
     const countMax = Number(this.options.getCount());
     let index = isBackwards ? Math.min(from, events.length - 1) : Math.max(from, first);
@@ -83,13 +83,13 @@ export class Reading {
     }
   }
 
-  /** Gives what there is, says that it has caught up, and then what comes. */
+  /** Delivers the stored events, reports that it has caught up, and then delivers new events. */
   private async follow(): Promise<void> {
     const { signal } = this.stopped;
     const passes = this.filter();
     const stream = this.options.getStream();
     const name = stream ? streamName(stream) : undefined;
-    let { from } = name === undefined ? this.allSource() : this.streamSource(name);
+    let { from } = name === undefined ? this.allRange() : this.streamRange(name);
     const { events, first } = name === undefined ? { events: this.log.all, first: 0 } : this.log.readable(name);
     from = Math.max(from, first);
     let isLive = false;
@@ -110,7 +110,8 @@ export class Reading {
       scanned += 1;
       if (scanned === this.checkpointEvery) {
         scanned = 0;
-        // Catching up the server reads pages and names the place behind the page; live it names the event.
+        // While catching up, the server reads pages and reports the position after the page; live, it reports the
+        // event's position.
         const next = events[from]?.position ?? this.log.end;
         await this.send(isLive ? checkpoint(event.position, event.position) : checkpoint(next, 0));
       }
@@ -134,20 +135,20 @@ export class Reading {
     return filter.hasStreamIdentifier() ? ({ stream }) => matches(stream) : ({ type }) => matches(type);
   }
 
-  /** A read includes the place it starts from, a subscription does not. */
-  private allSource(): Source {
+  /** A read includes its first position, a subscription does not. */
+  private allRange(): EventRange {
     const all = this.options.getAll();
     const position = all?.getPosition();
     const { all: events } = this.log;
-    const source = { events, first: 0 };
-    if (all?.hasEnd()) return { ...source, from: events.length };
-    if (!position) return { ...source, from: 0 };
+    const range = { events, first: 0 };
+    if (all?.hasEnd()) return { ...range, from: events.length };
+    if (!position) return { ...range, from: 0 };
     const commit = Number(position.getCommitPosition());
     const isExcluded = this.options.hasSubscription() && Number(position.getPreparePosition()) >= commit;
-    return { ...source, from: this.log.indexFrom(commit + (isExcluded ? 1 : 0)) };
+    return { ...range, from: this.log.indexFrom(commit + (isExcluded ? 1 : 0)) };
   }
 
-  private streamSource(name: string): Source {
+  private streamRange(name: string): EventRange {
     const stream = this.options.getStream();
     const { events, first } = this.log.readable(name);
     if (stream?.hasEnd()) return { events, first, from: events.length };

@@ -1,4 +1,4 @@
-/** Of 127.0.0.1 and localhost, signed by itself, and published with this code: it protects nothing. */
+/** A self-signed certificate of 127.0.0.1 and localhost. It is published with this code and protects nothing. */
 export const testCertificate = {
   certificate: `-----BEGIN CERTIFICATE-----
 MIIBoTCCAUegAwIBAgIUXLk1f5lGjJrILI6Noa43QuEmJLQwCgYIKoZIzj0EAwIw

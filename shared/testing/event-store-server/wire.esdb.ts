@@ -76,7 +76,7 @@ export const streamNotFound = (name: string): Buffer =>
     ),
   );
 
-/** An error that the client knows by its name, `exception`, and by what comes with it. */
+/** Makes an error that the client identifies by its name, `exception`, with its details. */
 export const namedError = (code: grpcStatus, exception: string, details: Record<string, string>): ServiceError => {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries({ exception, ...details })) metadata.set(name, value);
@@ -91,7 +91,7 @@ export const notLeader = (leader: { host: string; port: number }): ServiceError 
 
 const NOT_READY = 'Server Is Not Ready';
 
-/** Of a read; an append is answered by `batchAnswer`. */
+/** For reads; appends are answered by `batchAnswer`. */
 export const notReady = (): ServiceError =>
   Object.assign(new Error(NOT_READY), {
     code: grpcStatus.UNAVAILABLE,
@@ -128,7 +128,7 @@ interface BatchAnswer {
   outcome: Outcome | Refused;
 }
 
-/** What is not for the log to decide. */
+/** Refusals that the log does not decide. */
 export type Refused = { kind: 'too-large'; bytesMax: number } | { kind: 'not-ready' } | { kind: 'too-late' };
 
 export const batchAnswer = ({ correlationId, stream, expected, outcome }: BatchAnswer): BatchAppendResp => {

@@ -40,7 +40,7 @@ interface Removed {
   setPreparePosition(value: string): unknown;
 }
 
-/** Answers whatever writes. */
+/** Answers all calls that write. */
 export class Writing {
   constructor(
     private readonly log: EventLog,
@@ -49,7 +49,7 @@ export class Writing {
     private readonly dropConnections: () => void,
   ) {}
 
-  /** Many appends on one call, each answered by its correlation id, in the order in which they were complete. */
+  /** Many appends on one call, each answered with its correlation id, in the order of completion. */
   batchAppend(call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void {
     const open = new Map<string, OpenAppend>();
     let last = Promise.resolve();
@@ -116,20 +116,20 @@ export class Writing {
     }
   }
 
-  /** Of a call as a whole. */
+  /** Returns the error that refuses the whole call. */
   private refusal(): ServiceError | undefined {
     const { leader, isStarting } = this.faults;
     if (isStarting) return notReady();
     return leader && notLeader(leader);
   }
 
-  /** @returns nothing where nobody is to hear of it */
+  /** @returns `undefined` when the append must not be answered */
   private async take(
     { stream, expected, events, deadline }: OpenAppend,
     isAwaited: () => boolean,
   ): Promise<Outcome | Refused | 'not-leader' | undefined> {
     if (this.faults.isSlow) await this.faults.slowness();
-    // What a connection had sent when it was cut is lost with it, unless it had been taken up.
+    // An append that was still unprocessed when its connection was cut is lost.
     if (!isAwaited()) return undefined;
     if (this.faults.isStarting) return { kind: 'not-ready' };
     if (this.faults.leader) return 'not-leader';
