@@ -112,22 +112,22 @@ class Feed {
     };
     this.leadership.addEventListener('abort', deposed);
     let given = { position: this.position, caughtUp: false };
-    let mayPassAt = 0;
+    let reportDueAt = 0;
     let alarm: NodeJS.Timeout | undefined;
     try {
       while (!signal.aborted) {
         const seen = this.changed.rung;
         const batch = this.take();
-        const hasPassed = batch.position > given.position;
-        const waitsMs = mayPassAt - performance.now();
-        if (batch.events.length > 0 || batch.caughtUp !== given.caughtUp || (hasPassed && waitsMs <= 0)) {
-          if (batch.events.length === 0) mayPassAt = performance.now() + PASSED_EVERY_MS;
+        const hasProgress = batch.position > given.position;
+        const waitsMs = reportDueAt - performance.now();
+        if (batch.events.length > 0 || batch.caughtUp !== given.caughtUp || (hasProgress && waitsMs <= 0)) {
+          if (batch.events.length === 0) reportDueAt = performance.now() + PASSED_EVERY_MS;
           given = { position: batch.position, caughtUp: batch.caughtUp };
           yield batch;
         } else if (this.failure) {
           throw this.failure;
         } else {
-          if (hasPassed) {
+          if (hasProgress) {
             alarm ??= setTimeout(() => {
               alarm = undefined;
               this.changed.ring();

@@ -71,9 +71,9 @@ export class MemoryReadStore implements ReadStore {
   }
 
   replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
-    const stands = isDeepStrictEqual(this.leases.get(name), expected);
-    if (stands) this.leases.set(name, { ...next });
-    return Promise.resolve(stands);
+    const isCurrent = isDeepStrictEqual(this.leases.get(name), expected);
+    if (isCurrent) this.leases.set(name, { ...next });
+    return Promise.resolve(isCurrent);
   }
 
   close(): Promise<void> {
