@@ -44,9 +44,11 @@ export const evolveUser = (
   }
 };
 
-const newUser = (id: string, at: string): UserEntity => ({
+const NO_PROFILE = ofProfile(() => null);
+
+const newUser = (id: string, at: string): Omit<UserEntity, 'revision'> => ({
   id,
-  ...ofProfile(() => null),
+  ...NO_PROFILE,
   messengerId: null,
   messengerUsername: null,
   messengerFirstName: null,
@@ -58,5 +60,4 @@ const newUser = (id: string, at: string): UserEntity => ({
   smartAccounts: [],
   createdAt: at,
   updatedAt: at,
-  revision: -1,
 });

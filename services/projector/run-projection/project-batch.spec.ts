@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import { usersModel } from '../../../shared/read-models/users.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
@@ -266,5 +267,74 @@ describe('a read model that changes a document without touching it', () => {
     const [event] = await store([newEvent('UserRegistered', 'user-1', {})]);
     const delivered = deliver(model, await freshReadStore(), event ? [event] : []);
     await expect(delivered).rejects.toThrow('users-v1 changes the user of UserRegistered without touching it');
+  });
+});
+
+describe('batch after batch', () => {
+  it('asks once for what it does not have, the last collection first, and stores what changed, the first first', async () => {
+    const readStore = await freshReadStore();
+    const calls: unknown[] = [];
+    const observing = {
+      getMany: (collection: string, ids: readonly string[]) => {
+        calls.push([collection, ids.length]);
+        return readStore.getMany(collection, ids);
+      },
+      apply: (name: string, changes: readonly DocumentChange[], position: number) => {
+        calls.push([position, changes.map(({ collection, isNew }) => [collection, isNew])]);
+        return readStore.apply(name, changes, position);
+      },
+    };
+    const events = await store([
+      newEvent('ChainEventObserved', contract, {}),
+      newEvent('ChainEventObserved', contract, {}),
+      newEvent('ChainAdvanced', 'chain-2484', {}),
+      newEvent('ChainEventReverted', contract, {}),
+      newEvent('ChainEventReverted', contract, {}),
+      newEvent('ChainEventObserved', contract, {}),
+    ]);
+    const projector = new BatchProjector(chainEventsModel, observing);
+    for (const [from, to] of [
+      [0, 3],
+      [3, 4],
+      [4, 5],
+      [5, 6],
+    ] as const) {
+      await projector.project({ events: events.slice(from, to), position: to });
+    }
+    await projector.whenStored();
+    expect(calls).toEqual([
+      ...[
+        ['chain-event-counts-v2', 1],
+        ['chain-events', 1],
+      ],
+      [
+        3,
+        [
+          ['chain-events', true],
+          ['chain-event-counts-v2', true],
+        ],
+      ],
+      // What is under way is not asked for.
+      [
+        4,
+        [
+          ['chain-events', false],
+          ['chain-event-counts-v2', false],
+        ],
+      ],
+      // A second reversal is no change, so that nothing is under way for the next.
+      [5, []],
+      ...[
+        ['chain-event-counts-v2', 1],
+        ['chain-events', 1],
+      ],
+      [
+        6,
+        [
+          ['chain-events', false],
+          ['chain-event-counts-v2', false],
+        ],
+      ],
+    ]);
   });
 });
