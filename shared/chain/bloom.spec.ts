@@ -14,7 +14,48 @@ const hex = (bytes: number) =>
   fc.uint8Array({ minLength: bytes, maxLength: bytes }).map((array) => `0x${Buffer.from(array).toString('hex')}`);
 const log = fc.record({ address: hex(20), topics: fc.array(hex(32), { maxLength: 4 }) });
 
+const CONTRACT = '0xd8da6bf26964af9d7eed9e03e53415d37aa96045';
+const OTHER = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
+const TOPIC = `0x${'1'.repeat(64)}`;
+const bloomWith = (...bits: number[]): string =>
+  `0x${bits
+    .reduce((sum, bit) => sum | (1n << BigInt(bit)), 0n)
+    .toString(16)
+    .padStart(512, '0')}`;
+
 describe('a bloom', () => {
+  it('has three bits for each item: the first three pairs of bytes of its hash, modulo 2048', () => {
+    // keccak-256 of the contract begins 06e1 20c2 c354.
+    expect(bloomBits(CONTRACT)).toEqual([0x6e1, 0x0c2, 0x354]);
+    expect(bloomOf([{ address: CONTRACT, topics: [] }])).toBe(bloomWith(0x6e1, 0x0c2, 0x354));
+    expect(bloomOf([])).toBe(BLOOM_OF_NOTHING);
+  });
+
+  it('may contain an item when it has all three of its bits', () => {
+    const bits = bloomBits(CONTRACT);
+    expect(bloomMayContain(bloomWith(0x6e1, 0x0c2, 0x354, 7), bits)).toBe(true);
+    for (const part of [
+      [0x6e1, 0x0c2],
+      [0x6e1, 0x354],
+      [0x0c2, 0x354],
+    ]) {
+      expect(bloomMayContain(bloomWith(...part, 7), bits)).toBe(false);
+    }
+  });
+
+  it('may pass when it has one of the addresses and one of the topics, or none are asked for', () => {
+    const bloom = bloomOf([{ address: CONTRACT, topics: [TOPIC] }]);
+    expect(bloomMayPass(bloom, { addresses: [OTHER, CONTRACT], topics: [OTHER, TOPIC] })).toBe(true);
+    expect(bloomMayPass(bloom, { addresses: [OTHER], topics: [TOPIC] })).toBe(false);
+    expect(bloomMayPass(bloom, { addresses: [CONTRACT], topics: [OTHER] })).toBe(false);
+    expect(bloomMayPass(bloom, { addresses: [], topics: [] })).toBe(true);
+  });
+
+  it('is part of another when that has all of its bits', () => {
+    expect(isPartOfBloom(bloomWith(1, 9), bloomWith(1, 5, 9))).toBe(true);
+    expect(isPartOfBloom(bloomWith(1, 9), bloomWith(1, 5))).toBe(false);
+  });
+
   it('never rules out a log that is in the block', () => {
     fc.assert(
       fc.property(fc.array(log, { minLength: 1 }), (logs) => {

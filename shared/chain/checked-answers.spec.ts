@@ -1,0 +1,172 @@
+import { describe, expect, it } from '@jest/globals';
+import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
+import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
+
+const hash = (digit: string): string => `0x${digit.repeat(64)}`;
+const CONTRACT = `0x${'a'.repeat(40)}`;
+const SOME_BLOOM = `0x${'0'.repeat(511)}1`;
+const rawHeader = {
+  number: '0x10',
+  hash: hash('A'),
+  parentHash: hash('B'),
+  timestamp: '0x65',
+  logsBloom: SOME_BLOOM,
+  gasUsed: '0x5208',
+  miner: CONTRACT,
+};
+const rawLog = {
+  address: CONTRACT.toUpperCase().replace('0X', '0x'),
+  topics: [hash('C'), hash('D')],
+  data: '0xABCD',
+  blockNumber: '0x10',
+  blockHash: hash('A'),
+  blockTimestamp: '0x65',
+  transactionHash: hash('E'),
+  transactionIndex: '0x2',
+  logIndex: '0x3',
+};
+const asked = { from: 16, to: 17, addresses: [], topics: [] };
+const places = (logs: ReturnType<typeof checkLogs>) => logs.map(({ blockNumber, logIndex }) => [blockNumber, logIndex]);
+
+describe('a header from a provider', () => {
+  it('is numbers and lower-case hex, and nothing that is not used', () => {
+    expect(checkHeader(rawHeader)).toEqual({
+      number: 16,
+      hash: hash('a'),
+      parentHash: hash('b'),
+      timestamp: 101,
+      logsBloom: SOME_BLOOM,
+    });
+    expect(checkHeader({ ...rawHeader, logsBloom: `0x${'AB'.repeat(256)}` })?.logsBloom).toBe(`0x${'ab'.repeat(256)}`);
+  });
+
+  it('is missing where the provider has no such block', () => {
+    expect([checkHeader(null), checkHeader(undefined)]).toEqual([undefined, undefined]);
+  });
+
+  it('with an empty bloom rules nothing out, unless nothing ran in the block', () => {
+    const bloomWith = (gasUsed: string | undefined) =>
+      checkHeader({ ...rawHeader, logsBloom: BLOOM_OF_NOTHING, gasUsed })?.logsBloom;
+    for (const gasUsed of ['0x0', '0x', '0x00']) expect(bloomWith(gasUsed)).toBe(BLOOM_OF_NOTHING);
+    for (const gasUsed of ['0x5208', '0x10', '1x0', undefined]) expect(bloomWith(gasUsed)).toBe(BLOOM_OF_EVERYTHING);
+  });
+
+  it.each([
+    ['no object', 7],
+    ['a number as a number', { ...rawHeader, number: 16 }],
+    ['a number without digits', { ...rawHeader, number: '0x' }],
+    ['a number beyond all blocks', { ...rawHeader, number: `0x${'1'.repeat(14)}` }],
+    ['a number behind something else', { ...rawHeader, number: 'x0x10' }],
+    ['a short hash', { ...rawHeader, hash: hash('A').slice(0, -1) }],
+    ['a long hash', { ...rawHeader, hash: `${hash('A')}0` }],
+    ['a hash behind something else', { ...rawHeader, hash: `0${hash('A')}` }],
+    ['no parent', { ...rawHeader, parentHash: undefined }],
+    ['a short bloom', { ...rawHeader, logsBloom: '0x00' }],
+    ['a long bloom', { ...rawHeader, logsBloom: `${SOME_BLOOM}0` }],
+    ['a bloom behind something else', { ...rawHeader, logsBloom: `0${SOME_BLOOM}` }],
+  ])('is not trusted with %s', (_, answer) => {
+    expect(() => checkHeader(answer)).toThrow(InvalidAnswer);
+    expect(() => checkHeader(answer)).toThrow(/header/);
+  });
+});
+
+describe('logs from a provider', () => {
+  it('are numbers and lower-case hex', () => {
+    expect(checkLogs([rawLog], asked)).toEqual([
+      {
+        address: CONTRACT,
+        topics: [hash('c'), hash('d')],
+        data: '0xabcd',
+        blockNumber: 16,
+        blockHash: hash('a'),
+        blockTimestamp: 101,
+        txHash: hash('e'),
+        txIndex: 2,
+        logIndex: 3,
+      },
+    ]);
+  });
+
+  it('may have no time, no data and no topics, or four of them', () => {
+    const [bare, full] = checkLogs(
+      [
+        { ...rawLog, blockTimestamp: null, data: '0x', topics: [] },
+        { ...rawLog, blockTimestamp: undefined, logIndex: '0x4', topics: Array(4).fill(hash('C')) },
+      ],
+      asked,
+    );
+    expect(bare).toMatchObject({ blockTimestamp: undefined, data: '0x', topics: [] });
+    expect(full?.topics).toHaveLength(4);
+  });
+
+  it('come in chain order', () => {
+    const logs = [
+      { ...rawLog, blockNumber: '0x11', blockHash: hash('F'), logIndex: '0x0' },
+      { ...rawLog, logIndex: '0xa' },
+      { ...rawLog, logIndex: '0x9' },
+    ];
+    expect(places(checkLogs(logs, asked))).toEqual([
+      [16, 9],
+      [16, 10],
+      [17, 0],
+    ]);
+  });
+
+  it.each([
+    ['no list', { logs: [] }, /list/],
+    ['nothing where a log should be', [null], /log/],
+    ['text where a log should be', ['log'], /log/],
+    ['a removed one', [{ ...rawLog, removed: true }], /removed/],
+    ['no topics', [{ ...rawLog, topics: undefined }], /topics/],
+    ['five topics', [{ ...rawLog, topics: Array(5).fill(hash('C')) }], /topics/],
+    ['a short topic', [{ ...rawLog, topics: ['0xcc'] }], /topic/],
+    ['a long topic', [{ ...rawLog, topics: [`${hash('C')}0`] }], /topic/],
+    ['a topic behind something else', [{ ...rawLog, topics: [`0${hash('C')}`] }], /topic/],
+    ['a topic that is no text', [{ ...rawLog, topics: [7] }], /topic/],
+    ['a short address', [{ ...rawLog, address: '0xaa' }], /address/],
+    ['a long address', [{ ...rawLog, address: `${CONTRACT}0` }], /address/],
+    ['an address behind something else', [{ ...rawLog, address: `0${CONTRACT}` }], /address/],
+    ['half a byte', [{ ...rawLog, data: '0xabc' }], /data/],
+    ['data behind something else', [{ ...rawLog, data: '00xab' }], /data/],
+    ['data that is no text', [{ ...rawLog, data: 7 }], /data/],
+    ['no block number', [{ ...rawLog, blockNumber: '16' }], /block number/],
+    ['a block number beyond all blocks', [{ ...rawLog, blockNumber: `0x${'1'.repeat(14)}` }], /block number/],
+    ['a block number behind something else', [{ ...rawLog, blockNumber: '00x10' }], /block number/],
+    ['a block number that is no text', [{ ...rawLog, blockNumber: 16 }], /block number/],
+    ['no block hash', [{ ...rawLog, blockHash: null }], /block hash/],
+    ['a time that is none', [{ ...rawLog, blockTimestamp: 'noon' }], /timestamp/],
+    ['no transaction', [{ ...rawLog, transactionHash: '0x' }], /transaction hash/],
+    ['no place of the transaction', [{ ...rawLog, transactionIndex: null }], /transaction index/],
+    ['no place of the log', [{ ...rawLog, logIndex: null }], /log index/],
+    ['two of one place', [rawLog, rawLog], /one index/],
+    ['two hashes of one block', [rawLog, { ...rawLog, logIndex: '0x4', blockHash: hash('F') }], /two block hashes/],
+  ])('are not trusted with %s', (_, answer, why) => {
+    expect(() => checkLogs(answer, asked)).toThrow(InvalidAnswer);
+    expect(() => checkLogs(answer, asked)).toThrow(why);
+  });
+
+  it('are those of the blocks that were asked for', () => {
+    expect(checkLogs([rawLog], { ...asked, from: 16, to: 16 })).toHaveLength(1);
+    for (const [from, to] of [
+      [17, 18],
+      [14, 15],
+    ] as const) {
+      expect(() => checkLogs([rawLog], { ...asked, from, to })).toThrow(/another block/);
+    }
+    expect(checkLogs([rawLog], { ...asked, blockHash: hash('a') })).toHaveLength(1);
+    expect(() => checkLogs([rawLog], { ...asked, blockHash: hash('b') })).toThrow(/another block of that number/);
+  });
+
+  it('are those of the addresses and first topics that were asked for', () => {
+    const other = `0x${'b'.repeat(40)}`;
+    expect(checkLogs([rawLog], { ...asked, addresses: [other, CONTRACT], topics: [hash('c')] })).toHaveLength(1);
+    expect(() => checkLogs([rawLog], { ...asked, addresses: [other] })).toThrow(/another address/);
+    expect(() => checkLogs([rawLog], { ...asked, topics: [hash('d')] })).toThrow(/another topic/);
+    expect(() => checkLogs([{ ...rawLog, topics: [] }], { ...asked, topics: [hash('c')] })).toThrow(/another topic/);
+  });
+
+  it('may have one index in two blocks', () => {
+    const next = { ...rawLog, blockNumber: '0x11', blockHash: hash('F') };
+    expect(checkLogs([rawLog, next], asked)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { EndpointAddress } from './endpoint-address.ts';
+
+describe('the address of an endpoint', () => {
+  it('without credentials is asked as it is', () => {
+    const { host, url, headers } = new EndpointAddress('https://rpc.example:8443/v3/0123456789?x=1');
+    expect({ host, url, headers }).toEqual({
+      host: 'rpc.example:8443',
+      url: 'https://rpc.example:8443/v3/0123456789?x=1',
+      headers: {},
+    });
+  });
+
+  it.each([
+    ['https://ada:p%40ss@rpc.example/', 'ada:p@ss'],
+    ['https://ada@rpc.example/', 'ada:'],
+    ['https://:p%40ss@rpc.example/', ':p@ss'],
+  ])('%s gives its credentials as a header, for fetch takes none in a URL', (address, credentials) => {
+    expect(new EndpointAddress(address)).toMatchObject({
+      url: 'https://rpc.example/',
+      headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
+    });
+  });
+});
+
+describe("an endpoint's words", () => {
+  const address = new EndpointAddress('https://ada%20l:hush-hush@rpc.example/v3/0123456789?apikey=s%65cret-key&n=1');
+
+  it.each([
+    ['the key 0123456789 is blocked', 'the key <secret> is blocked'],
+    ['no secret-key, no s%65cret-key', 'no <secret>, no <secret>'],
+    ['hush-hush, ada l', '<secret>, ada l'],
+    ['see https://billing.example/0?a=1, or wss://x', 'see <url> or <url>'],
+    ['v3 takes\n\t 1  block', 'v3 takes 1 block'],
+  ])('%j are shown as %j', (text, shown) => {
+    expect(address.shown(text)).toBe(shown);
+  });
+
+  it('are shown with no name of six characters that is part of the address', () => {
+    expect(new EndpointAddress('https://rpc.example/abcdef/abcde').shown('abcdef abcde')).toBe('<secret> abcde');
+  });
+
+  it('are shown up to their 300th character', () => {
+    expect(address.shown('x'.repeat(301))).toBe('x'.repeat(300));
+  });
+});

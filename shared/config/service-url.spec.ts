@@ -1,0 +1,12 @@
+import { expect, it } from '@jest/globals';
+import { serviceUrl } from './service-url.ts';
+
+it.each([
+  ['127.0.0.1', 'http://127.0.0.1:3000'],
+  ['accounts.internal', 'http://accounts.internal:3000'],
+  ['::1', 'http://[::1]:3000'],
+  ['0.0.0.0', 'http://localhost:3000'],
+  ['::', 'http://localhost:3000'],
+])('what listens on %s is reached at %s', (host, url) => {
+  expect(serviceUrl(host, 3000)).toBe(url);
+});
