@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { Catching, mineSome, otherContract, transfer } from '../testing/catching.ts';
+import { Catching, mineSome, otherContract, transfer, transferWatch } from '../testing/catching.ts';
 import { overriding } from '../testing/overriding.ts';
 import { Watches } from './watches.ts';
 
@@ -67,5 +68,61 @@ describe('what is registered', () => {
     const { store } = new Catching();
     const watches = new Watches(store, 2484);
     await expect(watches.load(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+  });
+});
+
+describe('the watches of a chain', () => {
+  const { signal } = new AbortController();
+  /** Two watches, of which the first was extended and claimed by another app; and what another chain has. */
+  const registered = async () => {
+    const catching = new Catching();
+    await catching.register({ startBlock: 20 });
+    await catching.register({ watchId: 'wch_other', contractAddress: otherContract, startBlock: 7 });
+    await catching.extend(5);
+    await catching.store.append('watch-elsewhere', -1, [
+      anEvent({ type: 'ContractRegistered', data: { ...transferWatch, watchId: 'wch_elsewhere', chainId: 1 } }),
+    ]);
+    await catching.store.append(`watch-${transferWatch.watchId}`, 1, [
+      anEvent({ type: 'ContractRegistered', data: { ...transferWatch, startBlock: 3, appId: 'app_2' } }),
+    ]);
+    const watches = new Watches(catching.store, 2484);
+    await watches.load(signal);
+    return { catching, watches };
+  };
+  const starts = (watches: Watches, watchesUpTo: Position) =>
+    Array.from(watches.at({ watchesUpTo }).values(), ({ startBlock }) => startBlock);
+
+  it('are those taken by then, each with the start it had', async () => {
+    const { watches } = await registered();
+    expect([0, 1, 2, 3, 9].map((position) => starts(watches, position))).toEqual([[], [20], [20, 7], [5, 7], [5, 7]]);
+    expect(starts(watches, 1)).toEqual([20]);
+    expect(starts(watches, 2)).toEqual([20, 7]);
+  });
+
+  it('have contracts, also when they are not taken', async () => {
+    const { watches } = await registered();
+    expect([...watches.contracts]).toEqual([transferWatch.contractAddress.toLowerCase(), otherContract]);
+  });
+
+  it('are live when nothing of them is to join', async () => {
+    const { watches } = await registered();
+    const joining = { watchId: 'wch_other', from: 7, next: 8, to: 9, joins: true };
+    const window = [{ number: 9, hash: '9', parentHash: '8', timestamp: 0, since: 0 }] as const;
+    const progress = { window, backfills: [joining], watchesUpTo: 3, position: 0 };
+    expect(watches.live(progress).map(({ id }) => id)).toEqual([transferWatch.watchId]);
+    expect(watches.of(progress, 'wch_other').startBlock).toBe(7);
+    expect(() => watches.of(progress, 'wch_elsewhere')).toThrow('wch_elsewhere, which is not registered');
+  });
+
+  it('change by what comes after a position: first what was read already, then what is new', async () => {
+    const { catching, watches } = await registered();
+    const changes = watches.changesAfter(2, signal);
+    const missed = await changes.next();
+    expect(missed.value).toMatchObject({ changes: [{ kind: 'extended' }, { kind: 'registered' }], upTo: 5 });
+    await catching.register({ watchId: 'wch_third', contractAddress: otherContract });
+    const added = await changes.next();
+    expect(added.value).toMatchObject({ changes: [{ kind: 'registered', watch: { id: 'wch_third' } }], upTo: 6 });
+    expect((await watches.changesAfter(5, signal).next()).value).toMatchObject({ changes: [{ position: 6 }], upTo: 6 });
+    await changes.return(undefined);
   });
 });

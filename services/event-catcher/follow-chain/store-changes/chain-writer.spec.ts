@@ -1,0 +1,171 @@
+import { describe, expect, it } from '@jest/globals';
+import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
+import { MemoryEventStore } from '../../../../shared/event-store/event-store.memory.ts';
+import { systemIds } from '../../../../shared/primitives/ids.ts';
+import { advance, begin, cover, cut, take, type ChainProgress, type Transition } from '../../domain/chain-progress.ts';
+import type { Header } from '../../domain/window.ts';
+import { ChainAppends } from './chain-appends.ts';
+import { ChainRecords } from './chain-records.ts';
+import { ChainWriter, type Change, type SyncSteps } from './chain-writer.ts';
+import { ProgressStream } from './progress-stream.ts';
+
+const hash = (number: number) => `0x${(number + 1).toString(16).padStart(64, '0')}`;
+const header = (number: number): Header => ({
+  number,
+  hash: hash(number),
+  parentHash: hash(number - 1),
+  timestamp: 1_000 + number,
+});
+const record = (BlockNumber: number, LogIndex = 0) => ({
+  ...eventExamples.ChainEventObserved,
+  Id: `2484:${String(BlockNumber)}:${String(LogIndex)}`,
+  BlockNumber,
+  BlockHash: hash(BlockNumber),
+  LogIndex,
+});
+const contract = eventExamples.ChainEventObserved.ContractAddress.toLowerCase();
+const following = (number: number): Change => ({
+  observed: [record(number)],
+  isRead: ({ BlockNumber }) => BlockNumber === number,
+  transition: advance(header(number), 5),
+});
+
+/** A writer on a store, at block 0; or one that goes on from what is stored there. */
+const writing = async (eventStore = new MemoryEventStore()) => {
+  let nowMs = 1_000_000;
+  const clock = { now: () => nowMs };
+  const appends = new ChainAppends({ eventStore, clock, ids: systemIds }, new AbortController().signal, false);
+  const stream = await ProgressStream.load({ eventStore, appends }, 2484);
+  const records = new ChainRecords({ eventStore, appends }, 2484);
+  await records.load([contract], stream.stored?.position ?? 0, new AbortController().signal);
+  const writer = new ChainWriter(stream.stored ?? begin([header(0)], 0), records, stream, clock);
+  return {
+    writer,
+    eventStore,
+    commit: (...changes: Change[]) =>
+      writer.commit(function* (): SyncSteps {
+        for (const change of changes) yield change;
+      }),
+    move: (...transitions: Transition[]) =>
+      writer.commit(function* (): SyncSteps {
+        for (const transition of transitions) yield { transition };
+      }),
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    types: async () => (await eventStore.readAll(0, undefined, 1_000)).events.map(({ type }) => type),
+    stored: async () => (await eventStore.read('chain-2484'))[0]?.data,
+  };
+};
+
+describe('a change', () => {
+  it('is stored records first, and with them the progress that speaks of them', async () => {
+    const { writer, commit, types, stored } = await writing();
+    await commit(following(1), following(2));
+    expect(await types()).toEqual(['ChainEventObserved', 'ChainEventObserved', 'ChainAdvanced']);
+    expect(await stored()).toEqual({
+      chainId: 2484,
+      head: 2,
+      finalized: 0,
+      window: [0, 1, 2].map((number) => ({ ...header(number), since: 0 })),
+      backfills: [],
+      watchesUpTo: 0,
+    });
+    expect(writer.progress.position).toBe(3);
+  });
+
+  it('stores nothing when its transition is refused', async () => {
+    const { writer, commit, types } = await writing();
+    const before = writer.progress;
+    await expect(commit({ ...following(1), transition: advance(header(7), 5) })).rejects.toThrow('does not follow');
+    expect(writer.progress).toBe(before);
+    expect(await types()).toEqual([]);
+  });
+
+  it('is decided upon what all before it have left', async () => {
+    const { writer } = await writing();
+    const seen: ChainProgress[] = [];
+    const step = (number: number) =>
+      writer.commit(async function* (progress) {
+        await Promise.resolve();
+        seen.push(progress);
+        const next = yield { transition: advance(header(number), 5) };
+        seen.push(next);
+        return number;
+      });
+    expect(await Promise.all([step(1), step(2)])).toEqual([1, 2]);
+    expect(seen.map(({ window }) => window.length)).toEqual([1, 2, 2, 3]);
+  });
+
+  it('is not stored any more after one that failed', async () => {
+    const { writer, commit, types } = await writing();
+    const failing = writer.commit(function* (): SyncSteps {
+      yield following(1);
+      throw new Error('the provider is down');
+    });
+    await expect(failing).rejects.toThrow('down');
+    await expect(commit(following(2))).rejects.toThrow('down');
+    expect(await types()).toEqual(['ChainEventObserved']);
+  });
+
+  it('reverts what was observed in blocks that left the chain, newest first', async () => {
+    const { writer, commit, eventStore } = await writing();
+    await commit(following(1));
+    await commit({ ...following(2), observed: [record(2, 0), record(2, 1)] }, following(3));
+    const removed = writer.progress.window.slice(2);
+    await commit({ removed, transition: cut(hash(1)) });
+    const events = await eventStore.read(`chain-2484-${contract}`);
+    expect(events.slice(4).map(({ type, data }) => [type, data['Id']])).toEqual([
+      ['ChainEventReverted', record(3).Id],
+      ['ChainEventReverted', record(2, 1).Id],
+      ['ChainEventReverted', record(2, 0).Id],
+    ]);
+  });
+});
+
+describe('progress', () => {
+  it('is stored when it changed, and not again', async () => {
+    const { commit, move, types } = await writing();
+    await commit();
+    expect(await types()).toEqual(['ChainAdvanced']);
+    await commit();
+    await move();
+    expect(await types()).toEqual(['ChainAdvanced']);
+  });
+
+  it('in ranges is stored once a second, anything else at once', async () => {
+    const { move, pass, stored } = await writing();
+    const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
+    await move(take({ id: 'w', startBlock: 0 }, 7), ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), 2)));
+    await move(cover('w', { from: 0, to: 1 }));
+    pass(999);
+    await move(cover('w', { from: 2, to: 2 }));
+    expect(await next()).toEqual([0]);
+    pass(1);
+    await move(cover('w', { from: 3, to: 3 }));
+    expect(await next()).toEqual([4]);
+    await move(cover('w', { from: 4, to: 4 }));
+    expect(await next()).toEqual([4]);
+    await move(advance(header(10), 2));
+    expect(await next()).toEqual([5]);
+  });
+
+  it('is not stored while anything behind the stored one is unconfirmed', async () => {
+    const first = await writing();
+    await first.commit(following(1));
+    await first.writer
+      .commit(function* (): SyncSteps {
+        yield following(2);
+        throw new Error('the process is dead');
+      })
+      .catch(() => undefined);
+    expect(await first.types()).toEqual(['ChainEventObserved', 'ChainAdvanced', 'ChainEventObserved']);
+    const { commit, types, stored } = await writing(first.eventStore);
+    await commit({ transition: advance(header(2), 5) });
+    await commit({ isRead: ({ BlockNumber }) => BlockNumber === 1 });
+    expect(await stored()).toMatchObject({ head: 1 });
+    await commit({ observed: [record(2)] });
+    expect(await stored()).toMatchObject({ head: 2 });
+    expect(await types()).toEqual(['ChainEventObserved', 'ChainEventObserved', 'ChainAdvanced']);
+  });
+});
