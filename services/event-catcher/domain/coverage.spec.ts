@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { endOf, joiningRange, joiningRangeOf, liveOf, rangeId, type Coverage, type Range } from './coverage.ts';
 import type { Window } from './window.ts';
-import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 
 const joining: Range = { watchId: 'a', from: 4, next: 6, to: 10, joins: true };
 const extension: Range = { watchId: 'b', from: 1, next: 2, to: 3, joins: false };

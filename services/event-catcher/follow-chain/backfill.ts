@@ -2,13 +2,13 @@ import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import { Backoff } from '../../../shared/primitives/backoff.ts';
 import { blocksToJoin, cover, isCovered, join, type ChainProgress } from '../domain/chain-progress.ts';
+import { ChunkSize } from '../domain/chunk-size.ts';
 import { endOf, findRange, type Range } from '../domain/coverage.ts';
 import { readWindow, recordsOfRange } from './block-logs.ts';
-import type { ChainWriter, Steps, SyncSteps } from './store-changes/chain-writer.ts';
-import { ChunkSize } from '../domain/chunk-size.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { Semaphore } from './semaphore.ts';
+import type { ChainWriter, Steps, SyncSteps } from './store-changes/chain-writer.ts';
 import { isOf } from './watched-event.ts';
 
 const RETRY_FIRST_MS = 200;

@@ -2,27 +2,23 @@ import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-
 import { advance, cut, leap, type ChainProgress } from '../domain/chain-progress.ts';
 import { arrivalOf, cutAfter, isFar, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
 import { readBlock } from './block-logs.ts';
-import type { Change, Steps, SyncSteps } from './store-changes/chain-writer.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { finalBlockGone, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
+import type { Change, Steps, SyncSteps } from './store-changes/chain-writer.ts';
 
 /** Missing headers are asked for so many at a time. */
 const HEADERS_AT_ONCE = 50;
 const ARRIVALS_MAX = 5_000;
 
-/** Goes to a head: block by block; to one that is far away by a leap, or as far as is walked at once. */
+/** Goes to a head: block by block; to one that is far away by a leap, or only as far as is walked at once. */
 export async function* bringToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = chain.isDevelopment ? yield* goBackTo(progress, head, chain) : progress;
-  if (!isFar(now.window, head, chain.confirmations)) yield* walkTo(now, head, chain);
-  else if (mayLeap(now, chain)) {
-    now = yield* reconcileUnconfirmed(now, chain);
-    now = yield* leapTo(now, head, chain);
-    yield* walkTo(now, head, chain);
-  } else {
-    for (const header of await headersOf(chain, [tipOf(now.window).number + WALK_BLOCKS_MAX])) {
-      yield* walkTo(now, header, chain);
-    }
+  let goal = head;
+  if (isFar(now.window, head, chain.confirmations)) {
+    if (mayLeap(now, chain)) now = yield* leapTo(yield* reconcileUnconfirmed(now, chain), head, chain);
+    else goal = await headerAt(chain, tipOf(now.window).number + WALK_BLOCKS_MAX);
   }
+  yield* walkTo(now, goal, chain);
 }
 
 /** Takes a header and all that must come before it into the window: each block with what the live watches have in it. */
@@ -105,10 +101,15 @@ const downFrom = ({ from, to }: { from: number; to: number }): number[] => {
 };
 
 const headersOf = async ({ reader }: FollowedChain, numbers: readonly number[]): Promise<BlockHeader[]> =>
-  (await reader.headersByNumber(numbers)).map((header) => {
-    if (!header) throw new ChainUnavailable('the provider does not have blocks below its head');
-    return header;
-  });
+  (await reader.headersByNumber(numbers)).map(present);
+
+const headerAt = async ({ reader }: FollowedChain, number: number): Promise<BlockHeader> =>
+  present((await reader.headersByNumber([number]))[0]);
+
+const present = (header: BlockHeader | undefined): BlockHeader => {
+  if (!header) throw new ChainUnavailable('the provider does not have blocks below its head');
+  return header;
+};
 
 const parentOf = async ({ reader }: FollowedChain, { parentHash }: BlockHeader): Promise<BlockHeader> => {
   const header = await reader.headerByHash(parentHash);

@@ -1,5 +1,5 @@
-import type { ChainSettings } from '../../../shared/config/settings.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';

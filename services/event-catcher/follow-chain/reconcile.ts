@@ -1,8 +1,8 @@
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
 import { linked, type Window } from '../domain/window.ts';
-import type { Steps } from './store-changes/chain-writer.ts';
 import type { FollowedChain } from './followed-chain.ts';
+import type { Steps } from './store-changes/chain-writer.ts';
 import { isOf } from './watched-event.ts';
 
 /** The chain contradicts a block that was final. */
@@ -48,13 +48,13 @@ export async function* reconcileUnconfirmed(
   { reader, watches, records }: FollowedChain,
 ): Steps<ChainProgress> {
   const [final, ...rest] = progress.window;
-  const open = records.unconfirmed.filter(({ BlockNumber }) => BlockNumber > final.number);
-  if (open.length === 0) return progress;
-  const numbers = [...new Set(open.map(({ BlockNumber }) => BlockNumber))];
+  const reorganisable = records.unconfirmed.filter(({ BlockNumber }) => BlockNumber > final.number);
+  if (reorganisable.length === 0) return progress;
+  const numbers = [...new Set(reorganisable.map(({ BlockNumber }) => BlockNumber))];
   const canonical = new Set((await reader.headersByNumber(numbers)).map((header) => header?.hash));
   const known = new Set(rest.map(({ hash }) => hash));
   const live = watches.live(progress);
-  const observed = open.filter(
+  const observed = reorganisable.filter(
     (record) =>
       canonical.has(record.BlockHash) && known.has(record.BlockHash) && live.some((watch) => isOf(watch, record)),
   );

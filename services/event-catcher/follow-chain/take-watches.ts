@@ -1,8 +1,8 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { blocksToExtend, take, takeExtension, takeUpTo, type ChainProgress } from '../domain/chain-progress.ts';
 import { readWindow } from './block-logs.ts';
-import type { Change, Steps } from './store-changes/chain-writer.ts';
 import type { FollowedChain } from './followed-chain.ts';
+import type { Change, Steps } from './store-changes/chain-writer.ts';
 import type { WatchChange } from './watches.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { ObservedRecord, WindowBlock } from '../../../../schemas/events/chain-events.ts';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
-import { ContractRecords, type RecordDependencies } from './contract-records.ts';
 import { Semaphore } from '../semaphore.ts';
+import { ContractRecords, type RecordDependencies } from './contract-records.ts';
 
 /** EventStoreDB's client takes 15 appends at a time. */
 const CONTRACTS_AT_ONCE = 15;
