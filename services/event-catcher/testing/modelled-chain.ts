@@ -148,14 +148,16 @@ export class ModelledChain {
     this.change(storedAt(++this.position));
   }
 
-  /** All that is left to do, which comes to an end. */
+  /** All that is left to do, which comes to an end; on the way what is not to be done yet. */
   finish(): void {
     for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
       this.takeNext();
       this.walk();
       for (const { watchId, next, joins } of this.progress.backfills) {
-        if (joins && next > this.progress.window[0].number) this.join(watchId as WatchId);
-        else this.cover(watchId as WatchId, next, 1);
+        const id = watchId as WatchId;
+        if (rounds === 0) this.cover(id, next + 1, 1);
+        if (joins && next >= this.progress.window[0].number) this.join(id);
+        this.cover(id, next, 1);
       }
     }
   }
