@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
@@ -144,6 +145,22 @@ describe('a head that is far away', () => {
     const { now } = await brought(progress, reader.tip, chain);
     expect(tipOf(now.window).number).toBe(510);
     expect(tipOf((await brought(now, reader.tip, chain)).now.window).number).toBe(514);
+  });
+
+  it('is not leapt to before what is unconfirmed and has left the chain is reverted', async () => {
+    const { chain, progress, reader } = await followed();
+    const orphan = { ...eventExamples.ChainEventObserved, BlockNumber: 12, BlockHash: '0xd' };
+    for (let block = 0; block < 520; block += 1) reader.mine([]);
+    const kept = { ...orphan, BlockHash: reader.headers[12]?.hash ?? '' };
+    const final = { ...orphan, BlockNumber: 7 };
+    const records = { unconfirmed: [orphan, kept, final] };
+    const [reconciled, leapt, ...others] = (await brought(progress, reader.tip, { ...chain, records })).changes;
+    expect([orphan, kept, final].map((record) => reconciled?.isOrphan?.(record))).toEqual([true, false, false]);
+    expect(reconciled?.observed).toEqual([]);
+    expect([leapt?.removed, others]).toEqual([[], []]);
+    expect((await brought(progress, reader.tip, { ...chain, records: { unconfirmed: [final] } })).changes).toHaveLength(
+      1,
+    );
   });
 
   it('is not leapt to over blocks that were final', async () => {
