@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /** An EVM address as it is stored and returned: EIP-55. Inputs in any letter case are converted first. */
-export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'is no address: 0x and 40 hex digits');
+export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'is not an address: 0x and 40 hex digits');
 /** 32 bytes, lower-case hex. */
-export const hash = z.string().regex(/^0x[0-9a-f]{64}$/, 'is no hash: 0x and 64 lower-case hex digits');
+export const hash = z.string().regex(/^0x[0-9a-f]{64}$/, 'is not a hash: 0x and 64 lower-case hex digits');
 export const chainId = z.int().positive();
 export const blockNumber = z.int().nonnegative();
 /** ISO 8601 UTC with milliseconds. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** Every code of an answer, with its HTTP status and title (RFC 9457). */
 export const problemCatalogue = {
-  malformed_json: { status: 400, title: 'The body is no JSON' },
+  malformed_json: { status: 400, title: 'The body is not valid JSON' },
   validation_failed: { status: 400, title: 'The request does not fit its schema' },
   signature_malformed: { status: 400, title: 'The signature is not 65 bytes of hex' },
   cursor_invalid: { status: 400, title: 'The cursor is not one of ours' },

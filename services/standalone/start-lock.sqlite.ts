@@ -23,7 +23,7 @@ export const lockFolder = (folder: string): (() => void) => {
     throw new CannotStart(
       cause.errcode === SQLITE_BUSY
         ? `${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`
-        : `${file} is no lock of ours (${cause.message}): remove it`,
+        : `${file} is not a lock of ours (${cause.message}): remove it`,
       { cause },
     );
   }

@@ -8,7 +8,7 @@ import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { MessageReader } from './domain/chain-message.ts';
 import { Cursors } from './domain/cursor.ts';
 import type { Past } from './domain/feed.ts';
-import { standingFrom } from './resume/block-history.ts';
+import { currentFrom } from './resume/block-history.ts';
 import { BusReplay } from './resume/bus-replay.ts';
 import { FinalizedFeed } from './subscriptions/finalized-feed.ts';
 import { FindChannel } from './subscriptions/find-channel.ts';
@@ -36,7 +36,7 @@ export const composeStream = (options: StreamOptions) => {
   const replay = new BusReplay({ messageBus, reader, clock });
   const past: Past = {
     older: (channel, after, signal) => replay.changesAfter(channel, after, signal),
-    history: (channel, fromBlock) => standingFrom({ readStore, cursors, clock }, channel, fromBlock),
+    history: (channel, fromBlock) => currentFrom({ readStore, cursors, clock }, channel, fromBlock),
     lostAfter: (channel, place, newest, signal) => replay.lostAfter(channel, place, newest, signal),
   };
   const latest = new LatestFeed({ messageBus, reader, past, clock, logger });

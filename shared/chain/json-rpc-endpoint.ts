@@ -91,7 +91,7 @@ export class JsonRpcEndpoint {
       const response = await fetch(this.address.url, { method: 'POST', headers, body, redirect: 'error', signal });
       const text = await this.text(response);
       if (!response.ok) throw this.refusal(textOfFailure(text), response.status);
-      return parseJson(text) ?? this.fail('the answer is no JSON');
+      return parseJson(text) ?? this.fail('the answer is not valid JSON');
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
       if (late.aborted) throw new NoAnswer('too-slow', `no answer within ${String(this.limits.withinMs)} ms`);

@@ -103,9 +103,9 @@ describe('a chain reader with several providers', () => {
     'logs of another topic': eachLog((log) => ({ ...log, topics: [OTHER_HASH] })),
     'two logs of one index': changing('eth_getLogs', (logs) => logs.flatMap((log) => [log, log])),
     'a log without a transaction': eachLog(({ transactionHash: _, ...log }) => log),
-    'data that is no hex': eachLog((log) => ({ ...log, data: '0x0' })),
+    'data that is not hexadecimal': eachLog((log) => ({ ...log, data: '0x0' })),
     'a log that is null': eachLog(() => null),
-    'logs that are no list': changing('eth_getLogs', () => ({})),
+    'logs that are not a list': changing('eth_getLogs', () => ({})),
     'null instead of logs': changing('eth_getLogs', () => null),
   };
   it.each(Object.entries(logLies))('rejects %s of a block', async (_, lie) => {

@@ -11,7 +11,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** @throws ProblemError; for an answer that is no problem document, an error with the status */
+/** @throws ProblemError; for an answer that is not a problem document, an error with the status */
 export const refuseProblem = async (answer: Response): Promise<void> => {
   if (answer.ok) return;
   const parsed = problem.safeParse(await answer.json().catch(() => undefined));

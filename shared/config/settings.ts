@@ -5,10 +5,10 @@ import { allTopics } from '../../schemas/topics.ts';
 import { readServerUrl } from './server-url.ts';
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
-const port = z.string().refine(isPort, 'is no port: 0 to 65535').transform(Number);
+const port = z.string().refine(isPort, 'is not a port: 0 to 65535').transform(Number);
 /** Paths are put behind it, and `iss` is compared letter by letter. */
 const baseUrl = z
-  .url({ protocol: /^https?$/, error: 'is no http or https URL' })
+  .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
   .refine((text) => !/[?#]/.test(text), 'has a query or a fragment')
   .transform((text) => text.replace(/\/+$/, ''))
   .optional();
@@ -24,7 +24,7 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        context.addIssue({ code: 'custom', message: 'is no JSON' });
+        context.addIssue({ code: 'custom', message: 'is not valid JSON' });
         return z.NEVER;
       }
     })
@@ -71,7 +71,7 @@ const listOf = (isPart: (text: string) => boolean, message: string) =>
     )
     .refine((parts) => parts.every(isPart), message);
 const serverUrl = (schemes: readonly [string, ...string[]]) =>
-  z.string().refine((text) => schemes.includes(readServerUrl(text)?.scheme ?? ''), `is no ${schemes[0]} URL`);
+  z.string().refine((text) => schemes.includes(readServerUrl(text)?.scheme ?? ''), `is not a ${schemes[0]} URL`);
 const topicName = z.enum(allTopics.map(({ name }) => name) as [string, ...string[]]);
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
@@ -104,13 +104,13 @@ export const settingDefinitions = {
   STREAM_PORT: setting(port.default(3002), 'stream; 0: any free port'),
   ACCOUNT_URL: setting(baseUrl, "what clients are told, and the tokens' iss; default from host and port"),
   ACCOUNT_JWKS_URL: setting(
-    z.url({ protocol: /^https?$/, error: 'is no http or https URL' }).optional(),
+    z.url({ protocol: /^https?$/, error: 'is not an http or https URL' }).optional(),
     "where other processes fetch the keys of the account's tokens; default below ACCOUNT_URL",
   ),
   EVENT_URL: setting(baseUrl, 'what clients are told; default from host and port'),
   STREAM_URL: setting(baseUrl, 'what clients are told; default from host and port'),
   METRICS_PORT: setting(
-    z.union([z.literal('off'), port], 'is no port: 0 to 65535, or off').default(9464),
+    z.union([z.literal('off'), port], 'is not a port: 0 to 65535, or off').default(9464),
     'metrics and health of this process; 0: any free port, off: none',
   ),
   EVENTSTORE_URL: setting(
@@ -119,7 +119,7 @@ export const settingDefinitions = {
     { secret: 'in URLs' },
   ),
   KAFKA_BROKERS: setting(
-    listOf(isBroker, 'is no list of host:port, where a host is a name or an IPv4 address')
+    listOf(isBroker, 'is not a list of host:port, where a host is a name or an IPv4 address')
       .refine((brokers) => brokers.length > 0, 'names no broker')
       .optional(),
     'Kafka, host:port separated by commas; without it an embedded bus in DATA_DIR',
@@ -149,7 +149,7 @@ export const settingDefinitions = {
   MONGO_DATABASE: setting(
     z
       .string()
-      .regex(/^[\w-]{1,38}$/, 'is no name of a database')
+      .regex(/^[\w-]{1,38}$/, 'is not a name of a database')
       .default('annals'),
     'database of the read models',
   ),
@@ -176,7 +176,7 @@ export const settingDefinitions = {
     { secret: true },
   ),
   TRUSTED_PROXIES: setting(
-    listOf(isAddressOrRange, 'is no list of addresses and ranges').default([]),
+    listOf(isAddressOrRange, 'is not a list of addresses and ranges').default([]),
     'addresses or ranges whose forwarding headers are believed, separated by commas',
   ),
   RATE_LIMITS: setting(

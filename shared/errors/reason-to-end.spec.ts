@@ -27,11 +27,11 @@ describe('the reason to end a program', () => {
       'settings',
       new SettingsError([
         { name: 'HOST', message: 'is empty' },
-        { name: 'CHAINS', message: 'is no JSON' },
+        { name: 'CHAINS', message: 'is not valid JSON' },
       ]),
-      'HOST is empty; CHAINS is no JSON',
+      'HOST is empty; CHAINS is not valid JSON',
     ],
-    ['a refusal', new Refusal('validation_failed', 'an origin\nis no URL'), 'an origin is no URL'],
+    ['a refusal', new Refusal('validation_failed', 'an origin\nis not a valid URL'), 'an origin is not a valid URL'],
     [
       'a file that does not exist',
       thrownBy(() => readFileSync('/no/such/file')),

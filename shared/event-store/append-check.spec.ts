@@ -28,7 +28,7 @@ describe('events to append', () => {
     ['an id behind something else', { id: '0a3bb189e-8bf9-3888-9912-ace4e6543002' }],
     ['a long id', { id: 'a3bb189e-8bf9-3888-9912-ace4e65430020' }],
     ['an id without dashes', { id: 'a3bb189e8bf938889912ace4e6543002' }],
-  ])('are refused with an id that is no UUID: %s', (_, wrong) => {
+  ])('are refused with an id that is not a UUID: %s', (_, wrong) => {
     expect(() => {
       checkAppend('user-1', [anEvent(), { ...anEvent(), ...wrong }]);
     }).toThrow(new RegExp(`"${wrong.id}".*user-1.*UUID`));

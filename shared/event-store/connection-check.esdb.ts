@@ -20,7 +20,7 @@ const OPTIONS = new Set([
 ]);
 
 const NEWEST = { direction: BACKWARDS, fromPosition: END, maxCount: 1, requiresLeader: true } as const;
-const UNREADABLE = 'is no connection string of EventStoreDB';
+const UNREADABLE = 'is not a connection string of EventStoreDB';
 
 interface Target {
   /** Includes the options that we depend on, whatever the setting says. */
@@ -100,7 +100,7 @@ const explain = async ({ hosts, isSecure }: Target, error: unknown, leader: stri
   if (leader !== undefined) return `${where} names ${leader} as the leader, which does not answer`;
   const reason = error instanceof DeadlineExceeded ? 'it does not answer' : describe(error);
   const how = isSecure ? 'with TLS (tls=true)' : 'without TLS (tls=false)';
-  return `what answers at ${where} is no EventStoreDB that speaks ${how}: ${reason}`;
+  return `what answers at ${where} is not an EventStoreDB that speaks ${how}: ${reason}`;
 };
 
 /** Whether something accepts TCP connections there. */

@@ -215,7 +215,7 @@ describe('a subscription to EventStoreDB', () => {
 
 describe('an append that EventStoreDB or its client cannot handle', () => {
   const wrong: [string, Partial<EventToAppend>][] = [
-    ['an id that is no UUID', { id: 'event-1' }],
+    ['an id that is not a UUID', { id: 'event-1' }],
     ['an empty type', { type: '' }],
     ['a bigint', { data: { amount: 1n } as unknown as JsonObject }],
   ];

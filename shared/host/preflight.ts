@@ -51,7 +51,7 @@ const requireFree = async (host: string, port: number, setting: string): Promise
         ? `${where} is in use: stop what uses it, or set ${setting} to another`
         : code === 'EACCES'
           ? `${where} needs administrator rights: set ${setting} to another`
-          : `${host} is no address of this machine (${code ?? 'unknown'}): set HOST to one`,
+          : `${host} is not an address of this machine (${code ?? 'unknown'}): set HOST to one`,
       { cause },
     );
   } finally {

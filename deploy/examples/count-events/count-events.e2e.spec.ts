@@ -94,7 +94,7 @@ describe('the example that counts events', () => {
   it('says in one line what is in its way', async () => {
     const program = start({ KAFKA_BROKERS: 'nowhere' });
     await eventually(() => program.hasEnded, WITHIN_MS, 'it must not start');
-    expect(program.output).toMatch(/^count-events: KAFKA_BROKERS is no list of host:port.*\n$/);
+    expect(program.output).toMatch(/^count-events: KAFKA_BROKERS is not a list of host:port.*\n$/);
     expect(program.child.exitCode).toBe(1);
   });
 });

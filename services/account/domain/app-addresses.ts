@@ -20,7 +20,7 @@ export const checkRedirectUri = (text: string): string => {
 /** `https`; on this machine `http` too, where nobody listens in between. */
 const readUrl = (text: string, member: string): URL => {
   const url = URL.parse(text);
-  if (!url) throw wrong(member, text, 'is no URL');
+  if (!url) throw wrong(member, text, 'is not a valid URL');
   if (url.username !== '' || url.password !== '') throw wrong(member, text, 'has a user name');
   const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.has(url.hostname));
   if (!isSafe) throw wrong(member, text, 'is not https');

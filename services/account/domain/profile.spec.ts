@@ -9,7 +9,7 @@ const refused = (profile: Parameters<typeof readProfile>[0], faults: Record<stri
   const refusal = refusalBy(() => readProfile(profile, settings));
   const errors = Object.entries(faults).map(([path, why]) => ({ path, message: expect.stringMatching(why) }));
   expect(refusal).toMatchObject({ code: 'validation_failed', errors });
-  expect(refusal.detail).toBe(refusal.errors?.map(({ path, message }) => `${path} ${message}`).join('; '));
+  expect(refusal.detail).toBe(refusal.errors?.map(({ path, message }) => `${path}: ${message}`).join('; '));
 };
 
 describe('a profile', () => {

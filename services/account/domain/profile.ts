@@ -26,9 +26,9 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
 
 const faultOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {
   if (/\p{Cc}/u.test(text)) return 'has a control character';
-  if (!text.isWellFormed()) return 'is no Unicode text';
+  if (!text.isWellFormed()) return 'is not well-formed Unicode';
   if (Array.from(text).length > charactersMax) return `has more than ${String(charactersMax)} characters`;
-  if (isUrl && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is no https URL';
+  if (isUrl && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is not an https URL';
   return undefined;
 };
 

@@ -224,7 +224,7 @@ describe('logging in with a wallet', () => {
     expect(await codeOf(await account.redeem(signer, `0x${'1'.repeat(130)}`))).toBe('validation_failed');
   });
 
-  it('with a token is no plain login: a bad token is refused, and linking is not there', async () => {
+  it('with a token is not a plain login: a bad token is refused, and linking is not there', async () => {
     const wallet = account.newWallet();
     const { accessToken } = await account.logIn(wallet);
     const { message } = await account.challengeFor(wallet.address);

@@ -13,7 +13,12 @@ export class UpdateProfileHttp {
   constructor(private readonly commands: CommandBus) {}
 
   @Implements(updateProfile)
-  async update({ params, body, caller, context }: ParsedRequest<typeof updateProfile>): Promise<CommandAnswer<UserEntity>> {
+  async update({
+    params,
+    body,
+    caller,
+    context,
+  }: ParsedRequest<typeof updateProfile>): Promise<CommandAnswer<UserEntity>> {
     if (params.id !== caller.userId) throw new Refusal('forbidden', 'a profile is changed by its user alone');
     const { user, position } = await this.commands.execute(new UpdateProfile(params.id, body, context.metadata));
     return { body: user, position };

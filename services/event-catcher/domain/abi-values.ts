@@ -109,7 +109,7 @@ export const readSequence = (readers: readonly Reader[], source: Source, base: n
   });
 };
 
-/** Names that are keys of an object: `argN` for none, for one that came before, and for `__proto__`, which is no key. */
+/** Names that are keys of an object: `argN` for none, for one that came before, and for `__proto__`, which is not a key. */
 export const memberNames = (parameters: readonly { name: string }[]): string[] => {
   const given = parameters.map(({ name }, at) => {
     const isFirst = parameters.findIndex((other) => other.name === name) === at;
@@ -160,7 +160,7 @@ const arrayReader = (element: Reader, fixedLength: number | null): Reader => {
 
 /** What is left of a word whose first digits have to be zero. */
 const digitsAfterZeros = (word: string, zeros: number, type: string): string => {
-  if (!word.startsWith(ZEROS.slice(WORD - zeros))) throw new Malformed(`0x${word} is no ${type}`);
+  if (!word.startsWith(ZEROS.slice(WORD - zeros))) throw new Malformed(`0x${word} is not ${type}`);
   return word.slice(zeros);
 };
 
@@ -179,20 +179,20 @@ const signed =
   (bits: number) =>
   (word: string): string => {
     const value = BigInt.asIntN(256, BigInt(`0x${word}`));
-    if (BigInt.asIntN(bits, value) !== value) throw new Malformed(`0x${word} is no int${String(bits)}`);
+    if (BigInt.asIntN(bits, value) !== value) throw new Malformed(`0x${word} is not int${String(bits)}`);
     return value.toString();
   };
 
 const fixedBytes =
   (size: number) =>
   (word: string): string => {
-    if (!word.endsWith(ZEROS.slice(2 * size))) throw new Malformed(`0x${word} is no bytes${String(size)}`);
+    if (!word.endsWith(ZEROS.slice(2 * size))) throw new Malformed(`0x${word} is not bytes${String(size)}`);
     return `0x${word.slice(0, 2 * size)}`;
   };
 
 const readBool = (word: string): boolean => {
   const digit = digitsAfterZeros(word, WORD - 1, 'bool');
-  if (digit !== '0' && digit !== '1') throw new Malformed(`0x${word} is no bool`);
+  if (digit !== '0' && digit !== '1') throw new Malformed(`0x${word} is not a bool`);
   return digit === '1';
 };
 
@@ -200,6 +200,6 @@ const readText = (hex: string): string => {
   try {
     return utf8.decode(Buffer.from(hex, 'hex'));
   } catch (cause) {
-    throw new Malformed('a string is no UTF-8', { cause });
+    throw new Malformed('a string is not valid UTF-8', { cause });
   }
 };

@@ -67,9 +67,9 @@ describe('an event in its ABI', () => {
   });
 
   it.each([
-    ['is no JSON', '[{', SIGNATURE],
-    ['is no JSON array', transfer, SIGNATURE],
-    ['is no JSON array', '"[]"', SIGNATURE],
+    ['is not valid JSON', '[{', SIGNATURE],
+    ['is not a JSON array', transfer, SIGNATURE],
+    ['is not a JSON array', '"[]"', SIGNATURE],
     ['no event Transfer', [], SIGNATURE],
     ['no event Transfer', [{ ...transfer, type: 'function' }], SIGNATURE],
     ['no event Transfer', ['event Transfer(address indexed,address indexed,uint256)'], SIGNATURE],

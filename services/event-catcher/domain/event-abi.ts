@@ -40,7 +40,7 @@ export const signatureOf = ({ name, inputs, anonymous }: EventFragment): EventSi
 /** The type of a parameter of a fragment that `findEvent` made. */
 export const typeOf = (parameter: AbiParameter): AbiType => {
   const type = parameterType(parameter);
-  if (!type) throw new Error(`${parameter.type} is no type of a stored fragment`);
+  if (!type) throw new Error(`${parameter.type} is not a type of a stored fragment`);
   return type;
 };
 
@@ -68,9 +68,9 @@ const eventsOf = (eventAbi: string): (Unread & { name: string })[] => {
   try {
     abi = JSON.parse(eventAbi);
   } catch (cause) {
-    throw new Refusal('event_abi_mismatch', 'eventAbi is no JSON', { cause });
+    throw new Refusal('event_abi_mismatch', 'eventAbi is not valid JSON', { cause });
   }
-  if (!Array.isArray(abi)) throw mismatch('eventAbi is no JSON array');
+  if (!Array.isArray(abi)) throw mismatch('eventAbi is not a JSON array');
   return abi.filter(
     (item): item is Unread & { name: string } =>
       isObject(item) && item['type'] === 'event' && typeof item['name'] === 'string',

@@ -88,7 +88,7 @@ describe('a decoded log', () => {
     ['a length beyond all numbers', ['uint8[]'], [word('20'), 'f'.repeat(64)]],
     ['an array of billions', ['uint8[]'], [word('20'), word('ffffffff')]],
     ['a fixed array of billions', ['uint8[999999999][999999999]'], [word('1')]],
-    ['a string that is no UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')]],
+    ['a string that is not valid UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')]],
     ['hex that is none', ['uint256'], ['zz'.repeat(32)]],
   ])('is raw with %s', (_, types, words) => {
     const data = `0x${words.join('')}`;

@@ -55,7 +55,7 @@ export const selectByArguments = (
     selected.set(key, same);
   }
   if (selected.size === 0 && unreadable !== undefined) {
-    throw invalid({ path: `${PREFIX}${unreadable}`, message: 'is no value of its type' });
+    throw invalid({ path: `${PREFIX}${unreadable}`, message: 'is not a value of its type' });
   }
   return [...selected.values()];
 };
@@ -73,7 +73,7 @@ interface ReadValue {
   value: string | boolean;
 }
 
-/** As records have it; `undefined` for what is no value of the type. */
+/** As records have it; `undefined` for what is not a value of the type. */
 const readValue = (type: AbiType, indexed: boolean, text: string): ReadValue | undefined => {
   const exactly = (value: string | boolean | undefined): ReadValue | undefined =>
     value === undefined ? undefined : { member: '', value };

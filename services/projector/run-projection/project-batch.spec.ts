@@ -322,7 +322,7 @@ describe('batch after batch', () => {
           ['chain-event-counts-v2', false],
         ],
       ],
-      // A second reversal is no change, so that nothing is under way for the next.
+      // A second reversal is not a change, so that nothing is under way for the next.
       [5, []],
       ...[
         ['chain-event-counts-v2', 1],

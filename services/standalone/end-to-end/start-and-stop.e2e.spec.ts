@@ -22,7 +22,7 @@ const runs = (pid: number): boolean => {
 
 describe('npm start that is stopped', () => {
   it.each(['start.lock', 'chain/anvil.pid', 'events.db', 'keys'])(
-    'while it starts, when there is %s, leaves nothing running and is no failure',
+    'while it starts, when there is %s, leaves nothing running and is not a failure',
     async (file) => {
       const dataFolder = join(folder, file.replace('/', '-'));
       const program = ['services/standalone/main.js'];

@@ -128,7 +128,7 @@ describe('a start that an engine refuses says so', () => {
 describe('a start with a setting that cannot be used names it', () => {
   const noFile = join(folder, 'none.pem');
   refuse([
-    ['account', 'no URL', { EVENTSTORE_URL: `http://a:${SPOTTED}@b` }, /EVENTSTORE_URL is no esdb URL/],
+    ['account', 'no URL', { EVENTSTORE_URL: `http://a:${SPOTTED}@b` }, /EVENTSTORE_URL is not an esdb URL/],
     ['app create', 'an unknown option', esdb(nowhere, 'colour=red'), /EVENTSTORE_URL: .*colour/],
     [
       'projector',
@@ -137,10 +137,15 @@ describe('a start with a setting that cannot be used names it', () => {
       /EVENTSTORE_URL: .*not found/,
     ],
     ['npm start', 'a proxy that is none', { TRUSTED_PROXIES: 'gateway' }, /TRUSTED_PROXIES/],
-    ['npm start', 'no broker', kafka('localhost'), /KAFKA_BROKERS is no list of host:port/],
+    ['npm start', 'no broker', kafka('localhost'), /KAFKA_BROKERS is not a list of host:port/],
     ['stream', 'no certificates', kafka(nowhere, { KAFKA_TLS: noFile }), /KAFKA_TLS: .*none.pem/],
-    ['relay', 'no certificates in it', kafka(nowhere, { KAFKA_TLS: '/dev/null' }), /KAFKA_TLS: .*null is no file with/],
-    ['event-catcher', 'no URL', { MONGO_URL: `mongodb://a:${SPOTTED}/b@c` }, /MONGO_URL is no mongodb URL/],
+    [
+      'relay',
+      'no certificates in it',
+      kafka(nowhere, { KAFKA_TLS: '/dev/null' }),
+      /KAFKA_TLS: .*null is not a file with/,
+    ],
+    ['event-catcher', 'no URL', { MONGO_URL: `mongodb://a:${SPOTTED}/b@c` }, /MONGO_URL is not a mongodb URL/],
     ['account', 'an unknown option', mongo(nowhere, '?colour=red'), /MONGO_URL: .*colour/],
     ['projector', 'no certificates', mongo(nowhere, `?tls=true&tlsCAFile=${noFile}`), /MONGO_URL: .*none\.pem/],
     ['event-catcher', 'no chain', { CHAINS: '' }, /CHAINS is required here/],
@@ -183,7 +188,7 @@ describe('a start that has nowhere to write or to listen says so', () => {
       /PORT and STREAM_PORT are both 45999/,
     ],
     ['npm start', 'a key that is damaged', damaged('master.key'), /master\.key is damaged/],
-    ['npm start', 'a lock that is none', damaged('start.lock'), /start\.lock is no lock of ours/],
+    ['npm start', 'a lock that is none', damaged('start.lock'), /start\.lock is not a lock of ours/],
     ['npm start', 'a store that is damaged', damaged('events.db'), cannotBeOpened],
     ['npm start', 'keys that are damaged', damaged('keys'), /keys/],
     ['npm start', 'a chain that is damaged', damaged('chain'), /chain/],

@@ -4,7 +4,7 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
-import { Outbox } from './outbox.socketio.ts';
+import { SocketBuffer } from './socket-buffer.socketio.ts';
 import type { StreamSocket } from './stream-socket.socketio.ts';
 
 /** Answers that wait for a client that asks and does not read. */
@@ -15,7 +15,7 @@ const LAST_MESSAGES_MS = 1_000;
 /** One client that was let in. */
 export class Connection implements Subscriber {
   readonly subscriptions = new Map<string, Subscription>();
-  readonly outlet: Outbox;
+  readonly buffer: SocketBuffer;
   /** The client was told that its token ends. */
   isWarned = false;
   private holder: UserCaller;
@@ -24,7 +24,7 @@ export class Connection implements Subscriber {
 
   constructor(private readonly socket: StreamSocket) {
     this.holder = socket.data.caller;
-    this.outlet = new Outbox(socket.conn, () => {
+    this.buffer = new SocketBuffer(socket.conn, () => {
       this.cut();
     });
     socket.once('disconnect', () => {

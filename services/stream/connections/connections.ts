@@ -54,7 +54,7 @@ export class Connections {
       connection.tell('draining', { reconnectAfterMs });
     });
     const deadline = performance.now() + DRAIN_MS;
-    while (connections.some(({ outlet }) => !outlet.isEmpty) && performance.now() < deadline)
+    while (connections.some(({ buffer }) => !buffer.isEmpty) && performance.now() < deadline)
       await pause(DRAIN_POLL_MS);
     for (const connection of connections) connection.disconnect();
   }

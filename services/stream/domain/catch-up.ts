@@ -12,16 +12,16 @@ type Source = Pick<Feed, 'recent' | 'older'>;
 export const catchUp = async (feed: Source, subscription: Subscription, arrived: () => void): Promise<void> => {
   const { channel } = subscription;
   for (;;) {
-    const passage = feed.recent(channel, subscription.place.position);
-    if (!passage) {
+    const page = feed.recent(channel, subscription.place.position);
+    if (!page) {
       await catchUpFromStore(feed, subscription);
-    } else if (passage.deliveries.length === 0) {
-      subscription.moveTo(passage.end);
+    } else if (page.deliveries.length === 0) {
+      subscription.moveTo(page.end);
       arrived();
       subscription.goLive();
       return;
     } else {
-      await subscription.deliver(passage);
+      await subscription.deliver(page);
     }
   }
 };
@@ -29,9 +29,9 @@ export const catchUp = async (feed: Source, subscription: Subscription, arrived:
 /** Until the rest is at hand. */
 const catchUpFromStore = async (feed: Source, subscription: Subscription): Promise<void> => {
   const { channel, place, signal } = subscription;
-  for await (const passage of feed.older(channel, place.position, signal)) {
-    await subscription.deliver(passage);
-    if (feed.recent(channel, passage.end.position)) return;
+  for await (const page of feed.older(channel, place.position, signal)) {
+    await subscription.deliver(page);
+    if (feed.recent(channel, page.end.position)) return;
   }
   signal.throwIfAborted();
   throw new Error('what is kept ends before what is at hand begins');

@@ -36,11 +36,11 @@ export class ChainMessage {
     const change = changes[headers['ce_type'] ?? ''];
     if (!change || value === null) return undefined;
     const position = Number(headers['ce_position']);
-    if (!Number.isSafeInteger(position) || position < 1) throw new Error('ce_position is no position');
+    if (!Number.isSafeInteger(position) || position < 1) throw new Error('ce_position is not a position');
     return new ChainMessage(key, position, change, value);
   }
 
-  /** For the channel of its event with finality `latest`. @throws when the value is no event record */
+  /** For the channel of its event with finality `latest`. @throws when the value is not an event record */
   delivery(cursors: Cursors): Delivery {
     return (this.decoded ??= this.decode(cursors));
   }

@@ -3,7 +3,7 @@ import type { EventRecord } from '../../../schemas/http/event-record.ts';
 import type { Change, StreamEvent } from '../../../schemas/socket/stream-messages.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { channelName, type Channel } from './channel.ts';
-import { placeOf, type Cursors } from './cursor.ts';
+import { placeOf, type Cursors, type Place } from './cursor.ts';
 
 /** One change of one channel, written once for all its subscribers. */
 export interface Delivery {
@@ -14,14 +14,25 @@ export interface Delivery {
   json: string;
 }
 
+/** Consecutive deliveries of a channel. */
+export interface Page {
+  deliveries: Delivery[];
+  /** The place at the end: everything before it is in this page or in an earlier one. */
+  end: Place;
+}
+
 /** A change of the channel at a position of the event store. */
-export interface Happening {
+export interface RecordChange {
   position: Position;
   change: Change;
   record: ObservedRecord;
 }
 
-export const toDelivery = (cursors: Cursors, channel: Channel, { position, change, record }: Happening): Delivery => {
+export const toDelivery = (
+  cursors: Cursors,
+  channel: Channel,
+  { position, change, record }: RecordChange,
+): Delivery => {
   const name = channelName(channel);
   const event: EventRecord = { ...record, Status: channel.finality === 'finalized' ? 'finalized' : change };
   const payload: StreamEvent = { channel: name, cursor: cursors.write(name, placeOf(position)), change, event };

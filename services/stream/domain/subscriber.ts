@@ -1,10 +1,10 @@
 import type { Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
-import type { Outlet, Subscription } from './subscription.ts';
+import type { SendBuffer, Subscription } from './subscription.ts';
 
 /** Who subscribes: one connection. */
 export interface Subscriber {
-  readonly outlet: Outlet;
+  readonly buffer: SendBuffer;
   /** By id. */
   readonly subscriptions: Map<string, Subscription>;
   /** Aborts when the connection ends. */

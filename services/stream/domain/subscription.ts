@@ -1,10 +1,10 @@
 import type { Channel } from './channel.ts';
 import { placeOf, type Place } from './cursor.ts';
 import type { Delivery } from './delivery.ts';
-import type { Passage } from './passage.ts';
+import type { Page } from './delivery.ts';
 
 /** The way to one client, shared by its subscriptions. */
-export interface Outlet {
+export interface SendBuffer {
   /** Whether another change may be sent before what was sent has left. */
   readonly hasRoom: boolean;
   send: (delivery: Delivery) => void;
@@ -17,7 +17,7 @@ export interface Outlet {
 interface SubscriptionOptions {
   id: string;
   channel: Channel;
-  outlet: Outlet;
+  buffer: SendBuffer;
   place: Place;
   /** First block that the client wants. */
   fromBlock: number;
@@ -33,16 +33,16 @@ export class Subscription {
   readonly id: string;
   readonly channel: Channel;
   readonly fromBlock: number;
-  private readonly outlet: Outlet;
+  private readonly buffer: SendBuffer;
   private readonly fellBehind: (subscription: Subscription) => void;
   private readonly ending = new AbortController();
   private isLive = false;
   private reached: Place;
 
-  constructor({ id, channel, outlet, place, fromBlock, fellBehind }: SubscriptionOptions) {
+  constructor({ id, channel, buffer, place, fromBlock, fellBehind }: SubscriptionOptions) {
     this.id = id;
     this.channel = channel;
-    this.outlet = outlet;
+    this.buffer = buffer;
     this.reached = place;
     this.fromBlock = fromBlock;
     this.fellBehind = fellBehind;
@@ -74,27 +74,27 @@ export class Subscription {
   offer(delivery: Delivery): void {
     if (delivery.position <= this.reached.position || this.isUnwanted(delivery) || this.signal.aborted) return;
     if (!this.isLive) {
-      this.outlet.missed(delivery);
+      this.buffer.missed(delivery);
       return;
     }
-    if (!this.outlet.hasRoom) {
+    if (!this.buffer.hasRoom) {
       this.isLive = false;
       this.moveTo(placeOf(delivery.position - 1));
-      this.outlet.missed(delivery);
+      this.buffer.missed(delivery);
       this.fellBehind(this);
       return;
     }
-    this.outlet.send(delivery);
+    this.buffer.send(delivery);
     this.moveTo(placeOf(delivery.position));
   }
 
   /** Changes that catching up has read, at the pace of the client. @throws when the subscription ends */
-  async deliver({ deliveries, end }: Passage): Promise<void> {
+  async deliver({ deliveries, end }: Page): Promise<void> {
     for (const delivery of deliveries) {
       if (this.isUnwanted(delivery)) continue;
-      if (!this.outlet.hasRoom) await this.outlet.drained(this.signal);
+      if (!this.buffer.hasRoom) await this.buffer.drained(this.signal);
       this.signal.throwIfAborted();
-      this.outlet.send(delivery);
+      this.buffer.send(delivery);
     }
     this.moveTo(end);
   }

@@ -16,7 +16,7 @@ export interface Observation extends Pick<ChainEventDocument, 'changes' | 'obser
 }
 
 /** Observations of one channel by their position: after `after`, up to and with `until`. */
-export interface Stretch {
+export interface PositionRange {
   channel: Channel;
   fromBlock: number;
   after: Position;
@@ -27,8 +27,8 @@ export interface Stretch {
 export const observedUntil = (readStore: ReadStore): Promise<Position> => readStore.position(chainEventsModel.name);
 
 /** In the order of their newest observation, page by page. */
-export async function* observations(readStore: ReadStore, stretch: Stretch): AsyncGenerator<Observation[]> {
-  const { channel, fromBlock, after, until } = stretch;
+export async function* observations(readStore: ReadStore, range: PositionRange): AsyncGenerator<Observation[]> {
+  const { channel, fromBlock, after, until } = range;
   const { chainId: ChainId, contractAddress: ContractAddress, eventSignature: EventSignature } = channel;
   const filter = { ContractAddress, ChainId, EventSignature, BlockNumber: { gte: fromBlock } };
   for (let reached = after; reached < until;) {
@@ -50,14 +50,14 @@ const readObservation = (document: JsonObject): Observation => ({
 });
 
 /** Up to which block a chain is final, and the position from which on that is known. */
-export interface Finality {
+export interface FinalizedBlock {
   block: number;
   position: Position;
 }
 
 const progress = chain.document.pick({ finalized: true });
 
-export const finalityOf = async (readStore: ReadStore, chainId: number): Promise<Finality> => {
+export const finalizedBlockOf = async (readStore: ReadStore, chainId: number): Promise<FinalizedBlock> => {
   const id = String(chainId);
   const stored = (await readStore.getMany(chain.name, [id])).get(id);
   return stored

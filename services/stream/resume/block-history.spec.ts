@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Passage } from '../domain/passage.ts';
+import type { Page } from '../domain/delivery.ts';
 import { aRecord, newContract } from '../testing/catcher-stand-in.ts';
 import { feedUnderTest } from '../testing/feed-under-test.ts';
-import { standingFrom } from './block-history.ts';
+import { currentFrom } from './block-history.ts';
 
-const nextOf = async (passages: AsyncGenerator<Passage, undefined>): Promise<Passage> => {
-  const { value } = await passages.next();
+const nextOf = async (pages: AsyncGenerator<Page, undefined>): Promise<Page> => {
+  const { value } = await pages.next();
   if (!value) throw new Error('the history has ended');
   return value;
 };
@@ -21,18 +21,18 @@ describe('the history of a channel', () => {
     await catcher.project();
     const asOf = stored.at(-1)?.position;
 
-    const passages = standingFrom(historyOptions, await channelOf(contractAddress), 0);
-    const deliveries: Delivery[] = [...(await nextOf(passages)).deliveries];
+    const pages = currentFrom(historyOptions, await channelOf(contractAddress), 0);
+    const deliveries: Delivery[] = [...(await nextOf(pages)).deliveries];
     const firstPage = deliveries.length;
     for (const record of [records[10], records[550]]) if (record) catcher.store('reverted', record);
     for (const record of [records[10], records[550]]) if (record) catcher.store('observed', record);
     catcher.store('observed', aRecord({ contractAddress, block: 600 }));
     if (records[560]) catcher.store('reverted', records[560]);
     await catcher.project();
-    let end: Passage['end'] | undefined;
-    for await (const passage of passages) {
-      deliveries.push(...passage.deliveries);
-      end = passage.end;
+    let end: Page['end'] | undefined;
+    for await (const page of pages) {
+      deliveries.push(...page.deliveries);
+      end = page.end;
     }
     await close();
 
@@ -57,7 +57,7 @@ describe('the history of a channel', () => {
     const again = catcher.store('observed', back);
     await catcher.project();
     const positions: number[] = [];
-    for await (const { deliveries } of standingFrom(historyOptions, await channelOf(contractAddress), 0)) {
+    for await (const { deliveries } of currentFrom(historyOptions, await channelOf(contractAddress), 0)) {
       positions.push(...deliveries.map(({ position }) => position));
     }
     await close();

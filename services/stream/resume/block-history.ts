@@ -4,8 +4,8 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 import { placeOf, type Cursors } from '../domain/cursor.ts';
 import { toDelivery, type Delivery } from '../domain/delivery.ts';
-import type { Passage } from '../domain/passage.ts';
-import { finalityOf, observations, observedUntil, type Observation } from '../edge/observations.ts';
+import type { Page } from '../domain/delivery.ts';
+import { finalizedBlockOf, observations, observedUntil, type Observation } from '../edge/observations.ts';
 
 interface BlockHistoryOptions {
   readStore: ReadStore;
@@ -14,37 +14,37 @@ interface BlockHistoryOptions {
 }
 
 /**
- * What stood when it was called, each record once, in the order of observation; the last passage ends at that position,
+ * What stood when it was called, each record once, in the order of observation; the last page ends at that position,
  * and what came after is the topic's to tell. A reorganisation meanwhile moves a record behind that position, where a
  * second round finds it; it can move only records that are not final, so only those are remembered.
  */
-export async function* standingFrom(
+export async function* currentFrom(
   { readStore, cursors, clock }: BlockHistoryOptions,
   channel: Channel,
   fromBlock: number,
-): AsyncGenerator<Passage, undefined> {
-  const finality = await finalityOf(readStore, channel.chainId);
+): AsyncGenerator<Page, undefined> {
+  const finalized = await finalizedBlockOf(readStore, channel.chainId);
   const markedAtMs = clock.now();
   const asOf = await observedUntil(readStore);
   const sent = new Set<string>();
-  const passage = (page: readonly Observation[]): Passage => {
+  const toPage = (found: readonly Observation[]): Page => {
     const deliveries: Delivery[] = [];
-    for (const { record, changes } of page) {
-      const position = stoodSince(changes, asOf);
+    for (const { record, changes } of found) {
+      const position = observedSince(changes, asOf);
       if (position === undefined || sent.has(record.Id)) continue;
-      if (record.BlockNumber > finality.block) sent.add(record.Id);
+      if (record.BlockNumber > finalized.block) sent.add(record.Id);
       deliveries.push(toDelivery(cursors, channel, { position, change: 'observed', record }));
     }
     return { deliveries, end: placeOf(0) };
   };
-  for await (const page of observations(readStore, { channel, fromBlock, after: 0, until: asOf })) yield passage(page);
+  for await (const page of observations(readStore, { channel, fromBlock, after: 0, until: asOf })) yield toPage(page);
   const until = await observedUntil(readStore);
-  for await (const page of observations(readStore, { channel, fromBlock, after: asOf, until })) yield passage(page);
+  for await (const page of observations(readStore, { channel, fromBlock, after: asOf, until })) yield toPage(page);
   yield { deliveries: [], end: { position: asOf, markedAtMs } };
 }
 
 /** Position of the observation by which a record stood at a position; `undefined`: it did not. */
-const stoodSince = (changes: readonly Position[], asOf: Position): Position | undefined => {
+const observedSince = (changes: readonly Position[], asOf: Position): Position | undefined => {
   const count = changes.filter((position) => position <= asOf).length;
   return count % 2 === 1 ? changes[count - 1] : undefined;
 };

@@ -8,7 +8,7 @@ import { channelKey, channelName, type Channel } from '../domain/channel.ts';
 import type { MessageReader } from '../domain/chain-message.ts';
 import { placeOf, type Place } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Passage } from '../domain/passage.ts';
+import type { Page } from '../domain/delivery.ts';
 
 const topic = topics.chainEvents;
 
@@ -35,7 +35,7 @@ export class BusReplay {
   constructor(private readonly options: BusReplayOptions) {}
 
   /** The channel's changes after a position, for ever: whoever reads on stops it. Ends at once when nothing is kept. */
-  async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Passage> {
+  async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Page> {
     const { messageBus, reader } = this.options;
     const key = channelKey(channel);
     const partition = messageBus.partitionOf(topic, key);

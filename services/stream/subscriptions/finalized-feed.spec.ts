@@ -23,11 +23,11 @@ const settle = async (world: ChainWorld, subscribers: readonly MemorySubscriber[
   await world.finalizeAll();
   await world.feed.lookForFinalized();
   const last = world.standingPositions.at(-1);
-  const isDone = () => subscribers.every(({ outlet }) => outlet.sent.at(-1)?.position === last);
+  const isDone = () => subscribers.every(({ buffer }) => buffer.sent.at(-1)?.position === last);
   await inAFewTurns(isDone, 'the last event must arrive');
   await world.feed.close();
 };
-const positionsOf = ({ outlet }: MemorySubscriber): number[] => outlet.sent.map(({ position }) => position);
+const positionsOf = ({ buffer }: MemorySubscriber): number[] => buffer.sent.map(({ position }) => position);
 
 describe('the finalized events of a channel', () => {
   it('come once each, in the order of their observation, and nothing comes that a reorganisation removes', async () => {
@@ -41,7 +41,7 @@ describe('the finalized events of a channel', () => {
       await takeAndLook(world, during);
       await settle(world, [everything, some, fromNow]);
       expect(positionsOf(everything)).toEqual(world.standingPositions);
-      expect(positionsOf(some)).toEqual(world.standingFrom(fromBlock));
+      expect(positionsOf(some)).toEqual(world.currentFrom(fromBlock));
       expect(positionsOf(fromNow)).toEqual(world.standingPositions.filter((position) => position > now));
     });
     await fc.assert(property, cases);

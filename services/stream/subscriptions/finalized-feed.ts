@@ -8,9 +8,15 @@ import { channelName, type Channel } from '../domain/channel.ts';
 import { placeOf, type Cursors } from '../domain/cursor.ts';
 import { toDelivery, type Delivery } from '../domain/delivery.ts';
 import type { Feed } from '../domain/feed.ts';
-import type { Passage } from '../domain/passage.ts';
+import type { Page } from '../domain/delivery.ts';
 import type { Subscription } from '../domain/subscription.ts';
-import { finalityOf, observations, observedUntil, type Observation, type Stretch } from '../edge/observations.ts';
+import {
+  finalizedBlockOf,
+  observations,
+  observedUntil,
+  type Observation,
+  type PositionRange,
+} from '../edge/observations.ts';
 import { Members } from './members.ts';
 
 const LOOK_EVERY_MS = 500;
@@ -22,7 +28,7 @@ interface FinalizedFeedOptions {
 }
 
 /** What may be told of a chain: blocks up to `block`, observations up to `until`. */
-interface Settled {
+interface FinalizedRange {
   block: number;
   until: Position;
 }
@@ -56,9 +62,9 @@ export class FinalizedFeed implements Feed {
   }
 
   async now(channel: Channel): Promise<Position> {
-    const settled = await this.settled(channel.chainId);
-    if (!settled) throw new Refusal('not_caught_up', 'the read model is behind; ask again', { retryAfter: 1 });
-    const { block, until } = settled;
+    const finalizedRange = await this.finalizedRange(channel.chainId);
+    if (!finalizedRange) throw new Refusal('not_caught_up', 'the read model is behind; ask again', { retryAfter: 1 });
+    const { block, until } = finalizedRange;
     for await (const page of this.pages({ channel, fromBlock: block + 1, after: 0, until })) {
       const pending = page.find(({ reverted }) => !reverted);
       if (pending) return pending.observedPosition - 1;
@@ -78,11 +84,11 @@ export class FinalizedFeed implements Feed {
     if (!this.members.has(subscription.channel)) this.followed.delete(channelName(subscription.channel));
   }
 
-  recent(channel: Channel, after: Position): Passage | undefined {
+  recent(channel: Channel, after: Position): Page | undefined {
     return after >= this.reached(channel) ? { deliveries: [], end: placeOf(after) } : undefined;
   }
 
-  async *older(channel: Channel, after: Position, signal: AbortSignal): AsyncGenerator<Passage> {
+  async *older(channel: Channel, after: Position, signal: AbortSignal): AsyncGenerator<Page> {
     for (let reached = after; !signal.aborted;) {
       const until = this.reached(channel);
       yield* this.final({ channel, fromBlock: 0, after: reached, until });
@@ -90,7 +96,7 @@ export class FinalizedFeed implements Feed {
     }
   }
 
-  history(channel: Channel, fromBlock: number): AsyncIterable<Passage> {
+  history(channel: Channel, fromBlock: number): AsyncIterable<Page> {
     return this.final({ channel, fromBlock, after: 0, until: this.reached(channel) });
   }
 
@@ -103,9 +109,9 @@ export class FinalizedFeed implements Feed {
   async advance(): Promise<void> {
     const byChain = Map.groupBy(this.followed.values(), ({ channel }) => channel.chainId);
     for (const [chainId, channels] of byChain) {
-      const settled = await this.settled(chainId);
-      if (!settled) continue;
-      for (const followed of channels) await this.tell(followed, settled);
+      const finalizedRange = await this.finalizedRange(chainId);
+      if (!finalizedRange) continue;
+      for (const followed of channels) await this.tell(followed, finalizedRange);
     }
   }
 
@@ -113,25 +119,25 @@ export class FinalizedFeed implements Feed {
     return this.followed.get(channelName(channel))?.reached ?? 0;
   }
 
-  private pages(stretch: Stretch): AsyncGenerator<Observation[]> {
-    return observations(this.options.readStore, stretch);
+  private pages(range: PositionRange): AsyncGenerator<Observation[]> {
+    return observations(this.options.readStore, range);
   }
 
-  /** A stretch that the channel has passed: what stands in it is final. */
-  private async *final(stretch: Stretch): AsyncGenerator<Passage> {
-    for await (const page of this.pages(stretch)) {
+  /** A range that the channel has passed: what stands in it is final. */
+  private async *final(range: PositionRange): AsyncGenerator<Page> {
+    for await (const page of this.pages(range)) {
       const standing = page.filter(({ reverted }) => !reverted);
-      const deliveries = standing.map((observation) => this.delivery(stretch.channel, observation));
-      yield { deliveries, end: placeOf(page.at(-1)?.observedPosition ?? stretch.after) };
+      const deliveries = standing.map((observation) => this.delivery(range.channel, observation));
+      yield { deliveries, end: placeOf(page.at(-1)?.observedPosition ?? range.after) };
     }
-    yield { deliveries: [], end: placeOf(stretch.until) };
+    yield { deliveries: [], end: placeOf(range.until) };
   }
 
   private delivery(channel: Channel, { record, observedPosition: position }: Observation): Delivery {
     return toDelivery(this.options.cursors, channel, { position, change: 'observed', record });
   }
 
-  private async tell(followed: Followed, { block, until }: Settled): Promise<void> {
+  private async tell(followed: Followed, { block, until }: FinalizedRange): Promise<void> {
     const { channel, reached: after, waitsFor } = followed;
     if (block < waitsFor || until <= after) return;
     for await (const page of this.pages({ channel, fromBlock: 0, after, until })) {
@@ -149,9 +155,9 @@ export class FinalizedFeed implements Feed {
   }
 
   /** `undefined`: the observations are behind the finality. */
-  private async settled(chainId: number): Promise<Settled | undefined> {
+  private async finalizedRange(chainId: number): Promise<FinalizedRange | undefined> {
     const { readStore } = this.options;
-    const { block, position } = await finalityOf(readStore, chainId);
+    const { block, position } = await finalizedBlockOf(readStore, chainId);
     const until = await observedUntil(readStore);
     return until < position ? undefined : { block, until };
   }

@@ -9,14 +9,14 @@ import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
 import { placeOf, type Place } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { Feed, Past } from '../domain/feed.ts';
-import type { Passage } from '../domain/passage.ts';
+import type { Page } from '../domain/delivery.ts';
 import type { RecentMessages } from '../domain/recent-messages.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { LiveTail } from './live-tail.ts';
 import { Members } from './members.ts';
 
 /** Sent before anybody looks again whether it was read. */
-const PASSAGE_MAX = 128;
+const PAGE_MAX = 128;
 
 interface LatestFeedOptions {
   messageBus: MessageBus;
@@ -49,7 +49,7 @@ export class LatestFeed implements Feed {
     this.members.leave(subscription);
   }
 
-  recent(channel: Channel, after: Position): Passage | undefined {
+  recent(channel: Channel, after: Position): Page | undefined {
     const messages = this.messages(channel);
     if (after < messages.floor) return undefined;
     const key = channelKey(channel);
@@ -60,16 +60,16 @@ export class LatestFeed implements Feed {
       position = message.position;
       if (message.key !== key) continue;
       const delivery = this.options.reader.delivery(message);
-      if (delivery?.channel === name && deliveries.push(delivery) === PASSAGE_MAX) break;
+      if (delivery?.channel === name && deliveries.push(delivery) === PAGE_MAX) break;
     }
     return { deliveries, end: placeOf(position) };
   }
 
-  older(channel: Channel, after: Position, signal: AbortSignal): AsyncIterable<Passage> {
+  older(channel: Channel, after: Position, signal: AbortSignal): AsyncIterable<Page> {
     return this.options.past.older(channel, after, signal);
   }
 
-  history(channel: Channel, fromBlock: number): AsyncIterable<Passage> {
+  history(channel: Channel, fromBlock: number): AsyncIterable<Page> {
     return this.options.past.history(channel, fromBlock);
   }
 

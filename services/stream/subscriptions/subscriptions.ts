@@ -58,7 +58,7 @@ export class Subscriptions implements SubscriptionCommands {
     const subscription = new Subscription({
       id: `sub_${this.options.ids.token(ID_CHARACTERS)}`,
       channel,
-      outlet: subscriber.outlet,
+      buffer: subscriber.buffer,
       place,
       fromBlock: command.fromBlock ?? 0,
       fellBehind: () => {
@@ -135,7 +135,7 @@ export class Subscriptions implements SubscriptionCommands {
     const feed = feeds[channel.finality];
     try {
       if (isHistory) {
-        for await (const passage of feed.history(channel, fromBlock)) await subscription.deliver(passage);
+        for await (const page of feed.history(channel, fromBlock)) await subscription.deliver(page);
       }
       await catchUp(feed, subscription, () => {
         if (!isAnnounced) return;

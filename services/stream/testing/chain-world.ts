@@ -67,10 +67,10 @@ export class ChainWorld {
 
   /** By which the records stand, in position order. */
   get standingPositions(): number[] {
-    return this.standingFrom(0);
+    return this.currentFrom(0);
   }
 
-  standingFrom(block: number): number[] {
+  currentFrom(block: number): number[] {
     const wanted = this.standing.filter(({ record }) => record.BlockNumber >= block);
     return wanted.map(({ position }) => position).sort((left, right) => left - right);
   }
@@ -105,7 +105,7 @@ export class ChainWorld {
     await catcher.project();
     await catcher.publish();
     const isLive = () => subscriber.answer?.state === 'live' || subscriber.told.length > 0;
-    const positions = () => subscriber.outlet.sent.map(({ position }) => position);
+    const positions = () => subscriber.buffer.sent.map(({ position }) => position);
     await inAFewTurns(() => positions().at(-1) === last && isLive(), 'the last change must arrive');
     await this.feed.close();
     return positions();

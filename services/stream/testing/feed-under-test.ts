@@ -14,7 +14,7 @@ import { composeStream } from '../compose-stream.ts';
 import { channelName } from '../domain/channel.ts';
 import { placeOf } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Outlet, Subscription } from '../domain/subscription.ts';
+import type { SendBuffer, Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
 import { CatcherStandIn, CHAIN_ID } from './catcher-stand-in.ts';
 
@@ -42,7 +42,7 @@ class SlowReadStore extends MemoryReadStore {
 }
 
 /** A client in memory that takes so many deliveries at a time, and then reads them in the next turn. */
-export class MemoryOutlet implements Outlet {
+export class MemoryBuffer implements SendBuffer {
   readonly sent: Delivery[] = [];
   private waiting = 0;
 
@@ -74,10 +74,10 @@ export class MemorySubscriber implements Subscriber {
   readonly told: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
   answer: Subscribed | undefined;
 
-  constructor(readonly outlet: MemoryOutlet) {}
+  constructor(readonly buffer: MemoryBuffer) {}
 
   tell<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
-    this.told.push({ name, message, after: this.outlet.sent.length });
+    this.told.push({ name, message, after: this.buffer.sent.length });
   }
 }
 
@@ -126,7 +126,7 @@ export const feedUnderTest = async () => {
       options: Partial<Subscribe> = {},
       room = 8,
     ): Promise<MemorySubscriber> => {
-      const subscriber = new MemorySubscriber(new MemoryOutlet(room));
+      const subscriber = new MemorySubscriber(new MemoryBuffer(room));
       await node.subscriptions.open(subscriber, { ...subscription(contractAddress), ...options }, (answer) => {
         subscriber.answer = answer;
       });

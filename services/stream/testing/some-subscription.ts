@@ -2,7 +2,7 @@ import type { Channel } from '../domain/channel.ts';
 import { channelName } from '../domain/channel.ts';
 import { placeOf } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import { Subscription, type Outlet } from '../domain/subscription.ts';
+import { Subscription, type SendBuffer } from '../domain/subscription.ts';
 
 export const channel: Channel = {
   chainId: 1,
@@ -20,7 +20,7 @@ export const changeAt = (position: number, blockNumber = 100): Delivery => ({
 });
 
 /** A client that takes so many changes at a time, and writes down by position what becomes of each. */
-export class RecordingClient implements Outlet {
+export class RecordingClient implements SendBuffer {
   readonly sent: number[] = [];
   readonly unsent: number[] = [];
   /** What was sent before each wait. */
@@ -54,7 +54,7 @@ export const someSubscription = ({ room = Infinity, fromBlock = 0 } = {}) => {
   const client = new RecordingClient(room);
   const behind: number[] = [];
   const subscription = new Subscription({
-    ...{ id: 'sub_1', channel, outlet: client, place: placeOf(3), fromBlock },
+    ...{ id: 'sub_1', channel, buffer: client, place: placeOf(3), fromBlock },
     fellBehind: ({ place }) => behind.push(place.position),
   });
   return { subscription, client, behind };

@@ -2,7 +2,7 @@ import type { Socket } from 'socket.io';
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Outlet } from '../domain/subscription.ts';
+import type { SendBuffer } from '../domain/subscription.ts';
 
 /** Given to the transport before its turn to be read is awaited. */
 const FRAMES_WAITING_MAX = 256;
@@ -13,7 +13,7 @@ const BYTES_MISSED_MAX = 1_024 * 1_024;
 const LAST_MOMENT_MS = 3_000;
 
 /** The way to one Socket.IO client, with a bound on what waits for it: Socket.IO's own buffer has none. */
-export class Outbox implements Outlet {
+export class SocketBuffer implements SendBuffer {
   private frames = 0;
   private bytes = 0;
   private framesMissed = 0;
