@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import ts from 'typescript';
 
-/** Names of the language, its libraries and the interface in which a retired word stands all the same. */
-const EXEMPT = new Set(['allSettled', 'PromiseSettledResult', 'SponsorshipSettled']);
+/** Names of the language, of libraries (MongoDB's write concern) and of the interface in which a retired word stands all the same. */
+const EXEMPT = new Set(['allSettled', 'PromiseSettledResult', 'SponsorshipSettled', 'journal']);
 /** Decision records tell what was, in the words of their time. */
 const EXEMPT_FOLDERS = /^(shared\/decisions|schemas\/generated)\//;
 
