@@ -124,6 +124,7 @@ describe('a caught event', () => {
     const advanced = storedEvent('ChainAdvanced', { chainId: 10 }, { position: 4 });
     expect(chainEventsModel.eventTypes).toContain('ChainAdvanced');
     expect(chainEventsModel.touches(advanced)).toEqual({});
+    expect(chainEventsModel.evolve({}, advanced)).toEqual({});
     expect(await stateAfter(observed(3), advanced)).toMatchObject({
       changes: [3],
       count: { canonical: 1, reverted: 0 },

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { chainEvents, chainProgressEvents, observedRecord } from '../../schemas/events/chain-events.ts';
+import {
+  chainEvents,
+  chainProgressEvents,
+  observedRecord,
+  type ObservedRecord,
+} from '../../schemas/events/chain-events.ts';
 import { readModel } from './read-model.ts';
 
 const recordDocument = observedRecord.extend({
@@ -34,8 +39,8 @@ export const chainEventsModel = readModel({
   evolve: ({ record, count }, { type, data, position }) => {
     if (type === 'ChainAdvanced') return {};
     const isReversal = type === 'ChainEventReverted';
-    const place = record?.changes.indexOf(position) ?? -1;
-    if (place === -1 && !isChange(record, isReversal, position)) return {};
+    const index = record?.changes.indexOf(position) ?? -1;
+    if (index === -1 && !isChange(record, isReversal, position)) return {};
     return {
       record: {
         ...data,
@@ -43,7 +48,7 @@ export const chainEventsModel = readModel({
         observedPosition: isReversal && record ? record.observedPosition : position,
         reverted: isReversal,
       },
-      count: evolveCount(count, isReversal, record === undefined || place === 0),
+      count: evolveCount(count, isReversal, record === undefined || index === 0),
     };
   },
 });
@@ -64,8 +69,6 @@ const evolveCount = (
 const BLOCK_DIGITS = 12;
 const LOG_INDEX_DIGITS = 6;
 
-type Place = Pick<ChainEventDocument, 'ChainId' | 'ContractAddress' | 'BlockNumber' | 'LogIndex' | 'BlockHash'>;
-
 /** Documents of one contract from this block on have ids not before it. */
 export const chainEventIdFrom = (chainId: number, contractAddress: string, blockNumber: number): string =>
   `${String(chainId)}:${contractAddress.toLowerCase()}:${String(blockNumber).padStart(BLOCK_DIGITS, '0')}`;
@@ -74,12 +77,18 @@ export const chainEventIdFrom = (chainId: number, contractAddress: string, block
  * Ids sort in chain order per contract, so that the ids alone serve ranges of blocks, and new documents land side by side
  * on disk.
  */
-export const chainEventDocumentId = ({ ChainId, ContractAddress, BlockNumber, LogIndex, BlockHash }: Place): string =>
+export const chainEventDocumentId = ({
+  ChainId,
+  ContractAddress,
+  BlockNumber,
+  LogIndex,
+  BlockHash,
+}: Pick<ObservedRecord, 'ChainId' | 'ContractAddress' | 'BlockNumber' | 'LogIndex' | 'BlockHash'>): string =>
   `${chainEventIdFrom(ChainId, ContractAddress, BlockNumber)}:${String(LogIndex).padStart(LOG_INDEX_DIGITS, '0')}:${BlockHash.slice(2, 18)}`;
 
 export const chainEventCountId = ({
   ChainId,
   ContractAddress,
   EventSignature,
-}: Pick<ChainEventDocument, 'ChainId' | 'ContractAddress' | 'EventSignature'>): string =>
+}: Pick<ObservedRecord, 'ChainId' | 'ContractAddress' | 'EventSignature'>): string =>
   `${String(ChainId)}:${ContractAddress.toLowerCase()}:${EventSignature}`;
