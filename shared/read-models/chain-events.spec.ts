@@ -134,13 +134,17 @@ describe('a caught event', () => {
 
 describe('a count that knows less than its record, as after a crash between the two', () => {
   const record = { ...transfer, changes: [3, 5, 8], observedPosition: 8, reverted: false };
-  const countAfter = (count: { canonical: number; reverted: number } | undefined, event: ReturnType<typeof observed>) =>
-    chainEventsModel.evolve({ record, count }, event)['count'];
 
-  it('takes each change of the record in turn', () => {
-    expect(countAfter(undefined, observed(3))).toEqual({ canonical: 1, reverted: 0 });
-    expect(countAfter({ canonical: 1, reverted: 0 }, reverted(5))).toEqual({ canonical: 0, reverted: 1 });
-    expect(countAfter({ canonical: 0, reverted: 1 }, observed(8))).toEqual({ canonical: 1, reverted: 0 });
+  it('takes each change of the record in turn, and the record stays', () => {
+    expect(chainEventsModel.evolve({ record, count: undefined }, observed(3))).toEqual({
+      count: { canonical: 1, reverted: 0 },
+    });
+    expect(chainEventsModel.evolve({ record, count: { canonical: 1, reverted: 0 } }, reverted(5))).toEqual({
+      count: { canonical: 0, reverted: 1 },
+    });
+    expect(chainEventsModel.evolve({ record, count: { canonical: 0, reverted: 1 } }, observed(8))).toEqual({
+      count: { canonical: 1, reverted: 0 },
+    });
   });
 
   it('takes nothing that was no change of the record', () => {

@@ -39,8 +39,10 @@ export const chainEventsModel = readModel({
   evolve: ({ record, count }, { type, data, position }) => {
     if (type === 'ChainAdvanced') return {};
     const isReversal = type === 'ChainEventReverted';
+    // What its record knows already a count may not, after a crash between the two.
     const index = record?.changes.indexOf(position) ?? -1;
-    if (index === -1 && !isChange(record, isReversal, position)) return {};
+    if (index !== -1) return { count: evolveCount(count, isReversal, index === 0) };
+    if (!isChange(record, isReversal, position)) return {};
     return {
       record: {
         ...data,
@@ -48,7 +50,7 @@ export const chainEventsModel = readModel({
         observedPosition: isReversal && record ? record.observedPosition : position,
         reverted: isReversal,
       },
-      count: evolveCount(count, isReversal, record === undefined || index === 0),
+      count: evolveCount(count, isReversal, record === undefined),
     };
   },
 });
