@@ -26,6 +26,11 @@ export class ClientSockets {
     return socket;
   };
 
+  /** Whether any socket is open. */
+  get isAny(): boolean {
+    return this.sockets.size > 0;
+  }
+
   /** Destroys all sockets. Requests that wait for an answer fail at once. */
   cut(): void {
     this.isCut = true;

@@ -22,6 +22,9 @@ export interface KafkaClient {
 
 const DISCONNECT_MS = 1_500;
 
+/** The longest pause before a try, and what a try takes that fails at once. */
+const LAST_TRY_MS = 1_200;
+
 /**
  * The retries of kafkajs itself take about two seconds in all; then the caller decides. All options are set, because
  * kafkajs has other defaults when NODE_ENV is `test`.
@@ -52,13 +55,16 @@ export const kafkaClients = (settings: KafkaSettings, logger: Logger): (() => Ka
   };
 };
 
-/** Disconnects from the brokers. When that takes too long or fails, it cuts the sockets. */
-export const disconnectOrCut = async (client: KafkaClient, disconnect: () => Promise<unknown>): Promise<void> => {
-  const isGone = await inTime(async () => {
-    await disconnect();
-    return true;
-  }, DISCONNECT_MS);
-  if (!isGone) client.sockets.cut();
+/**
+ * Disconnects from the brokers. When that takes too long or fails, it cuts the sockets, and waits for the retry that kafkajs
+ * has still planned, which fails now: left alone, it would look for a coordinator after everything else has ended.
+ */
+export const disconnectOrCut = async ({ sockets }: KafkaClient, disconnect: () => Promise<unknown>): Promise<void> => {
+  const leaving = disconnect().then(() => true);
+  const isGone = await inTime(() => leaving, sockets.isAny ? DISCONNECT_MS : 0);
+  if (isGone) return;
+  sockets.cut();
+  await inTime(() => leaving, LAST_TRY_MS);
 };
 
 const tlsOf = (setting: string | undefined): ConnectionOptions | undefined => {

@@ -31,7 +31,7 @@ interface Follow {
  * reads all its partitions itself, and keeps its offsets in memory. A consumer that ends is replaced by a new one.
  */
 export class TopicFollower {
-  private readonly ending = new Set<Promise<void>>();
+  private readonly consumers = new Set<GroupConsumer>();
 
   constructor(
     private readonly newClient: () => KafkaClient,
@@ -43,6 +43,7 @@ export class TopicFollower {
     const reported = new LogThrottle();
     while (!signal.aborted) {
       const consumer = new GroupConsumer(this.newClient(), topicName, next);
+      this.consumers.add(consumer);
       try {
         consumer.start();
         for (let batch = await consumer.batches.take(signal); batch; batch = await consumer.batches.take(signal)) {
@@ -56,15 +57,14 @@ export class TopicFollower {
         this.logger[reported.isDue(message) ? 'warn' : 'debug']({ err: error, topic: topicName }, message);
         await pause(START_AGAIN_AFTER_MS, signal);
       } finally {
-        const ended = consumer.end().finally(() => this.ending.delete(ended));
-        this.ending.add(ended);
+        void consumer.end().finally(() => this.consumers.delete(consumer));
       }
     }
   }
 
-  /** Returns when all consumers whose iterators have ended are disconnected. */
+  /** Returns when all consumers are disconnected. */
   async close(): Promise<void> {
-    await Promise.all(this.ending);
+    await Promise.all(Array.from(this.consumers, (consumer) => consumer.end()));
   }
 }
 
@@ -73,7 +73,7 @@ class GroupConsumer {
   readonly batches = new SynchronousQueue<BusBatch>();
   private readonly groupId = `annals-${randomUUID()}`;
   private readonly consumer: Consumer;
-  private hasEnded = false;
+  private ending: Promise<void> | undefined;
   private started: Promise<void> = Promise.resolve();
 
   constructor(
@@ -107,10 +107,14 @@ class GroupConsumer {
     });
   }
 
-  async end(): Promise<void> {
-    this.hasEnded = true;
+  end(): Promise<void> {
     this.batches.end();
-    await disconnectOrCut(this.client, () => this.leave());
+    this.ending ??= disconnectOrCut(this.client, () => this.leave());
+    return this.ending;
+  }
+
+  private get hasEnded(): boolean {
+    return this.ending !== undefined;
   }
 
   private async run(): Promise<void> {

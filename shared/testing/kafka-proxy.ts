@@ -12,6 +12,8 @@ const HEAD_BYTES = 12;
  */
 export class KafkaProxy {
   refusesGroups = false;
+  /** How many requests for a group it refused. */
+  refusedGroups = 0;
   /** Receives every produce request, which is forwarded when it returns. */
   beforeProduce: (frame: Buffer) => Promise<unknown> = () => Promise.resolve();
   private readonly sockets = new Set<Socket>();
@@ -54,6 +56,7 @@ export class KafkaProxy {
     onKafkaFrame(client, (frame) => {
       const request = readKafkaRequest(frame);
       if (request.api === apis.findCoordinator && this.refusesGroups) {
+        this.refusedGroups += 1;
         const nobody = [int32(-1), kafkaText(''), int32(-1)];
         client.write(kafkaAnswer(request, int32(0), int16(COORDINATOR_NOT_AVAILABLE), int16(-1), ...nobody));
         return;

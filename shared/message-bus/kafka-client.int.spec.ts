@@ -1,0 +1,30 @@
+import { expect, it } from '@jest/globals';
+import { eventually } from '../testing/eventually.ts';
+import { KafkaProxy } from '../testing/kafka-proxy.ts';
+import { whereServer } from '../testing/servers.ts';
+import { connectForTests, kafkaForTests } from '../testing/test-bus.kafka.ts';
+
+whereServer('KAFKA_BROKERS', (brokers) => {
+  const settings = kafkaForTests(brokers);
+  const topic = { name: 'without-groups', partitions: 2, retentionMs: 86_400_000 };
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+  it('a message bus that is closed while its consumer looks for a coordinator tries nothing any more', async () => {
+    await using started = new AsyncDisposableStack();
+    const proxy = await KafkaProxy.start(brokers);
+    started.defer(() => proxy.close());
+    const bus = await connectForTests({ ...settings, KAFKA_BROKERS: [proxy.brokers] });
+    started.defer(() => bus.close());
+    await bus.createTopics([topic]);
+    const earliest = await bus.offsets(topic, 'earliest');
+    const before = timers();
+    proxy.refusesGroups = true;
+    const next = bus.consume(topic, earliest, new AbortController().signal)[Symbol.asyncIterator]().next();
+    await eventually(() => proxy.refusedGroups > 1, 20_000, 'the consumer must ask again');
+    const closedAt = performance.now();
+    await bus.close();
+    expect(performance.now() - closedAt).toBeLessThan(3_000);
+    expect(timers()).toBeLessThanOrEqual(before);
+    expect(await next).toMatchObject({ done: true });
+  });
+});
