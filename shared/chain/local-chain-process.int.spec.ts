@@ -73,6 +73,14 @@ describe('local chain', () => {
     await Promise.all([once(foreign, 'exit'), chain.stop()]);
   });
 
+  it('reports that its folder is a file', async () => {
+    writeFileSync(join(folder, 'chain'), 'damaged');
+    await expect(startLocalChain({ chainId: 2484, folder: join(folder, 'chain'), port: 0 })).rejects.toMatchObject({
+      syscall: expect.any(String),
+      message: expect.stringContaining('/chain'),
+    });
+  });
+
   it('reports that its port is taken', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
