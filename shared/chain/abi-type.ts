@@ -63,7 +63,7 @@ export const parameterType = (parameter: AbiParameter, depth = 0): AbiType | und
 };
 
 const tupleType = (parameters: readonly AbiParameter[], depth: number): AbiType | undefined => {
-  if (depth > NESTING_MAX || parameters.length === 0) return undefined;
+  if (parameters.length === 0) return undefined;
   const components: { name: string; type: AbiType }[] = [];
   for (const parameter of parameters) {
     const type = parameterType(parameter, depth);

@@ -34,44 +34,100 @@ describe('an event signature', () => {
     expect(parseEventSignature('event A(uint8 anonymous);').anonymous).toBe(false);
   });
 
+  it('is its name, its parameters with their types, and whether it is anonymous', () => {
+    expect(parseEventSignature('event A(uint8[2][] indexed a, (bytes b, string)[3] c) anonymous;')).toEqual({
+      name: 'A',
+      parameters: [
+        {
+          type: { kind: 'array', of: { kind: 'array', of: { kind: 'uint', bits: 8 }, length: 2 }, length: null },
+          indexed: true,
+        },
+        {
+          type: {
+            kind: 'array',
+            of: {
+              kind: 'tuple',
+              components: [
+                { name: '', type: { kind: 'bytes', size: null } },
+                { name: '', type: { kind: 'string' } },
+              ],
+            },
+            length: 3,
+          },
+          indexed: false,
+        },
+      ],
+      anonymous: true,
+    });
+  });
+
+  it('may have four indexed parameters among others', () => {
+    const text = `A(${'bool indexed,'.repeat(4)}bool)`;
+    expect(canonical(text)).toBe(text);
+  });
+
+  it('may be nested sixteen deep', () => {
+    for (const type of [
+      `bool${'[]'.repeat(16)}`,
+      `${'('.repeat(16)}bool${')'.repeat(16)}`,
+      `${'('.repeat(6)}bool${'[]'.repeat(10)}${')'.repeat(6)}`,
+    ]) {
+      expect(canonical(`A(${type})`)).toBe(`A(${type})`);
+    }
+  });
+
+  it('may have 2,048 characters', () => {
+    expect(canonical('A(bool)'.padEnd(2_048))).toBe('A(bool)');
+    expect(() => canonical('A(bool)'.padEnd(2_049))).toThrow(/2048 characters/);
+  });
+
   it.each([
-    '',
-    'Transfer',
-    'event',
-    'Transfer(',
-    'Transfer(address',
-    'Transfer(address,)',
-    'Transfer(,address)',
-    'Transfer(address)) ',
-    'Transfer(address);;',
-    'Transfer(address) returns (bool)',
-    'Transfer(byte)',
-    'Transfer(uint7)',
-    'Transfer(uint264)',
-    'Transfer(uint08)',
-    'Transfer(bytes0)',
-    'Transfer(bytes33)',
-    'Transfer(fixed128x18)',
-    'Transfer(IERC20 token)',
-    'Transfer(address[0])',
-    'Transfer(address[01])',
-    'Transfer(address[-1])',
-    'Transfer(address[9999999999])',
-    'Transfer(())',
-    'Transfer((uint8 indexed a))',
-    'Transfer(indexed address)',
-    'Transfer(address from to)',
-    'Trans-fer(address)',
-    '1Transfer(address)',
-    'Transfer(address {"$gt": ""})',
-    'A(bool indexed,bool indexed,bool indexed,bool indexed,bool indexed)',
-    'Übertrag(address)',
-    `A(${'('.repeat(1_000)}bool${')'.repeat(1_000)})`,
-    `A(bool${'[]'.repeat(900)})`,
-    `A(${'bool,'.repeat(1_000)}bool)`,
-    `${'a'.repeat(200)}()`,
-  ])('is refused when it cannot be read: %s', (text) => {
-    expect(() => canonical(text)).toThrow('event_signature_invalid');
+    ['', /ends where the name of the event/],
+    ['Transfer', /ends where \( is/],
+    ['event', /ends where the name/],
+    ['A[bool)', /\( is expected.*\[/],
+    ['Transfer(', /ends where a type/],
+    ['Transfer(address', /ends where \) is/],
+    ['Transfer(address[', /ends where a length/],
+    ['Transfer(address,)', /\)/],
+    ['Transfer(,address)', /,/],
+    ['Transfer(address)) ', /\) may not follow/],
+    ['Transfer(address);;', /; may not follow/],
+    ['Transfer(address) returns (bool)', /returns may not follow/],
+    ['Transfer(byte)', /byte .*contracts are address/],
+    ['Transfer(uint7)', /uint7/],
+    ['Transfer(uint264)', /uint264/],
+    ['Transfer(uint08)', /uint08/],
+    ['Transfer(bytes0)', /bytes0/],
+    ['Transfer(bytes33)', /bytes33/],
+    ['Transfer(fixed128x18)', /fixed128x18/],
+    ['Transfer(IERC20 token)', /IERC20/],
+    ['Transfer(address[0])', /0 .*array/],
+    ['Transfer(address[01])', /01 .*array/],
+    ['Transfer(address[-1])', /"-"/],
+    ['Transfer(address[9999999999])', /9999999999 .*array/],
+    ['Transfer(())', /tuple/],
+    ['Transfer(uint(bool))', /\)/],
+    ['Transfer((uint8 indexed a))', /indexed/],
+    ['Transfer(indexed address)', /indexed/],
+    ['Transfer(bool indexed indexed)', /indexed/],
+    ['Transfer(bool payable to)', /to/],
+    ['Transfer(address from to)', /to/],
+    ['Trans-fer(address)', /"-"/],
+    ['1Transfer(address)', /1Transfer/],
+    ['Transfer(address {"$gt": ""})', /"{"/],
+    ['A(bool indexed,bool indexed,bool indexed,bool indexed,bool indexed)', /too many/],
+    ['Übertrag(address)', /"Ü"/],
+    [`A(${'('.repeat(17)}bool${')'.repeat(17)})`, /nested/],
+    [`A(bool${'[]'.repeat(17)})`, /nested/],
+    [`A(${'('.repeat(7)}bool${'[]'.repeat(10)}${')'.repeat(7)})`, /nested/],
+    [`A(${'('.repeat(1_000)}bool${')'.repeat(1_000)})`, /nested/],
+    [`A(bool${'[]'.repeat(900)})`, /nested/],
+    [`A(${'bool,'.repeat(1_000)}bool)`, /2048 characters/],
+    [`${'a'.repeat(200)}()`, /name/],
+  ])('is refused when it cannot be read: %s', (text, why) => {
+    expect(() => canonical(text)).toThrow(/^event_signature_invalid: the event signature cannot be read: ./);
+    expect(() => canonical(text)).toThrow(why);
   });
 
   it('is read or refused, whatever it holds', () => {

@@ -32,7 +32,7 @@ export const parseEventSignature = (text: string): EventSignature => {
 
 const tokensOf = (text: string): string[] => {
   const tokens = text.match(/[\w$]+|[^\s]/g) ?? [];
-  const stranger = tokens.find((token) => !/^([\w$]+|[()[\],;])$/.test(token));
+  const stranger = tokens.find((token) => !/[\w$()[\],;]/.test(token));
   if (stranger !== undefined) throw invalid(`it may not contain ${JSON.stringify(stranger)}`);
   return tokens;
 };
@@ -54,7 +54,8 @@ class Parser {
     const parameters = this.list(() => this.parameter());
     const anonymous = this.skip('anonymous');
     this.skip(';');
-    if (this.at < this.tokens.length) throw invalid(`nothing may follow ${this.tokens.slice(0, this.at).at(-1) ?? ''}`);
+    const next = this.tokens[this.at];
+    if (next !== undefined) throw invalid(`${next} may not follow its end`);
     if (parameters.filter(({ indexed }) => indexed).length > INDEXED_MAX) throw invalid('too many are indexed');
     return { name, parameters, anonymous };
   }

@@ -7,8 +7,11 @@ const OUTCOMES = {
   Survived: 'no spec notices',
   NoCoverage: 'no spec runs it',
   Timeout: 'ran too long',
-  RuntimeError: 'the specs could not be loaded',
+  RuntimeError: 'the worker failed',
 };
+
+/** What Stryker's reason begins with when a worker fails; any other error is of a spec file that cannot be loaded. */
+const WORKER_FAILED = 'Test runner crashed';
 
 /**
  * A fault and what became of it, as Stryker has it; lines and columns begin with 1.
@@ -17,14 +20,19 @@ const OUTCOMES = {
  *   location: Record<'start' | 'end', { line: number, column: number }>,
  *   replacement?: string | undefined,
  *   status: string,
+ *   statusReason?: string | undefined,
  * }} Mutant
  * @typedef {{ place: string, outcome: string, was: string, became: string }} Survivor
  * @typedef {{ mutants: number, found: number, percent: number }} Score
  * @typedef {Score & { files: (Score & { file: string, survivors: Survivor[] })[] }} Report
  */
 
-/** A fault that is found makes a spec fail; one after which a spec does not come to its end is not found. @param {Mutant} mutant */
-const isFound = ({ status }) => status === 'Killed';
+/**
+ * A fault is found when a spec fails, or cannot even be loaded; not when a spec does not come to its end.
+ * @param {Mutant} mutant
+ */
+const isFound = ({ status, statusReason = '' }) =>
+  status === 'Killed' || (status === 'RuntimeError' && !statusReason.startsWith(WORKER_FAILED));
 
 /** Of what runs only once, as its file is loaded, nothing is said. @param {Mutant} mutant */
 const isAsked = ({ status }) => status !== 'Ignored';

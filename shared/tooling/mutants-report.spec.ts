@@ -21,8 +21,14 @@ const report = (...mutants: Parameters<typeof reportOf>[0]) => reportOf(mutants,
 
 describe('a report of mutants', () => {
   it('counts as found only what made a spec fail: not what ran too long, and not what no spec runs', () => {
-    const some = ['Killed', 'Killed', 'Survived', 'Timeout', 'NoCoverage', 'RuntimeError'].map((one) => mutant(one));
-    expect(report(...some)).toMatchObject({ mutants: 6, found: 2, percent: 33.3 });
+    const some = ['Killed', 'Killed', 'Survived', 'Timeout', 'NoCoverage'].map((one) => mutant(one));
+    expect(report(...some)).toMatchObject({ mutants: 5, found: 2, percent: 40 });
+  });
+
+  it('counts as found what kept a spec file from being loaded, and not what made a worker fail', () => {
+    const unloaded = { ...mutant('RuntimeError'), statusReason: 'TypeError: it is not a function' };
+    const failed = { ...mutant('RuntimeError'), statusReason: 'Test runner crashed. Tried twice to restart it.' };
+    expect(report(unloaded, failed)).toMatchObject({ mutants: 2, found: 1 });
   });
 
   it('leaves out what runs only as its file is loaded', () => {

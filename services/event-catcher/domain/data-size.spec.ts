@@ -1,14 +1,57 @@
 import { describe, expect, it } from '@jest/globals';
-import { DATA_BYTES_MAX, isTooLarge } from './data-size.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { beginningOf, DATA_BYTES_MAX, isTooLarge } from './data-size.ts';
+
+/** Of a log that is long enough to be measured. */
+const LONG_DATA = '0x'.padEnd(10_000, '0');
+/** The same with a text that makes it this large as JSON. */
+const filledTo = (bytes: number, rest: JsonObject): JsonObject => {
+  const without = Buffer.byteLength(JSON.stringify({ ...rest, filling: '' }));
+  return { ...rest, filling: 'x'.repeat(bytes - without) };
+};
 
 describe('a decoded log', () => {
+  it.each<[string, JsonObject]>([
+    ['text', {}],
+    ['nothing, truths and numbers', { a: null, b: true, c: 7 }],
+    ['an empty list and an empty object', { a: [], b: {} }],
+    ['lists', { a: [1], b: [1, 2, 3], c: [['x'], []] }],
+    ['objects', { a: { b: 1 }, c: { d: { e: 'f' }, g: 'é' } }],
+  ])('may have 256 KiB as JSON, to the byte: %s', (_, rest) => {
+    expect(isTooLarge(filledTo(DATA_BYTES_MAX, rest), LONG_DATA)).toBe(false);
+    expect(isTooLarge(filledTo(DATA_BYTES_MAX + 1, rest), LONG_DATA)).toBe(true);
+  });
+
+  it('is not measured where its data are too short to become so much', () => {
+    const large = filledTo(DATA_BYTES_MAX + 1, {});
+    expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64, '0'))).toBe(false);
+    expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64 + 1, '0'))).toBe(true);
+  });
+
   it('is not measured further than to where it is too large', () => {
-    const values = ['x'.repeat(DATA_BYTES_MAX), 'never looked at'];
-    Object.defineProperty(values, 1, {
+    const unread = {
       get: () => {
         throw new Error('it was measured to its end');
       },
-    });
-    expect(isTooLarge({ values }, '0x'.padEnd(10_000, '0'))).toBe(true);
+    };
+    const large = 'x'.repeat(DATA_BYTES_MAX);
+    const list = Object.defineProperty([large, ''], 1, unread);
+    expect(isTooLarge({ list }, LONG_DATA)).toBe(true);
+    const inside = Object.defineProperty({ value: '' }, 'value', { ...unread, enumerable: true });
+    expect(isTooLarge({ large, inside }, LONG_DATA)).toBe(true);
+    const many = Object.defineProperty(Array<string>(DATA_BYTES_MAX).fill(''), 0, unread);
+    expect(isTooLarge({ many }, LONG_DATA)).toBe(true);
   });
+});
+
+it('what is stored of a log that is too large is its topics, the first 1,024 bytes, their number and hash', () => {
+  const topics = ['0x01'];
+  const data = `0x${'00'.repeat(2_000)}`;
+  expect(beginningOf({ topics, data })).toEqual({
+    raw: { topics, data: `0x${'00'.repeat(1_024)}`, bytes: 2_000, hash: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
+    error: expect.stringContaining('262144 bytes'),
+  });
+  // keccak-256 of nothing.
+  const nothing = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470';
+  expect(beginningOf({ topics, data: '0x' })).toMatchObject({ raw: { data: '0x', bytes: 0, hash: nothing } });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
-import { findEvent, fragmentText } from './event-abi.ts';
+import { refusalBy } from '../../../shared/testing/given.ts';
+import { findEvent, fragmentText, signatureOf, typeOf } from './event-abi.ts';
 
 const parameter = (type: string, name = '', indexed = false) => ({ type, name, indexed, internalType: type });
 const transfer = {
@@ -60,6 +61,30 @@ describe('an event in its ABI', () => {
     expect(fragmentText(fragment)).toBe('A(tuple(uint256 id, address)[2][] orders)');
   });
 
+  it('has no components but those of a tuple, and no name where none is given', () => {
+    const input = { type: 'bool', components: [parameter('bool', 'x')] };
+    expect(find([{ type: 'event', name: 'A', inputs: [input] }], 'A(bool)').inputs).toEqual([
+      { name: '', type: 'bool', indexed: false },
+    ]);
+  });
+
+  it('may have as many indexed parameters as a log has room for, and more that are not', () => {
+    const indexed = (count: number) => Array.from({ length: count }, () => parameter('bool', '', true));
+    const named = { type: 'event', name: 'A', inputs: [...indexed(3), parameter('bool')] };
+    expect(find([named], 'A(bool indexed,bool indexed,bool indexed,bool)').inputs).toHaveLength(4);
+    const anonymous = { ...named, anonymous: true, inputs: [...indexed(4), parameter('bool')] };
+    expect(find([anonymous], 'A(bool indexed,bool indexed,bool indexed,bool indexed,bool)').inputs).toHaveLength(5);
+  });
+
+  it('may be nested sixteen deep', () => {
+    const nested = (depth: number): object =>
+      depth === 0 ? parameter('bool') : { type: 'tuple', name: '', components: [nested(depth - 1)] };
+    const abi = [{ type: 'event', name: 'A', inputs: [nested(16)] }];
+    expect(find(abi, `A(${'('.repeat(16)}bool${')'.repeat(16)})`).name).toBe('A');
+    const deeper = [{ type: 'event', name: 'A', inputs: [nested(17)] }];
+    expect(() => find(deeper, 'A(bool)')).toThrow('cannot be read');
+  });
+
   it('may be anonymous without the signature saying so', () => {
     const anonymous = { ...transfer, anonymous: true };
     expect(find([anonymous]).anonymous).toBe(true);
@@ -90,6 +115,12 @@ describe('an event in its ABI', () => {
     ['no inputs', [{ type: 'event', name: 'Transfer' }], SIGNATURE],
     ['cannot be read', [{ ...transfer, inputs: [7] }], SIGNATURE],
     ['cannot be read', [{ ...transfer, inputs: [parameter('address', 'a b')] }], SIGNATURE],
+    ['cannot be read', [{ ...transfer, inputs: [{ type: 'address', name: null }] }], SIGNATURE],
+    [
+      'indexed: A\\(bool\\), A\\(bool\\)',
+      [true, false].map((anonymous) => ({ type: 'event', name: 'A', anonymous, inputs: [parameter('bool')] })),
+      'A(bool indexed)',
+    ],
     ['cannot be read', [{ ...transfer, inputs: [parameter('tuple')] }], SIGNATURE],
     ['cannot be read', [{ ...transfer, inputs: [parameter('uint256[0]')] }], SIGNATURE],
     ['cannot be read', [{ ...transfer, inputs: [{ name: 'a', type: { $gt: '' } }] }], SIGNATURE],
@@ -107,5 +138,49 @@ describe('an event in its ABI', () => {
     for (let depth = 0; depth < 5_000; depth += 1) input = { type: 'tuple', name: '', components: [input] };
     expect(() => find([{ type: 'event', name: 'Transfer', inputs: [input] }])).toThrow('cannot be read');
     expect(() => find('['.repeat(200_000) + ']'.repeat(200_000))).toThrow('event_abi_mismatch');
+  });
+});
+
+describe('a refused ABI', () => {
+  it('that cannot be parsed has the reason why', () => {
+    expect(refusalBy(() => find('[{')).cause).toBeInstanceOf(Error);
+  });
+
+  it('is described by at most eight of its events', () => {
+    const events = Array.from({ length: 9 }, (_, at) => ({
+      ...transfer,
+      inputs: [parameter(`bytes${String(at + 1)}`)],
+    }));
+    const { detail } = refusalBy(() => find(events));
+    expect(detail).toContain('Transfer(bytes8)');
+    expect(detail).not.toContain('Transfer(bytes9)');
+  });
+});
+
+describe('a stored fragment', () => {
+  it('is shown with all in which two of them can differ', () => {
+    const inputs = [
+      { name: 'from', type: 'address', indexed: true },
+      {
+        name: 'orders',
+        type: 'tuple[2]',
+        components: [
+          { name: '$$', type: 'uint8' },
+          { name: '', type: 'bool' },
+        ],
+      },
+    ];
+    expect(fragmentText({ name: 'A', anonymous: true, inputs })).toBe(
+      'A(address indexed from, tuple(uint8 $$, bool)[2] orders) anonymous',
+    );
+  });
+
+  it('whose parameter does not say that it is indexed has one that is not', () => {
+    const fragment = { name: 'A', anonymous: false, inputs: [{ name: '', type: 'bool' }] };
+    expect(signatureOf(fragment).parameters).toEqual([{ type: { kind: 'bool' }, indexed: false }]);
+  });
+
+  it('never holds a type that cannot be read', () => {
+    expect(() => typeOf({ name: '', type: 'IERC20' })).toThrow('IERC20');
   });
 });

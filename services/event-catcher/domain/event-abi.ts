@@ -49,8 +49,8 @@ export const fragmentText = ({ name, inputs, anonymous }: EventFragment): string
   `${name}(${inputs.map(parameterText).join(', ')})${anonymous ? ' anonymous' : ''}`;
 
 const parameterText = ({ name, type, indexed, components }: AbiParameter): string => {
-  const inner = components ? `(${components.map(parameterText).join(', ')})` : '';
-  return [type.replace(/^tuple/, `tuple${inner}`), indexed ? 'indexed' : '', name].filter(Boolean).join(' ');
+  const inner = components && `tuple(${components.map(parameterText).join(', ')})${type.slice('tuple'.length)}`;
+  return [inner ?? type, indexed ? 'indexed' : '', name].filter(Boolean).join(' ');
 };
 
 const mismatch = (how: string): Refusal => new Refusal('event_abi_mismatch', how);

@@ -73,26 +73,49 @@ describe('a decoded log', () => {
     expect(Object.getPrototypeOf(decoded)).toBe(Object.prototype);
   });
 
-  it.each<[string, string[], string[]]>([
-    ['data that ends early', ['uint256', 'uint256'], [word('1')]],
-    ['data of half a word', ['uint256'], ['00ff']],
-    ['no data', ['uint256'], []],
-    ['a number too large for its type', ['uint8'], [word('100')]],
-    ['a negative number without its sign', ['int8'], [word('ff')]],
-    ['an address with a 21st byte', ['address'], [word(`1${'0'.repeat(40)}`)]],
-    ['a third truth', ['bool'], [word('2')]],
-    ['short bytes with more behind', ['bytes2'], [word('1')]],
-    ['an offset out of the data', ['string'], [word('400')]],
-    ['an offset beyond all numbers', ['string'], ['f'.repeat(64)]],
-    ['a length longer than the data', ['bytes'], [word('20'), word('21'), word('0')]],
-    ['a length beyond all numbers', ['uint8[]'], [word('20'), 'f'.repeat(64)]],
-    ['an array of billions', ['uint8[]'], [word('20'), word('ffffffff')]],
-    ['a fixed array of billions', ['uint8[999999999][999999999]'], [word('1')]],
-    ['a string that is not valid UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')]],
-    ['hex that is none', ['uint256'], ['zz'.repeat(32)]],
-  ])('is raw with %s', (_, types, words) => {
+  it.each<[string, string[], string[], RegExp]>([
+    ['data that ends early', ['uint256', 'uint256'], [word('1')], /ends early/],
+    ['data of half a word', ['uint256'], ['00ff'], /ends early/],
+    ['no data', ['uint256'], [], /ends early/],
+    ['a number too large for its type', ['uint8'], [word('100')], /uint8/],
+    ['a negative number without its sign', ['int8'], [word('ff')], /int8/],
+    ['an address with a 21st byte', ['address'], [word(`1${'0'.repeat(40)}`)], /address/],
+    ['a third truth', ['bool'], [word('2')], /bool/],
+    ['a truth with more before it', ['bool'], [word('11')], /bool/],
+    ['short bytes with more behind', ['bytes2'], [word('1')], /bytes2/],
+    ['an offset out of the data', ['string'], [word('400')], /ends early/],
+    ['an offset beyond all numbers', ['string'], ['f'.repeat(64)], /out of range/],
+    ['an offset with more before it', ['string'], [`1${word('20').slice(1)}`, word('0')], /out of range/],
+    ['a length longer than the data', ['bytes'], [word('20'), word('21'), word('0')], /ends early/],
+    ['bytes that end early', ['bytes'], [word('20'), word('5'), '00'], /ends early/],
+    ['a length beyond all numbers', ['uint8[]'], [word('20'), 'f'.repeat(64)], /out of range/],
+    ['an array of billions', ['uint8[]'], [word('20'), word('ffffffff')], /longer than the data/],
+    ['a fixed array of billions', ['uint8[999999999][999999999]'], [word('1')], /longer than the data/],
+    ['a string that is no UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')], /UTF-8/],
+    ['hex that is none', ['uint256'], ['zz'.repeat(32)], /./],
+  ])('is raw with %s', (_, types, words, why) => {
     const data = `0x${words.join('')}`;
-    expect(decodeData(types, ...words)).toEqual({ raw: { topics: [], data }, error: expect.any(String) });
+    expect(decodeData(types, ...words)).toEqual({ raw: { topics: [], data }, error: expect.stringMatching(why) });
+  });
+
+  it('has large numbers whole, whatever their last digits are', () => {
+    expect(decodeData(['uint256'], 'f'.repeat(13).padEnd(64, '0'))).toEqual({
+      arg0: BigInt(`0x${'f'.repeat(13).padEnd(64, '0')}`).toString(),
+    });
+    expect(decodeData(['uint256'], word('1fffffffffffff'))).toEqual({ arg0: '9007199254740991' });
+  });
+
+  it('has the hash of what fits no topic, and the value of what does', () => {
+    const decodeTopic = (type: string, digits: string) => {
+      const topics = [`0x${digits}`];
+      return decode([{ name: 'a', type, indexed: true }], { topics, data: '0x' })['a'];
+    };
+    const hash = 'ab'.repeat(32);
+    for (const type of ['string', 'bytes', 'bytes2[]', 'bytes2[1]']) {
+      expect(decodeTopic(type, hash)).toEqual({ hash: `0x${hash}` });
+    }
+    expect(decodeTopic('bytes2', 'abcd'.padEnd(64, '0'))).toBe('0xabcd');
+    expect(decodeTopic('bool', word('1'))).toBe(true);
   });
 
   it('is raw with other topics than its event has', () => {
@@ -100,15 +123,14 @@ describe('a decoded log', () => {
     for (const topics of [[], [`0x${word('1')}`], Array<string>(3).fill(`0x${word('1')}`), [`0x${word('1')}`, '0x']]) {
       expect(decode(inputs, { topics, data: '0x' }, false)).toMatchObject({ raw: { topics, data: '0x' } });
     }
+    const error = expect.stringMatching(/1 topics, not 2/);
+    expect(decode(inputs, { topics: ['0x'], data: '0x' }, false)).toMatchObject({ error });
   });
 
   it('is raw when few words would mean millions of values', () => {
     // Every element of every array is the array itself.
     const words = [word('20'), word('40'), ...Array<string>(64).fill(word('0'))];
-    const began = performance.now();
-    const decoded = decodeData([`uint8${'[]'.repeat(16)}`], ...words);
-    expect(decoded).toHaveProperty('error');
-    expect(performance.now() - began).toBeLessThan(500);
+    expect(decodeData([`uint8${'[]'.repeat(16)}`], ...words)).toMatchObject({ error: expect.stringMatching(/itself/) });
   });
 
   it('never throws, whatever bytes come', () => {
@@ -154,11 +176,12 @@ describe('a log that is too large', () => {
     for (const character of ['x', '"', '\0', 'é', '🏝']) {
       const each = bytes(character) - 2;
       const fitting = Math.floor((DATA_BYTES_MAX - bytes({ note: '' })) / each);
-      expect(decodeText(text(character.repeat(fitting)))).toEqual({ note: character.repeat(fitting) });
-      expect(decodeText(text(character.repeat(fitting + 1)))).toHaveProperty('raw.bytes');
+      // Compared here: to show how two texts of this length differ would take minutes.
+      expect(decodeText(text(character.repeat(fitting)))['note'] === character.repeat(fitting)).toBe(true);
+      expect(Object.keys(decodeText(text(character.repeat(fitting + 1))))).toEqual(['raw', 'error']);
     }
     const contents = Buffer.alloc(130_000, 'ab', 'hex');
-    expect(decodeText(encoded(contents), 'bytes')).toEqual({ note: `0x${contents.toString('hex')}` });
+    expect(decodeText(encoded(contents), 'bytes')['note'] === `0x${contents.toString('hex')}`).toBe(true);
   });
 
   it('is never larger than what is taken, for every type, name and data', () => {
@@ -211,6 +234,27 @@ describe('matching logs', () => {
     expect(matches({ topics: [], data: `0x${word('1')}` })).toBe(false);
     expect(matches({ topics: [who], data: `0x${word('1')}${word('1')}` })).toBe(false);
     expect(matches({ topics: [who], data: `0x${'f'.repeat(64)}` })).toBe(false);
+  });
+
+  it('knows the layout of what is in the data alone', () => {
+    const three = [...inputs, { name: 'more', type: 'bool', indexed: false }];
+    const matches = compileMatcher(event(three, true), null);
+    const who = `0x${word('a'.repeat(40))}`;
+    expect(matches({ topics: [who], data: `0x${word('7')}${word('1')}` })).toBe(true);
+    expect(matches({ topics: [who], data: `0x${word('7')}` })).toBe(false);
+    expect(matches({ topics: [who], data: `0x${word('7')}${word('1')}${word('0')}` })).toBe(false);
+  });
+
+  it('knows the layout of data of any size', () => {
+    const dynamic = [
+      { name: 'note', type: 'string', indexed: false },
+      { name: 'amount', type: 'uint8', indexed: false },
+    ];
+    const matches = compileMatcher(event(dynamic, true), null);
+    const note = [word('40'), word('7'), word('3'), '616461'.padEnd(64, '0')].join('');
+    expect(matches({ topics: [], data: `0x${note}` })).toBe(true);
+    expect(matches({ topics: [], data: `0x${note}${word('0')}` })).toBe(true);
+    expect(matches({ topics: [], data: `0x${word('7')}${word('7')}` })).toBe(false);
   });
 });
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
-import { registerContract, watchFold, watchIdOf, type Registration } from './watch.ts';
+import { registerContract, watchFold, watchIdOf, watchStream, type Registration } from './watch.ts';
 
 const first: Registration = { ...eventExamples.ContractRegistered, startBlock: 100, appId: 'app_1' };
 const { watchId, chainId, contractAddress, fragment } = first;
@@ -44,7 +44,11 @@ describe('registering a contract event', () => {
 
   it.each([
     ['other names', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, name: `_${input.name}` })) }],
-    ['other types', { ...fragment, inputs: fragment.inputs.slice(1) }],
+    ['another name', { ...fragment, name: 'Moved' }],
+    ['another anonymity', { ...fragment, anonymous: true }],
+    ['other types', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, type: 'bytes32' })) }],
+    ['fewer parameters', { ...fragment, inputs: fragment.inputs.slice(0, -1) }],
+    ['more parameters', { ...fragment, inputs: [...fragment.inputs, { name: '', type: 'bool' }] }],
     [
       'other parameters indexed',
       { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, indexed: true })) },
@@ -52,9 +56,26 @@ describe('registering a contract event', () => {
   ])('is refused with %s', (_, other) => {
     for (const appId of ['app_1', 'app_2']) {
       expect(() => registerContract(given(registered), { ...first, fragment: other, appId })).toThrow(
-        'contract_conflict',
+        'contract_conflict: the event is registered as Transfer(address indexed from, address indexed to, uint256 value)',
       );
     }
+  });
+
+  it('is the same where a parameter that is not indexed says so, and where it does not', () => {
+    const inputs = fragment.inputs.map(({ indexed, ...input }) => (indexed ? { ...input, indexed } : input));
+    const silent = { ...first, fragment: { ...fragment, inputs } };
+    expect(registerContract(given(registered), silent)).toEqual([]);
+    expect(registerContract(given({ type: 'ContractRegistered', data: silent }), first)).toEqual([]);
+  });
+
+  it('compares what is in a tuple too', () => {
+    const tupleOf = (name: string) => ({
+      ...first,
+      fragment: { ...fragment, inputs: [{ name: 'a', type: 'tuple', components: [{ name, type: 'bool' }] }] },
+    });
+    const watch = given({ type: 'ContractRegistered', data: tupleOf('x') });
+    expect(registerContract(watch, tupleOf('x'))).toEqual([]);
+    expect(() => registerContract(watch, tupleOf('y'))).toThrow('contract_conflict');
   });
 
   it('again, does nothing', () => {
@@ -81,15 +102,21 @@ describe('registering a contract event', () => {
 });
 
 describe('the id of a watch', () => {
-  const id = watchIdOf({ chainId, contractAddress, fragment });
+  const idOf = (changes: Partial<Parameters<typeof watchIdOf>[0]>) =>
+    watchIdOf({ chainId, contractAddress, fragment, ...changes });
+  const id = 'wch_yfvetx9kddwj201711s2p64yxq';
+
+  it('is the same now and in ten years, and names its stream', () => {
+    expect(idOf({})).toBe(id);
+    expect(watchStream(id)).toBe(`watch-${id}`);
+  });
 
   it('follows from chain, contract, types and anonymity, not from letter case, names or what is indexed', () => {
-    expect(id).toMatch(/^wch_[0-9a-z]{26}$/);
-    expect(watchIdOf({ chainId, contractAddress: contractAddress.toLowerCase(), fragment })).toBe(id);
+    expect(idOf({ contractAddress: contractAddress.toLowerCase() })).toBe(id);
     const inputs = fragment.inputs.map((input) => ({ ...input, name: '', indexed: false }));
-    expect(watchIdOf({ chainId, contractAddress, fragment: { ...fragment, inputs } })).toBe(id);
-    expect(watchIdOf({ chainId: chainId + 1, contractAddress, fragment })).not.toBe(id);
-    expect(watchIdOf({ chainId, contractAddress, fragment: { ...fragment, anonymous: true } })).not.toBe(id);
-    expect(watchIdOf({ chainId, contractAddress, fragment: { ...fragment, inputs: inputs.slice(1) } })).not.toBe(id);
+    expect(idOf({ fragment: { ...fragment, inputs } })).toBe(id);
+    expect(idOf({ chainId: chainId + 1 })).not.toBe(id);
+    expect(idOf({ fragment: { ...fragment, anonymous: true } })).not.toBe(id);
+    expect(idOf({ fragment: { ...fragment, inputs: inputs.slice(1) } })).not.toBe(id);
   });
 });
