@@ -142,9 +142,9 @@ describe('a connection to EventStoreDB at start', () => {
       refused(follower.url),
     ]);
     expect(nothing).toBe(`EVENTSTORE_URL: nothing answers at 127.0.0.1:${String(gone.port)}`);
-    expect(silence).toMatch(/no EventStoreDB that speaks without TLS \(tls=false\): it does not answer$/);
-    expect(noTls).toContain('no EventStoreDB that speaks with TLS (tls=true)');
-    expect(onlyTls).toContain('no EventStoreDB that speaks without TLS (tls=false)');
+    expect(silence).toMatch(/is not an EventStoreDB that speaks without TLS \(tls=false\): it does not answer$/);
+    expect(noTls).toContain('is not an EventStoreDB that speaks with TLS (tls=true)');
+    expect(onlyTls).toContain('is not an EventStoreDB that speaks without TLS (tls=false)');
     expect(untrusted).toMatch(/self-signed certificate/);
     expect(leaderless).toMatch(/names 127.0.0.1:\d+ as the leader, which does not answer$/);
   });
@@ -160,9 +160,9 @@ describe('a connection to EventStoreDB at start', () => {
   it('is refused for a URL that the client cannot read, without printing the URL', async () => {
     const warn = jest.spyOn(console, 'warn');
     const url = `esdb://annals:${PASSWORD}@127.0.0.1:1`;
-    expect(await refused(`${url}?tls=maybe`)).toContain('no connection string');
-    expect(await refused(`${url}?tls=false?tls=true`)).toContain('no connection string');
-    expect(await refused(`esdb://annals:${PASSWORD}/@127.0.0.1:1`)).toContain('no connection string');
+    expect(await refused(`${url}?tls=maybe`)).toContain('is not a connection string');
+    expect(await refused(`${url}?tls=false?tls=true`)).toContain('is not a connection string');
+    expect(await refused(`esdb://annals:${PASSWORD}/@127.0.0.1:1`)).toContain('is not a connection string');
     expect(await refused(`${url}?poolSize=5`)).toContain('unknown option: poolSize');
     for (const node of ['follower', 'random', 'read_only_replica', 'any']) {
       expect(await refused(`${url}?node_preference=${node}`)).toContain('nodePreference must be leader');

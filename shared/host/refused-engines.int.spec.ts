@@ -163,7 +163,11 @@ whereServer('MONGO_URL', (url) => {
       ['it does not know the user', mongo(at), /^MONGO_URL: .* does not accept the user name and password$/],
       ['it does not speak TLS', mongo(at, '?tls=true'), noMongo],
       ['it is of another replica set', mongo(at, '?replicaSet=other'), /^MONGO_URL: .* replica set other/],
-      ['it would not answer writes', { MONGO_URL: `mongodb://${at}/?w=0` }, /^MONGO_URL: with w=0/],
+      [
+        'it would not answer writes',
+        { MONGO_URL: `mongodb://${at}/?w=0` },
+        /^MONGO_URL: w=0 leaves writes unacknowledged/,
+      ],
     ]);
   });
   describe('a MongoDB that answers is refused as a message bus:', () => {
