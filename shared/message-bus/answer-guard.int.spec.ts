@@ -14,7 +14,7 @@ it('an answer of another protocol breaks the connection, and not the process', a
   await once(server, 'listening');
   const settings = kafkaSettings(`127.0.0.1:${String((server.address() as AddressInfo).port)}`);
   try {
-    await expect(connectForTests(settings)).rejects.toThrow(/^KAFKA_BROKERS: .*what answers there is no Kafka/);
+    await expect(connectForTests(settings)).rejects.toThrow(/^KAFKA_BROKERS: .*the server there is not Kafka/);
   } finally {
     server.close();
   }

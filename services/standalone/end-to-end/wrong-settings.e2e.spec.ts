@@ -99,7 +99,7 @@ const cases: Case[] = [
     /EVENTSTORE_URL .*esdb URL/,
   ],
   ['event-catcher', 'no setting that it needs', { CHAINS: '' }, /CHAINS is required here/],
-  ['stream', 'no way to know whose tokens count', { ACCOUNT_URL: '' }, /ACCOUNT_URL is required here/],
+  ['stream', 'no way to know whose tokens count', { ACCOUNT_URL: '' }, /ACCOUNT_URL must be set, because ACCOUNT_PORT is 0/],
   ['account', 'no key in production', production, /MASTER_KEY is required in production/],
   [
     'relay',
