@@ -7,8 +7,8 @@ import type { Ids } from '../../shared/primitives/ids.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { MessageReader } from './domain/chain-message.ts';
 import { Cursors } from './domain/cursor.ts';
-import type { Past } from './domain/feed.ts';
-import { currentFrom } from './resume/block-history.ts';
+import type { ChannelHistory } from './domain/feed.ts';
+import { currentRecords } from './resume/current-records.ts';
 import { BusReplay } from './resume/bus-replay.ts';
 import { FinalizedFeed } from './subscriptions/finalized-feed.ts';
 import { FindChannel } from './subscriptions/find-channel.ts';
@@ -26,20 +26,20 @@ export interface StreamOptions {
   logger: Logger;
 }
 
-/** Both feeds and what is subscribed to them; the latest waits for its batches, and both for their loops to start. */
+/** Creates both feeds and their subscriptions. The caller starts their loops, and gives `latest.tail` its batches. */
 export const composeStream = (options: StreamOptions) => {
   const { messageBus, readStore, projections, masterKey, subscriptionsPerConnection, clock, ids, logger } = options;
   const cursors = new Cursors(new SignedText(masterKey, 'stream cursors'));
   const reader = new MessageReader(cursors, (err, key) => {
-    logger.error({ err, key }, 'a message of the topic cannot be read and is passed over');
+    logger.error({ err, key }, 'a message of the topic cannot be read and is skipped');
   });
   const replay = new BusReplay({ messageBus, reader, clock });
-  const past: Past = {
-    older: (channel, after, signal) => replay.changesAfter(channel, after, signal),
-    history: (channel, fromBlock) => currentFrom({ readStore, cursors, clock }, channel, fromBlock),
-    lostAfter: (channel, place, newest, signal) => replay.lostAfter(channel, place, newest, signal),
+  const history: ChannelHistory = {
+    replay: (channel, after, signal) => replay.changesAfter(channel, after, signal),
+    currentRecords: (channel, fromBlock) => currentRecords({ readStore, cursors, clock }, channel, fromBlock),
+    gapAfter: (channel, resumePoint, newest, signal) => replay.gapAfter(channel, resumePoint, newest, signal),
   };
-  const latest = new LatestFeed({ messageBus, reader, past, clock, logger });
+  const latest = new LatestFeed({ messageBus, reader, history, clock, logger });
   const finalized = new FinalizedFeed({ readStore, cursors, logger });
   const channels = new FindChannel(readStore, projections);
   const feeds = { latest, finalized };

@@ -4,13 +4,13 @@ import { eventually } from '../../shared/testing/eventually.ts';
 import { KafkaProxy } from '../../shared/testing/kafka-proxy.ts';
 import { whereServer } from '../../shared/testing/servers.ts';
 import { connectForTests, kafkaForTests } from '../../shared/testing/test-bus.kafka.ts';
-import { aRecord, CHAIN_ID } from './testing/catcher-stand-in.ts';
+import { aRecord, CHAIN_ID } from './testing/fake-catcher.ts';
 import { streamUnderTest } from './testing/stream-under-test.module.ts';
 
 whereServer('KAFKA_BROKERS', (brokers) => {
   const settings = { ...kafkaForTests(brokers), TOPIC_PARTITIONS: { [topics.chainEvents.name]: 2 } };
 
-  it('a stream whose consumer finds no coordinator is not ready and takes nobody, until it is given what was published', async () => {
+  it('a stream whose consumer finds no coordinator is not ready and refuses subscriptions, until it has read what was published', async () => {
     await using started = new AsyncDisposableStack();
     const proxy = await KafkaProxy.start(brokers);
     started.defer(() => proxy.close());
@@ -20,7 +20,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
     const stream = await streamUnderTest({ messageBus });
     started.defer(() => stream.close());
     const ready = async () => (await fetch(`${stream.url()}/health/ready`)).status;
-    const contractAddress = await stream.registered();
+    const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     await client.subscribe(contractAddress);
 
@@ -32,7 +32,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
     expect(client.events).toEqual([]);
 
     proxy.refusesGroups = false;
-    expect((await client.eventsUntil(1, 20_000)).map(({ event }) => event.BlockNumber)).toEqual([1]);
+    expect((await client.waitForEvents(1, 20_000)).map(({ event }) => event.BlockNumber)).toEqual([1]);
     await eventually(async () => (await ready()) === 200, 5_000, 'the stream must be ready again');
     expect(await late.subscribe(contractAddress)).toMatchObject({ state: 'live' });
   }, 150_000);

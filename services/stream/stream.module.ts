@@ -13,12 +13,12 @@ import { composeStream } from './compose-stream.ts';
 import { Admission } from './connections/admission.ts';
 import { Connections } from './connections/connections.ts';
 import { EventsGateway } from './connections/events.gateway.ts';
-import { tokenEndsLoop } from './connections/token-ends.ts';
+import { tokenExpiryLoop } from './connections/token-expiry.ts';
 import { streamLimits } from './edge/stream-limits.ts';
 import { LIVE_TAIL, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
 import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
 
-/** The stream: what the catcher observes, to everyone who subscribed to it. */
+/** Sends the chain events that the event catcher stores to their subscribers. */
 @Module({
   controllers: [LiveTailConsumer],
   providers: [
@@ -33,7 +33,7 @@ import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
 })
 class StreamModule {}
 
-/** Starts the stream service. Ready when all that was published has been read. */
+/** Starts the stream service. It is ready when it has read every published message. */
 export const startStream = (foundation: Foundation & WithMessageBus, issuer: TokenIssuer): Promise<RunningService> => {
   const { settings, messageBus, eventStore, readStore, clock, logger } = foundation;
   const limits = streamLimits(settings);
@@ -48,7 +48,7 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
     messageBus,
     logger,
     topics: [topics.chainEvents],
-    startAt: () => tail.findStart(),
+    startAt: () => tail.findStartOffsets(),
   });
   return startService({
     module: {
@@ -64,7 +64,7 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
     issuer,
     host: settings.HOST,
     port: settings.STREAM_PORT,
-    loops: new Loops([tail.loop, finalized.loop, tokenEndsLoop({ connections, readStore, clock, logger })]),
+    loops: new Loops([tail.loop, finalized.loop, tokenExpiryLoop({ connections, readStore, clock, logger })]),
     readiness: { caughtUp: () => tail.isCaughtUp, following: () => server.isFollowing },
     configure: (app) => {
       app.connectMicroservice({ strategy: server });

@@ -17,9 +17,9 @@ describe('connecting', () => {
   const codeFor = async (auth: object, origin?: string) =>
     (await StreamClient.refusal(stream.url(), auth, origin)).code;
 
-  it('needs a token, and says before any event what is wrong with it', async () => {
+  it('needs a valid token, and is refused with the reason before any event', async () => {
     const { accessToken } = stream.tokens;
-    const past = Math.floor(Date.now() / 1_000) - 60;
+    const expired = Math.floor(Date.now() / 1_000) - 60;
     const { privateKey } = await generateKeyPair('ES256');
     await stream.revokeSession('ses_ended');
     expect(await StreamClient.refusal(stream.url(), {})).toEqual({
@@ -33,13 +33,13 @@ describe('connecting', () => {
     expect(await codeFor({ token: 'a.b.c' })).toBe('token_invalid');
     expect(await codeFor({ token: await accessToken({ key: privateKey }) })).toBe('token_invalid');
     expect(await codeFor({ token: await accessToken({ header: { typ: 'rt+jwt' } }) })).toBe('token_invalid');
-    expect(await codeFor({ token: await accessToken({ claims: { exp: past } }) })).toBe('token_expired');
+    expect(await codeFor({ token: await accessToken({ claims: { exp: expired } }) })).toBe('token_expired');
     expect(await codeFor({ token: await accessToken({ claims: { sid: 'ses_ended' } }) })).toBe('session_revoked');
     const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.e30.`;
     expect(await codeFor({ token: unsigned })).toBe('token_invalid');
   });
 
-  it('from a foreign origin is refused, whatever the token', async () => {
+  it('is refused from a foreign origin, whatever the token', async () => {
     const token = await stream.tokens.accessToken();
     expect(await codeFor({ token }, 'https://evil.example')).toBe('origin_not_allowed');
     expect(await codeFor({}, 'https://evil.example')).toBe('origin_not_allowed');
@@ -47,7 +47,7 @@ describe('connecting', () => {
     expect(await codeFor({}, 'https://shop.example')).toBe('token_missing');
   });
 
-  it('works without an origin and from an allowed one', async () => {
+  it('is allowed without an origin and from an allowed one', async () => {
     const token = await stream.tokens.accessToken();
     for (const extraHeaders of [{}, { origin: 'https://shop.example' }]) {
       const options = { transports: ['websocket'], auth: { token }, forceNew: true, reconnection: false, extraHeaders };
@@ -63,7 +63,7 @@ describe('connecting', () => {
     }
   });
 
-  it('is to the namespace of events, over WebSocket only', async () => {
+  it('is possible only to the namespace of events, and only over WebSocket', async () => {
     const token = await stream.tokens.accessToken();
     const socket = io(stream.url(), {
       transports: ['websocket'],
@@ -79,7 +79,7 @@ describe('connecting', () => {
 });
 
 describe('the connections of a user', () => {
-  it('are limited, and a closed one makes room', async () => {
+  it('are limited; a closed connection makes room for another', async () => {
     await using stream = await streamUnderTest({
       environment: { RATE_LIMITS: '{"connections":{"points":2,"seconds":1}}' },
     });
@@ -90,11 +90,11 @@ describe('the connections of a user', () => {
     expect(await refused()).toBe('rate_limited');
     await stream.connect({ sub: 'usr_2' });
     first.close();
-    await eventually(() => stream.connect(), 5_000, 'there must be room again');
+    await eventually(() => stream.connect(), 5_000, 'another connection must be possible after one was closed');
     expect(await refused()).toBe('rate_limited');
   });
 
-  it('are counted before they are open', async () => {
+  it('count before they are open', async () => {
     await using stream = await streamUnderTest({
       environment: { RATE_LIMITS: '{"connections":{"points":3,"seconds":1}}' },
     });
@@ -103,7 +103,7 @@ describe('the connections of a user', () => {
   });
 });
 
-describe('tokens in production', () => {
+describe('a connection in production', () => {
   const production = {
     NODE_ENV: 'production',
     RATE_LIMITS: '{}',
@@ -132,7 +132,7 @@ describe('tokens in production', () => {
     return outcome;
   };
 
-  it("travel over TLS, ours or a trusted proxy's", async () => {
+  it('needs TLS, to the service itself or to a trusted proxy', async () => {
     const https = { 'x-forwarded-proto': 'https' };
     expect(await outcomeOver('', {})).toBe('https_required');
     expect(await outcomeOver('', https)).toBe('https_required');

@@ -6,10 +6,10 @@ import { logRefusal } from '../../../shared/errors/log-refusal.ts';
 import type { Logger } from 'pino';
 import { invalid, type Refusal } from '../../../shared/errors/refusal.ts';
 
-/** Enough to mend a command by. */
+/** How many errors of a command are reported. */
 const ERRORS_MAX = 20;
 
-/** Whatever came, as the command it should be. @throws Refusal validation_failed */
+/** Parses the payload of a command. @throws Refusal validation_failed */
 export const parseCommand = <Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> => {
   const result = schema.safeParse(payload);
   if (result.success) return result.data;
@@ -17,8 +17,8 @@ export const parseCommand = <Schema extends z.ZodType>(schema: Schema, payload: 
   throw invalid(...errors.slice(0, ERRORS_MAX));
 };
 
-/** A failure as a refusal; what it was, if it was ours, goes to the log. */
-export const loggedRefusal = (logger: Logger, error: unknown): Refusal => {
+/** Returns the refusal for an error, and logs it when the failure is on the side of the server. */
+export const toLoggedRefusal = (logger: Logger, error: unknown): Refusal => {
   const refusal = refusalOf(error);
   if (problemCatalogue[refusal.code].status >= 500) logRefusal(logger, refusal, {}, 'a client was refused');
   return refusal;

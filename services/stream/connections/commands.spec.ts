@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { aRecord, CHAIN_ID, newContract } from '../testing/catcher-stand-in.ts';
+import { aRecord, CHAIN_ID, newContract } from '../testing/fake-catcher.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
@@ -9,7 +9,7 @@ describe('a command', () => {
   let contractAddress: string;
   beforeAll(async () => {
     stream = await streamUnderTest();
-    contractAddress = await stream.registered();
+    contractAddress = await stream.registerContract();
   });
   afterAll(() => stream.close());
   afterEach(() => {
@@ -22,7 +22,7 @@ describe('a command', () => {
     ...members,
   });
 
-  it('that does not fit is answered with what is wrong', async () => {
+  it('is answered with its errors when it does not match the schema', async () => {
     const client = await stream.connect();
     const wrong: unknown[] = [
       undefined,
@@ -63,7 +63,7 @@ describe('a command', () => {
     client.close();
   });
 
-  it('may carry anything that is not asked for', async () => {
+  it('may have additional members', async () => {
     const client = await stream.connect();
     const payload = JSON.parse('{"__proto__": {"chainId": 1}, "constructor": {"prototype": {"ok": false}}}') as object;
     const answer = await client.subscribe(contractAddress, payload);
@@ -71,7 +71,7 @@ describe('a command', () => {
     client.close();
   });
 
-  it('without an acknowledgement, of an unknown name, or nested without end does no harm', async () => {
+  it('does no harm without an acknowledgement, with an unknown name, or when it is nested deeply', async () => {
     const client = await stream.connect();
     for (const name of [
       'subscribe',
@@ -93,12 +93,12 @@ describe('a command', () => {
     client.close();
   });
 
-  it('that is too long or no packet ends the connection, and no other', async () => {
+  it('ends its own connection only, when it is too long or not a valid packet', async () => {
     const other = await stream.connect();
     for (const packet of ['2/events,{', '9', '2/events,["connect"]', 'x'.repeat(70_000)]) {
       const client = await stream.connect();
       client.sendText(packet);
-      await client.disconnection();
+      await client.waitForDisconnect();
     }
     expect((await other.subscribe(contractAddress)).ok).toBe(true);
     other.close();
@@ -107,8 +107,8 @@ describe('a command', () => {
   it('is limited to fifty per second', async () => {
     await using limited = await streamUnderTest({ environment: { RATE_LIMITS: '{}' } });
     const client = await limited.connect();
-    const asked = Array.from({ length: 60 }, () => client.refused('unsubscribe', { subscriptionId: 'none' }));
-    const codes = (await Promise.all(asked)).map(({ code }) => code);
+    const answers = Array.from({ length: 60 }, () => client.refused('unsubscribe', { subscriptionId: 'none' }));
+    const codes = (await Promise.all(answers)).map(({ code }) => code);
     expect(codes.filter((code) => code === 'subscription_not_found')).toHaveLength(50);
     expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(10);
     expect((await client.refused('refresh', { token: 'x' })).retryAfter).toBe(1);
@@ -116,7 +116,7 @@ describe('a command', () => {
 });
 
 describe('the commands of a user', () => {
-  it('are counted together, whichever connection they come over', async () => {
+  it('count together, over whichever connection they come', async () => {
     await using limited = await streamUnderTest({
       environment: { RATE_LIMITS: '{"streamCommand":{"points":2,"seconds":600}}' },
     });
@@ -147,8 +147,8 @@ describe('subscribing', () => {
     return { code, detail };
   };
 
-  it('takes the name or the signature however it is written, and an address in any letter case', async () => {
-    const contractAddress = await stream.registered();
+  it('accepts the name or the signature in any valid notation, and an address in any letter case', async () => {
+    const contractAddress = await stream.registerContract();
     const channels = new Set<string>();
     for (const eventSignature of [
       'Transfer',
@@ -168,8 +168,8 @@ describe('subscribing', () => {
     ]);
   });
 
-  it('names both events where a name means two', async () => {
-    const contractAddress = await stream.registered();
+  it('is refused with both signatures when a name fits two events', async () => {
+    const contractAddress = await stream.registerContract();
     await stream.catcher.register(contractAddress, 'Transfer(address indexed,bytes)');
     const { code, detail } = await refusedFor(contractAddress, 'Transfer');
     expect(code).toBe('validation_failed');
@@ -180,11 +180,11 @@ describe('subscribing', () => {
     await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
     await stream.catcher.observe(aRecord({ contractAddress, block: 2, signature: 'Transfer(address indexed,bytes)' }));
     await stream.catcher.observe(aRecord({ contractAddress, block: 3 }));
-    expect((await client.eventsUntil(1)).map(({ event }) => event.BlockNumber)).toEqual([2]);
+    expect((await client.waitForEvents(1)).map(({ event }) => event.BlockNumber)).toEqual([2]);
   });
 
   it('needs a registered event', async () => {
-    const contractAddress = await stream.registered();
+    const contractAddress = await stream.registerContract();
     for (const [address, name] of [
       [newContract(), 'Transfer'],
       [contractAddress, 'Approval'],
@@ -195,16 +195,20 @@ describe('subscribing', () => {
     }
   });
 
-  it('is once per channel, and a hundred and twenty-eight times per connection', async () => {
+  it('is possible once per channel, and up to a limit per connection', async () => {
     await using limited = await streamUnderTest({
       environment: { RATE_LIMITS: '{"subscriptions":{"points":3,"seconds":1}}' },
     });
     const client = await limited.connect();
-    const contracts = [await limited.registered(), await limited.registered(), await limited.registered()];
+    const contracts = [
+      await limited.registerContract(),
+      await limited.registerContract(),
+      await limited.registerContract(),
+    ];
     for (const contractAddress of contracts.slice(0, 2)) await client.subscribe(contractAddress);
     const again = { chainId: CHAIN_ID, contractAddress: contracts[0], eventSignature: 'Transfer' };
     expect((await client.refused('subscribe', again)).code).toBe('already_subscribed');
-    expect(await client.ask('subscribe', { ...again, finality: 'finalized' })).toMatchObject({ ok: true });
+    expect(await client.request('subscribe', { ...again, finality: 'finalized' })).toMatchObject({ ok: true });
     expect(await client.refused('subscribe', { ...again, contractAddress: contracts[2] })).toMatchObject({
       code: 'rate_limited',
       detail: '3 subscriptions of a connection at a time are allowed',
@@ -212,30 +216,30 @@ describe('subscribing', () => {
     });
   });
 
-  it('is once per channel for those who ask twice at a time as well', async () => {
-    const contractAddress = await stream.registered();
+  it('is possible once per channel, also when a client sends the command several times at once', async () => {
+    const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     const command = { chainId: CHAIN_ID, contractAddress, eventSignature: 'Transfer' };
-    const answers = await Promise.all([1, 2, 3].map(() => client.ask('subscribe', command)));
+    const answers = await Promise.all([1, 2, 3].map(() => client.request('subscribe', command)));
     expect(answers.filter((answer) => (answer as { ok: boolean }).ok)).toHaveLength(1);
   });
 
-  it('ends with unsubscribe, once, and can begin anew', async () => {
-    const contractAddress = await stream.registered();
+  it('ends with unsubscribe, which is possible once, and can begin anew', async () => {
+    const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     const { subscriptionId } = await client.subscribe(contractAddress);
     const other = await stream.connect();
     expect((await other.refused('unsubscribe', { subscriptionId })).code).toBe('subscription_not_found');
-    expect(await client.ask('unsubscribe', { subscriptionId })).toEqual({ ok: true });
+    expect(await client.request('unsubscribe', { subscriptionId })).toEqual({ ok: true });
     expect((await client.refused('unsubscribe', { subscriptionId })).code).toBe('subscription_not_found');
     await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
     await client.subscribe(contractAddress);
     await stream.catcher.observe(aRecord({ contractAddress, block: 2 }));
-    expect((await client.eventsUntil(1)).map(({ event }) => event.BlockNumber)).toEqual([2]);
+    expect((await client.waitForEvents(1)).map(({ event }) => event.BlockNumber)).toEqual([2]);
   });
 
-  it('that is ended while it catches up stops there', async () => {
-    const contractAddress = await stream.registered();
+  it('sends no more events after unsubscribe, also while it catches up', async () => {
+    const contractAddress = await stream.registerContract();
     const data = { text: 'x'.repeat(50_000) };
     for (let block = 1; block <= 400; block += 1) {
       stream.catcher.store('observed', aRecord({ contractAddress, block, data }));
@@ -244,12 +248,12 @@ describe('subscribing', () => {
     await stream.catcher.publish();
     const client = await stream.connect();
     const { subscriptionId } = await client.subscribe(contractAddress, { fromBlock: 1 });
-    expect(await client.ask('unsubscribe', { subscriptionId })).toEqual({ ok: true });
+    expect(await client.request('unsubscribe', { subscriptionId })).toEqual({ ok: true });
     const given = client.events.length;
     expect(given).toBeLessThan(400);
     const { subscriptionId: next } = await client.subscribe(contractAddress);
     await stream.catcher.observe(aRecord({ contractAddress, block: 3_000 }));
-    const events = await client.eventsUntil(given + 1);
+    const events = await client.waitForEvents(given + 1);
     expect(events.at(-1)?.event.BlockNumber).toBe(3_000);
     expect(client.messages.filter(({ name }) => name === 'live')).toEqual([]);
     expect(next).not.toBe(subscriptionId);

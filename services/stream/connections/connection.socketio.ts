@@ -7,25 +7,25 @@ import type { Subscriber } from '../domain/subscriber.ts';
 import { SocketBuffer } from './socket-buffer.socketio.ts';
 import type { StreamSocket } from './stream-socket.socketio.ts';
 
-/** Answers that wait for a client that asks and does not read. */
+/** How many answers may wait for a client that sends commands and does not read. */
 const ANSWERS_WAITING_MAX = 512;
-/** A client that cannot take the last messages is let go without them. */
-const LAST_MESSAGES_MS = 1_000;
+/** How long the last messages may take to reach a client that is disconnected. */
+const FLUSH_MS = 1_000;
 
-/** One client that was let in. */
+/** The connection of one authenticated client. */
 export class Connection implements Subscriber {
   readonly subscriptions = new Map<string, Subscription>();
   readonly buffer: SocketBuffer;
-  /** The client was told that its token ends. */
+  /** Whether the client was sent `expiring` for its present token. */
   isWarned = false;
-  private holder: UserCaller;
+  private currentCaller: UserCaller;
   private answersWaiting = 0;
   private readonly ending = new AbortController();
 
   constructor(private readonly socket: StreamSocket) {
-    this.holder = socket.data.caller;
+    this.currentCaller = socket.data.caller;
     this.buffer = new SocketBuffer(socket.conn, () => {
-      this.cut();
+      this.destroy();
     });
     socket.once('disconnect', () => {
       this.ending.abort();
@@ -35,47 +35,47 @@ export class Connection implements Subscriber {
     });
   }
 
-  /** Whose token keeps it open. */
+  /** The user whose token keeps the connection open. */
   get caller(): UserCaller {
-    return this.holder;
+    return this.currentCaller;
   }
 
   get signal(): AbortSignal {
     return this.ending.signal;
   }
 
-  tell<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
+  emit<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
     this.socket.emit(name, message);
   }
 
-  /** Another token of the same user takes the place of the one that ends. @throws Refusal forbidden */
-  renew(caller: UserCaller): void {
-    if (caller.userId !== this.holder.userId) throw new Refusal('forbidden', "the token is another user's");
-    this.holder = caller;
+  /** Replaces the token by another one of the same user. @throws Refusal forbidden when it belongs to another user */
+  replaceToken(caller: UserCaller): void {
+    if (caller.userId !== this.currentCaller.userId) throw new Refusal('forbidden', "the token is another user's");
+    this.currentCaller = caller;
     this.isWarned = false;
   }
 
-  /** An answer will be sent; a client that does not read is let go. */
-  expectAnswer(): void {
+  /** Counts an answer that will be sent; disconnects a client that reads none of them. */
+  countAnswer(): void {
     this.answersWaiting += 1;
-    if (this.answersWaiting > ANSWERS_WAITING_MAX) this.cut();
+    if (this.answersWaiting > ANSWERS_WAITING_MAX) this.destroy();
   }
 
-  /** Says why to every subscription, then disconnects. */
+  /** Sends `stopped` with the code for every subscription, then disconnects. */
   stop(code: ProblemCode): void {
-    for (const subscriptionId of this.subscriptions.keys()) this.tell('stopped', { subscriptionId, code });
+    for (const subscriptionId of this.subscriptions.keys()) this.emit('stopped', { subscriptionId, code });
     this.disconnect();
   }
 
   disconnect(): void {
     this.socket.disconnect(true);
     setTimeout(() => {
-      this.cut();
-    }, LAST_MESSAGES_MS).unref();
+      this.destroy();
+    }, FLUSH_MS).unref();
   }
 
-  /** At once, and whatever waits for the client with it; a closing handshake would wait for it to read. */
-  private cut(): void {
+  /** Closes the connection at once, without what waits for the client: a closing handshake would wait until it reads. */
+  private destroy(): void {
     this.socket.conn.request.socket.destroy();
   }
 }

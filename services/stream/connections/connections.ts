@@ -3,17 +3,17 @@ import { limitedAtATime } from '../../../shared/edge/rate-limits.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import type { Connection } from './connection.socketio.ts';
 
-/** Over how long the clients of a stopping node come back. */
+/** The time over which the clients of a stopping node reconnect. */
 const RECONNECT_SPREAD_MS = 5_000;
-/** What is under way to clients gets this long when the node stops. */
+/** How long a stopping node waits until the sent messages are written to the network. */
 const DRAIN_MS = 1_000;
 const DRAIN_POLL_MS = 10;
 
-/** Every client of this node. */
+/** The connections of this node, and how many each user has. */
 export class Connections {
   private readonly connections = new Set<Connection>();
-  /** Ids of sockets, by user; a socket has its seat from before it is connected until it is closed. */
-  private readonly seats = new Map<string, Set<string>>();
+  /** A socket counts from before it is connected until it is closed. */
+  private readonly socketIdsByUser = new Map<string, Set<string>>();
   private isDraining = false;
 
   constructor(private readonly perUserMax: number) {}
@@ -22,19 +22,19 @@ export class Connections {
     return this.connections.values();
   }
 
-  /** @throws Refusal shutting_down, rate_limited */
-  takeSeat(userId: string, socketId: string): void {
+  /** Counts a socket as a connection of the user. @throws Refusal shutting_down, rate_limited */
+  reserve(userId: string, socketId: string): void {
     if (this.isDraining) throw new Refusal('shutting_down', 'the node is stopping', { retryAfter: 1 });
-    const taken = this.seats.get(userId) ?? new Set();
-    if (taken.size >= this.perUserMax) {
+    const socketIds = this.socketIdsByUser.get(userId) ?? new Set();
+    if (socketIds.size >= this.perUserMax) {
       throw limitedAtATime(`${String(this.perUserMax)} connections of a user`);
     }
-    this.seats.set(userId, taken.add(socketId));
+    this.socketIdsByUser.set(userId, socketIds.add(socketId));
   }
 
-  leaveSeat(userId: string, socketId: string): void {
-    const taken = this.seats.get(userId);
-    if (taken?.delete(socketId) && taken.size === 0) this.seats.delete(userId);
+  release(userId: string, socketId: string): void {
+    const socketIds = this.socketIdsByUser.get(userId);
+    if (socketIds?.delete(socketId) && socketIds.size === 0) this.socketIdsByUser.delete(userId);
   }
 
   add(connection: Connection): void {
@@ -45,13 +45,13 @@ export class Connections {
     this.connections.delete(connection);
   }
 
-  /** Tells every client to come back, each at another time, then lets go of them. */
+  /** Tells every client when to reconnect, each at another time, then disconnects them. */
   async drain(): Promise<void> {
     this.isDraining = true;
     const connections = [...this.connections];
     connections.forEach((connection, index) => {
       const reconnectAfterMs = Math.round((RECONNECT_SPREAD_MS * (index + 1)) / connections.length);
-      connection.tell('draining', { reconnectAfterMs });
+      connection.emit('draining', { reconnectAfterMs });
     });
     const deadline = performance.now() + DRAIN_MS;
     while (connections.some(({ buffer }) => !buffer.isEmpty) && performance.now() < deadline)

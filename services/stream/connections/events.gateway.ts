@@ -20,25 +20,25 @@ import { toIso } from '../../../shared/primitives/clock.ts';
 import type { SubscriptionCommands } from '../domain/subscriber.ts';
 import { SUBSCRIPTIONS } from '../edge/tokens.ts';
 import { Admission } from './admission.ts';
-import { commandRefusal, connectionRefusal, loggedRefusal, parseCommand } from './command-answer.ts';
+import { commandRefusal, connectionRefusal, parseCommand, toLoggedRefusal } from './command-answer.ts';
 import { Connection } from './connection.socketio.ts';
 import { Connections } from './connections.ts';
 import type { StreamNamespace, StreamSocket } from './stream-socket.socketio.ts';
 
 const MESSAGE_BYTES_MAX = 64 * 1_024;
-/** A socket that has joined nothing by then is closed. */
-const JOIN_WITHIN_MS = 10_000;
+/** A socket that has not joined the namespace by then is closed. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 type Acknowledge = ((answer: unknown) => void) | undefined;
 
-/** The stream's way in: who may connect, and the three commands. */
+/** Admits connections, and carries out the three commands. */
 @WebSocketGateway({
   namespace: STREAM_NAMESPACE,
   transports: ['websocket'],
   serveClient: false,
   perMessageDeflate: false,
   maxHttpBufferSize: MESSAGE_BYTES_MAX,
-  connectTimeout: JOIN_WITHIN_MS,
+  connectTimeout: CONNECT_TIMEOUT_MS,
 })
 export class EventsGateway
   implements
@@ -47,7 +47,7 @@ export class EventsGateway
     OnGatewayDisconnect<StreamSocket>,
     BeforeApplicationShutdown
 {
-  private readonly bySocket = new WeakMap<StreamSocket, Connection>();
+  private readonly connectionBySocket = new WeakMap<StreamSocket, Connection>();
 
   constructor(
     private readonly admission: Admission,
@@ -76,12 +76,12 @@ export class EventsGateway
 
   handleConnection(socket: StreamSocket): void {
     const connection = new Connection(socket);
-    this.bySocket.set(socket, connection);
+    this.connectionBySocket.set(socket, connection);
     this.connections.add(connection);
   }
 
   handleDisconnect(socket: StreamSocket): void {
-    const connection = this.bySocket.get(socket);
+    const connection = this.connectionBySocket.get(socket);
     if (!connection) return;
     this.connections.remove(connection);
     this.subscriptions.closeAll(connection);
@@ -93,7 +93,7 @@ export class EventsGateway
 
   @SubscribeMessage('subscribe')
   subscribe(@ConnectedSocket() socket: StreamSocket, @MessageBody() payload: unknown, @Ack() acknowledge: Acknowledge) {
-    return this.carryOut(socket, acknowledge, (connection, answer) =>
+    return this.execute(socket, acknowledge, (connection, answer) =>
       this.subscriptions.open(connection, parseCommand(subscribe, payload), answer),
     );
   }
@@ -104,7 +104,7 @@ export class EventsGateway
     @MessageBody() payload: unknown,
     @Ack() acknowledge: Acknowledge,
   ) {
-    return this.carryOut(socket, acknowledge, (connection, answer) => {
+    return this.execute(socket, acknowledge, (connection, answer) => {
       this.subscriptions.close(connection, parseCommand(unsubscribe, payload).subscriptionId);
       answer({ ok: true });
     });
@@ -112,42 +112,42 @@ export class EventsGateway
 
   @SubscribeMessage('refresh')
   refresh(@ConnectedSocket() socket: StreamSocket, @MessageBody() payload: unknown, @Ack() acknowledge: Acknowledge) {
-    return this.carryOut(socket, acknowledge, async (connection, answer) => {
+    return this.execute(socket, acknowledge, async (connection, answer) => {
       const caller = await this.tokens.verify(parseCommand(refresh, payload).token);
-      connection.renew(caller);
+      connection.replaceToken(caller);
       answer({ ok: true, expiresAt: toIso(caller.expiresAtMs) });
     });
   }
 
-  /** Nothing that a client sends throws further than this. */
-  private async carryOut(
+  /** Runs a command. Every error becomes an answer: nothing that a client sends may throw any further. */
+  private async execute(
     socket: StreamSocket,
     acknowledge: Acknowledge,
     command: (connection: Connection, answer: (answer: object) => void) => Promise<void> | void,
   ): Promise<void> {
     const answer = acknowledge ?? (() => undefined);
     try {
-      const connection = this.bySocket.get(socket);
+      const connection = this.connectionBySocket.get(socket);
       if (!connection) return;
-      connection.expectAnswer();
+      connection.countAnswer();
       refuseExceeded(await this.limits.count('streamCommand', `user:${connection.caller.userId}`));
       await command(connection, answer);
     } catch (error) {
-      answer(commandRefusal(loggedRefusal(this.logger, error)));
+      answer(commandRefusal(toLoggedRefusal(this.logger, error)));
     }
   }
 
   private async admit(socket: StreamSocket): Promise<void> {
     const caller = await this.admission.admit(socket.request, socket.handshake.auth);
-    this.connections.takeSeat(caller.userId, socket.id);
+    this.connections.reserve(caller.userId, socket.id);
     socket.conn.once('close', () => {
-      this.connections.leaveSeat(caller.userId, socket.id);
+      this.connections.release(caller.userId, socket.id);
     });
     socket.data.caller = caller;
   }
 
   private connectError(error: unknown): Error {
-    const data = connectionRefusal(loggedRefusal(this.logger, error));
+    const data = connectionRefusal(toLoggedRefusal(this.logger, error));
     return Object.assign(new Error(data.title), { data });
   }
 }

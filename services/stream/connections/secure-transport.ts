@@ -4,11 +4,11 @@ import { TLSSocket } from 'node:tls';
 
 const family = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4');
 
-/** Says whether a handshake came over TLS: to us, or to a proxy that we trust to say so. */
+/** Tells whether a handshake came over TLS, either to this process or, by its header, to a trusted proxy. */
 export class SecureTransport {
   private readonly proxies = new BlockList();
 
-  /** @param trustedProxies addresses or ranges */
+  /** @param trustedProxies addresses or CIDR ranges */
   constructor(trustedProxies: readonly string[]) {
     for (const proxy of trustedProxies) {
       const [address = '', prefix] = proxy.split('/');
@@ -17,7 +17,7 @@ export class SecureTransport {
     }
   }
 
-  carried({ socket, headers }: IncomingMessage): boolean {
+  isUsedBy({ socket, headers }: IncomingMessage): boolean {
     if (socket instanceof TLSSocket) return true;
     const { remoteAddress: peer } = socket;
     if (peer === undefined || !this.proxies.check(peer, family(peer))) return false;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { aRecord } from '../testing/catcher-stand-in.ts';
+import { aRecord } from '../testing/fake-catcher.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const MIB = 1_024 * 1_024;
@@ -21,8 +21,8 @@ describe('a client that does not read', () => {
     await stream.catcher.publish();
   };
 
-  it('costs the others nothing, and the node little', async () => {
-    const contractAddress = await stream.registered();
+  it('does not delay the others, costs the node little memory, and is disconnected', async () => {
+    const contractAddress = await stream.registerContract();
     const reading = await stream.connect();
     await reading.subscribe(contractAddress);
     const stalled = await Promise.all(Array.from({ length: 20 }, () => stream.connect()));
@@ -31,7 +31,7 @@ describe('a client that does not read', () => {
     const before = process.memoryUsage().rss;
     for (let block = 0; block < EVENTS; block += 100) {
       await publish(contractAddress, block, 100);
-      await reading.eventsUntil(block + 100);
+      await reading.waitForEvents(block + 100);
     }
     const grown = process.memoryUsage().rss - before;
     await eventually(() => stream.connections() === 1, 10_000, 'the stalled clients must be disconnected');
@@ -42,25 +42,25 @@ describe('a client that does not read', () => {
     expect(grown / MIB).toBeLessThan(250);
   });
 
-  it('finds the rest with its last cursor', async () => {
-    const contractAddress = await stream.registered();
+  it('is disconnected, and receives the rest with its last cursor', async () => {
+    const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     await client.subscribe(contractAddress);
     client.stopReading();
     await publish(contractAddress, 0, EVENTS);
     await eventually(() => stream.connections() < 2, 10_000, 'the stalled client must be disconnected');
-    client.readOn();
-    await client.disconnection();
-    const given = client.events.length;
-    expect(given).toBeLessThan(EVENTS);
+    client.resumeReading();
+    await client.waitForDisconnect();
+    const received = client.events.length;
+    expect(received).toBeLessThan(EVENTS);
     const again = await stream.connect();
     await again.subscribe(contractAddress, { cursor: client.events.at(-1)?.cursor });
-    await again.message('live', 20_000);
+    await again.waitForMessage('live', 20_000);
     const blocks = [...client.events, ...again.events].map(({ event }) => event.BlockNumber);
     expect(blocks).toEqual(Array.from({ length: EVENTS }, (_, block) => block));
   });
 
-  it('is let go when it asks on and on', async () => {
+  it('is disconnected when it sends commands without end', async () => {
     const client = await stream.connect();
     client.stopReading();
     const before = stream.connections();
@@ -69,9 +69,9 @@ describe('a client that does not read', () => {
     await eventually(() => stream.connections() < before, 20_000, 'the client must be disconnected');
   });
 
-  it('does not hold up a node that stops', async () => {
+  it('does not delay a node that stops', async () => {
     const other = await streamUnderTest();
-    const contractAddress = await other.registered();
+    const contractAddress = await other.registerContract();
     const client = await other.connect();
     await client.subscribe(contractAddress);
     client.stopReading();
@@ -79,36 +79,36 @@ describe('a client that does not read', () => {
       other.catcher.store('observed', aRecord({ contractAddress, block, data }));
     }
     await other.catcher.publish();
-    const began = performance.now();
+    const startedAt = performance.now();
     await other.stopNode();
-    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
     client.close();
   });
 
-  it('but comes back in time is given everything, at its own pace', async () => {
-    const contractAddress = await stream.registered();
+  it('is sent everything when it reads again in time', async () => {
+    const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     await client.subscribe(contractAddress);
     client.stopReading();
     await publish(contractAddress, 0, 200);
-    client.readOn();
-    expect((await client.eventsUntil(200)).map(({ event }) => event.BlockNumber)).toEqual(
+    client.resumeReading();
+    expect((await client.waitForEvents(200)).map(({ event }) => event.BlockNumber)).toEqual(
       Array.from({ length: 200 }, (_, block) => block),
     );
   });
 });
 
-describe('a burst', () => {
-  it('larger than what may wait reaches every client that reads, in order', async () => {
+describe('a burst of events', () => {
+  it('reaches every client that reads, in order, even when it is larger than what may wait', async () => {
     await using stream = await streamUnderTest();
-    const contractAddress = await stream.registered();
+    const contractAddress = await stream.registerContract();
     const clients = await Promise.all(Array.from({ length: 10 }, () => stream.connect()));
     for (const client of clients) await client.subscribe(contractAddress);
     for (let block = 0; block < 5_000; block += 1)
       stream.catcher.store('observed', aRecord({ contractAddress, block }));
     await stream.catcher.publish();
     for (const client of clients) {
-      const events = await client.eventsUntil(5_000, 20_000);
+      const events = await client.waitForEvents(5_000, 20_000);
       expect(events.map(({ event }) => event.BlockNumber)).toEqual(Array.from({ length: 5_000 }, (_, block) => block));
     }
   });

@@ -4,93 +4,98 @@ import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { SendBuffer } from '../domain/subscription.ts';
 
-/** Given to the transport before its turn to be read is awaited. */
+/** How much may wait in the transport before sending pauses. */
 const FRAMES_WAITING_MAX = 256;
 const BYTES_WAITING_MAX = 512 * 1_024;
-/** What a client may miss without reading anything; then it has a last moment to read, as a burst takes less than that. */
+/**
+ * How much a client may miss while it reads nothing. After that it has a grace period in which to read, because a burst
+ * reaches these limits too, and is over sooner.
+ */
 const FRAMES_MISSED_MAX = 512;
 const BYTES_MISSED_MAX = 1_024 * 1_024;
-const LAST_MOMENT_MS = 3_000;
+const STALL_GRACE_MS = 3_000;
 
-/** The way to one Socket.IO client, with a bound on what waits for it: Socket.IO's own buffer has none. */
+/** Sends to one Socket.IO client, with a limit on what waits for it: Socket.IO's own buffer has none. */
 export class SocketBuffer implements SendBuffer {
-  private frames = 0;
-  private bytes = 0;
+  private framesWaiting = 0;
+  private bytesWaiting = 0;
   private framesMissed = 0;
   private bytesMissed = 0;
-  private lastMoment: NodeJS.Timeout | undefined;
-  private readonly left = new WakeUp();
+  private stallTimer: NodeJS.Timeout | undefined;
+  private readonly emptied = new WakeUp();
 
   constructor(
     private readonly connection: Socket['conn'],
-    /** Called when the client does not read. */
-    private readonly stalled: () => void,
+    /** Called when the client has not read anything for too long. */
+    private readonly onStalled: () => void,
   ) {}
 
   get isEmpty(): boolean {
-    return this.frames === 0;
+    return this.framesWaiting === 0;
   }
 
   get hasRoom(): boolean {
-    return this.frames === 0 || (this.frames < FRAMES_WAITING_MAX && this.bytes < BYTES_WAITING_MAX);
+    return (
+      this.framesWaiting === 0 || (this.framesWaiting < FRAMES_WAITING_MAX && this.bytesWaiting < BYTES_WAITING_MAX)
+    );
   }
 
   send(delivery: Delivery): void {
     const { packet, options, bytes } = frameOf(delivery);
-    this.frames += 1;
-    this.bytes += bytes;
+    this.framesWaiting += 1;
+    this.bytesWaiting += bytes;
     this.connection.write(packet, options, () => {
-      this.frames -= 1;
-      this.bytes -= bytes;
-      this.hasRead();
-      if (this.frames === 0) this.left.ring();
+      this.framesWaiting -= 1;
+      this.bytesWaiting -= bytes;
+      this.resetMissed();
+      if (this.framesWaiting === 0) this.emptied.ring();
     });
   }
 
   async drained(signal: AbortSignal): Promise<void> {
-    while (this.frames > 0) {
+    while (this.framesWaiting > 0) {
       signal.throwIfAborted();
-      await this.left.wait(this.left.rung, signal);
+      await this.emptied.wait(this.emptied.rung, signal);
     }
   }
 
-  missed(delivery: Delivery): void {
-    if (this.frames === 0) return;
+  countMissed(delivery: Delivery): void {
+    if (this.framesWaiting === 0) return;
     this.framesMissed += 1;
     this.bytesMissed += delivery.json.length;
     if (this.framesMissed <= FRAMES_MISSED_MAX && this.bytesMissed <= BYTES_MISSED_MAX) return;
-    this.lastMoment ??= setTimeout(this.stalled, LAST_MOMENT_MS).unref();
+    this.stallTimer ??= setTimeout(this.onStalled, STALL_GRACE_MS).unref();
   }
 
-  private hasRead(): void {
+  private resetMissed(): void {
     this.framesMissed = 0;
     this.bytesMissed = 0;
-    clearTimeout(this.lastMoment);
-    this.lastMoment = undefined;
+    clearTimeout(this.stallTimer);
+    this.stallTimer = undefined;
   }
 }
 
 interface Frame {
-  /** Of Socket.IO: an event of the namespace. */
+  /** A Socket.IO packet: an event of the namespace. */
   packet: string;
-  /** Engine.IO sends the frame of RFC 6455 instead of encoding the packet, as Socket.IO's own broadcast has it do. */
+  /** Engine.IO sends this frame (RFC 6455) instead of encoding the packet; Socket.IO's own broadcast uses the same option. */
   options: { compress: boolean; wsPreEncodedFrame: Buffer[] };
   bytes: number;
 }
 
 const EVENT = '2';
 const MESSAGE = '4';
-const frames = new WeakMap<Delivery, Frame>();
+const framesByDelivery = new WeakMap<Delivery, Frame>();
 
-/** Encoded once for all clients. */
+/** Encodes a delivery once for all clients. */
 const frameOf = (delivery: Delivery): Frame => {
-  const known = frames.get(delivery);
+  const known = framesByDelivery.get(delivery);
   if (known) return known;
   const packet = `${EVENT}${STREAM_NAMESPACE},["event",${delivery.json}]`;
   const wsPreEncodedFrame = textFrame(MESSAGE + packet);
   const bytes = wsPreEncodedFrame.reduce((sum, part) => sum + part.length, 0);
   const frame = { packet, options: { compress: false, wsPreEncodedFrame }, bytes };
-  frames.set(delivery, frame);
+  framesByDelivery.set(delivery, frame);
   return frame;
 };
 
@@ -98,7 +103,7 @@ const FINAL_TEXT = 0x81;
 const LENGTH_IN_TWO_BYTES = 126;
 const LENGTH_IN_EIGHT_BYTES = 127;
 
-/** A whole text message from a server: RFC 6455, section 5.2. */
+/** Returns a whole, unmasked text message: RFC 6455, section 5.2. */
 const textFrame = (text: string): Buffer[] => {
   const payload = Buffer.from(text);
   const { length } = payload;

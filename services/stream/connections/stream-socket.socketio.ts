@@ -2,10 +2,10 @@ import type { DefaultEventsMap, Namespace, Socket } from 'socket.io';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 
 interface SocketData {
-  /** Set before it is connected. */
+  /** Set before the socket is connected. */
   caller: UserCaller;
 }
 
-/** What comes is parsed, what goes is typed by `Connection.tell`. */
+/** The event maps stay open: incoming payloads are parsed, and outgoing messages are typed by `Connection.emit`. */
 export type StreamSocket = Socket<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, SocketData>;
 export type StreamNamespace = Namespace<DefaultEventsMap, DefaultEventsMap, DefaultEventsMap, SocketData>;

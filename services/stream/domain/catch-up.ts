@@ -1,23 +1,24 @@
 import type { Feed } from './feed.ts';
 import type { Subscription } from './subscription.ts';
 
-type Source = Pick<Feed, 'recent' | 'older'>;
+type CatchUpFeed = Pick<Feed, 'recent' | 'replay'>;
 
 /**
- * Brings a subscription from its place to now, and makes it live in the same turn in which nothing is left to send, so
- * that no change can come in between. Whatever happens meanwhile is read from the feed, nothing is put aside.
- * @param arrived called in that turn, before any live change
+ * Sends a subscription the changes after its resume point, and makes it live in the same tick of the event loop in which
+ * nothing is left to send, so that no change can be missed in between. Changes that are published meanwhile are not
+ * queued: they are read from the feed.
+ * @param onCaughtUp called in that tick, before any live change is sent
  * @throws when the subscription ends, or the feed fails
  */
-export const catchUp = async (feed: Source, subscription: Subscription, arrived: () => void): Promise<void> => {
+export const catchUp = async (feed: CatchUpFeed, subscription: Subscription, onCaughtUp: () => void): Promise<void> => {
   const { channel } = subscription;
   for (;;) {
-    const page = feed.recent(channel, subscription.place.position);
+    const page = feed.recent(channel, subscription.resumePoint.position);
     if (!page) {
-      await catchUpFromStore(feed, subscription);
+      await catchUpByReplay(feed, subscription);
     } else if (page.deliveries.length === 0) {
       subscription.moveTo(page.end);
-      arrived();
+      onCaughtUp();
       subscription.goLive();
       return;
     } else {
@@ -26,13 +27,13 @@ export const catchUp = async (feed: Source, subscription: Subscription, arrived:
   }
 };
 
-/** Until the rest is at hand. */
-const catchUpFromStore = async (feed: Source, subscription: Subscription): Promise<void> => {
-  const { channel, place, signal } = subscription;
-  for await (const page of feed.older(channel, place.position, signal)) {
+/** Replays older changes until the rest is in memory. */
+const catchUpByReplay = async (feed: CatchUpFeed, subscription: Subscription): Promise<void> => {
+  const { channel, resumePoint, signal } = subscription;
+  for await (const page of feed.replay(channel, resumePoint.position, signal)) {
     await subscription.deliver(page);
     if (feed.recent(channel, page.end.position)) return;
   }
   signal.throwIfAborted();
-  throw new Error('what is kept ends before what is at hand begins');
+  throw new Error('the replay ended before the messages in memory begin');
 };

@@ -22,7 +22,7 @@ describe('a message of the topic', () => {
   it.each([
     ['annals.ChainEventObserved.v1', 'observed'],
     ['annals.ChainEventReverted.v1', 'reverted'],
-  ] as const)('of type %s is a change: %s', (type, change) => {
+  ] as const)('of type %s has the change %s', (type, change) => {
     const message = ChainMessage.of(published({ type }));
     expect(message).toMatchObject({ key: 'key', position: 42, characters: JSON.stringify(record).length });
     const channel = {
@@ -35,38 +35,38 @@ describe('a message of the topic', () => {
     expect(message?.delivery(cursors).channel).toBe(channelName(channel));
   });
 
-  it('is read once, however many ask', () => {
+  it('is parsed only once', () => {
     const message = ChainMessage.of(published());
     expect(message?.delivery(cursors)).toBe(message?.delivery(cursors));
   });
 
-  it('of another type is none of ours, nor is one without a value or a type', () => {
+  it('is ignored when it is of another type, or has no value or type', () => {
     expect(ChainMessage.of(published({ type: 'annals.UserLoggedIn.v1' }))).toBeUndefined();
     expect(ChainMessage.of(published({ value: null }))).toBeUndefined();
     expect(ChainMessage.of({ key: '', headers: {}, value: '{}' })).toBeUndefined();
   });
 
-  it.each(['', 'x', '0', '-1', '1.5', '9'.repeat(20)])('must say its position, which is not %j', (position) => {
+  it.each(['', 'x', '0', '-1', '1.5', '9'.repeat(20)])('is refused when its position is %j', (position) => {
     expect(() => ChainMessage.of(published({ position }))).toThrow('ce_position');
   });
 
-  it('may be the first of all', () => {
+  it('can have position 1', () => {
     expect(ChainMessage.of(published({ position: '1' }))?.position).toBe(1);
   });
 });
 
-describe('reading messages', () => {
+describe('a message reader', () => {
   const reported: unknown[] = [];
   const reader = new MessageReader(cursors, (error, key) => reported.push([key, String(error)]));
 
-  it('gives what can be read', () => {
+  it('returns messages and deliveries that can be read', () => {
     const message = reader.message(published());
     expect(message?.position).toBe(42);
     expect(message && reader.delivery(message)?.position).toBe(42);
     expect(reported).toEqual([]);
   });
 
-  it('reports what cannot be read, and goes on', () => {
+  it('reports a message that cannot be read, and goes on', () => {
     expect(reader.message(published({ position: 'x' }))).toBeUndefined();
     const message = reader.message(published({ value: '{}' }));
     expect(message && reader.delivery(message)).toBeUndefined();

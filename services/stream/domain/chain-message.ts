@@ -9,16 +9,15 @@ const changes: Partial<Record<string, Change>> = {
   'annals.ChainEventReverted.v1': 'reverted',
 };
 
-/** A message as the topic has it. */
-interface Published {
+interface TopicMessage {
   key: string;
   headers: Readonly<Record<string, string>>;
   value: string | null;
 }
 
-/** A message of the chain events' topic. What is inside is looked at when somebody wants to know, and then only once. */
+/** A message of the topic of chain events. Its value is parsed at the first call of `delivery`, and only once. */
 export class ChainMessage {
-  /** About what it takes to remember it. */
+  /** Length of the value: an estimate of the memory that the message needs. */
   readonly characters: number;
   private decoded: Delivery | undefined;
 
@@ -31,8 +30,8 @@ export class ChainMessage {
     this.characters = value.length;
   }
 
-  /** `undefined`: of another type. @throws when it does not say its position */
-  static of({ key, value, headers }: Published): ChainMessage | undefined {
+  /** Returns `undefined` for a message of another type. @throws when the header `ce_position` is not a position */
+  static of({ key, value, headers }: TopicMessage): ChainMessage | undefined {
     const change = changes[headers['ce_type'] ?? ''];
     if (!change || value === null) return undefined;
     const position = Number(headers['ce_position']);
@@ -40,7 +39,7 @@ export class ChainMessage {
     return new ChainMessage(key, position, change, value);
   }
 
-  /** For the channel of its event with finality `latest`. @throws when the value is not an event record */
+  /** Returns the delivery for the channel of its event with finality `latest`. @throws when the value is not an event record */
   delivery(cursors: Cursors): Delivery {
     return (this.decoded ??= this.decode(cursors));
   }
@@ -55,22 +54,22 @@ export class ChainMessage {
   }
 }
 
-/** Reads messages; one that cannot be read is reported and passed over, for it will never be readable. */
+/** Reads messages. One that cannot be read now never can be: it is reported, and the result is `undefined`. */
 export class MessageReader {
   constructor(
     private readonly cursors: Cursors,
     private readonly report: (error: unknown, key: string) => void,
   ) {}
 
-  message(message: Published): ChainMessage | undefined {
-    return this.unlessUnreadable(message.key, () => ChainMessage.of(message));
+  message(message: TopicMessage): ChainMessage | undefined {
+    return this.readOrReport(message.key, () => ChainMessage.of(message));
   }
 
   delivery(message: ChainMessage): Delivery | undefined {
-    return this.unlessUnreadable(message.key, () => message.delivery(this.cursors));
+    return this.readOrReport(message.key, () => message.delivery(this.cursors));
   }
 
-  private unlessUnreadable<Found>(key: string, read: () => Found): Found | undefined {
+  private readOrReport<Found>(key: string, read: () => Found): Found | undefined {
     try {
       return read();
     } catch (error) {

@@ -2,7 +2,7 @@ import { expect, it } from '@jest/globals';
 import { channel } from '../testing/some-subscription.ts';
 import { channelKey, channelName } from './channel.ts';
 
-it('a channel has a name that clients know, and the key of its messages', () => {
+it('a channel has a public name, and the key of its messages', () => {
   const contract = 'eip155:1/0xd8da6bf26964af9d7eed9e03e53415d37aa96045';
   expect(channelName(channel)).toBe(`${contract}/Transfer(uint256)/latest`);
   expect(channelName({ ...channel, finality: 'finalized' })).toBe(`${contract}/Transfer(uint256)/finalized`);

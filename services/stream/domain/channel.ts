@@ -1,19 +1,19 @@
 import type { Finality } from '../../../schemas/socket/stream-commands.ts';
 import { contractKey } from '../../../schemas/topics.ts';
 
-/** What one subscription listens to. */
+/** What one subscription receives. */
 export interface Channel {
   chainId: number;
-  /** EIP-55. */
+  /** With the checksum of EIP-55. */
   contractAddress: string;
-  /** Canonical. */
+  /** In canonical form. */
   eventSignature: string;
   finality: Finality;
 }
 
-/** The channel as clients see it. Public, and part of every cursor: it never changes. */
+/** Returns the name by which clients know the channel. It is public, and every cursor is signed for it: it never changes. */
 export const channelName = ({ chainId, contractAddress, eventSignature, finality }: Channel): string =>
   `${contractKey(chainId, contractAddress)}/${eventSignature}/${finality}`;
 
-/** Key of the channel's messages on the bus. */
+/** Returns the key of the channel's messages on the bus. */
 export const channelKey = ({ chainId, contractAddress }: Channel): string => contractKey(chainId, contractAddress);

@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { SignedText } from '../../../shared/keys/signed-text.ts';
-import { Cursors, placeOf } from './cursor.ts';
+import { Cursors, resumePointAfter } from './cursor.ts';
 
 const cursors = new Cursors(new SignedText(Buffer.alloc(32, 1), 'stream cursors'));
 
 describe('a cursor', () => {
-  it('leads back to its place', () => {
-    const place = fc.record({
+  it('is read as the resume point that was written', () => {
+    const resumePoint = fc.record({
       position: fc.maxSafeNat(),
-      markedAtMs: fc.option(fc.integer({ min: 1, max: 2 ** 47 }), { nil: undefined }),
+      newestAtMs: fc.option(fc.integer({ min: 1, max: 2 ** 47 }), { nil: undefined }),
     });
     fc.assert(
-      fc.property(fc.string(), place, (channel, given) => {
+      fc.property(fc.string(), resumePoint, (channel, given) => {
         const cursor = cursors.write(channel, given);
         expect(cursors.read(channel, cursor)).toEqual(given);
         expect(cursor).toMatch(/^[\w-]{40}$/);
@@ -20,8 +20,8 @@ describe('a cursor', () => {
     );
   });
 
-  it('is refused on another channel, and when it was not given', () => {
-    const cursor = cursors.write('channel', placeOf(7));
+  it('is refused for another channel, and when it was changed or made up', () => {
+    const cursor = cursors.write('channel', resumePointAfter(7));
     expect(() => cursors.read('other', cursor)).toThrow('cursor_invalid');
     for (const text of ['', '0', `${cursor}A`, cursor.slice(1), 'A'.repeat(40)]) {
       expect(() => cursors.read('channel', text)).toThrow('cursor_invalid');

@@ -3,24 +3,24 @@ import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { channel } from '../testing/some-subscription.ts';
 import { channelName } from './channel.ts';
-import { Cursors, placeOf } from './cursor.ts';
+import { Cursors, resumePointAfter } from './cursor.ts';
 import { toDelivery } from './delivery.ts';
 
 const cursors = new Cursors(new SignedText(Buffer.alloc(32, 1), 'stream cursors'));
 const record = eventExamples.ChainEventObserved;
 
-describe('a change on its way to subscribers', () => {
+describe('a delivery', () => {
   it.each([
     ['latest', 'observed', 'observed'],
     ['latest', 'reverted', 'reverted'],
     ['finalized', 'observed', 'finalized'],
-  ] as const)('of a channel that is %s, %s, has the record as %s', (finality, change, status) => {
+  ] as const)('on a channel with finality %s, of the change %s, has the status %s', (finality, change, status) => {
     const of = { ...channel, finality };
     const { json, ...delivery } = toDelivery(cursors, of, { position: 42, change, record });
     expect(delivery).toEqual({ channel: channelName(of), position: 42, blockNumber: record.BlockNumber });
     expect(JSON.parse(json)).toEqual({
       channel: channelName(of),
-      cursor: cursors.write(channelName(of), placeOf(42)),
+      cursor: cursors.write(channelName(of), resumePointAfter(42)),
       change,
       event: { ...record, Status: status },
     });

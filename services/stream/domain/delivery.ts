@@ -3,25 +3,25 @@ import type { EventRecord } from '../../../schemas/http/event-record.ts';
 import type { Change, StreamEvent } from '../../../schemas/socket/stream-messages.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { channelName, type Channel } from './channel.ts';
-import { placeOf, type Cursors, type Place } from './cursor.ts';
+import { resumePointAfter, type Cursors, type ResumePoint } from './cursor.ts';
 
-/** One change of one channel, written once for all its subscribers. */
+/** One change of one channel, serialized once for all subscribers. */
 export interface Delivery {
   channel: string;
   position: Position;
   blockNumber: number;
-  /** The payload of `event`, as JSON. */
+  /** The payload of the Socket.IO event `event`, as JSON. */
   json: string;
 }
 
 /** Consecutive deliveries of a channel. */
 export interface Page {
   deliveries: Delivery[];
-  /** The place at the end: everything before it is in this page or in an earlier one. */
-  end: Place;
+  /** Where to resume after this page: every change before it is in this page or in an earlier one. */
+  end: ResumePoint;
 }
 
-/** A change of the channel at a position of the event store. */
+/** A change of a record, with the position of its event in the event store. */
 export interface RecordChange {
   position: Position;
   change: Change;
@@ -35,6 +35,11 @@ export const toDelivery = (
 ): Delivery => {
   const name = channelName(channel);
   const event: EventRecord = { ...record, Status: channel.finality === 'finalized' ? 'finalized' : change };
-  const payload: StreamEvent = { channel: name, cursor: cursors.write(name, placeOf(position)), change, event };
+  const payload: StreamEvent = {
+    channel: name,
+    cursor: cursors.write(name, resumePointAfter(position)),
+    change,
+    event,
+  };
   return { channel: name, position, blockNumber: record.BlockNumber, json: JSON.stringify(payload) };
 };

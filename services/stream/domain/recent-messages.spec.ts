@@ -12,7 +12,7 @@ const positionsAfter = (recent: RecentMessages, position: number) =>
   Array.from(recent.after(position), (one) => one.position);
 
 describe('recent messages', () => {
-  it('take each position once, however often the relay publishes it', () => {
+  it('take each position once, even when the relay publishes it again', () => {
     const recent = new RecentMessages(true);
     const taken = [5, 7, 5, 7, 8, 6].map((position) => recent.add(message(position)));
     expect(taken).toEqual([true, true, false, false, true, false]);
@@ -22,24 +22,24 @@ describe('recent messages', () => {
     expect(positionsAfter(recent, 8)).toEqual([]);
   });
 
-  it('hold everything of a partition that was empty, and of another what follows the first they saw', () => {
+  it('are complete from the beginning of a partition that was empty, and of any other from their first message on', () => {
     const whole = new RecentMessages(true);
     const part = new RecentMessages(false);
-    expect([whole.floor, part.floor]).toEqual([0, Infinity]);
+    expect([whole.completeAfter, part.completeAfter]).toEqual([0, Infinity]);
     whole.add(message(5));
     part.add(message(5));
-    expect([whole.floor, part.floor]).toEqual([0, 4]);
+    expect([whole.completeAfter, part.completeAfter]).toEqual([0, 4]);
   });
 
-  it('forget the oldest beyond ten thousand, and say so', () => {
+  it('drop the oldest beyond ten thousand, and are complete only after it', () => {
     const recent = new RecentMessages(true);
     for (let position = 1; position <= 10_003; position += 1) recent.add(message(position));
-    expect(recent.floor).toBe(3);
+    expect(recent.completeAfter).toBe(3);
     expect(recent.oldest).toBe(4);
     expect(positionsAfter(recent, 3)).toHaveLength(10_000);
   });
 
-  it('know their oldest and newest, if there are any', () => {
+  it('have an oldest and a newest, unless they are empty', () => {
     const recent = new RecentMessages(true);
     expect([recent.oldest, recent.newest, positionsAfter(recent, 0)]).toEqual([undefined, 0, []]);
     recent.add(message(5));
@@ -47,7 +47,7 @@ describe('recent messages', () => {
     expect([recent.oldest, recent.newest]).toEqual([5, 7]);
   });
 
-  it('are kept up to the last of four million characters', () => {
+  it('are kept up to exactly four million characters', () => {
     const recent = new RecentMessages(true);
     for (const position of [1, 2, 3, 4]) recent.add(message(position, 'x'.repeat(1_000_000)));
     expect(recent.oldest).toBe(1);
@@ -57,13 +57,13 @@ describe('recent messages', () => {
     expect(recent.oldest).toBe(2);
   });
 
-  it('forget by size as well, but never the newest', () => {
+  it('drop the oldest beyond four million characters, but never the newest', () => {
     const recent = new RecentMessages(true);
     const large = 'x'.repeat(3_000_000);
     recent.add(message(1, large));
     recent.add(message(2, large));
-    expect([recent.floor, recent.oldest]).toEqual([1, 2]);
+    expect([recent.completeAfter, recent.oldest]).toEqual([1, 2]);
     recent.add(message(3, large + large));
-    expect([recent.floor, recent.oldest, recent.newest]).toEqual([2, 3, 3]);
+    expect([recent.completeAfter, recent.oldest, recent.newest]).toEqual([2, 3, 3]);
   });
 });

@@ -2,40 +2,40 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import { firstIndex } from '../../../shared/primitives/first-index.ts';
 import type { ChainMessage } from './chain-message.ts';
 
-/** Per partition; twelve of them stay below 100 MB. */
+/** Limits of one partition; twelve partitions stay below 100 MB. */
 const MESSAGES_MAX = 10_000;
 const CHARACTERS_MAX = 4_000_000;
 
-/** The newest messages of one partition, in position order, each position once. */
+/** Keeps the newest messages of one partition, in position order, each position once. */
 export class RecentMessages {
   private readonly messages: ChainMessage[] = [];
   private characters = 0;
-  private lowest: Position;
+  private completeAfterPosition: Position;
 
-  /** @param isWhole the partition is empty so far: nothing was published before what will be added */
-  constructor(isWhole: boolean) {
-    this.lowest = isWhole ? 0 : Infinity;
+  /** @param isPartitionEmpty the partition is empty: no message was published before those that will be added */
+  constructor(isPartitionEmpty: boolean) {
+    this.completeAfterPosition = isPartitionEmpty ? 0 : Infinity;
   }
 
-  /** Everything after this position is here. */
-  get floor(): Position {
-    return this.lowest;
+  /** The position after which every message of the partition is kept; `Infinity`: no message was added yet. */
+  get completeAfter(): Position {
+    return this.completeAfterPosition;
   }
 
-  /** Position of the oldest message; `undefined`: none yet. */
+  /** Position of the oldest message; `undefined`: there is none. */
   get oldest(): Position | undefined {
     return this.messages[0]?.position;
   }
 
-  /** Position of the newest message; 0: none yet. */
+  /** Position of the newest message; 0: there is none. */
   get newest(): Position {
     return this.messages.at(-1)?.position ?? 0;
   }
 
-  /** @returns whether it is new: the relay may publish a message again */
+  /** Returns whether the message is new: the relay may publish a message again. */
   add(message: ChainMessage): boolean {
     if (message.position <= this.newest) return false;
-    if (this.lowest === Infinity) this.lowest = message.position - 1;
+    if (this.completeAfterPosition === Infinity) this.completeAfterPosition = message.position - 1;
     this.messages.push(message);
     this.characters += message.characters;
     while (this.messages.length > MESSAGES_MAX || (this.characters > CHARACTERS_MAX && this.messages.length > 1)) {
@@ -56,6 +56,6 @@ export class RecentMessages {
     const oldest = this.messages.shift();
     if (!oldest) return;
     this.characters -= oldest.characters;
-    this.lowest = oldest.position;
+    this.completeAfterPosition = oldest.position;
   }
 }

@@ -2,21 +2,21 @@ import type { Subscribe, Subscribed } from '../../../schemas/socket/stream-comma
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import type { SendBuffer, Subscription } from './subscription.ts';
 
-/** Who subscribes: one connection. */
+/** A connection, as its subscriptions use it. */
 export interface Subscriber {
   readonly buffer: SendBuffer;
-  /** By id. */
+  /** The subscriptions by id. */
   readonly subscriptions: Map<string, Subscription>;
   /** Aborts when the connection ends. */
   readonly signal: AbortSignal;
-  tell: <Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]) => void;
+  emit: <Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]) => void;
 }
 
-/** What a subscriber may ask for. */
+/** The commands of a subscriber. */
 export interface SubscriptionCommands {
   /**
-   * @param acknowledge called once, before anything else is sent for the subscription
-   * @throws Refusal already_subscribed, cursor_invalid, rate_limited and what finding the channel throws
+   * @param acknowledge called once, before anything is sent for the subscription; never when the connection ended meanwhile
+   * @throws Refusal already_subscribed, cursor_invalid, rate_limited and what `FindChannel.find` throws
    */
   open: (subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void) => Promise<void>;
   /** @throws Refusal subscription_not_found */

@@ -1,54 +1,54 @@
 import type { Channel } from './channel.ts';
-import { placeOf, type Place } from './cursor.ts';
+import { resumePointAfter, type ResumePoint } from './cursor.ts';
 import type { Delivery } from './delivery.ts';
 import type { Page } from './delivery.ts';
 
-/** The way to one client, shared by its subscriptions. */
+/** Sends to one client; shared by its subscriptions. */
 export interface SendBuffer {
-  /** Whether another change may be sent before what was sent has left. */
+  /** Whether another change may be sent before the changes that wait have been written to the network. */
   readonly hasRoom: boolean;
   send: (delivery: Delivery) => void;
-  /** Returns when everything sent has left. @throws when the signal aborts */
+  /** Returns when no change waits. @throws when the signal aborts */
   drained: (signal: AbortSignal) => Promise<void>;
-  /** Counts what the client would have been sent, had it read. */
-  missed: (delivery: Delivery) => void;
+  /** Counts a change that is not sent now because the client is behind. */
+  countMissed: (delivery: Delivery) => void;
 }
 
 interface SubscriptionOptions {
   id: string;
   channel: Channel;
   buffer: SendBuffer;
-  place: Place;
-  /** First block that the client wants. */
+  resumePoint: ResumePoint;
+  /** The first block of which the client wants events. */
   fromBlock: number;
-  /** Called when a live subscription could not be sent a change: it must catch up. */
-  fellBehind: (subscription: Subscription) => void;
+  /** Called when a live subscription has no room for a change: it is not live any more, and must catch up. */
+  onFallBehind: (subscription: Subscription) => void;
 }
 
 /**
- * One client's way through one channel. Invariant: everything up to `place` has been sent or was not wanted; a live
- * subscription is sent what it is offered, another one what its catching up reads.
+ * One subscription of a client to one channel. Invariant: everything up to the resume point has been sent or lies before
+ * `fromBlock`. While it is live it is sent what `offer` receives, otherwise what `deliver` receives.
  */
 export class Subscription {
   readonly id: string;
   readonly channel: Channel;
   readonly fromBlock: number;
   private readonly buffer: SendBuffer;
-  private readonly fellBehind: (subscription: Subscription) => void;
+  private readonly onFallBehind: (subscription: Subscription) => void;
   private readonly ending = new AbortController();
   private isLive = false;
-  private reached: Place;
+  private reached: ResumePoint;
 
-  constructor({ id, channel, buffer, place, fromBlock, fellBehind }: SubscriptionOptions) {
+  constructor({ id, channel, buffer, resumePoint, fromBlock, onFallBehind }: SubscriptionOptions) {
     this.id = id;
     this.channel = channel;
     this.buffer = buffer;
-    this.reached = place;
+    this.reached = resumePoint;
     this.fromBlock = fromBlock;
-    this.fellBehind = fellBehind;
+    this.onFallBehind = onFallBehind;
   }
 
-  get place(): Place {
+  get resumePoint(): ResumePoint {
     return this.reached;
   }
 
@@ -66,32 +66,32 @@ export class Subscription {
     this.isLive = true;
   }
 
-  moveTo(place: Place): void {
-    this.reached = place;
+  moveTo(resumePoint: ResumePoint): void {
+    this.reached = resumePoint;
   }
 
-  /** A change that just happened. */
+  /** Sends a new change, if the subscription is live and its client has room. */
   offer(delivery: Delivery): void {
-    if (delivery.position <= this.reached.position || this.isUnwanted(delivery) || this.signal.aborted) return;
+    if (delivery.position <= this.reached.position || this.isBeforeFromBlock(delivery) || this.signal.aborted) return;
     if (!this.isLive) {
-      this.buffer.missed(delivery);
+      this.buffer.countMissed(delivery);
       return;
     }
     if (!this.buffer.hasRoom) {
       this.isLive = false;
-      this.moveTo(placeOf(delivery.position - 1));
-      this.buffer.missed(delivery);
-      this.fellBehind(this);
+      this.moveTo(resumePointAfter(delivery.position - 1));
+      this.buffer.countMissed(delivery);
+      this.onFallBehind(this);
       return;
     }
     this.buffer.send(delivery);
-    this.moveTo(placeOf(delivery.position));
+    this.moveTo(resumePointAfter(delivery.position));
   }
 
-  /** Changes that catching up has read, at the pace of the client. @throws when the subscription ends */
+  /** Sends a page that was read to catch up, as fast as the client reads. @throws when the subscription ends */
   async deliver({ deliveries, end }: Page): Promise<void> {
     for (const delivery of deliveries) {
-      if (this.isUnwanted(delivery)) continue;
+      if (this.isBeforeFromBlock(delivery)) continue;
       if (!this.buffer.hasRoom) await this.buffer.drained(this.signal);
       this.signal.throwIfAborted();
       this.buffer.send(delivery);
@@ -99,7 +99,7 @@ export class Subscription {
     this.moveTo(end);
   }
 
-  private isUnwanted({ blockNumber }: Delivery): boolean {
+  private isBeforeFromBlock({ blockNumber }: Delivery): boolean {
     return blockNumber < this.fromBlock;
   }
 }

@@ -10,12 +10,12 @@ const PAGE_DOCUMENTS = 500;
 const { record } = chainEventsModel.collections;
 const { chain } = chainsModel.collections;
 
-/** A record as the read model has it. */
+/** A record as the read model holds it. */
 export interface Observation extends Pick<ChainEventDocument, 'changes' | 'observedPosition' | 'reverted'> {
   record: ObservedRecord;
 }
 
-/** Observations of one channel by their position: after `after`, up to and with `until`. */
+/** Which observations of a channel to read: those after the position `after`, up to and including `until`. */
 export interface PositionRange {
   channel: Channel;
   fromBlock: number;
@@ -23,10 +23,11 @@ export interface PositionRange {
   until: Position;
 }
 
-/** How far the read model of observations has come. */
-export const observedUntil = (readStore: ReadStore): Promise<Position> => readStore.position(chainEventsModel.name);
+/** Returns the position up to which the read model of chain events was projected. */
+export const checkpointOfChainEvents = (readStore: ReadStore): Promise<Position> =>
+  readStore.position(chainEventsModel.name);
 
-/** In the order of their newest observation, page by page. */
+/** Yields pages of observations, ordered by `observedPosition`, the position of the newest observation of a record. */
 export async function* observations(readStore: ReadStore, range: PositionRange): AsyncGenerator<Observation[]> {
   const { channel, fromBlock, after, until } = range;
   const { chainId: ChainId, contractAddress: ContractAddress, eventSignature: EventSignature } = channel;
@@ -49,7 +50,7 @@ const readObservation = (document: JsonObject): Observation => ({
   record: observedRecord.parse(document),
 });
 
-/** Up to which block a chain is final, and the position from which on that is known. */
+/** The finalized block of a chain, and the position of the event that says so; -1 and 0 while none is known. */
 export interface FinalizedBlock {
   block: number;
   position: Position;

@@ -5,11 +5,11 @@ import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory
 import type { Offsets } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { MessageReader } from '../domain/chain-message.ts';
-import { Cursors, placeOf } from '../domain/cursor.ts';
-import { CHAIN_ID, newContract, TRANSFER } from '../testing/catcher-stand-in.ts';
+import { Cursors, resumePointAfter } from '../domain/cursor.ts';
+import { CHAIN_ID, newContract, TRANSFER } from '../testing/fake-catcher.ts';
 import { BusReplay } from './bus-replay.ts';
 
-/** A bus whose only message is deleted as soon as somebody has asked where it is. */
+/** A bus whose messages are deleted as soon as their offsets were queried. */
 class ForgetfulBus extends MemoryMessageBus {
   override async offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
     const offsets = await super.offsets(topic, 'latest');
@@ -17,30 +17,30 @@ class ForgetfulBus extends MemoryMessageBus {
   }
 }
 
-describe('what is lost of a topic whose last messages are deleted while it is looked at', () => {
+describe('the search for a gap in a topic whose messages are deleted meanwhile', () => {
   const contractAddress = newContract();
   const channel = { chainId: CHAIN_ID, contractAddress, eventSignature: TRANSFER, finality: 'latest' } as const;
-  const lostAfter = async (signal: AbortSignal) => {
+  const gapAfter = async (signal: AbortSignal) => {
     const messageBus = new ForgetfulBus();
     await messageBus.createTopics([topics.chainEvents]);
     const reader = new MessageReader(
       new Cursors(new SignedText(new Uint8Array(32), 'stream cursors')),
       () => undefined,
     );
-    return new BusReplay({ messageBus, reader, clock: systemClock }).lostAfter(channel, placeOf(1), 2, signal);
+    return new BusReplay({ messageBus, reader, clock: systemClock }).gapAfter(channel, resumePointAfter(1), 2, signal);
   };
 
-  it('cannot be told: whoever asked may ask again', async () => {
-    const refusal = lostAfter(new AbortController().signal);
+  it('is refused as unavailable, and may be repeated', async () => {
+    const refusal = gapAfter(new AbortController().signal);
     await expect(refusal).rejects.toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });
   });
 
-  it('is not looked for any longer when nobody wants to know', async () => {
+  it('ends at once when it is aborted', async () => {
     const leaving = new AbortController();
-    const looking = lostAfter(leaving.signal);
+    const search = gapAfter(leaving.signal);
     const startedAt = performance.now();
     leaving.abort(new Error('the client left'));
-    await expect(looking).rejects.toThrow('the client left');
+    await expect(search).rejects.toThrow('the client left');
     expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 });

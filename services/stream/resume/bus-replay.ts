@@ -1,4 +1,4 @@
-import { setImmediate as letOthersWork } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
@@ -6,18 +6,21 @@ import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { channelKey, channelName, type Channel } from '../domain/channel.ts';
 import type { MessageReader } from '../domain/chain-message.ts';
-import { placeOf, type Place } from '../domain/cursor.ts';
+import { resumePointAfter, type ResumePoint } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { Page } from '../domain/delivery.ts';
 
 const topic = topics.chainEvents;
 
-/** How far the search for a position first looks back, and how much farther each time. */
+/** How far the search for a position first goes back in time; each further try goes back by this factor more. */
 const LOOK_BACK_FIRST_MS = 60_000;
 const LOOK_BACK_FACTOR = 4;
-/** To read a message that is there. */
-const POSITION_WITHIN_MS = 5_000;
-/** A message may be published this long after its event was stored, and still be kept from then on. */
+/** How long reading a message that exists may take. */
+const READ_TIMEOUT_MS = 5_000;
+/**
+ * The relay may publish a message this long after its event was stored. Messages are deleted by the time of their event,
+ * so a resume point is trusted for the retention time less this.
+ */
 const RELAY_LAG_MAX_MS = 86_400_000;
 
 interface BusReplayOptions {
@@ -27,19 +30,19 @@ interface BusReplayOptions {
 }
 
 /**
- * Reads a channel's past from the topic. Relies on one thing: within a partition each position is first published after
- * all lower ones. So what follows a message that is not newer than a place is all that came after the place, repeats
- * included; the time of a message only says where to begin looking.
+ * Reads older changes of a channel from the topic. It relies on one invariant: within a partition each position is first
+ * published after all lower ones. So all messages after a position follow any message that is not newer than it; repeats
+ * are among them. The time of a message only tells where the search begins.
  */
 export class BusReplay {
   constructor(private readonly options: BusReplayOptions) {}
 
-  /** The channel's changes after a position, for ever: whoever reads on stops it. Ends at once when nothing is kept. */
+  /** Implements `ChannelHistory.replay`. */
   async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Page> {
     const { messageBus, reader } = this.options;
     const key = channelKey(channel);
     const partition = messageBus.partitionOf(topic, key);
-    const start = await this.findStart(partition, position, signal);
+    const start = await this.findStartOffset(partition, position, signal);
     if (start === undefined) return;
     const name = channelName(channel);
     let reached = position;
@@ -53,41 +56,44 @@ export class BusReplay {
         const delivery = reader.delivery(found);
         if (delivery?.channel === name) deliveries.push(delivery);
       }
-      yield { deliveries, end: placeOf(reached) };
-      await letOthersWork();
+      yield { deliveries, end: resumePointAfter(reached) };
+      await yieldToEventLoop();
     }
   }
 
   /**
-   * The first position after which everything is kept, if something after `place` may have been deleted. The place of an
-   * event is kept as long as its message; a mark as long as nothing newer can have been deleted.
-   * @param newest where to go on when nothing is kept
+   * Implements `ChannelHistory.gapAfter`. After the resume point of an event there is no gap while its message is
+   * stored; after one with `newestAtMs` there is none either while no message after that time can have been deleted.
    */
-  async lostAfter(
+  async gapAfter(
     channel: Channel,
-    place: Place,
+    resumePoint: ResumePoint,
     newest: Position,
     signal: AbortSignal,
   ): Promise<Position | undefined> {
     const { messageBus, clock } = this.options;
     const partition = messageBus.partitionOf(topic, channelKey(channel));
-    const first = await this.firstKept(partition, signal);
-    if (first !== undefined && first <= place.position + 1) return undefined;
+    const first = await this.earliestPosition(partition, signal);
+    if (first !== undefined && first <= resumePoint.position + 1) return undefined;
     const keptFrom = clock.now() - topic.retentionMs + RELAY_LAG_MAX_MS;
-    if (place.markedAtMs !== undefined && place.markedAtMs > keptFrom) return undefined;
+    if (resumePoint.newestAtMs !== undefined && resumePoint.newestAtMs > keptFrom) return undefined;
     return first === undefined ? newest : first - 1;
   }
 
-  private async firstKept(partition: number, signal: AbortSignal): Promise<Position | undefined> {
-    const { earliest, isEmpty } = await this.ends(partition);
+  private async earliestPosition(partition: number, signal: AbortSignal): Promise<Position | undefined> {
+    const { earliest, isEmpty } = await this.offsetRange(partition);
     return isEmpty ? undefined : this.positionAt(partition, earliest, signal);
   }
 
-  /** An offset whose message is not newer than `position`, or else the first; `undefined`: nothing is kept. */
-  private async findStart(partition: number, position: Position, signal: AbortSignal): Promise<string | undefined> {
+  /** Returns an offset whose message is not newer than `position`, else the first one; `undefined` when there is no message. */
+  private async findStartOffset(
+    partition: number,
+    position: Position,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { messageBus, clock } = this.options;
     const now = clock.now();
-    const { earliest, latest, isEmpty } = await this.ends(partition);
+    const { earliest, latest, isEmpty } = await this.offsetRange(partition);
     if (isEmpty) return undefined;
     for (let backMs = LOOK_BACK_FIRST_MS; backMs < now; backMs *= LOOK_BACK_FACTOR) {
       const offset = (await messageBus.offsets(topic, now - backMs)).get(partition) ?? earliest;
@@ -98,7 +104,7 @@ export class BusReplay {
     return earliest;
   }
 
-  private async ends(partition: number): Promise<{ earliest: string; latest: string; isEmpty: boolean }> {
+  private async offsetRange(partition: number): Promise<{ earliest: string; latest: string; isEmpty: boolean }> {
     const { messageBus } = this.options;
     const earliest = (await messageBus.offsets(topic, 'earliest')).get(partition) ?? '0';
     const latest = (await messageBus.offsets(topic, 'latest')).get(partition) ?? '0';
@@ -106,20 +112,20 @@ export class BusReplay {
   }
 
   /**
-   * Of the first message from an offset that has one.
-   * @throws Refusal dependency_unavailable when none comes in time, e.g. because all were deleted meanwhile
+   * Returns the position of the first message from an offset on that has one.
+   * @throws Refusal dependency_unavailable when no message is received in time, e.g. because all were deleted meanwhile
    */
   private async positionAt(partition: number, offset: string, signal: AbortSignal): Promise<Position> {
     const { messageBus, reader } = this.options;
-    const inTime = AbortSignal.any([signal, AbortSignal.timeout(POSITION_WITHIN_MS)]);
-    for await (const { messages } of messageBus.consume(topic, new Map([[partition, offset]]), inTime)) {
+    const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
+    for await (const { messages } of messageBus.consume(topic, new Map([[partition, offset]]), signalOrTimeout)) {
       for (const message of messages) {
         const found = reader.message(message);
         if (found) return found.position;
       }
     }
     signal.throwIfAborted();
-    const detail = `partition ${String(partition)} gave no message from ${offset} on`;
+    const detail = `partition ${String(partition)} has no message from ${offset} on`;
     throw new Refusal('dependency_unavailable', detail, { retryAfter: 1 });
   }
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { aRecord, CHAIN_ID } from '../testing/catcher-stand-in.ts';
+import { aRecord, CHAIN_ID } from '../testing/fake-catcher.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 describe('resuming', () => {
@@ -9,8 +9,8 @@ describe('resuming', () => {
   });
   afterAll(() => stream.close());
 
-  it('from any event gives the rest of the continuous stream, word for word, on another node too', async () => {
-    const contractAddress = await stream.registered();
+  it('from any event gives exactly the rest of the uninterrupted stream, also on another node', async () => {
+    const contractAddress = await stream.registerContract();
     const continuous = await stream.connect();
     const { cursor: beginning } = await continuous.subscribe(contractAddress);
     for (let block = 1; block <= 20; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
@@ -20,7 +20,7 @@ describe('resuming', () => {
     stream.catcher.store('observed', aRecord({ contractAddress, block: 20 }));
     await stream.catcher.project();
     await stream.catcher.publish();
-    const all = await continuous.eventsUntil(24);
+    const all = await continuous.waitForEvents(24);
     expect(all.slice(20).map(({ change, event }) => [change, event.BlockNumber, event.Status])).toEqual([
       ['reverted', 20, 'reverted'],
       ['reverted', 19, 'reverted'],
@@ -35,45 +35,45 @@ describe('resuming', () => {
         const client = clients[index];
         const answer = await client?.subscribe(contractAddress, { cursor });
         expect(answer).toMatchObject({ cursor, state: 'catching_up' });
-        await client?.message('live');
+        await client?.waitForMessage('live');
         expect(client?.events).toEqual(all.slice(index));
         client?.close();
       }
     }
   });
 
-  it('from what "live" said gives what came after it', async () => {
-    const contractAddress = await stream.registered();
+  it('from the cursor of "live" gives the events after it', async () => {
+    const contractAddress = await stream.registerContract();
     for (let block = 1; block <= 3; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
     const first = await stream.connect();
     const { cursor: none } = await first.subscribe(contractAddress, { fromBlock: 2 });
     expect(none).toBeNull();
-    const { cursor } = await first.message('live');
+    const { cursor } = await first.waitForMessage('live');
     expect(first.events.map(({ event }) => event.BlockNumber)).toEqual([2, 3]);
     expect(first.messages.at(-1)?.name).toBe('live');
     first.close();
     await stream.catcher.observe(aRecord({ contractAddress, block: 4 }));
     const second = await stream.connect();
     await second.subscribe(contractAddress, { cursor });
-    await second.message('live');
+    await second.waitForMessage('live');
     expect(second.events.map(({ event }) => event.BlockNumber)).toEqual([4]);
   });
 
-  it('takes a cursor and a block as a place and a limit', async () => {
-    const contractAddress = await stream.registered();
+  it('with a cursor and a block begins after the cursor, and leaves out earlier blocks', async () => {
+    const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     const { cursor } = await client.subscribe(contractAddress);
     for (const block of [3, 4, 1, 5]) await stream.catcher.observe(aRecord({ contractAddress, block }));
     const other = await stream.connect();
     await other.subscribe(contractAddress, { cursor, fromBlock: 4 });
-    await other.message('live');
+    await other.waitForMessage('live');
     await stream.catcher.observe(aRecord({ contractAddress, block: 2 }));
     await stream.catcher.observe(aRecord({ contractAddress, block: 6 }));
-    expect((await other.eventsUntil(3)).map(({ event }) => event.BlockNumber)).toEqual([4, 5, 6]);
+    expect((await other.waitForEvents(3)).map(({ event }) => event.BlockNumber)).toEqual([4, 5, 6]);
   });
 
-  it('refuses the cursor of another channel, and what is none', async () => {
-    const [one, other] = [await stream.registered(), await stream.registered()];
+  it('is refused with the cursor of another channel, and with an invalid one', async () => {
+    const [one, other] = [await stream.registerContract(), await stream.registerContract()];
     const client = await stream.connect();
     const { cursor } = await client.subscribe(one);
     for (const wrong of [cursor, 'x', 'A'.repeat(40)]) {
@@ -91,17 +91,17 @@ describe('resuming', () => {
   });
 
   it('gives nothing twice when the relay publishes again', async () => {
-    const contractAddress = await stream.registered();
+    const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     const { cursor } = await client.subscribe(contractAddress);
     for (let block = 1; block <= 5; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
-    await stream.catcher.publish({ again: 4 });
+    await stream.catcher.publish({ repeat: 4 });
     await stream.catcher.observe(aRecord({ contractAddress, block: 6 }));
-    await stream.catcher.publish({ again: 6 });
+    await stream.catcher.publish({ repeat: 6 });
     await stream.restart();
     const late = await stream.connect();
     await late.subscribe(contractAddress, { cursor });
-    await late.message('live');
+    await late.waitForMessage('live');
     for (const { events } of [client, late]) {
       expect(events.map(({ event }) => event.BlockNumber)).toEqual([1, 2, 3, 4, 5, 6]);
     }

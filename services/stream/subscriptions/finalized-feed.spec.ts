@@ -1,83 +1,86 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { aRecord } from '../testing/catcher-stand-in.ts';
-import { ChainWorld, steps, type Step } from '../testing/chain-world.ts';
-import { inAFewTurns, type MemorySubscriber } from '../testing/feed-under-test.ts';
+import { aRecord } from '../testing/fake-catcher.ts';
+import { ChainSimulation, steps, type Step } from '../testing/chain-simulation.ts';
+import { withinTicks, type MemorySubscriber } from '../testing/feed-under-test.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const finality = 'finalized';
 const story = fc.record({ before: steps(25), during: steps(25), room: fc.integer({ min: 1, max: 12 }) });
 const cases = { numRuns: 300, endOnFailure: true };
 
-/** Looks after every step, as the loop would. */
-const takeAndLook = async (world: ChainWorld, steps: readonly Step[]): Promise<void> => {
+/** Offers newly finalized events after every step, as the loop would. */
+const runAndOffer = async (simulation: ChainSimulation, steps: readonly Step[]): Promise<void> => {
   for (const step of steps) {
-    await world.take([step]);
-    await world.feed.lookForFinalized();
+    await simulation.run([step]);
+    await simulation.feed.offerNewlyFinalized();
   }
 };
 
-/** Everything becomes final. */
-const settle = async (world: ChainWorld, subscribers: readonly MemorySubscriber[]): Promise<void> => {
-  await world.finalizeAll();
-  await world.feed.lookForFinalized();
-  const last = world.standingPositions.at(-1);
+/** Finalizes everything, and closes the feed when every subscriber has the last event. */
+const finalizeAndFinish = async (
+  simulation: ChainSimulation,
+  subscribers: readonly MemorySubscriber[],
+): Promise<void> => {
+  await simulation.finalizeAll();
+  await simulation.feed.offerNewlyFinalized();
+  const last = simulation.canonicalPositions.at(-1);
   const isDone = () => subscribers.every(({ buffer }) => buffer.sent.at(-1)?.position === last);
-  await inAFewTurns(isDone, 'the last event must arrive');
-  await world.feed.close();
+  await withinTicks(isDone, 'every subscriber must be sent the last event');
+  await simulation.feed.close();
 };
 const positionsOf = ({ buffer }: MemorySubscriber): number[] => buffer.sent.map(({ position }) => position);
 
 describe('the finalized events of a channel', () => {
-  it('come once each, in the order of their observation, and nothing comes that a reorganisation removes', async () => {
+  it('are sent once each, in the order of observation, without those that a reorganisation removes', async () => {
     const property = fc.asyncProperty(story, fc.nat({ max: 40 }), async ({ before, during, room }, fromBlock) => {
-      const world = await ChainWorld.after(before, { restart: false });
-      await world.catchUp();
-      const everything = await world.feed.subscribe(world.contractAddress, { finality, fromBlock: 0 }, room);
-      const some = await world.feed.subscribe(world.contractAddress, { finality, fromBlock }, room);
-      const fromNow = await world.feed.subscribe(world.contractAddress, { finality }, room);
-      const now = world.feed.positionOf(fromNow.answer);
-      await takeAndLook(world, during);
-      await settle(world, [everything, some, fromNow]);
-      expect(positionsOf(everything)).toEqual(world.standingPositions);
-      expect(positionsOf(some)).toEqual(world.currentFrom(fromBlock));
-      expect(positionsOf(fromNow)).toEqual(world.standingPositions.filter((position) => position > now));
+      const simulation = await ChainSimulation.after(before, { restart: false });
+      await simulation.catchUp();
+      const everything = await simulation.feed.subscribe(simulation.contractAddress, { finality, fromBlock: 0 }, room);
+      const some = await simulation.feed.subscribe(simulation.contractAddress, { finality, fromBlock }, room);
+      const fromNow = await simulation.feed.subscribe(simulation.contractAddress, { finality }, room);
+      const now = simulation.feed.positionOf(fromNow.answer);
+      await runAndOffer(simulation, during);
+      await finalizeAndFinish(simulation, [everything, some, fromNow]);
+      expect(positionsOf(everything)).toEqual(simulation.canonicalPositions);
+      expect(positionsOf(some)).toEqual(simulation.canonicalPositionsFrom(fromBlock));
+      expect(positionsOf(fromNow)).toEqual(simulation.canonicalPositions.filter((position) => position > now));
     });
     await fc.assert(property, cases);
   });
 
-  it('go on after any cursor where they would have gone on', async () => {
+  it('are sent after any cursor as they would have been without interruption', async () => {
     const property = fc.asyncProperty(story, fc.nat(), async ({ before, during, room }, pick) => {
-      const world = await ChainWorld.after(before, { restart: false });
-      await world.catchUp();
-      const everything = await world.feed.subscribe(world.contractAddress, { finality, fromBlock: 0 }, room);
-      await takeAndLook(world, during);
-      await settle(world, [everything]);
-      const given = positionsOf(everything);
-      const position = given[pick % given.length] ?? 0;
-      const cursor = await world.feed.cursorOf(world.contractAddress, position, finality);
-      const resumed = await world.feed.subscribe(world.contractAddress, { finality, cursor }, room);
-      await inAFewTurns(() => resumed.told.length > 0, 'the subscription must become live');
-      expect(positionsOf(resumed)).toEqual(given.filter((later) => later > position));
+      const simulation = await ChainSimulation.after(before, { restart: false });
+      await simulation.catchUp();
+      const everything = await simulation.feed.subscribe(simulation.contractAddress, { finality, fromBlock: 0 }, room);
+      await runAndOffer(simulation, during);
+      await finalizeAndFinish(simulation, [everything]);
+      const sent = positionsOf(everything);
+      const position = sent[pick % sent.length] ?? 0;
+      const cursor = await simulation.feed.cursorOf(simulation.contractAddress, position, finality);
+      const resumed = await simulation.feed.subscribe(simulation.contractAddress, { finality, cursor }, room);
+      await withinTicks(() => resumed.emitted.length > 0, 'the subscription must become live');
+      expect(positionsOf(resumed)).toEqual(sent.filter((later) => later > position));
     });
     await fc.assert(property, cases);
   });
 
-  it('come over a socket, and say that they are final', async () => {
+  it('are sent over a socket with the status finalized', async () => {
     await using stream = await streamUnderTest();
-    const contractAddress = await stream.registered();
+    const contractAddress = await stream.registerContract();
     await stream.catcher.finalize(1);
     await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
     const client = await stream.connect();
     const { channel } = await client.subscribe(contractAddress, { finality, fromBlock: 0 });
     expect(channel).toMatch(/\/finalized$/);
     await stream.catcher.observe(aRecord({ contractAddress, block: 2 }));
-    await client.message('live');
+    await client.waitForMessage('live');
     expect(client.events.map(({ event }) => [event.BlockNumber, event.Status])).toEqual([[1, 'finalized']]);
     await stream.catcher.finalize(2);
     await stream.catcher.project();
-    await eventually(() => client.events.length === 2, 2_000, 'the second event must come when its block is final');
+    await eventually(() => client.events.length === 2, 2_000, 'the second event must be sent when its block is final');
     expect(client.events.map(({ change }) => change)).toEqual(['observed', 'observed']);
   });
 });

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { channelName, type Channel } from '../domain/channel.ts';
-import { placeOf, type Cursors } from '../domain/cursor.ts';
+import { resumePointAfter, type Cursors } from '../domain/cursor.ts';
 import { toDelivery, type Delivery } from '../domain/delivery.ts';
 import type { Feed } from '../domain/feed.ts';
 import type { Page } from '../domain/delivery.ts';
@@ -13,13 +13,13 @@ import type { Subscription } from '../domain/subscription.ts';
 import {
   finalizedBlockOf,
   observations,
-  observedUntil,
+  checkpointOfChainEvents,
   type Observation,
   type PositionRange,
 } from '../edge/observations.ts';
-import { Members } from './members.ts';
+import { ChannelSubscriptions } from './channel-subscriptions.ts';
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 interface FinalizedFeedOptions {
   readStore: ReadStore;
@@ -27,36 +27,36 @@ interface FinalizedFeedOptions {
   logger: Logger;
 }
 
-/** What may be told of a chain: blocks up to `block`, observations up to `until`. */
+/** What may be sent of a chain: blocks up to `block` are final, and the read model has every observation up to `until`. */
 interface FinalizedRange {
   block: number;
   until: Position;
 }
 
-interface Followed {
+interface FollowedChannel {
   channel: Channel;
-  /** Everything up to here is final and was offered, or was reverted. */
+  /** Every event up to this position was final and has been offered, or is reverted. */
   reached: Position;
-  /** Block of the observation that comes next, while it is not final. */
-  waitsFor: number;
+  /** Nothing can be offered before this block is final: it is the block of the next observation. */
+  pendingBlock: number;
 }
 
 /**
- * Each event once, when its block is final, from the read model alone. In the order of observation, so that a cursor is a
- * place like any other: what is final waits for what was observed before it and is not.
+ * Gives each event once, when its block is final, from the read model alone. The events keep the order of observation, so
+ * that a cursor is a position here too: a final event waits for the earlier ones that are not final.
  */
 export class FinalizedFeed implements Feed {
   readonly loop: SupervisedLoop;
-  private readonly members = new Members();
-  /** By channel, while somebody listens. */
-  private readonly followed = new Map<string, Followed>();
+  private readonly subscriptions = new ChannelSubscriptions();
+  /** The channels that have subscriptions, by name. */
+  private readonly followed = new Map<string, FollowedChannel>();
 
   constructor(private readonly options: FinalizedFeedOptions) {
     this.loop = new SupervisedLoop('finalized feed', options.logger, async (signal, working) => {
       while (!signal.aborted) {
-        await this.advance();
+        await this.offerNewlyFinalized();
         working();
-        await pause(LOOK_EVERY_MS, signal);
+        await pause(POLL_INTERVAL_MS, signal);
       }
     });
   }
@@ -75,43 +75,43 @@ export class FinalizedFeed implements Feed {
   join(subscription: Subscription, now: Position): void {
     const { channel } = subscription;
     const name = channelName(channel);
-    if (!this.followed.has(name)) this.followed.set(name, { channel, reached: now, waitsFor: 0 });
-    this.members.join(subscription);
+    if (!this.followed.has(name)) this.followed.set(name, { channel, reached: now, pendingBlock: 0 });
+    this.subscriptions.add(subscription);
   }
 
   leave(subscription: Subscription): void {
-    this.members.leave(subscription);
-    if (!this.members.has(subscription.channel)) this.followed.delete(channelName(subscription.channel));
+    this.subscriptions.remove(subscription);
+    if (!this.subscriptions.has(subscription.channel)) this.followed.delete(channelName(subscription.channel));
   }
 
   recent(channel: Channel, after: Position): Page | undefined {
-    return after >= this.reached(channel) ? { deliveries: [], end: placeOf(after) } : undefined;
+    return after >= this.reached(channel) ? { deliveries: [], end: resumePointAfter(after) } : undefined;
   }
 
-  async *older(channel: Channel, after: Position, signal: AbortSignal): AsyncGenerator<Page> {
+  async *replay(channel: Channel, after: Position, signal: AbortSignal): AsyncGenerator<Page> {
     for (let reached = after; !signal.aborted;) {
       const until = this.reached(channel);
-      yield* this.final({ channel, fromBlock: 0, after: reached, until });
+      yield* this.finalizedPages({ channel, fromBlock: 0, after: reached, until });
       reached = until;
     }
   }
 
-  history(channel: Channel, fromBlock: number): AsyncIterable<Page> {
-    return this.final({ channel, fromBlock, after: 0, until: this.reached(channel) });
+  currentRecords(channel: Channel, fromBlock: number): AsyncIterable<Page> {
+    return this.finalizedPages({ channel, fromBlock, after: 0, until: this.reached(channel) });
   }
 
-  /** The read model keeps everything. */
-  lostAfter(): Promise<undefined> {
+  /** The read model deletes nothing, so there never is a gap. */
+  gapAfter(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
 
-  /** Looks once, and offers what has become final; the loop does so every half second. */
-  async advance(): Promise<void> {
+  /** Queries the read model once, and offers the events that have become final. The loop calls it every half second. */
+  async offerNewlyFinalized(): Promise<void> {
     const byChain = Map.groupBy(this.followed.values(), ({ channel }) => channel.chainId);
     for (const [chainId, channels] of byChain) {
       const finalizedRange = await this.finalizedRange(chainId);
       if (!finalizedRange) continue;
-      for (const followed of channels) await this.tell(followed, finalizedRange);
+      for (const followed of channels) await this.offerFinalized(followed, finalizedRange);
     }
   }
 
@@ -123,42 +123,42 @@ export class FinalizedFeed implements Feed {
     return observations(this.options.readStore, range);
   }
 
-  /** A range that the channel has passed: what stands in it is final. */
-  private async *final(range: PositionRange): AsyncGenerator<Page> {
+  /** Yields the events of a range that the channel has passed: all of them are final, or reverted and left out. */
+  private async *finalizedPages(range: PositionRange): AsyncGenerator<Page> {
     for await (const page of this.pages(range)) {
-      const standing = page.filter(({ reverted }) => !reverted);
-      const deliveries = standing.map((observation) => this.delivery(range.channel, observation));
-      yield { deliveries, end: placeOf(page.at(-1)?.observedPosition ?? range.after) };
+      const current = page.filter(({ reverted }) => !reverted);
+      const deliveries = current.map((observation) => this.delivery(range.channel, observation));
+      yield { deliveries, end: resumePointAfter(page.at(-1)?.observedPosition ?? range.after) };
     }
-    yield { deliveries: [], end: placeOf(range.until) };
+    yield { deliveries: [], end: resumePointAfter(range.until) };
   }
 
   private delivery(channel: Channel, { record, observedPosition: position }: Observation): Delivery {
     return toDelivery(this.options.cursors, channel, { position, change: 'observed', record });
   }
 
-  private async tell(followed: Followed, { block, until }: FinalizedRange): Promise<void> {
-    const { channel, reached: after, waitsFor } = followed;
-    if (block < waitsFor || until <= after) return;
+  private async offerFinalized(followed: FollowedChannel, { block, until }: FinalizedRange): Promise<void> {
+    const { channel, reached: after, pendingBlock } = followed;
+    if (block < pendingBlock || until <= after) return;
     for await (const page of this.pages({ channel, fromBlock: 0, after, until })) {
       for (const observation of page) {
         const { record, observedPosition, reverted } = observation;
         if (!reverted && record.BlockNumber > block) {
-          followed.waitsFor = record.BlockNumber;
+          followed.pendingBlock = record.BlockNumber;
           return;
         }
         followed.reached = observedPosition;
-        if (!reverted) this.members.offer(this.delivery(channel, observation));
+        if (!reverted) this.subscriptions.offer(this.delivery(channel, observation));
       }
     }
     followed.reached = until;
   }
 
-  /** `undefined`: the observations are behind the finality. */
+  /** Returns `undefined` while the read model of chain events is behind the one of chains. */
   private async finalizedRange(chainId: number): Promise<FinalizedRange | undefined> {
     const { readStore } = this.options;
     const { block, position } = await finalizedBlockOf(readStore, chainId);
-    const until = await observedUntil(readStore);
+    const until = await checkpointOfChainEvents(readStore);
     return until < position ? undefined : { block, until };
   }
 }

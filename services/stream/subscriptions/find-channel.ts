@@ -10,14 +10,14 @@ import type { Channel } from '../domain/channel.ts';
 const { watch: watchCollection } = watchesModel.collections;
 const registered = watchCollection.document.pick({ eventName: true, eventSignature: true });
 
-/** Finds the registered event that a subscriber means. */
+/** Finds the registered event that a subscriber names. */
 export class FindChannel {
   constructor(
     private readonly readStore: ReadStore,
     private readonly projections: Projections,
   ) {}
 
-  /** @throws Refusal watch_not_found, not_caught_up; validation_failed where a name means two events */
+  /** @throws Refusal watch_not_found, not_caught_up; validation_failed when the name fits two events */
   async find({ chainId, contractAddress, eventSignature, finality }: Subscribe): Promise<Channel> {
     const address = readAddressMember('contractAddress', contractAddress);
     const watch = await this.projections.find(watchesModel.name, async () => {

@@ -6,30 +6,30 @@ import type { Logger } from 'pino';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { channelKey, channelName, type Channel } from '../domain/channel.ts';
 import type { ChainMessage, MessageReader } from '../domain/chain-message.ts';
-import { placeOf, type Place } from '../domain/cursor.ts';
+import { resumePointAfter, type ResumePoint } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
-import type { Feed, Past } from '../domain/feed.ts';
+import type { Feed, ChannelHistory } from '../domain/feed.ts';
 import type { Page } from '../domain/delivery.ts';
 import type { RecentMessages } from '../domain/recent-messages.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import { LiveTail } from './live-tail.ts';
-import { Members } from './members.ts';
+import { ChannelSubscriptions } from './channel-subscriptions.ts';
 
-/** Sent before anybody looks again whether it was read. */
-const PAGE_MAX = 128;
+/** How many deliveries a page may have. */
+const DELIVERIES_PER_PAGE = 128;
 
 interface LatestFeedOptions {
   messageBus: MessageBus;
   reader: MessageReader;
-  past: Past;
+  history: ChannelHistory;
   clock: Clock;
   logger: Logger;
 }
 
-/** Every change as the relay publishes it, and those before it as far as they are remembered here. */
+/** Gives every change when the relay has published it, recent changes from memory, and older ones from the history. */
 export class LatestFeed implements Feed {
   readonly tail: LiveTail;
-  private readonly members = new Members();
+  private readonly subscriptions = new ChannelSubscriptions();
 
   constructor(private readonly options: LatestFeedOptions) {
     const { messageBus, reader, clock, logger } = options;
@@ -42,16 +42,16 @@ export class LatestFeed implements Feed {
   }
 
   join(subscription: Subscription): void {
-    this.members.join(subscription);
+    this.subscriptions.add(subscription);
   }
 
   leave(subscription: Subscription): void {
-    this.members.leave(subscription);
+    this.subscriptions.remove(subscription);
   }
 
   recent(channel: Channel, after: Position): Page | undefined {
     const messages = this.messages(channel);
-    if (after < messages.floor) return undefined;
+    if (after < messages.completeAfter) return undefined;
     const key = channelKey(channel);
     const name = channelName(channel);
     const deliveries: Delivery[] = [];
@@ -60,38 +60,40 @@ export class LatestFeed implements Feed {
       position = message.position;
       if (message.key !== key) continue;
       const delivery = this.options.reader.delivery(message);
-      if (delivery?.channel === name && deliveries.push(delivery) === PAGE_MAX) break;
+      if (delivery?.channel === name && deliveries.push(delivery) === DELIVERIES_PER_PAGE) break;
     }
-    return { deliveries, end: placeOf(position) };
+    return { deliveries, end: resumePointAfter(position) };
   }
 
-  older(channel: Channel, after: Position, signal: AbortSignal): AsyncIterable<Page> {
-    return this.options.past.older(channel, after, signal);
+  replay(channel: Channel, after: Position, signal: AbortSignal): AsyncIterable<Page> {
+    return this.options.history.replay(channel, after, signal);
   }
 
-  history(channel: Channel, fromBlock: number): AsyncIterable<Page> {
-    return this.options.past.history(channel, fromBlock);
+  currentRecords(channel: Channel, fromBlock: number): AsyncIterable<Page> {
+    return this.options.history.currentRecords(channel, fromBlock);
   }
 
-  async lostAfter(channel: Channel, place: Place, signal: AbortSignal): Promise<Position | undefined> {
+  async gapAfter(channel: Channel, resumePoint: ResumePoint, signal: AbortSignal): Promise<Position | undefined> {
     const { oldest, newest } = this.messages(channel);
-    if (oldest !== undefined && oldest <= place.position + 1) return undefined;
-    return this.options.past.lostAfter(channel, place, newest, signal);
+    if (oldest !== undefined && oldest <= resumePoint.position + 1) return undefined;
+    return this.options.history.gapAfter(channel, resumePoint, newest, signal);
   }
 
   private messages(channel: Channel): RecentMessages {
     const partition = this.options.messageBus.partitionOf(topics.chainEvents, channelKey(channel));
-    const messages = this.tail.ofPartition(partition);
+    const messages = this.tail.recentMessages(partition);
     if (!messages || !this.tail.isCaughtUp) {
-      throw new Refusal('dependency_unavailable', 'the node is still reading what was published', { retryAfter: 1 });
+      throw new Refusal('dependency_unavailable', 'the node is still reading the published messages', {
+        retryAfter: 1,
+      });
     }
     return messages;
   }
 
   private fanOut(message: ChainMessage): boolean {
-    if (!this.members.listenTo(message.key)) return false;
+    if (!this.subscriptions.hasKey(message.key)) return false;
     const delivery = this.options.reader.delivery(message);
-    if (delivery) this.members.offer(delivery);
+    if (delivery) this.subscriptions.offer(delivery);
     return true;
   }
 }

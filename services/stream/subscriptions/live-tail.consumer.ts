@@ -6,14 +6,14 @@ import { ErrorAsItIs } from '../../../shared/message-bus/batch-server.ts';
 import { LIVE_TAIL } from '../edge/tokens.ts';
 import type { LiveTail } from './live-tail.ts';
 
-/** The way in for what the relay publishes. */
+/** Receives what the relay publishes. */
 @Controller()
 @UseFilters(ErrorAsItIs)
 export class LiveTailConsumer {
   constructor(@Inject(LIVE_TAIL) private readonly tail: LiveTail) {}
 
   @EventPattern(topics.chainEvents.name)
-  take(@Payload() batch: BusBatch): Promise<void> {
-    return this.tail.take(batch);
+  handleBatch(@Payload() batch: BusBatch): Promise<void> {
+    return this.tail.handleBatch(batch);
   }
 }

@@ -33,42 +33,42 @@ describe('the live tail of the topic', () => {
       topic,
       Array.from({ length: count }, () => ({ key: 'k', headers: {}, value: '1', timestamp: 0 })),
     );
-  /** Gives it messages of the only partition that has some. */
-  const take = async (from: number, until: number) => {
+  /** Gives the tail messages of the only partition that has some. */
+  const handle = async (from: number, until: number) => {
     const start = new Map([[options.messageBus.partitionOf(topic, 'k'), String(from)]]);
     for await (const { partition, messages } of options.messageBus.consume(topic, start, AbortSignal.timeout(5_000))) {
-      await tail.take({ partition, messages: messages.slice(0, until - from) });
+      await tail.handleBatch({ partition, messages: messages.slice(0, until - from) });
       return;
     }
   };
 
-  it('is caught up when it has what was published before the start', async () => {
+  it('is caught up when it has handled what was published before the start', async () => {
     await publish(3);
     expect(tail.isCaughtUp).toBe(false);
-    await tail.findStart();
-    await take(0, 2);
+    await tail.findStartOffsets();
+    await handle(0, 2);
     expect(tail.isCaughtUp).toBe(false);
-    await take(2, 3);
+    await handle(2, 3);
     expect(tail.isCaughtUp).toBe(true);
   });
 
-  it('stays so while it follows a topic that goes on, and no longer when it is left behind for 10 s', async () => {
-    await tail.findStart();
+  it('stays caught up while it follows a growing topic, until it is behind for 10 s', async () => {
+    await tail.findStartOffsets();
     for (let published = 0; published < 10; published += 1) {
       await publish(1);
-      await tail.look();
+      await tail.queryEnd();
       nowMs += 6_000;
       expect(tail.isCaughtUp).toBe(true);
-      await take(published, published + 1);
+      await handle(published, published + 1);
     }
     await publish(1);
-    await tail.look();
+    await tail.queryEnd();
     nowMs += 9_000;
     expect(tail.isCaughtUp).toBe(true);
-    await tail.look();
+    await tail.queryEnd();
     nowMs += 2_000;
     expect(tail.isCaughtUp).toBe(false);
-    await take(10, 11);
+    await handle(10, 11);
     expect(tail.isCaughtUp).toBe(true);
   });
 
@@ -76,59 +76,59 @@ describe('the live tail of the topic', () => {
     [9_500, true],
     [10_500, false],
     [12_000, false],
-  ])('judges who is always %i ms behind the same at every moment', async (behindMs, expected) => {
-    const judged = new Set<boolean>();
-    const judge = () => {
-      if (nowMs > 2 * behindMs) judged.add(tail.isCaughtUp);
+  ])('that is always %i ms behind is at every moment caught up: %p', async (behindMs, expected) => {
+    const results = new Set<boolean>();
+    const record = () => {
+      if (nowMs > 2 * behindMs) results.add(tail.isCaughtUp);
     };
     await publish(1);
-    await tail.findStart();
-    for (let taken = 0; nowMs < 60_000; nowMs += 500) {
+    await tail.findStartOffsets();
+    for (let handled = 0; nowMs < 60_000; nowMs += 500) {
       if (nowMs % 1_000 === 0) {
         await publish(1);
-        await tail.look();
+        await tail.queryEnd();
       }
-      judge();
-      // One was published each second, the first a second before the start.
+      record();
+      // One message was published each second, the first a second before the start.
       const due = Math.floor((nowMs - behindMs) / 1_000) + 2;
-      if (due <= taken) continue;
-      await take(taken, due);
-      taken = due;
-      judge();
+      if (due <= handled) continue;
+      await handle(handled, due);
+      handled = due;
+      record();
     }
-    expect(Array.from(judged)).toEqual([expected]);
+    expect(Array.from(results)).toEqual([expected]);
   });
 
-  it('stays so in a topic where nothing happens as long as it can look', async () => {
+  it('stays caught up in a topic without new messages as long as it can query the end', async () => {
     await publish(1);
-    await tail.findStart();
-    await take(0, 1);
-    for (let looks = 0; looks < 5; looks += 1) {
+    await tail.findStartOffsets();
+    await handle(0, 1);
+    for (let queries = 0; queries < 5; queries += 1) {
       nowMs += 6_000;
-      await tail.look();
+      await tail.queryEnd();
       expect(tail.isCaughtUp).toBe(true);
     }
     nowMs += 11_000;
     expect(tail.isCaughtUp).toBe(false);
   });
 
-  it('has nothing left to read of a topic that is another one now, and empty', async () => {
+  it('is caught up when the topic was replaced by an empty one', async () => {
     await publish(1);
-    await tail.findStart();
+    await tail.findStartOffsets();
     options.messageBus = new MemoryMessageBus();
-    await tail.findStart();
+    await tail.findStartOffsets();
     expect(tail.isCaughtUp).toBe(true);
   });
 
-  it('stops at once while the bus does not answer', async () => {
-    await tail.findStart();
-    const asked = Promise.withResolvers<undefined>();
+  it('stops at once, even when the bus does not answer', async () => {
+    await tail.findStartOffsets();
+    const queried = Promise.withResolvers<undefined>();
     options.messageBus.offsets = () => {
-      asked.resolve(undefined);
+      queried.resolve(undefined);
       return new Promise(() => undefined);
     };
     tail.loop.start();
-    await asked.promise;
+    await queried.promise;
     await tail.loop.stop();
   });
 });

@@ -1,4 +1,4 @@
-import { setImmediate as letOthersWork } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { BusBatch, MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
@@ -12,57 +12,63 @@ import { RecentMessages } from '../domain/recent-messages.ts';
 
 const topic = topics.chainEvents;
 
-/** A start looks back this far, so that clients that lost another node are served from memory. */
+/** A node starts to read this far back, so that clients that lost another node are served from memory. */
 const WARM_UP_MS = 60_000;
-/** Sockets get their turn after every batch, and after so many messages that somebody listened to. */
-const MESSAGES_PER_TURN = 64;
-const LOOK_EVERY_MS = 1_000;
+/** Sockets are served after every batch, and within a batch after so many messages that had subscriptions. */
+const MESSAGES_PER_TICK = 64;
+const POLL_INTERVAL_MS = 1_000;
 
 interface LiveTailOptions {
   messageBus: MessageBus;
   reader: MessageReader;
   clock: Clock;
-  /** Called once per message, in position order per partition, when it is at hand. @returns whether it kept anybody busy */
+  /**
+   * Called once per message, in position order per partition, when the message is in memory. Returns whether its contract
+   * has subscriptions.
+   */
   onMessage: (message: ChainMessage) => boolean;
   logger: Logger;
-  /** Milliseconds that never go back. */
+  /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
-/** Is given every partition of the topic and remembers the newest messages of each. */
+/** Receives every partition of the topic, and keeps the newest messages of each in memory. */
 export class LiveTail {
-  /** Looks every second how far the topic goes. */
+  /** Queries the end of the topic every second. */
   readonly loop: SupervisedLoop;
   private partitions: ReadonlyMap<number, RecentMessages> = new Map();
-  /** Where what is not taken begins. */
-  private takenTo = new Map<number, string>();
-  /** With where the partitions ended. */
-  private pace = new CatchUpTracker<Offsets>();
+  /** Offset of the next message to handle, by partition. */
+  private nextOffsets = new Map<number, string>();
+  /** Its heads are the ends of the partitions. */
+  private catchUpTracker = new CatchUpTracker<Offsets>();
   private readonly now: () => number;
 
   constructor(private readonly options: LiveTailOptions) {
     this.now = options.now ?? (() => performance.now());
     this.loop = new SupervisedLoop(`end of ${topic.name}`, options.logger, async (signal, working) => {
       while (!signal.aborted) {
-        await untilAborted(this.look(), signal);
+        await untilAborted(this.queryEnd(), signal);
         working();
-        await pause(LOOK_EVERY_MS, signal);
+        await pause(POLL_INTERVAL_MS, signal);
       }
     });
   }
 
-  /** Whether all that was published up to a moment ago has been read; not known means no. */
+  /** Whether every message that was published up to a moment ago has been handled; false while that is not known. */
   get isCaughtUp(): boolean {
-    return this.judge();
+    return this.checkCaughtUp();
   }
 
-  /** `undefined` before the first start has found the topic. */
-  ofPartition(partition: number): RecentMessages | undefined {
+  /** Returns `undefined` before `findStartOffsets` has succeeded. */
+  recentMessages(partition: number): RecentMessages | undefined {
     return this.partitions.get(partition);
   }
 
-  /** A little before the end, and at least at the newest message: then what is at hand always meets what is read back. */
-  async findStart(): Promise<Offsets> {
+  /**
+   * Returns offsets a minute before the end, and not after the newest message: so the messages in memory always join on to
+   * those that are replayed.
+   */
+  async findStartOffsets(): Promise<Offsets> {
     const { messageBus, clock } = this.options;
     await messageBus.createTopics([topic]);
     const askedAtMs = this.now();
@@ -82,52 +88,52 @@ export class LiveTail {
       from.set(partition, String(isEmpty ? first : start < newest ? start : newest));
     }
     this.partitions = partitions;
-    // Where the topic is another one now, what there was to reach is no more.
-    this.takenTo = new Map(from);
-    this.pace = new CatchUpTracker();
-    this.pace.headWas(latest, askedAtMs);
+    // When the topic was replaced, the ends of the old one cannot be reached any more.
+    this.nextOffsets = new Map(from);
+    this.catchUpTracker = new CatchUpTracker();
+    this.catchUpTracker.headWas(latest, askedAtMs);
     return from;
   }
 
-  /** Asks how far the topic goes. */
-  async look(): Promise<void> {
+  /** Queries the end of the topic. */
+  async queryEnd(): Promise<void> {
     const { messageBus } = this.options;
-    const { pace } = this;
+    const { catchUpTracker } = this;
     if (this.partitions.size === 0) return;
     const askedAtMs = this.now();
     const latest = await messageBus.offsets(topic, 'latest');
     const earliest = await messageBus.offsets(topic, 'earliest');
-    if (pace !== this.pace) return;
-    // What was deleted meanwhile need not be taken.
+    if (catchUpTracker !== this.catchUpTracker) return;
+    // Messages that were deleted meanwhile need not be handled.
     for (const [partition, first] of earliest)
-      if (BigInt(first) > offsetIn(this.takenTo, partition)) this.takenTo.set(partition, first);
-    pace.headWas(latest, askedAtMs);
-    this.judge();
+      if (BigInt(first) > offsetIn(this.nextOffsets, partition)) this.nextOffsets.set(partition, first);
+    catchUpTracker.headWas(latest, askedAtMs);
+    this.checkCaughtUp();
   }
 
-  /** Batches of a partition must come in its order; one may come again. */
-  async take({ partition, messages }: BusBatch): Promise<void> {
+  /** The batches of a partition must come in the order of their offsets; a batch may come again. */
+  async handleBatch({ partition, messages }: BusBatch): Promise<void> {
     const recent = this.partitions.get(partition);
-    let busy = 0;
+    let fannedOut = 0;
     for (const message of messages) {
       const chainMessage = this.options.reader.message(message);
       if (!chainMessage || !recent?.add(chainMessage)) continue;
-      if (this.options.onMessage(chainMessage)) busy += 1;
-      if (busy === MESSAGES_PER_TURN) {
-        busy = 0;
-        await letOthersWork();
+      if (this.options.onMessage(chainMessage)) fannedOut += 1;
+      if (fannedOut === MESSAGES_PER_TICK) {
+        fannedOut = 0;
+        await yieldToEventLoop();
       }
     }
-    await letOthersWork();
+    await yieldToEventLoop();
     const last = messages.at(-1);
-    if (last) this.takenTo.set(partition, String(BigInt(last.offset) + 1n));
+    if (last) this.nextOffsets.set(partition, String(BigInt(last.offset) + 1n));
   }
 
-  private judge(): boolean {
+  private checkCaughtUp(): boolean {
     const partitions = Array.from(this.partitions.keys());
-    const isTaken = (ends: Offsets) =>
-      partitions.every((partition) => offsetIn(ends, partition) <= offsetIn(this.takenTo, partition));
-    return this.pace.isCaughtUp(isTaken, this.now());
+    const hasReached = (ends: Offsets) =>
+      partitions.every((partition) => offsetIn(ends, partition) <= offsetIn(this.nextOffsets, partition));
+    return this.catchUpTracker.isCaughtUp(hasReached, this.now());
   }
 }
 

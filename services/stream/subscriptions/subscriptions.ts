@@ -8,7 +8,7 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 import { catchUp } from '../domain/catch-up.ts';
 import { channelName, type Channel } from '../domain/channel.ts';
-import { placeOf, type Cursors, type Place } from '../domain/cursor.ts';
+import { resumePointAfter, type Cursors, type ResumePoint } from '../domain/cursor.ts';
 import type { Feed } from '../domain/feed.ts';
 import type { Subscriber, SubscriptionCommands } from '../domain/subscriber.ts';
 import { Subscription } from '../domain/subscription.ts';
@@ -27,17 +27,17 @@ interface SubscriptionsOptions {
 }
 
 /** Where a subscription begins. */
-interface Start {
-  /** As the feed said it. */
+interface StartingPosition {
+  /** The feed's `now`. */
   now: Position;
-  place: Place;
-  /** Of the place; `null` before history. */
+  resumePoint: ResumePoint;
+  /** The cursor for the answer; `null` when the subscription begins with history. */
   cursor: string | null;
-  /** Set when something between the cursor that was given and the place is lost. */
-  lost: { requested: string; earliest: string } | undefined;
-  isHistory: boolean;
-  /** The subscriber is told when it is live. */
-  isAnnounced: boolean;
+  /** Set when messages between the requested cursor and the resume point are no longer stored. */
+  gap: { requested: string; earliest: string } | undefined;
+  beginsWithHistory: boolean;
+  /** Whether `live` is sent when the subscription is live. */
+  announcesLive: boolean;
 }
 
 /** Opens and ends subscriptions. */
@@ -47,31 +47,31 @@ export class Subscriptions implements SubscriptionCommands {
   async open(subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void): Promise<void> {
     const channel = await this.options.channels.find(command);
     const feed = this.options.feeds[channel.finality];
-    const start = await this.findStart(feed, channel, command, subscriber.signal).catch((error: unknown) => {
+    const start = await this.findStartingPosition(feed, channel, command, subscriber.signal).catch((error: unknown) => {
       if (subscriber.signal.aborted) return undefined;
       throw error;
     });
-    // From here on nothing is awaited: what is checked stays true until the subscription stands.
+    // Nothing is awaited from here on, so the checks still hold when the subscription is added.
     if (!start || subscriber.signal.aborted) return;
-    this.refuseUnlessRoom(subscriber, channel);
-    const { place, cursor, lost, isAnnounced } = start;
+    this.refuseDuplicateOrTooMany(subscriber, channel);
+    const { resumePoint, cursor, gap, announcesLive } = start;
     const subscription = new Subscription({
       id: `sub_${this.options.ids.token(ID_CHARACTERS)}`,
       channel,
       buffer: subscriber.buffer,
-      place,
+      resumePoint,
       fromBlock: command.fromBlock ?? 0,
-      fellBehind: () => {
-        void this.bring(subscriber, subscription, { isHistory: false, isAnnounced: false });
+      onFallBehind: () => {
+        void this.sendUntilLive(subscriber, subscription, { beginsWithHistory: false, announcesLive: false });
       },
     });
     const { id: subscriptionId } = subscription;
     subscriber.subscriptions.set(subscriptionId, subscription);
-    const state = isAnnounced ? 'catching_up' : 'live';
+    const state = announcesLive ? 'catching_up' : 'live';
     acknowledge({ ok: true, subscriptionId, channel: channelName(channel), cursor, state });
-    if (lost) subscriber.tell('gap', { subscriptionId, ...lost, resumeWith: lost.earliest });
+    if (gap) subscriber.emit('gap', { subscriptionId, ...gap, resumeWith: gap.earliest });
     feed.join(subscription, start.now);
-    void this.bring(subscriber, subscription, start);
+    void this.sendUntilLive(subscriber, subscription, start);
   }
 
   close(subscriber: Subscriber, subscriptionId: string): void {
@@ -90,7 +90,7 @@ export class Subscriptions implements SubscriptionCommands {
     subscriber.subscriptions.delete(subscription.id);
   }
 
-  private refuseUnlessRoom({ subscriptions }: Subscriber, channel: Channel): void {
+  private refuseDuplicateOrTooMany({ subscriptions }: Subscriber, channel: Channel): void {
     const name = channelName(channel);
     const { perConnectionMax } = this.options;
     for (const other of subscriptions.values()) {
@@ -102,51 +102,52 @@ export class Subscriptions implements SubscriptionCommands {
     }
   }
 
-  private async findStart(
+  private async findStartingPosition(
     feed: Feed,
     channel: Channel,
     { cursor, fromBlock }: Subscribe,
     signal: AbortSignal,
-  ): Promise<Start> {
+  ): Promise<StartingPosition> {
     const { cursors, clock } = this.options;
     const name = channelName(channel);
     const now = await feed.now(channel);
-    const mark: Place = { position: now, markedAtMs: clock.now() };
-    const start = { now, place: mark, cursor: null, lost: undefined, isHistory: false, isAnnounced: true };
+    const resumePoint: ResumePoint = { position: now, newestAtMs: clock.now() };
+    const start = { now, resumePoint, cursor: null, gap: undefined, beginsWithHistory: false, announcesLive: true };
     if (cursor !== undefined) {
-      const place = cursors.read(name, cursor);
-      const kept = await feed.lostAfter(channel, place, signal);
-      if (kept === undefined) return { ...start, place, cursor };
-      const earliest = cursors.write(name, placeOf(kept));
-      return { ...start, place: placeOf(kept), cursor, lost: { requested: cursor, earliest } };
+      const requested = cursors.read(name, cursor);
+      const gapEnd = await feed.gapAfter(channel, requested, signal);
+      if (gapEnd === undefined) return { ...start, resumePoint: requested, cursor };
+      const earliest = cursors.write(name, resumePointAfter(gapEnd));
+      return { ...start, resumePoint: resumePointAfter(gapEnd), cursor, gap: { requested: cursor, earliest } };
     }
-    if (fromBlock !== undefined) return { ...start, isHistory: true };
-    return { ...start, cursor: cursors.write(name, mark), isAnnounced: false };
+    if (fromBlock !== undefined) return { ...start, beginsWithHistory: true };
+    return { ...start, cursor: cursors.write(name, resumePoint), announcesLive: false };
   }
 
-  /** Sends what came before now, then makes the subscription live; a failure of ours stops this subscription only. */
-  private async bring(
+  /** Sends the history and the changes up to now, then makes the subscription live. A failure stops only this subscription. */
+  private async sendUntilLive(
     subscriber: Subscriber,
     subscription: Subscription,
-    { isHistory, isAnnounced }: Pick<Start, 'isHistory' | 'isAnnounced'>,
+    { beginsWithHistory, announcesLive }: Pick<StartingPosition, 'beginsWithHistory' | 'announcesLive'>,
   ): Promise<void> {
     const { id: subscriptionId, channel, fromBlock, signal } = subscription;
     const { feeds, cursors, clock, logger } = this.options;
     const feed = feeds[channel.finality];
     try {
-      if (isHistory) {
-        for await (const page of feed.history(channel, fromBlock)) await subscription.deliver(page);
+      if (beginsWithHistory) {
+        for await (const page of feed.currentRecords(channel, fromBlock)) await subscription.deliver(page);
       }
       await catchUp(feed, subscription, () => {
-        if (!isAnnounced) return;
-        const place = { ...subscription.place, markedAtMs: clock.now() };
-        subscriber.tell('live', { subscriptionId, cursor: cursors.write(channelName(channel), place) });
+        if (!announcesLive) return;
+        const { position } = subscription.resumePoint;
+        const cursor = cursors.write(channelName(channel), { position, newestAtMs: clock.now() });
+        subscriber.emit('live', { subscriptionId, cursor });
       });
     } catch (error) {
       if (signal.aborted) return;
-      logger.error({ err: error, subscriptionId }, 'a subscription could not be brought up to now');
+      logger.error({ err: error, subscriptionId }, 'a subscription failed while it caught up');
       this.end(subscriber, subscription);
-      subscriber.tell('stopped', { subscriptionId, code: refusalOf(error).code });
+      subscriber.emit('stopped', { subscriptionId, code: refusalOf(error).code });
     }
   }
 }

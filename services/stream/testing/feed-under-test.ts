@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
@@ -12,36 +12,36 @@ import type { FindOptions, StoredDocument } from '../../../shared/read-store/rea
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { composeStream } from '../compose-stream.ts';
 import { channelName } from '../domain/channel.ts';
-import { placeOf } from '../domain/cursor.ts';
+import { resumePointAfter } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { SendBuffer, Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
-import { CatcherStandIn, CHAIN_ID } from './catcher-stand-in.ts';
+import { FakeCatcher, CHAIN_ID } from './fake-catcher.ts';
 
-const TURNS_MAX = 20_000;
+const TICKS_MAX = 20_000;
 
-/** Waits turn by turn: for what takes no time, only its turn. */
-export const inAFewTurns = async (isSo: () => boolean, otherwise: string): Promise<void> => {
-  for (let turns = 0; !isSo(); turns += 1) {
-    if (turns === TURNS_MAX) throw new Error(otherwise);
-    await turn();
+/** Waits tick by tick of the event loop, for what needs other code to run but no time to pass. */
+export const withinTicks = async (isSo: () => boolean, otherwise: string): Promise<void> => {
+  for (let ticks = 0; !isSo(); ticks += 1) {
+    if (ticks === TICKS_MAX) throw new Error(otherwise);
+    await nextTick();
   }
 };
 
-/** Lets everything else go on before every answer, as a database does. */
+/** Waits a tick before every answer, so that other code runs meanwhile, as with a database. */
 class SlowReadStore extends MemoryReadStore {
   override async find(collection: string, options: FindOptions): Promise<StoredDocument[]> {
-    await turn();
+    await nextTick();
     return super.find(collection, options);
   }
 
   override async position(projection: string): Promise<number> {
-    await turn();
+    await nextTick();
     return super.position(projection);
   }
 }
 
-/** A client in memory that takes so many deliveries at a time, and then reads them in the next turn. */
+/** A client in memory that has room for so many deliveries, and reads them in the next tick. */
 export class MemoryBuffer implements SendBuffer {
   readonly sent: Delivery[] = [];
   private waiting = 0;
@@ -58,26 +58,26 @@ export class MemoryBuffer implements SendBuffer {
   }
 
   async drained(signal: AbortSignal): Promise<void> {
-    await turn();
+    await nextTick();
     signal.throwIfAborted();
     this.waiting = 0;
   }
 
-  missed(): void {
-    // Nobody is cut off here.
+  countMissed(): void {
+    // This client is never disconnected.
   }
 }
 
 export class MemorySubscriber implements Subscriber {
   readonly subscriptions = new Map<string, Subscription>();
   readonly signal = new AbortController().signal;
-  readonly told: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
+  readonly emitted: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
   answer: Subscribed | undefined;
 
   constructor(readonly buffer: MemoryBuffer) {}
 
-  tell<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
-    this.told.push({ name, message, after: this.buffer.sent.length });
+  emit<Name extends keyof StreamMessages>(name: Name, message: StreamMessages[Name]): void {
+    this.emitted.push({ name, message, after: this.buffer.sent.length });
   }
 }
 
@@ -88,7 +88,7 @@ const subscription = (contractAddress: string): Subscribe => ({
   finality: 'latest',
 });
 
-/** Feeds and subscriptions without sockets, on a clock that a test moves. */
+/** Feeds and subscriptions without sockets, on a clock that the test sets. */
 export const feedUnderTest = async () => {
   const clock = new TestClock();
   const foundation = await testFoundation({ clock });
@@ -97,7 +97,7 @@ export const feedUnderTest = async () => {
   await readStore.define(collections);
   const messageBus = new MemoryMessageBus();
   await messageBus.createTopics([topics.chainEvents]);
-  const catcher = new CatcherStandIn(messageBus, readStore, () => clock.now());
+  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now());
   const projections = new Projections(readStore, eventStore);
   const startNode = async () => {
     const subscriptionsPerConnection = Infinity;
@@ -108,11 +108,11 @@ export const feedUnderTest = async () => {
       messageBus,
       logger,
       topics: [topics.chainEvents],
-      startAt: () => tail.findStart(),
+      startAt: () => tail.findStartOffsets(),
     });
-    server.addHandler(topics.chainEvents.name, (batch: BusBatch) => tail.take(batch), true);
+    server.addHandler(topics.chainEvents.name, (batch: BusBatch) => tail.handleBatch(batch), true);
     server.listen(() => undefined);
-    await inAFewTurns(() => tail.isCaughtUp, 'the node must catch up');
+    await withinTicks(() => tail.isCaughtUp, 'the node must catch up');
     return { ...stream, server };
   };
   let node = await startNode();
@@ -132,16 +132,16 @@ export const feedUnderTest = async () => {
       });
       return subscriber;
     },
-    /** Instead of the feed's own loop. */
-    lookForFinalized: () => node.finalized.advance(),
+    /** Replaces the loop of the finalized feed. */
+    offerNewlyFinalized: () => node.finalized.offerNewlyFinalized(),
     historyOptions: { readStore, cursors, clock },
     channelOf: (contractAddress: string) => channels.find(subscription(contractAddress)),
-    /** Of the event at a position. */
+    /** Returns the cursor of the event at a position. */
     cursorOf: async (contractAddress: string, position: number, finality: Finality = 'latest'): Promise<string> => {
       const channel = await channels.find({ ...subscription(contractAddress), finality });
-      return cursors.write(channelName(channel), placeOf(position));
+      return cursors.write(channelName(channel), resumePointAfter(position));
     },
-    /** Where a subscription stood when it was answered. */
+    /** Returns the position of the cursor in an answer. */
     positionOf: (answer: Subscribed | undefined): number =>
       cursors.read(answer?.channel ?? '', answer?.cursor ?? '').position,
     close: async () => {

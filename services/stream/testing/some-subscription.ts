@@ -1,6 +1,6 @@
 import type { Channel } from '../domain/channel.ts';
 import { channelName } from '../domain/channel.ts';
-import { placeOf } from '../domain/cursor.ts';
+import { resumePointAfter } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import { Subscription, type SendBuffer } from '../domain/subscription.ts';
 
@@ -11,7 +11,7 @@ export const channel: Channel = {
   finality: 'latest',
 };
 
-/** A change of the channel. */
+/** A change of the channel at a position. */
 export const changeAt = (position: number, blockNumber = 100): Delivery => ({
   channel: channelName(channel),
   position,
@@ -19,11 +19,11 @@ export const changeAt = (position: number, blockNumber = 100): Delivery => ({
   json: JSON.stringify({ position }),
 });
 
-/** A client that takes so many changes at a time, and writes down by position what becomes of each. */
+/** A client that has room for so many changes, and records which positions it was sent and which it missed. */
 export class RecordingClient implements SendBuffer {
   readonly sent: number[] = [];
-  readonly unsent: number[] = [];
-  /** What was sent before each wait. */
+  readonly missed: number[] = [];
+  /** For each wait, how many changes had been sent before. */
   readonly waits: number[] = [];
   private waiting = 0;
 
@@ -38,24 +38,24 @@ export class RecordingClient implements SendBuffer {
     this.sent.push(position);
   }
 
-  missed({ position }: Delivery): void {
-    this.unsent.push(position);
+  countMissed({ position }: Delivery): void {
+    this.missed.push(position);
   }
 
   drained(signal: AbortSignal): Promise<void> {
     this.waits.push(this.sent.length);
     this.waiting = 0;
-    return signal.aborted ? Promise.reject(new Error('it ended')) : Promise.resolve();
+    return signal.aborted ? Promise.reject(new Error('the subscription has ended')) : Promise.resolve();
   }
 }
 
-/** A subscription of the channel behind position 3, and what its client and its feed see of it. */
+/** A subscription to the channel after position 3, its client, and the positions at which it fell behind. */
 export const someSubscription = ({ room = Infinity, fromBlock = 0 } = {}) => {
   const client = new RecordingClient(room);
   const behind: number[] = [];
   const subscription = new Subscription({
-    ...{ id: 'sub_1', channel, buffer: client, place: placeOf(3), fromBlock },
-    fellBehind: ({ place }) => behind.push(place.position),
+    ...{ id: 'sub_1', channel, buffer: client, resumePoint: resumePointAfter(3), fromBlock },
+    onFallBehind: ({ resumePoint }) => behind.push(resumePoint.position),
   });
   return { subscription, client, behind };
 };

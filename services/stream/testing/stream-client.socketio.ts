@@ -14,7 +14,7 @@ import {
   type StreamMessages,
 } from '../../../schemas/socket/stream-messages.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { CHAIN_ID } from './catcher-stand-in.ts';
+import { CHAIN_ID } from './fake-catcher.ts';
 
 type Message = { [Name in keyof StreamMessages]: { name: Name; message: StreamMessages[Name] } }[keyof StreamMessages];
 
@@ -23,7 +23,7 @@ interface Pausable {
   resume: () => void;
 }
 
-/** A client as the interface describes it, on the official library. Remembers all it was sent, checked by its schema. */
+/** A client on the official library. It keeps every message that it was sent, parsed by its schema. */
 export class StreamClient {
   readonly messages: Message[] = [];
   private disconnected: string | undefined;
@@ -58,7 +58,7 @@ export class StreamClient {
     return client;
   }
 
-  /** What a connection that must be refused is told. */
+  /** Connects, which must be refused. @returns the refusal */
   static async refusal(url: string, auth: object, origin?: string): Promise<ConnectionRefused> {
     const client = new StreamClient(StreamClient.socket(url, auth, origin));
     const error = await new Promise<Error & { data?: unknown }>((resolve) =>
@@ -69,37 +69,40 @@ export class StreamClient {
     return connectionRefused.parse(error.data);
   }
 
-  async ask(command: string, ...payload: unknown[]): Promise<unknown> {
+  async request(command: string, ...payload: unknown[]): Promise<unknown> {
     return this.socket.timeout(20_000).emitWithAck(command, ...payload);
   }
 
-  /** Sends a Socket.IO packet as it is: what the library would not make. */
+  /** Sends any text as a Socket.IO packet, also one that the library would not send. */
   sendText(packet: string): void {
     this.socket.io.engine.write(packet);
   }
 
-  /** The error of a command that must be refused. */
+  /** Sends a command that must be refused. @returns its error */
   async refused(command: string, ...payload: unknown[]): Promise<CommandRefused['error']> {
-    return commandRefused.parse(await this.ask(command, ...payload)).error;
+    return commandRefused.parse(await this.request(command, ...payload)).error;
   }
 
-  /** @returns the answer, which must be yes */
+  /** Subscribes, which must succeed. @returns the answer */
   async subscribe(contractAddress: string, options: object = {}): Promise<Subscribed> {
     const payload = { chainId: CHAIN_ID, contractAddress, eventSignature: 'Transfer', ...options };
-    return subscribed.parse(await this.ask('subscribe', payload));
+    return subscribed.parse(await this.request('subscribe', payload));
   }
 
   get events(): StreamEvent[] {
     return this.messages.flatMap((sent) => (sent.name === 'event' ? [sent.message] : []));
   }
 
-  /** Waits for so many events. */
-  async eventsUntil(count: number, withinMs = 20_000): Promise<StreamEvent[]> {
-    await eventually(() => this.events.length >= count, withinMs, `${String(count)} events must come`);
+  /** Waits until the client has so many events. @returns all of them */
+  async waitForEvents(count: number, withinMs = 20_000): Promise<StreamEvent[]> {
+    await eventually(() => this.events.length >= count, withinMs, `the client must be sent ${String(count)} events`);
     return this.events;
   }
 
-  async message<Name extends keyof StreamMessages>(name: Name, withinMs = 20_000): Promise<StreamMessages[Name]> {
+  async waitForMessage<Name extends keyof StreamMessages>(
+    name: Name,
+    withinMs = 20_000,
+  ): Promise<StreamMessages[Name]> {
     const found = await eventually(
       () => this.messages.find((sent) => sent.name === name),
       withinMs,
@@ -108,8 +111,8 @@ export class StreamClient {
     return found.message as StreamMessages[Name];
   }
 
-  /** Waits for the server to end the connection. @returns the reason that the library gives */
-  disconnection(withinMs = 20_000): Promise<string> {
+  /** Waits until the server ends the connection. @returns the reason that the library gives */
+  waitForDisconnect(withinMs = 20_000): Promise<string> {
     return eventually(() => this.disconnected, withinMs, 'the client must be disconnected');
   }
 
@@ -117,19 +120,19 @@ export class StreamClient {
     this.transport?.pause();
   }
 
-  readOn(): void {
+  resumeReading(): void {
     this.transport?.resume();
   }
 
-  /** Of the `ws` package, which the library shows to nobody; none once it is closed. */
+  /** The socket of the `ws` package, which the library has no type for; `undefined` once it is closed. */
   private get transport(): Pausable | undefined {
     const { transport } = this.socket.io.engine as unknown as { transport: { ws?: Pausable } };
     return transport.ws;
   }
 
   close(): void {
-    // A socket that is not read does not notice that it is closed either.
-    this.readOn();
+    // A socket that does not read does not notice that it is closed.
+    this.resumeReading();
     this.socket.disconnect();
   }
 }

@@ -11,10 +11,10 @@ import { testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { Connections } from '../connections/connections.ts';
 import { startStream } from '../stream.module.ts';
-import { CatcherStandIn, newContract } from './catcher-stand-in.ts';
+import { FakeCatcher, newContract } from './fake-catcher.ts';
 import { StreamClient } from './stream-client.socketio.ts';
 
-/** The stream service on memory adapters, with what feeds it and what connects to it. */
+/** The stream service on memory adapters, with a fake catcher and with clients. */
 export const streamUnderTest = async ({
   environment = {},
   clock = systemClock,
@@ -25,7 +25,7 @@ export const streamUnderTest = async ({
   const foundation = { ...(await testFoundation({ environment: settings, clock })), messageBus };
   const { readStore } = foundation;
   const tokens = await testIssuer();
-  const catcher = new CatcherStandIn(messageBus, readStore, () => clock.now());
+  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now());
   const clients: StreamClient[] = [];
   const start = async () => {
     const node = await startStream(foundation, tokens.issuer);
@@ -48,7 +48,7 @@ export const streamUnderTest = async ({
       clients.push(client);
       return client;
     },
-    registered: async (): Promise<string> => {
+    registerContract: async (): Promise<string> => {
       const contractAddress = newContract();
       await catcher.register(contractAddress);
       return contractAddress;

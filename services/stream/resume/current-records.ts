@@ -2,49 +2,50 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
-import { placeOf, type Cursors } from '../domain/cursor.ts';
+import { resumePointAfter, type Cursors } from '../domain/cursor.ts';
 import { toDelivery, type Delivery } from '../domain/delivery.ts';
 import type { Page } from '../domain/delivery.ts';
-import { finalizedBlockOf, observations, observedUntil, type Observation } from '../edge/observations.ts';
+import { finalizedBlockOf, observations, checkpointOfChainEvents, type Observation } from '../edge/observations.ts';
 
-interface BlockHistoryOptions {
+interface CurrentRecordsOptions {
   readStore: ReadStore;
   cursors: Cursors;
   clock: Clock;
 }
 
 /**
- * What stood when it was called, each record once, in the order of observation; the last page ends at that position,
- * and what came after is the topic's to tell. A reorganisation meanwhile moves a record behind that position, where a
- * second round finds it; it can move only records that are not final, so only those are remembered.
+ * Yields the records that were not reverted at the time of the call, each once, in the order of observation. The last
+ * page ends at the position of that time; the topic has the changes after it. A record that is observed again meanwhile,
+ * after a reorganisation, moves beyond that position, where a second query finds it. Only records that are not final can
+ * move, so only the ids of those are remembered, to send none twice.
  */
-export async function* currentFrom(
-  { readStore, cursors, clock }: BlockHistoryOptions,
+export async function* currentRecords(
+  { readStore, cursors, clock }: CurrentRecordsOptions,
   channel: Channel,
   fromBlock: number,
 ): AsyncGenerator<Page, undefined> {
   const finalized = await finalizedBlockOf(readStore, channel.chainId);
-  const markedAtMs = clock.now();
-  const asOf = await observedUntil(readStore);
+  const newestAtMs = clock.now();
+  const asOf = await checkpointOfChainEvents(readStore);
   const sent = new Set<string>();
   const toPage = (found: readonly Observation[]): Page => {
     const deliveries: Delivery[] = [];
     for (const { record, changes } of found) {
-      const position = observedSince(changes, asOf);
+      const position = currentObservation(changes, asOf);
       if (position === undefined || sent.has(record.Id)) continue;
       if (record.BlockNumber > finalized.block) sent.add(record.Id);
       deliveries.push(toDelivery(cursors, channel, { position, change: 'observed', record }));
     }
-    return { deliveries, end: placeOf(0) };
+    return { deliveries, end: resumePointAfter(0) };
   };
   for await (const page of observations(readStore, { channel, fromBlock, after: 0, until: asOf })) yield toPage(page);
-  const until = await observedUntil(readStore);
+  const until = await checkpointOfChainEvents(readStore);
   for await (const page of observations(readStore, { channel, fromBlock, after: asOf, until })) yield toPage(page);
-  yield { deliveries: [], end: { position: asOf, markedAtMs } };
+  yield { deliveries: [], end: { position: asOf, newestAtMs } };
 }
 
-/** Position of the observation by which a record stood at a position; `undefined`: it did not. */
-const observedSince = (changes: readonly Position[], asOf: Position): Position | undefined => {
+/** Returns the position of a record's newest observation as of a position; `undefined`: it was reverted, or not observed. */
+const currentObservation = (changes: readonly Position[], asOf: Position): Position | undefined => {
   const count = changes.filter((position) => position <= asOf).length;
   return count % 2 === 1 ? changes[count - 1] : undefined;
 };

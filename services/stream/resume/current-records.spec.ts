@@ -1,18 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Delivery } from '../domain/delivery.ts';
 import type { Page } from '../domain/delivery.ts';
-import { aRecord, newContract } from '../testing/catcher-stand-in.ts';
+import { aRecord, newContract } from '../testing/fake-catcher.ts';
 import { feedUnderTest } from '../testing/feed-under-test.ts';
-import { currentFrom } from './block-history.ts';
+import { currentRecords } from './current-records.ts';
 
 const nextOf = async (pages: AsyncGenerator<Page, undefined>): Promise<Page> => {
   const { value } = await pages.next();
-  if (!value) throw new Error('the history has ended');
+  if (!value) throw new Error('there are no more pages');
   return value;
 };
 
-describe('the history of a channel', () => {
-  it('misses nothing and repeats nothing that a reorganisation moves while it is read', async () => {
+describe('the current records of a channel', () => {
+  it('are complete and without repeats when a reorganisation moves some while they are read', async () => {
     const { catcher, historyOptions, channelOf, close } = await feedUnderTest();
     const contractAddress = newContract();
     await catcher.register(contractAddress);
@@ -21,7 +21,7 @@ describe('the history of a channel', () => {
     await catcher.project();
     const asOf = stored.at(-1)?.position;
 
-    const pages = currentFrom(historyOptions, await channelOf(contractAddress), 0);
+    const pages = currentRecords(historyOptions, await channelOf(contractAddress), 0);
     const deliveries: Delivery[] = [...(await nextOf(pages)).deliveries];
     const firstPage = deliveries.length;
     for (const record of [records[10], records[550]]) if (record) catcher.store('reverted', record);
@@ -43,7 +43,7 @@ describe('the history of a channel', () => {
     expect(end?.position).toBe(asOf);
   });
 
-  it('leaves out what did not stand', async () => {
+  it('leave out reverted records, and have those observed again once', async () => {
     const { catcher, historyOptions, channelOf, close } = await feedUnderTest();
     const contractAddress = newContract();
     await catcher.register(contractAddress);
@@ -57,7 +57,7 @@ describe('the history of a channel', () => {
     const again = catcher.store('observed', back);
     await catcher.project();
     const positions: number[] = [];
-    for await (const { deliveries } of currentFrom(historyOptions, await channelOf(contractAddress), 0)) {
+    for await (const { deliveries } of currentRecords(historyOptions, await channelOf(contractAddress), 0)) {
       positions.push(...deliveries.map(({ position }) => position));
     }
     await close();

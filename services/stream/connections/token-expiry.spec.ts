@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
-import { aRecord } from '../testing/catcher-stand-in.ts';
+import { aRecord } from '../testing/fake-catcher.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const TOKEN_SECONDS = 600;
@@ -12,26 +12,26 @@ const withClock = async () => {
   return { clock, stream, exp };
 };
 
-describe('the end of a token', () => {
-  it('is announced a minute before, and disconnects after a grace of 25 s', async () => {
+describe('the expiry of a token', () => {
+  it('is announced a minute before, and disconnects after a grace period of 25 s', async () => {
     const { clock, stream, exp } = await withClock();
     await using _ = stream;
-    const contractAddress = await stream.registered();
+    const contractAddress = await stream.registerContract();
     const end = exp();
     const client = await stream.connect({ exp: end });
     const { subscriptionId } = await client.subscribe(contractAddress);
     clock.time = end * 1_000 - 60_000;
-    expect(await client.message('expiring')).toEqual({ expiresAt: new Date(end * 1_000).toISOString() });
+    expect(await client.waitForMessage('expiring')).toEqual({ expiresAt: new Date(end * 1_000).toISOString() });
     clock.time = end * 1_000 + 24_900;
     await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
-    await client.eventsUntil(1);
+    await client.waitForEvents(1);
     clock.time = end * 1_000 + 25_000;
-    expect(await client.message('stopped')).toEqual({ subscriptionId, code: 'token_expired' });
-    expect(await client.disconnection()).toBe('io server disconnect');
+    expect(await client.waitForMessage('stopped')).toEqual({ subscriptionId, code: 'token_expired' });
+    expect(await client.waitForDisconnect()).toBe('io server disconnect');
     expect(client.messages.map(({ name }) => name)).toEqual(['expiring', 'event', 'stopped']);
   });
 
-  it('is put off by a new token of the same user, again and again', async () => {
+  it('is postponed by a new token of the same user, any number of times', async () => {
     const { clock, stream, exp } = await withClock();
     await using _ = stream;
     const client = await stream.connect({ exp: exp() });
@@ -39,16 +39,16 @@ describe('the end of a token', () => {
       clock.time += (TOKEN_SECONDS - 30) * 1_000;
       const next = exp();
       const token = await stream.tokens.accessToken({ claims: { exp: next } });
-      expect(await client.ask('refresh', { token })).toEqual({
+      expect(await client.request('refresh', { token })).toEqual({
         ok: true,
         expiresAt: new Date(next * 1_000).toISOString(),
       });
     }
     clock.time += (TOKEN_SECONDS - 60) * 1_000;
-    await client.message('expiring');
+    await client.waitForMessage('expiring');
   });
 
-  it("is not put off by a bad token, or another user's", async () => {
+  it("is not postponed by an invalid token, or another user's", async () => {
     await using stream = await streamUnderTest();
     const client = await stream.connect();
     const refresh = async (claims: Record<string, string | number>) =>
@@ -61,10 +61,10 @@ describe('the end of a token', () => {
   });
 });
 
-describe('the end of a session', () => {
+describe('the revocation of a session', () => {
   it('closes its sockets within two seconds, and no others', async () => {
     await using stream = await streamUnderTest();
-    const contractAddress = await stream.registered();
+    const contractAddress = await stream.registerContract();
     const [first, second, other] = [
       await stream.connect(),
       await stream.connect(),
@@ -73,23 +73,23 @@ describe('the end of a session', () => {
     const { subscriptionId } = await first.subscribe(contractAddress);
     await other.subscribe(contractAddress);
     await stream.revokeSession('ses_1');
-    expect(await first.message('stopped', 2_000)).toEqual({ subscriptionId, code: 'session_revoked' });
-    await Promise.all([first.disconnection(2_000), second.disconnection(2_000)]);
+    expect(await first.waitForMessage('stopped', 2_000)).toEqual({ subscriptionId, code: 'session_revoked' });
+    await Promise.all([first.waitForDisconnect(2_000), second.waitForDisconnect(2_000)]);
     await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
-    await other.eventsUntil(1);
+    await other.waitForEvents(1);
     expect(first.events).toEqual([]);
   });
 });
 
 describe('a node that stops', () => {
-  it('tells every client when to come back, each at another time, and is gone within three seconds', async () => {
+  it('tells every client when to reconnect, each at another time, and stops within three seconds', async () => {
     const stream = await streamUnderTest();
     const clients = [await stream.connect(), await stream.connect(), await stream.connect()];
-    const began = performance.now();
+    const startedAt = performance.now();
     await stream.stopNode();
-    expect(performance.now() - began).toBeLessThan(3_000);
-    const told = await Promise.all(clients.map((client) => client.message('draining')));
-    expect(new Set(told.map(({ reconnectAfterMs }) => reconnectAfterMs)).size).toBe(3);
-    await Promise.all(clients.map((client) => client.disconnection()));
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    const sent = await Promise.all(clients.map((client) => client.waitForMessage('draining')));
+    expect(new Set(sent.map(({ reconnectAfterMs }) => reconnectAfterMs)).size).toBe(3);
+    await Promise.all(clients.map((client) => client.waitForDisconnect()));
   });
 });

@@ -24,7 +24,7 @@ export interface StoredChange {
 export const CHAIN_ID = 2484;
 export const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
 
-/** An address of its own for every test. */
+/** Returns a new address, so that tests do not share contracts. */
 export const newContract = (): string => readAddress(`0x${randomBytes(20).toString('hex')}`) ?? '';
 
 const hex = (text: string, bytes: number) =>
@@ -33,7 +33,7 @@ const hex = (text: string, bytes: number) =>
     .padStart(bytes * 2, '0')
     .slice(-bytes * 2)}`;
 
-/** A record of one log; the fork tells blocks of the same number apart. */
+/** Returns the record of one log. `fork` distinguishes blocks with the same number. */
 export const aRecord = ({
   contractAddress,
   block,
@@ -68,8 +68,8 @@ export const aRecord = ({
   };
 };
 
-/** What the event catcher, the relay and the projector do for the stream, one step at a time. */
-export class CatcherStandIn {
+/** Does what the event catcher, the relay and the projector do for the stream, one step at a time. */
+export class FakeCatcher {
   /** In position order. */
   readonly stored: StoredChange[] = [];
   private published = 0;
@@ -83,7 +83,7 @@ export class CatcherStandIn {
   ) {}
 
   store(change: Change, record: ObservedRecord, time = this.now()): StoredChange {
-    // Positions are not gapless: other streams have theirs between.
+    // Positions are not gapless: events of other streams lie between.
     this.position += 1 + (this.position % 3);
     const stored = { position: this.position, change, record, time };
     this.stored.push(stored);
@@ -91,25 +91,25 @@ export class CatcherStandIn {
   }
 
   /** Publishes what is not published yet, at most `limit`; `again`: as a relay that lost its checkpoint. */
-  async publish({ limit = Infinity, again = 0 }: { limit?: number; again?: number } = {}): Promise<void> {
-    const from = Math.max(0, this.published - again);
+  async publish({ limit = Infinity, repeat = 0 }: { limit?: number; repeat?: number } = {}): Promise<void> {
+    const from = Math.max(0, this.published - repeat);
     const until = Math.min(this.stored.length, this.published + limit);
     await this.messageBus.publish(topics.chainEvents, this.stored.slice(from, until).map(toMessage));
     this.published = until;
   }
 
-  /** Brings the read model up to what is stored, at most `limit` further. */
+  /** Projects at most `limit` further changes. */
   async project(limit = Infinity): Promise<void> {
-    const some = this.stored.slice(this.projected, this.projected + limit);
-    this.projected += some.length;
-    const events = some.map(({ position, change, record }) =>
+    const pending = this.stored.slice(this.projected, this.projected + limit);
+    this.projected += pending.length;
+    const events = pending.map(({ position, change, record }) =>
       storedEvent(change === 'reverted' ? 'ChainEventReverted' : 'ChainEventObserved', record, { position }),
     );
     await projectInto(this.readStore, [chainEventsModel], events);
     if (this.projected === this.stored.length) await this.readStore.apply(chainEventsModel.name, [], this.position);
   }
 
-  /** Stores, publishes and projects. */
+  /** Stores, projects and publishes an observation. */
   async observe(record: ObservedRecord): Promise<StoredChange> {
     const stored = this.store('observed', record);
     await this.project();
@@ -117,7 +117,7 @@ export class CatcherStandIn {
     return stored;
   }
 
-  /** Says that blocks up to this one are final; the read model of events hears of it when it is projected. */
+  /** Stores that blocks up to this one are final; `project` brings the read model of chain events up to that position. */
   async finalize(block: number): Promise<void> {
     this.position += 1;
     const advanced = storedEvent('ChainAdvanced', { head: block, finalized: block }, { position: this.position });
