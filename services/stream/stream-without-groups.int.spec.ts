@@ -10,7 +10,7 @@ import { streamUnderTest } from './testing/stream-under-test.module.ts';
 whereServer('KAFKA_BROKERS', (brokers) => {
   const settings = { ...kafkaForTests(brokers), TOPIC_PARTITIONS: { [topics.chainEvents.name]: 2 } };
 
-  it('a stream whose consumer finds no coordinator is not ready and refuses subscriptions, until it has read what was published', async () => {
+  it('a stream without a group coordinator is not ready and refuses subscriptions until it is caught up', async () => {
     await using started = new AsyncDisposableStack();
     const proxy = await KafkaProxy.start(brokers);
     started.defer(() => proxy.close());

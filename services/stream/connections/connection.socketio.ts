@@ -55,7 +55,7 @@ export class Connection implements Subscriber {
     this.isWarned = false;
   }
 
-  /** Counts an answer that will be sent; disconnects a client that reads none of them. */
+  /** Counts an answer that will be sent; disconnects a client that does not read them. */
   countAnswer(): void {
     this.answersWaiting += 1;
     if (this.answersWaiting > ANSWERS_WAITING_MAX) this.destroy();
@@ -74,7 +74,7 @@ export class Connection implements Subscriber {
     }, FLUSH_MS).unref();
   }
 
-  /** Closes the connection at once, without what waits for the client: a closing handshake would wait until it reads. */
+  /** Closes at once, and drops what waits for the client: a closing handshake would wait until the client reads. */
   private destroy(): void {
     this.socket.conn.request.socket.destroy();
   }

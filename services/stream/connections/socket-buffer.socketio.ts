@@ -78,7 +78,7 @@ export class SocketBuffer implements SendBuffer {
 interface Frame {
   /** A Socket.IO packet: an event of the namespace. */
   packet: string;
-  /** Engine.IO sends this frame (RFC 6455) instead of encoding the packet; Socket.IO's own broadcast uses the same option. */
+  /** Engine.IO sends this frame (RFC 6455) instead of encoding the packet, as for Socket.IO's own broadcasts. */
   options: { compress: boolean; wsPreEncodedFrame: Buffer[] };
   bytes: number;
 }

@@ -4,9 +4,9 @@ import type { Subscription } from './subscription.ts';
 type CatchUpFeed = Pick<Feed, 'recent' | 'replay'>;
 
 /**
- * Sends a subscription the changes after its resume point, and makes it live in the same tick of the event loop in which
- * nothing is left to send, so that no change can be missed in between. Changes that are published meanwhile are not
- * queued: they are read from the feed.
+ * Sends a subscription the changes after its resume point, and makes it live in the same tick of the event loop in
+ * which nothing is left to send, so that no change can be missed in between. Changes that are published meanwhile are
+ * not queued: they are read from the feed.
  * @param onCaughtUp called in that tick, before any live change is sent
  * @throws when the subscription ends, or the feed fails
  */

@@ -39,7 +39,7 @@ export class ChainMessage {
     return new ChainMessage(key, position, change, value);
   }
 
-  /** Returns the delivery for the channel of its event with finality `latest`. @throws when the value is not an event record */
+  /** Returns the delivery for the event's channel with finality `latest`. @throws when the value is not a record */
   delivery(cursors: Cursors): Delivery {
     return (this.decoded ??= this.decode(cursors));
   }

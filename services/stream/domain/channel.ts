@@ -11,7 +11,7 @@ export interface Channel {
   finality: Finality;
 }
 
-/** Returns the name by which clients know the channel. It is public, and every cursor is signed for it: it never changes. */
+/** Returns the public name of the channel. It never changes: clients see it, and every cursor is signed for it. */
 export const channelName = ({ chainId, contractAddress, eventSignature, finality }: Channel): string =>
   `${contractKey(chainId, contractAddress)}/${eventSignature}/${finality}`;
 

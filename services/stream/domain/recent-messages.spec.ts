@@ -22,7 +22,7 @@ describe('recent messages', () => {
     expect(positionsAfter(recent, 8)).toEqual([]);
   });
 
-  it('are complete from the beginning of a partition that was empty, and of any other from their first message on', () => {
+  it('are complete from the beginning of an empty partition, and of any other from their first message on', () => {
     const whole = new RecentMessages(true);
     const part = new RecentMessages(false);
     expect([whole.completeAfter, part.completeAfter]).toEqual([0, Infinity]);

@@ -15,7 +15,7 @@ export interface Subscriber {
 /** The commands of a subscriber. */
 export interface SubscriptionCommands {
   /**
-   * @param acknowledge called once, before anything is sent for the subscription; never when the connection ended meanwhile
+   * @param acknowledge called once, before anything is sent for the subscription; never if the connection has ended
    * @throws Refusal already_subscribed, cursor_invalid, rate_limited and what `FindChannel.find` throws
    */
   open: (subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void) => Promise<void>;

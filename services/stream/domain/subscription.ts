@@ -26,8 +26,8 @@ interface SubscriptionOptions {
 }
 
 /**
- * One subscription of a client to one channel. Invariant: everything up to the resume point has been sent or lies before
- * `fromBlock`. While it is live it is sent what `offer` receives, otherwise what `deliver` receives.
+ * One subscription of a client to one channel. Invariant: everything up to the resume point has been sent, or is of a
+ * block before `fromBlock`. A live subscription is sent what `offer` receives, any other what `deliver` receives.
  */
 export class Subscription {
   readonly id: string;

@@ -18,8 +18,8 @@ const LOOK_BACK_FACTOR = 4;
 /** How long reading a message that exists may take. */
 const READ_TIMEOUT_MS = 5_000;
 /**
- * The relay may publish a message this long after its event was stored. Messages are deleted by the time of their event,
- * so a resume point is trusted for the retention time less this.
+ * The relay may publish a message this long after its event was stored. Messages are deleted by the time of their
+ * event, so a resume point without an event is trusted for the retention time less this.
  */
 const RELAY_LAG_MAX_MS = 86_400_000;
 
@@ -30,9 +30,9 @@ interface BusReplayOptions {
 }
 
 /**
- * Reads older changes of a channel from the topic. It relies on one invariant: within a partition each position is first
- * published after all lower ones. So all messages after a position follow any message that is not newer than it; repeats
- * are among them. The time of a message only tells where the search begins.
+ * Reads older changes of a channel from the topic. It relies on one invariant: within a partition each position is
+ * first published after all lower ones. So all messages after a position follow any message that is not newer than it;
+ * repeats are among them. The time of a message only tells where the search begins.
  */
 export class BusReplay {
   constructor(private readonly options: BusReplayOptions) {}
@@ -85,7 +85,7 @@ export class BusReplay {
     return isEmpty ? undefined : this.positionAt(partition, earliest, signal);
   }
 
-  /** Returns an offset whose message is not newer than `position`, else the first one; `undefined` when there is no message. */
+  /** Returns the offset of a message not newer than `position`, else the first; `undefined`: there is no message. */
   private async findStartOffset(
     partition: number,
     position: Position,

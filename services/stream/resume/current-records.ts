@@ -15,9 +15,9 @@ interface CurrentRecordsOptions {
 
 /**
  * Yields the records that were not reverted at the time of the call, each once, in the order of observation. The last
- * page ends at the position of that time; the topic has the changes after it. A record that is observed again meanwhile,
- * after a reorganisation, moves beyond that position, where a second query finds it. Only records that are not final can
- * move, so only the ids of those are remembered, to send none twice.
+ * page ends at the position of that time; the topic has the changes after it. A record that a reorganisation removes
+ * and adds again meanwhile moves beyond that position, where a second query finds it. Only records that are not final
+ * can move, so only their ids are remembered, to send none twice.
  */
 export async function* currentRecords(
   { readStore, cursors, clock }: CurrentRecordsOptions,
@@ -44,7 +44,7 @@ export async function* currentRecords(
   yield { deliveries: [], end: { position: asOf, newestAtMs } };
 }
 
-/** Returns the position of a record's newest observation as of a position; `undefined`: it was reverted, or not observed. */
+/** Returns the position of the newest observation as of a position; `undefined`: the record was not current then. */
 const currentObservation = (changes: readonly Position[], asOf: Position): Position | undefined => {
   const count = changes.filter((position) => position <= asOf).length;
   return count % 2 === 1 ? changes[count - 1] : undefined;

@@ -53,7 +53,7 @@ describe('a cursor in a topic whose oldest messages are deleted', () => {
     expect(await resume(cursors[5])).toMatchObject({ gap: undefined, blocks: [] });
   });
 
-  it('is answered without a gap when it was written as "now" lately, though no message before it is stored', async () => {
+  it('is answered without a gap when it was "now" lately, though no message before it is stored', async () => {
     const partitionOf = (address: string) => messageBus.partitionOf(topics.chainEvents, contractKey(CHAIN_ID, address));
     let quiet = await stream.registerContract();
     while (partitionOf(quiet) === partitionOf(contractAddress)) quiet = await stream.registerContract();

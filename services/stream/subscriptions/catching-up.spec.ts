@@ -29,7 +29,7 @@ const endOfHistory = (got: readonly number[], changes: readonly StoredChange[]):
   });
 
 describe('a subscription that catches up', () => {
-  it('from a block on is sent the current records of one moment, each once, and then every change without gap or repeat', async () => {
+  it('from a block on is sent the records of one moment, then every change, without gap or repeat', async () => {
     const property = fc.asyncProperty(
       story,
       fc.nat({ max: 40 }),

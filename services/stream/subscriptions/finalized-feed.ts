@@ -27,7 +27,7 @@ interface FinalizedFeedOptions {
   logger: Logger;
 }
 
-/** What may be sent of a chain: blocks up to `block` are final, and the read model has every observation up to `until`. */
+/** What may be sent of a chain: blocks up to `block` are final, and observations up to position `until` are known. */
 interface FinalizedRange {
   block: number;
   until: Position;
@@ -42,8 +42,8 @@ interface FollowedChannel {
 }
 
 /**
- * Gives each event once, when its block is final, from the read model alone. The events keep the order of observation, so
- * that a cursor is a position here too: a final event waits for the earlier ones that are not final.
+ * Gives each event once, when its block is final, from the read model alone. The events keep the order of observation,
+ * so that a cursor is a position here too: a final event waits for the earlier ones that are not final.
  */
 export class FinalizedFeed implements Feed {
   readonly loop: SupervisedLoop;

@@ -23,8 +23,8 @@ interface LiveTailOptions {
   reader: MessageReader;
   clock: Clock;
   /**
-   * Called once per message, in position order per partition, when the message is in memory. Returns whether its contract
-   * has subscriptions.
+   * Called once per message, in position order per partition, when the message is in memory. Returns whether its
+   * contract has subscriptions.
    */
   onMessage: (message: ChainMessage) => boolean;
   logger: Logger;
@@ -65,8 +65,8 @@ export class LiveTail {
   }
 
   /**
-   * Returns offsets a minute before the end, and not after the newest message: so the messages in memory always join on to
-   * those that are replayed.
+   * Returns offsets a minute back, but not after the newest message: so that no message is missing between those that
+   * are replayed and those in memory.
    */
   async findStartOffsets(): Promise<Offsets> {
     const { messageBus, clock } = this.options;

@@ -35,7 +35,7 @@ interface StartingPosition {
   cursor: string | null;
   /** Set when messages between the requested cursor and the resume point are no longer stored. */
   gap: { requested: string; earliest: string } | undefined;
-  beginsWithHistory: boolean;
+  startsWithHistory: boolean;
   /** Whether `live` is sent when the subscription is live. */
   announcesLive: boolean;
 }
@@ -62,7 +62,7 @@ export class Subscriptions implements SubscriptionCommands {
       resumePoint,
       fromBlock: command.fromBlock ?? 0,
       onFallBehind: () => {
-        void this.sendUntilLive(subscriber, subscription, { beginsWithHistory: false, announcesLive: false });
+        void this.sendUntilLive(subscriber, subscription, { startsWithHistory: false, announcesLive: false });
       },
     });
     const { id: subscriptionId } = subscription;
@@ -112,7 +112,7 @@ export class Subscriptions implements SubscriptionCommands {
     const name = channelName(channel);
     const now = await feed.now(channel);
     const resumePoint: ResumePoint = { position: now, newestAtMs: clock.now() };
-    const start = { now, resumePoint, cursor: null, gap: undefined, beginsWithHistory: false, announcesLive: true };
+    const start = { now, resumePoint, cursor: null, gap: undefined, startsWithHistory: false, announcesLive: true };
     if (cursor !== undefined) {
       const requested = cursors.read(name, cursor);
       const gapEnd = await feed.gapAfter(channel, requested, signal);
@@ -120,21 +120,21 @@ export class Subscriptions implements SubscriptionCommands {
       const earliest = cursors.write(name, resumePointAfter(gapEnd));
       return { ...start, resumePoint: resumePointAfter(gapEnd), cursor, gap: { requested: cursor, earliest } };
     }
-    if (fromBlock !== undefined) return { ...start, beginsWithHistory: true };
+    if (fromBlock !== undefined) return { ...start, startsWithHistory: true };
     return { ...start, cursor: cursors.write(name, resumePoint), announcesLive: false };
   }
 
-  /** Sends the history and the changes up to now, then makes the subscription live. A failure stops only this subscription. */
+  /** Sends the history and the changes up to now, then makes the subscription live. A failure stops only this one. */
   private async sendUntilLive(
     subscriber: Subscriber,
     subscription: Subscription,
-    { beginsWithHistory, announcesLive }: Pick<StartingPosition, 'beginsWithHistory' | 'announcesLive'>,
+    { startsWithHistory, announcesLive }: Pick<StartingPosition, 'startsWithHistory' | 'announcesLive'>,
   ): Promise<void> {
     const { id: subscriptionId, channel, fromBlock, signal } = subscription;
     const { feeds, cursors, clock, logger } = this.options;
     const feed = feeds[channel.finality];
     try {
-      if (beginsWithHistory) {
+      if (startsWithHistory) {
         for await (const page of feed.currentRecords(channel, fromBlock)) await subscription.deliver(page);
       }
       await catchUp(feed, subscription, () => {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import fc from 'fast-check';
 import { aRecord, newContract, type StoredChange } from './fake-catcher.ts';
 import { feedUnderTest, withinTicks, type MemorySubscriber } from './feed-under-test.ts';
@@ -102,11 +102,11 @@ export class ChainSimulation {
   async run(steps: readonly Step[]): Promise<void> {
     for (const step of steps) {
       await this.runStep(step);
-      for (let tick = 0; tick < step.ticks; tick += 1) await nextTick();
+      for (let tick = 0; tick < step.ticks; tick += 1) await yieldToEventLoop();
     }
   }
 
-  /** Adds a last event, and closes the feed when the subscriber has it. @returns all positions that the subscriber was sent */
+  /** Adds a last event, and closes the feed when the subscriber has it. @returns all positions that it was sent */
   async finish(subscriber: MemorySubscriber): Promise<number[]> {
     const { catcher } = this.feed;
     this.block = FAR_BLOCK;

@@ -90,7 +90,7 @@ export class FakeCatcher {
     return stored;
   }
 
-  /** Publishes what is not published yet, at most `limit`; `again`: as a relay that lost its checkpoint. */
+  /** Publishes at most `limit` new changes, and the last `repeat` ones again, as a relay that lost its checkpoint. */
   async publish({ limit = Infinity, repeat = 0 }: { limit?: number; repeat?: number } = {}): Promise<void> {
     const from = Math.max(0, this.published - repeat);
     const until = Math.min(this.stored.length, this.published + limit);
@@ -117,7 +117,7 @@ export class FakeCatcher {
     return stored;
   }
 
-  /** Stores that blocks up to this one are final; `project` brings the read model of chain events up to that position. */
+  /** Finalizes blocks up to this one; `project` then brings the read model of chain events to the same position. */
   async finalize(block: number): Promise<void> {
     this.position += 1;
     const advanced = storedEvent('ChainAdvanced', { head: block, finalized: block }, { position: this.position });

@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
@@ -24,19 +24,19 @@ const TICKS_MAX = 20_000;
 export const withinTicks = async (isSo: () => boolean, otherwise: string): Promise<void> => {
   for (let ticks = 0; !isSo(); ticks += 1) {
     if (ticks === TICKS_MAX) throw new Error(otherwise);
-    await nextTick();
+    await yieldToEventLoop();
   }
 };
 
 /** Waits a tick before every answer, so that other code runs meanwhile, as with a database. */
 class SlowReadStore extends MemoryReadStore {
   override async find(collection: string, options: FindOptions): Promise<StoredDocument[]> {
-    await nextTick();
+    await yieldToEventLoop();
     return super.find(collection, options);
   }
 
   override async position(projection: string): Promise<number> {
-    await nextTick();
+    await yieldToEventLoop();
     return super.position(projection);
   }
 }
@@ -58,7 +58,7 @@ export class MemoryBuffer implements SendBuffer {
   }
 
   async drained(signal: AbortSignal): Promise<void> {
-    await nextTick();
+    await yieldToEventLoop();
     signal.throwIfAborted();
     this.waiting = 0;
   }
