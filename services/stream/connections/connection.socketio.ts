@@ -55,7 +55,7 @@ export class Connection implements Subscriber {
     this.isWarned = false;
   }
 
-  /** Counts an answer that will be sent; disconnects a client that does not read them. */
+  /** Counts an answer that will be sent, and disconnects a client that does not read its answers. */
   countAnswer(): void {
     this.answersWaiting += 1;
     if (this.answersWaiting > ANSWERS_WAITING_MAX) this.destroy();

@@ -1,7 +1,6 @@
 import type { Channel } from './channel.ts';
 import { resumePointAfter, type ResumePoint } from './cursor.ts';
-import type { Delivery } from './delivery.ts';
-import type { Page } from './delivery.ts';
+import type { Delivery, Page } from './delivery.ts';
 
 /** Sends to one client; shared by its subscriptions. */
 export interface SendBuffer {

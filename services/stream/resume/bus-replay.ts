@@ -7,8 +7,7 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { channelKey, channelName, type Channel } from '../domain/channel.ts';
 import type { MessageReader } from '../domain/chain-message.ts';
 import { resumePointAfter, type ResumePoint } from '../domain/cursor.ts';
-import type { Delivery } from '../domain/delivery.ts';
-import type { Page } from '../domain/delivery.ts';
+import type { Delivery, Page } from '../domain/delivery.ts';
 
 const topic = topics.chainEvents;
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Delivery } from '../domain/delivery.ts';
-import type { Page } from '../domain/delivery.ts';
+import type { Delivery, Page } from '../domain/delivery.ts';
 import { aRecord, newContract } from '../testing/fake-catcher.ts';
 import { feedUnderTest } from '../testing/feed-under-test.ts';
 import { currentRecords } from './current-records.ts';

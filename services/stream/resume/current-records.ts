@@ -3,9 +3,8 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 import { resumePointAfter, type Cursors } from '../domain/cursor.ts';
-import { toDelivery, type Delivery } from '../domain/delivery.ts';
-import type { Page } from '../domain/delivery.ts';
-import { finalizedBlockOf, observations, checkpointOfChainEvents, type Observation } from '../edge/observations.ts';
+import { toDelivery, type Delivery, type Page } from '../domain/delivery.ts';
+import { checkpointOfChainEvents, finalizedBlockOf, observations, type Observation } from '../edge/observations.ts';
 
 interface CurrentRecordsOptions {
   readStore: ReadStore;

@@ -4,7 +4,7 @@ import type { StoredChange } from '../testing/fake-catcher.ts';
 import { ChainSimulation, steps } from '../testing/chain-simulation.ts';
 
 const room = fc.integer({ min: 1, max: 12 });
-const story = fc.record({ before: steps(25), restart: fc.boolean(), during: steps(25), room });
+const scenario = fc.record({ before: steps(25), restart: fc.boolean(), during: steps(25), room });
 const cases = { numRuns: 300, endOnFailure: true };
 
 const positionsOf = (changes: readonly StoredChange[]): number[] => changes.map(({ position }) => position);
@@ -19,19 +19,19 @@ const canonicalAfter = (changes: readonly StoredChange[]): number[] => {
   return [...positions.values()].sort((left, right) => left - right);
 };
 
-/** Returns the position at which history ended and the changes began; `undefined` when there is a gap or a repeat. */
-const endOfHistory = (got: readonly number[], changes: readonly StoredChange[]): number | undefined =>
+/** Returns the position at which hiscenario ended and the changes began; `undefined` when there is a gap or a repeat. */
+const endOfHiscenario = (got: readonly number[], changes: readonly StoredChange[]): number | undefined =>
   [0, ...positionsOf(changes)].find((asOf) => {
     const current = canonicalAfter(changes.filter(({ position }) => position <= asOf));
     const later = positionsOf(changes).filter((position) => position > asOf);
-    const history = got.slice(0, current.length).sort((left, right) => left - right);
-    return JSON.stringify([...history, ...got.slice(current.length)]) === JSON.stringify([...current, ...later]);
+    const hiscenario = got.slice(0, current.length).sort((left, right) => left - right);
+    return JSON.stringify([...hiscenario, ...got.slice(current.length)]) === JSON.stringify([...current, ...later]);
   });
 
 describe('a subscription that catches up', () => {
   it('from a block on is sent the records of one moment, then every change, without gap or repeat', async () => {
     const property = fc.asyncProperty(
-      story,
+      scenario,
       fc.nat({ max: 40 }),
       async ({ before, restart, during, room }, fromBlock) => {
         const simulation = await ChainSimulation.after(before, { restart });
@@ -39,11 +39,11 @@ describe('a subscription that catches up', () => {
         await simulation.run(during);
         const got = await simulation.finish(subscriber);
         const wanted = simulation.changes.filter(({ record }) => record.BlockNumber >= fromBlock);
-        const expected = wanted.map(({ position, change, record }) => [position, change, record.BlockNumber]);
-        expect({ got, expected, endOfHistory: endOfHistory(got, wanted) }).toEqual({
+        const changes = wanted.map(({ position, change, record }) => [position, change, record.BlockNumber]);
+        expect({ got, changes, endOfHiscenario: endOfHiscenario(got, wanted) }).toEqual({
           got,
-          expected,
-          endOfHistory: expect.any(Number),
+          changes,
+          endOfHiscenario: expect.any(Number),
         });
         expect(subscriber.emitted.map(({ name }) => name)).toEqual(['live']);
       },
@@ -52,7 +52,7 @@ describe('a subscription that catches up', () => {
   });
 
   it('from any cursor on is sent what an uninterrupted subscriber is sent after it', async () => {
-    const property = fc.asyncProperty(story, fc.nat(), async ({ before, restart, during, room }, pick) => {
+    const property = fc.asyncProperty(scenario, fc.nat(), async ({ before, restart, during, room }, pick) => {
       const simulation = await ChainSimulation.after(before, { restart });
       await simulation.run([{ action: 'observe', count: 1, repeat: 0, ticks: 0 }]);
       await simulation.feed.catcher.publish();
@@ -69,7 +69,7 @@ describe('a subscription that catches up', () => {
   });
 
   it('from now on is sent every later change once, and no "live"', async () => {
-    const property = fc.asyncProperty(story, async ({ before, restart, during, room }) => {
+    const property = fc.asyncProperty(scenario, async ({ before, restart, during, room }) => {
       const simulation = await ChainSimulation.after(before, { restart });
       const subscriber = await simulation.feed.subscribe(simulation.contractAddress, {}, room);
       const now = simulation.feed.positionOf(subscriber.answer);

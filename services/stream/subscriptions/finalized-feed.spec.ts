@@ -7,7 +7,7 @@ import { withinTicks, type MemorySubscriber } from '../testing/feed-under-test.t
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 const finality = 'finalized';
-const story = fc.record({ before: steps(25), during: steps(25), room: fc.integer({ min: 1, max: 12 }) });
+const scenario = fc.record({ before: steps(25), during: steps(25), room: fc.integer({ min: 1, max: 12 }) });
 const cases = { numRuns: 300, endOnFailure: true };
 
 /** Offers newly finalized events after every step, as the loop would. */
@@ -34,7 +34,7 @@ const positionsOf = ({ buffer }: MemorySubscriber): number[] => buffer.sent.map(
 
 describe('the finalized events of a channel', () => {
   it('are sent once each, in the order of observation, without those that a reorganisation removes', async () => {
-    const property = fc.asyncProperty(story, fc.nat({ max: 40 }), async ({ before, during, room }, fromBlock) => {
+    const property = fc.asyncProperty(scenario, fc.nat({ max: 40 }), async ({ before, during, room }, fromBlock) => {
       const simulation = await ChainSimulation.after(before, { restart: false });
       await simulation.catchUp();
       const everything = await simulation.feed.subscribe(simulation.contractAddress, { finality, fromBlock: 0 }, room);
@@ -51,7 +51,7 @@ describe('the finalized events of a channel', () => {
   });
 
   it('are sent after any cursor as they would have been without interruption', async () => {
-    const property = fc.asyncProperty(story, fc.nat(), async ({ before, during, room }, pick) => {
+    const property = fc.asyncProperty(scenario, fc.nat(), async ({ before, during, room }, pick) => {
       const simulation = await ChainSimulation.after(before, { restart: false });
       await simulation.catchUp();
       const everything = await simulation.feed.subscribe(simulation.contractAddress, { finality, fromBlock: 0 }, room);

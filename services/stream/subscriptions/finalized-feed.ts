@@ -6,14 +6,13 @@ import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { channelName, type Channel } from '../domain/channel.ts';
 import { resumePointAfter, type Cursors } from '../domain/cursor.ts';
-import { toDelivery, type Delivery } from '../domain/delivery.ts';
+import { toDelivery, type Delivery, type Page } from '../domain/delivery.ts';
 import type { Feed } from '../domain/feed.ts';
-import type { Page } from '../domain/delivery.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import {
+  checkpointOfChainEvents,
   finalizedBlockOf,
   observations,
-  checkpointOfChainEvents,
   type Observation,
   type PositionRange,
 } from '../edge/observations.ts';

@@ -124,7 +124,7 @@ export class Subscriptions implements SubscriptionCommands {
     return { ...start, cursor: cursors.write(name, resumePoint), announcesLive: false };
   }
 
-  /** Sends the history and the changes up to now, then makes the subscription live. A failure stops only this one. */
+  /** Sends the history and the changes up to now, then makes the subscription live. If that fails, only it is stopped. */
   private async sendUntilLive(
     subscriber: Subscriber,
     subscription: Subscription,
