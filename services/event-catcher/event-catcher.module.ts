@@ -4,7 +4,7 @@ import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts'
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
-import { CHAINS, PROGRESS, type FollowerProgress } from './edge/ports.ts';
+import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from './edge/ports.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { ChainLoops } from './follow-chain/chain-loops.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
@@ -51,7 +51,7 @@ export const startEventCatcher = async (
   }));
   const meter = new ProgressMeter(clock);
   const followed = new ChainLoops(toFollow, { ...foundation, meter });
-  const progress: FollowerProgress = {
+  const progress: FollowerStatus = {
     of: (watchId) => meter.of(watchId),
     errorOf: ({ id, chainId }) => meter.errorOf(id) ?? followed.errorOf(chainId),
   };
@@ -62,7 +62,7 @@ export const startEventCatcher = async (
       module: EventCatcherModule,
       providers: [
         { provide: CHAINS, useValue: readers },
-        { provide: PROGRESS, useValue: progress },
+        { provide: FOLLOWER_STATUS, useValue: progress },
       ],
     },
     foundation,

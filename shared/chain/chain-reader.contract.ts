@@ -6,7 +6,7 @@ import { ChainUnavailable, type BlockHeader, type ChainReader, type LogFilter } 
 /** A chain that the test controls. */
 export interface MineableChain {
   mine(logs: readonly LogToMine[]): Promise<void>;
-  takeBack(depth: number): Promise<void>;
+  rollBack(depth: number): Promise<void>;
 }
 
 const ADDRESSES = [`0x${'a1'.repeat(20)}`, `0x${'b2'.repeat(20)}`] as const;
@@ -132,7 +132,7 @@ export const chainReaderContract = (
     it('follows a reorganisation, and never returns the new logs for the old block', async () => {
       const [kept, old] = await mine([], [aLog(0, 0, 1)]);
       if (!kept || !old) throw new Error('no block');
-      await opened.chain.takeBack(1);
+      await opened.chain.rollBack(1);
       expect(await reader.head()).toEqual(kept);
       await opened.chain.mine([aLog(0, 0, 2)]);
       const head = await reader.head();

@@ -62,7 +62,7 @@ export class MemoryChain implements ChainReader {
   /**
    * Reverts the newest blocks. Blocks mined afterwards have other hashes. The returned function restores the old ones.
    */
-  takeBack(depth: number): () => void {
+  rollBack(depth: number): () => void {
     const taken = this.canonical.splice(this.canonical.length - depth, depth);
     this.forks += 1;
     return () => {

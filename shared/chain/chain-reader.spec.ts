@@ -8,8 +8,8 @@ chainReaderContract('memory', () => {
       reader.mine(logs);
       return Promise.resolve();
     },
-    takeBack: (depth: number) => {
-      reader.takeBack(depth);
+    rollBack: (depth: number) => {
+      reader.rollBack(depth);
       return Promise.resolve();
     },
   };

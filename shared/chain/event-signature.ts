@@ -32,8 +32,8 @@ export const parseEventSignature = (text: string): EventSignature => {
 
 const tokensOf = (text: string): string[] => {
   const tokens = text.match(/[\w$]+|[^\s]/g) ?? [];
-  const stranger = tokens.find((token) => !/[\w$()[\],;]/.test(token));
-  if (stranger !== undefined) throw invalid(`it may not contain ${JSON.stringify(stranger)}`);
+  const unexpected = tokens.find((token) => !/[\w$()[\],;]/.test(token));
+  if (unexpected !== undefined) throw invalid(`it may not contain ${JSON.stringify(unexpected)}`);
   return tokens;
 };
 

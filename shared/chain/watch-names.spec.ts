@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { namedBy, theOneNamed } from './watch-names.ts';
+import { matcherByName, findNamed } from './watch-names.ts';
 
 const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
 const transfer = { eventName: 'Transfer', eventSignature: TRANSFER };
@@ -17,9 +17,9 @@ describe('a watch', () => {
     TRANSFER,
     'event Transfer(address indexed from, address indexed to, uint value)',
   ])('is meant by %s', (text) => {
-    expect(namedBy(text)(transfer)).toBe(true);
-    expect(namedBy(text)(other)).toBe(text.trim() === 'Transfer');
-    expect(namedBy(text)(plain)).toBe(false);
+    expect(matcherByName(text)(transfer)).toBe(true);
+    expect(matcherByName(text)(other)).toBe(text.trim() === 'Transfer');
+    expect(matcherByName(text)(plain)).toBe(false);
   });
 
   it.each([
@@ -33,22 +33,22 @@ describe('a watch', () => {
     '__proto__',
     '',
   ])('is not meant by %j', (text) => {
-    expect([transfer, other, plain].filter(namedBy(text))).toEqual([]);
+    expect([transfer, other, plain].filter(matcherByName(text))).toEqual([]);
   });
 
   it('of no indexed parameter is meant by its bare signature, not by one that has an indexed parameter', () => {
-    expect(namedBy('Paused(address)')(plain)).toBe(true);
-    expect(namedBy('Paused(address indexed)')(plain)).toBe(false);
+    expect(matcherByName('Paused(address)')(plain)).toBe(true);
+    expect(matcherByName('Paused(address indexed)')(plain)).toBe(false);
   });
 
   it('is one of those that a request names, or none', () => {
-    expect(theOneNamed([transfer, other, plain], 'eventName', 'Paused')).toBe(plain);
-    expect(theOneNamed([transfer, other, plain], 'eventName', 'Transfer(address,bytes)')).toBe(other);
-    expect(theOneNamed([transfer, other, plain], 'eventName', 'Approval')).toBeUndefined();
+    expect(findNamed([transfer, other, plain], 'eventName', 'Paused')).toBe(plain);
+    expect(findNamed([transfer, other, plain], 'eventName', 'Transfer(address,bytes)')).toBe(other);
+    expect(findNamed([transfer, other, plain], 'eventName', 'Approval')).toBeUndefined();
   });
 
   it('is asked for by its signature where a name means several', () => {
-    expect(() => theOneNamed([transfer, other, plain], 'eventName', 'Transfer')).toThrow(
+    expect(() => findNamed([transfer, other, plain], 'eventName', 'Transfer')).toThrow(
       `validation_failed: eventName: is the name of several events: say ${TRANSFER} or Transfer(address indexed,bytes)`,
     );
   });

@@ -8,7 +8,7 @@ interface Named {
 }
 
 /** Says whether a watch is meant by its bare name, its signature without names, or its canonical form. */
-export const namedBy = (text: string): ((watch: Named) => boolean) => {
+export const matcherByName = (text: string): ((watch: Named) => boolean) => {
   const signature = parsed(text);
   if (!signature) return ({ eventName }) => eventName === text.trim();
   const canonical = canonicalSignature(signature);
@@ -18,12 +18,12 @@ export const namedBy = (text: string): ((watch: Named) => boolean) => {
 };
 
 /** The one that a member of a request names, if any. @throws Refusal validation_failed where it names several */
-export const theOneNamed = <Watch extends Named>(
+export const findNamed = <Watch extends Named>(
   watches: readonly Watch[],
   path: string,
   text: string,
 ): Watch | undefined => {
-  const named = watches.filter(namedBy(text));
+  const named = watches.filter(matcherByName(text));
   if (named.length <= 1) return named[0];
   const signatures = named.map(({ eventSignature }) => eventSignature).join(' or ');
   throw invalid({ path, message: `is the name of several events: say ${signatures}` });

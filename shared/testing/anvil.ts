@@ -65,7 +65,7 @@ export class Anvil {
   }
 
   /** Reverts the newest blocks. Blocks mined afterwards have other hashes. */
-  async takeBack(depth: number): Promise<void> {
+  async rollBack(depth: number): Promise<void> {
     await this.call('anvil_rollback', depth);
     await this.call('evm_increaseTime', 1);
   }

@@ -9,7 +9,7 @@ const ZEROS = '0'.repeat(WORD);
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Bytes that do not fit their type. */
-export class Malformed extends Error {
+export class MalformedData extends Error {
   override readonly name = 'Malformed';
 }
 
@@ -17,7 +17,7 @@ export class Malformed extends Error {
 export type Checksum = (digits: string) => string;
 
 /** What is read from: hex without `0x`. Positions in it count characters. */
-export class Source {
+export class EncodedData {
   /**
    * An honest encoder writes each word for one reader. So a few words cannot be made to mean millions of values by
    * pointing at them again and again.
@@ -30,7 +30,7 @@ export class Source {
 
   word(at: number): string {
     this.spend(1);
-    if (at + WORD > this.hex.length) throw new Malformed('the data ends early');
+    if (at + WORD > this.hex.length) throw new MalformedData('the data ends early');
     return this.hex.slice(at, at + WORD);
   }
 
@@ -38,74 +38,74 @@ export class Source {
   bytes(at: number, length: number): string {
     this.spend(Math.ceil((2 * length) / WORD));
     const end = at + 2 * length;
-    if (end > this.hex.length) throw new Malformed('the data ends early');
+    if (end > this.hex.length) throw new MalformedData('the data ends early');
     return this.hex.slice(at, end);
   }
 
   /** A length or an offset, in bytes or elements. */
   count(at: number): number {
     const word = this.word(at);
-    if (!word.startsWith(ZEROS.slice(SMALL))) throw new Malformed('a length or an offset is out of range');
+    if (!word.startsWith(ZEROS.slice(SMALL))) throw new MalformedData('a length or an offset is out of range');
     return parseInt(word.slice(-SMALL), 16);
   }
 
   private spend(words: number): void {
     this.wordsLeft -= words;
-    if (this.wordsLeft < 0) throw new Malformed('the data refers to itself, or ends early');
+    if (this.wordsLeft < 0) throw new MalformedData('the data refers to itself, or ends early');
   }
 }
 
 /** Reads one value whose head, or for a dynamic type whose content, begins at a position. */
-export interface Reader {
+export interface ValueDecoder {
   isDynamic: boolean;
   /** Characters it takes in the head. */
   headSize: number;
-  read: (source: Source, at: number) => JsonValue;
+  decode: (encoded: EncodedData, at: number) => JsonValue;
 }
 
 /** Compiles a type once, so that reading decides nothing any more. */
-export const readerOf = (type: AbiType, checksum: Checksum): Reader => {
+export const decoderOf = (type: AbiType, checksum: Checksum): ValueDecoder => {
   switch (type.kind) {
     case 'array':
-      return arrayReader(readerOf(type.of, checksum), type.length);
+      return arrayDecoder(decoderOf(type.of, checksum), type.length);
     case 'tuple': {
       const names = memberNames(type.components);
-      const readers = type.components.map((component) => readerOf(component.type, checksum));
-      return sequenceReader(readers, (values) => toObject(names, values));
+      const decoders = type.components.map((component) => decoderOf(component.type, checksum));
+      return sequenceDecoder(decoders, (values) => toObject(names, values));
     }
     case 'string':
       return {
         isDynamic: true,
         headSize: WORD,
-        read: (source, at) => readText(source.bytes(at + WORD, source.count(at))),
+        decode: (encoded, at) => decodeText(encoded.bytes(at + WORD, encoded.count(at))),
       };
     case 'bytes':
       if (type.size === null) {
         return {
           isDynamic: true,
           headSize: WORD,
-          read: (source, at) => `0x${source.bytes(at + WORD, source.count(at))}`,
+          decode: (encoded, at) => `0x${encoded.bytes(at + WORD, encoded.count(at))}`,
         };
       }
-      return wordReader(fixedBytes(type.size));
+      return wordDecoder(fixedBytes(type.size));
     case 'uint':
-      return wordReader(unsigned(type.bits));
+      return wordDecoder(unsigned(type.bits));
     case 'int':
-      return wordReader(signed(type.bits));
+      return wordDecoder(signed(type.bits));
     case 'bool':
-      return wordReader(readBool);
+      return wordDecoder(decodeBool);
     case 'address':
-      return wordReader((word) => checksum(digitsAfterZeros(word, 24, 'address')));
+      return wordDecoder((word) => checksum(digitsAfterZeros(word, 24, 'address')));
   }
 };
 
 /** Values one after the other, the contents of dynamic ones behind them all. */
-export const readSequence = (readers: readonly Reader[], source: Source, base: number): JsonValue[] => {
+export const decodeSequence = (decoders: readonly ValueDecoder[], encoded: EncodedData, base: number): JsonValue[] => {
   let at = base;
-  return readers.map((reader) => {
-    const place = at;
-    at += reader.headSize;
-    return reader.read(source, reader.isDynamic ? base + 2 * source.count(place) : place);
+  return decoders.map((decoder) => {
+    const headAt = at;
+    at += decoder.headSize;
+    return decoder.decode(encoded, decoder.isDynamic ? base + 2 * encoded.count(headAt) : headAt);
   });
 };
 
@@ -128,39 +128,43 @@ export const toObject = (names: readonly string[], values: readonly JsonValue[])
   return object;
 };
 
-const wordReader = (readWord: (word: string) => JsonValue): Reader => ({
+const wordDecoder = (decodeWord: (word: string) => JsonValue): ValueDecoder => ({
   isDynamic: false,
   headSize: WORD,
-  read: (source, at) => readWord(source.word(at)),
+  decode: (encoded, at) => decodeWord(encoded.word(at)),
 });
 
-const sequenceReader = (readers: readonly Reader[], toValue: (values: JsonValue[]) => JsonValue): Reader => {
-  const isDynamic = readers.some((reader) => reader.isDynamic);
-  const size = readers.reduce((sum, { headSize }) => sum + headSize, 0);
+const sequenceDecoder = (
+  decoders: readonly ValueDecoder[],
+  toValue: (values: JsonValue[]) => JsonValue,
+): ValueDecoder => {
+  const isDynamic = decoders.some((decoder) => decoder.isDynamic);
+  const size = decoders.reduce((sum, { headSize }) => sum + headSize, 0);
   return {
     isDynamic,
     headSize: isDynamic ? WORD : size,
-    read: (source, at) => toValue(readSequence(readers, source, at)),
+    decode: (encoded, at) => toValue(decodeSequence(decoders, encoded, at)),
   };
 };
 
-const arrayReader = (element: Reader, fixedLength: number | null): Reader => {
+const arrayDecoder = (element: ValueDecoder, fixedLength: number | null): ValueDecoder => {
   const isDynamic = element.isDynamic || fixedLength === null;
   return {
     isDynamic,
     headSize: isDynamic ? WORD : element.headSize * fixedLength,
-    read: (source, at) => {
-      const length = fixedLength ?? source.count(at);
+    decode: (encoded, at) => {
+      const length = fixedLength ?? encoded.count(at);
       const base = fixedLength === null ? at + WORD : at;
-      if (base + length * element.headSize > source.hex.length) throw new Malformed('an array is longer than the data');
-      return readSequence(Array<Reader>(length).fill(element), source, base);
+      if (base + length * element.headSize > encoded.hex.length)
+        throw new MalformedData('an array is longer than the data');
+      return decodeSequence(Array<ValueDecoder>(length).fill(element), encoded, base);
     },
   };
 };
 
 /** What is left of a word whose first digits have to be zero. */
 const digitsAfterZeros = (word: string, zeros: number, type: string): string => {
-  if (!word.startsWith(ZEROS.slice(WORD - zeros))) throw new Malformed(`0x${word} is not ${type}`);
+  if (!word.startsWith(ZEROS.slice(WORD - zeros))) throw new MalformedData(`0x${word} is not ${type}`);
   return word.slice(zeros);
 };
 
@@ -179,27 +183,27 @@ const signed =
   (bits: number) =>
   (word: string): string => {
     const value = BigInt.asIntN(256, BigInt(`0x${word}`));
-    if (BigInt.asIntN(bits, value) !== value) throw new Malformed(`0x${word} is not int${String(bits)}`);
+    if (BigInt.asIntN(bits, value) !== value) throw new MalformedData(`0x${word} is not int${String(bits)}`);
     return value.toString();
   };
 
 const fixedBytes =
   (size: number) =>
   (word: string): string => {
-    if (!word.endsWith(ZEROS.slice(2 * size))) throw new Malformed(`0x${word} is not bytes${String(size)}`);
+    if (!word.endsWith(ZEROS.slice(2 * size))) throw new MalformedData(`0x${word} is not bytes${String(size)}`);
     return `0x${word.slice(0, 2 * size)}`;
   };
 
-const readBool = (word: string): boolean => {
+const decodeBool = (word: string): boolean => {
   const digit = digitsAfterZeros(word, WORD - 1, 'bool');
-  if (digit !== '0' && digit !== '1') throw new Malformed(`0x${word} is not a bool`);
+  if (digit !== '0' && digit !== '1') throw new MalformedData(`0x${word} is not a bool`);
   return digit === '1';
 };
 
-const readText = (hex: string): string => {
+const decodeText = (hex: string): string => {
   try {
     return utf8.decode(Buffer.from(hex, 'hex'));
   } catch (cause) {
-    throw new Malformed('a string is not valid UTF-8', { cause });
+    throw new MalformedData('a string is not valid UTF-8', { cause });
   }
 };

@@ -2,20 +2,20 @@ import { describe, expect, it } from '@jest/globals';
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import {
   advance,
-  begin,
-  beginAnew,
+  initialProgress,
+  resetProgress,
   blocksToExtend,
   blocksToJoin,
   cover,
-  cut,
+  rewind,
   hasOnlyCovered,
   isCovered,
   join,
-  leap,
+  skipAhead,
   storedAt,
-  take,
-  takeExtension,
-  takeUpTo,
+  addWatch,
+  extendWatch,
+  setWatchesUpTo,
   type ChainProgress,
   type Transition,
 } from './chain-progress.ts';
@@ -54,7 +54,7 @@ const after = (before: ChainProgress, ...transitions: Transition[]): ChainProgre
 
 describe('progress', () => {
   it('begins with a window and nothing else', () => {
-    expect(begin(headers(10), 50)).toEqual({
+    expect(initialProgress(headers(10), 50)).toEqual({
       window: [block(10, 50), block(11, 50), block(12, 50)],
       backfills: [],
       watchesUpTo: 0,
@@ -63,7 +63,7 @@ describe('progress', () => {
   });
 
   it('begins anew without its watches, behind what is stored', () => {
-    expect(after(reading(joining(4)), beginAnew(headers(0)))).toEqual(begin(headers(0), 50));
+    expect(after(reading(joining(4)), resetProgress(headers(0)))).toEqual(initialProgress(headers(0), 50));
   });
 
   it('knows where it is stored itself', () => {
@@ -87,9 +87,9 @@ describe('a block', () => {
   });
 
   it('that is cut off is not in the window, nor is any after it', () => {
-    expect(numbers(after(progress, cut('11')).window)).toEqual([10, 11]);
-    expect(numbers(after(progress, cut('10')).window)).toEqual([10]);
-    expect(() => after(progress, cut('9'))).toThrow('block 9 is not in the window');
+    expect(numbers(after(progress, rewind('11')).window)).toEqual([10, 11]);
+    expect(numbers(after(progress, rewind('10')).window)).toEqual([10]);
+    expect(() => after(progress, rewind('9'))).toThrow('block 9 is not in the window');
   });
 });
 
@@ -97,7 +97,7 @@ describe('a leap', () => {
   it('leaves what lies between as ranges to the watches that were live', () => {
     const other: Range = { watchId: 'other', from: 0, next: 7, to: 10, joins: true };
     const watches = [watch, { id: 'other', startBlock: 0 }, { id: 'later', startBlock: 600 }];
-    const { window, backfills } = after(reading(extension(2), other), leap(headers(900), 11, watches));
+    const { window, backfills } = after(reading(extension(2), other), skipAhead(headers(900), 11, watches));
     expect(window).toEqual([block(900, 50), block(901, 50), block(902, 50)]);
     expect(backfills).toEqual([
       extension(2),
@@ -108,15 +108,15 @@ describe('a leap', () => {
   });
 
   it('leads from a block of the window to one that is not', () => {
-    expect(after(progress, leap(headers(11), 10, [])).window[0].number).toBe(11);
-    expect(() => after(progress, leap(headers(900), 9, []))).toThrow('a leap leads ahead');
-    expect(() => after(progress, leap(headers(12), 12, []))).toThrow('a leap leads ahead');
+    expect(after(progress, skipAhead(headers(11), 10, [])).window[0].number).toBe(11);
+    expect(() => after(progress, skipAhead(headers(900), 9, []))).toThrow('a leap leads ahead');
+    expect(() => after(progress, skipAhead(headers(12), 12, []))).toThrow('a leap leads ahead');
   });
 });
 
 describe('a watch that is taken', () => {
   it('is read from its start to the final block, and then joins', () => {
-    expect(after(reading(extension(2)), take({ id: 'new', startBlock: 7 }, 31))).toEqual({
+    expect(after(reading(extension(2)), addWatch({ id: 'new', startBlock: 7 }, 31))).toEqual({
       ...progress,
       backfills: [extension(2), { watchId: 'new', from: 7, next: 7, to: 10, joins: true }],
       watchesUpTo: 31,
@@ -126,11 +126,11 @@ describe('a watch that is taken', () => {
   it('is taken once, in its turn', () => {
     const refusal = 'what is registered is taken in its order, and once';
     for (const position of [29, 30]) {
-      expect(() => after(progress, take(watch, position))).toThrow(refusal);
-      expect(() => after(progress, takeExtension(watch, 1, position))).toThrow(refusal);
-      expect(() => after(progress, takeUpTo(position))).toThrow(refusal);
+      expect(() => after(progress, addWatch(watch, position))).toThrow(refusal);
+      expect(() => after(progress, extendWatch(watch, 1, position))).toThrow(refusal);
+      expect(() => after(progress, setWatchesUpTo(position))).toThrow(refusal);
     }
-    expect(after(progress, takeUpTo(31))).toEqual({ ...progress, watchesUpTo: 31 });
+    expect(after(progress, setWatchesUpTo(31))).toEqual({ ...progress, watchesUpTo: 31 });
   });
 });
 
@@ -155,17 +155,17 @@ describe('a watch that begins earlier', () => {
       ],
     ],
   ])('%s', (_what, before, startBlock, expected) => {
-    const { backfills, watchesUpTo } = after(reading(...before), takeExtension(watch, startBlock, 31));
+    const { backfills, watchesUpTo } = after(reading(...before), extendWatch(watch, startBlock, 31));
     expect(backfills).toEqual(expected);
     expect(watchesUpTo).toBe(31);
   });
 
   it('reads no block as a range that may be reorganised', () => {
     const young = { id: 'w', startBlock: 13 };
-    expect(after(progress, takeExtension(young, 10, 31)).backfills).toEqual([
+    expect(after(progress, extendWatch(young, 10, 31)).backfills).toEqual([
       { watchId: 'w', from: 10, next: 10, to: 10, joins: false },
     ]);
-    expect(after(progress, takeExtension(young, 11, 31)).backfills).toEqual([]);
+    expect(after(progress, extendWatch(young, 11, 31)).backfills).toEqual([]);
   });
 
   it('stores what it has in the window, unless it is still to join', () => {
@@ -240,6 +240,6 @@ describe('what happened between two values', () => {
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 5, to: 6 })))).toBe(true);
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 2, to: 3 })))).toBe(false);
     expect(hasOnlyCovered(before, after(before, advance(header(13), 2)))).toBe(false);
-    expect(hasOnlyCovered(before, after(before, takeUpTo(31)))).toBe(false);
+    expect(hasOnlyCovered(before, after(before, setWatchesUpTo(31)))).toBe(false);
   });
 });

@@ -1,7 +1,15 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { endOf, joiningRange, joiningRangeOf, liveOf, type Coverage, type Range, type WatchStart } from './coverage.ts';
-import { cutAfter, extend, follows, toWindow, toWindowBlock, type Header, type Window } from './window.ts';
+import {
+  lastBlockOf,
+  newJoiningRange,
+  findJoiningRange,
+  liveWatches,
+  type Coverage,
+  type Range,
+  type CoveredWatch,
+} from './coverage.ts';
+import { splitAfter, extend, follows, toWindow, toWindowBlock, type Header, type Window } from './window.ts';
 
 /**
  * How far a chain was read: what it says is stored, and all that is stored and was not reverted, it says. A value, which
@@ -17,7 +25,7 @@ export interface ChainProgress extends Coverage {
 export type Transition = (progress: ChainProgress) => ChainProgress;
 
 /** Nothing is read yet, and no watch is taken. */
-export const begin = (headers: Window<Header>, position: Position): ChainProgress => ({
+export const initialProgress = (headers: Window<Header>, position: Position): ChainProgress => ({
   window: toWindow(headers, position),
   backfills: [],
   watchesUpTo: 0,
@@ -25,10 +33,10 @@ export const begin = (headers: Window<Header>, position: Position): ChainProgres
 });
 
 /** The chain is another one from here on: all that was observed of it is reverted, and its watches are taken again. */
-export const beginAnew =
+export const resetProgress =
   (headers: Window<Header>): Transition =>
   ({ position }) =>
-    begin(headers, position);
+    initialProgress(headers, position);
 
 /** A `ChainAdvanced` is stored that holds this value. */
 export const storedAt =
@@ -45,59 +53,59 @@ export const advance =
   };
 
 /** The blocks after this one are no longer of the chain, and what was observed in them is reverted. */
-export const cut =
+export const rewind =
   (hash: string): Transition =>
   (progress) => {
     if (!progress.window.some((block) => block.hash === hash)) throw new Error(`block ${hash} is not in the window`);
-    return { ...progress, window: cutAfter(progress.window, hash).kept };
+    return { ...progress, window: splitAfter(progress.window, hash).kept };
   };
 
 /** The window begins again near a far head; live watches read all after block `last` as ranges, and join again. */
-export const leap =
-  (headers: Window<Header>, last: number, watches: Iterable<WatchStart>): Transition =>
+export const skipAhead =
+  (headers: Window<Header>, last: number, watches: Iterable<CoveredWatch>): Transition =>
   (progress) => {
     const window = toWindow(headers, progress.position);
     if (last < progress.window[0].number || last >= window[0].number) throw new Error('a leap leads ahead');
-    const ranges = liveOf(progress, watches).map(({ id, startBlock }) =>
-      joiningRange(window, { id, startBlock: Math.max(last + 1, startBlock) }),
+    const ranges = liveWatches(progress, watches).map(({ id, startBlock }) =>
+      newJoiningRange(window, { id, startBlock: Math.max(last + 1, startBlock) }),
     );
     return { ...progress, window, backfills: [...progress.backfills, ...ranges] };
   };
 
 /** A watch is new: all of it is to be read. */
-export const take =
-  (watch: WatchStart, position: Position): Transition =>
+export const addWatch =
+  (watch: CoveredWatch, position: Position): Transition =>
   (progress) => {
     const { window, backfills } = progress;
-    return takeUpTo(position)({ ...progress, backfills: [...backfills, joiningRange(window, watch)] });
+    return setWatchesUpTo(position)({ ...progress, backfills: [...backfills, newJoiningRange(window, watch)] });
   };
 
 /**
  * A watch begins earlier, and what it has in `blocksToExtend` is stored: no block that may be reorganised is read as a
  * range. One that has read nothing yet begins its only range earlier.
  */
-export const takeExtension =
-  (watch: WatchStart, startBlock: number, position: Position): Transition =>
+export const extendWatch =
+  (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
   (progress) => {
     const { window, backfills } = progress;
     const from = { from: startBlock, next: startBlock };
-    const joining = joiningRangeOf(progress, watch.id);
+    const joining = findJoiningRange(progress, watch.id);
     const to = Math.min(watch.startBlock - 1, window[0].number);
     const isUnread = joining?.from === watch.startBlock && joining.next === watch.startBlock;
     const earlier = backfills.map((range) => (isUnread && range === joining ? { ...range, ...from } : range));
     const isRange = !isUnread && startBlock <= to;
     const range = { watchId: watch.id, ...from, to, joins: false };
-    return takeUpTo(position)({ ...progress, backfills: isRange ? [...earlier, range] : earlier });
+    return setWatchesUpTo(position)({ ...progress, backfills: isRange ? [...earlier, range] : earlier });
   };
 
 /** Of the window: what a watch that begins earlier has to store with that. One that is still to join does so then. */
-export const blocksToExtend = (progress: ChainProgress, watch: WatchStart, startBlock: number): WindowBlock[] =>
-  joiningRangeOf(progress, watch.id)
+export const blocksToExtend = (progress: ChainProgress, watch: CoveredWatch, startBlock: number): WindowBlock[] =>
+  findJoiningRange(progress, watch.id)
     ? []
     : progress.window.slice(1).filter(({ number }) => startBlock <= number && number < watch.startBlock);
 
 /** Everything that is registered up to a position is taken. */
-export const takeUpTo =
+export const setWatchesUpTo =
   (position: Position): Transition =>
   (progress) => {
     if (position <= progress.watchesUpTo) throw new Error('what is registered is taken in its order, and once');
@@ -109,11 +117,12 @@ export const cover =
   (watchId: string, { from, to }: { from: number; to: number }): Transition =>
   (progress) => {
     const { window, backfills } = progress;
-    const isNext = (range: Range) => range.watchId === watchId && range.next === from && to <= endOf(window, range);
+    const isNext = (range: Range) =>
+      range.watchId === watchId && range.next === from && to <= lastBlockOf(window, range);
     const at = backfills.findIndex(isNext);
     const range = backfills[at];
     if (!range || to < from) throw new Error(`blocks ${String(from)} to ${String(to)} are not the next of ${watchId}`);
-    const left = { ...range, next: to + 1, to: endOf(window, range) };
+    const left = { ...range, next: to + 1, to: lastBlockOf(window, range) };
     const isFinished = !left.joins && left.next > left.to;
     return { ...progress, backfills: isFinished ? backfills.toSpliced(at, 1) : backfills.with(at, left) };
   };
@@ -122,17 +131,17 @@ export const cover =
 export const join =
   (watchId: string): Transition =>
   (progress) => {
-    const range = joiningRangeOf(progress, watchId);
+    const range = findJoiningRange(progress, watchId);
     if (!range || !isCovered(progress, range)) throw new Error(`${watchId} has blocks to read before it joins`);
     return { ...progress, backfills: progress.backfills.filter((one) => one !== range) };
   };
 
 /** Of the window: what a watch that joins has to store with that. */
-export const blocksToJoin = ({ window }: ChainProgress, { startBlock }: WatchStart): WindowBlock[] =>
+export const blocksToJoin = ({ window }: ChainProgress, { startBlock }: CoveredWatch): WindowBlock[] =>
   window.slice(1).filter(({ number }) => startBlock <= number);
 
 /** Whether nothing of a range is left to read but the window. */
-export const isCovered = ({ window }: ChainProgress, range: Range): boolean => range.next > endOf(window, range);
+export const isCovered = ({ window }: ChainProgress, range: Range): boolean => range.next > lastBlockOf(window, range);
 
 /** Whether nothing has happened between two values but that blocks were covered. */
 export const hasOnlyCovered = (before: ChainProgress, after: ChainProgress): boolean =>

@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
-import { endOf, joiningRange, joiningRangeOf, liveOf, rangeId, type Coverage, type Range } from './coverage.ts';
+import {
+  lastBlockOf,
+  newJoiningRange,
+  findJoiningRange,
+  liveWatches,
+  rangeId,
+  type Coverage,
+  type Range,
+} from './coverage.ts';
 import type { Window } from './window.ts';
 
 const joining: Range = { watchId: 'a', from: 4, next: 6, to: 10, joins: true };
@@ -14,18 +22,18 @@ const window: Window<WindowBlock> = [
 describe('a watch', () => {
   it('is live when none of its ranges is to join the head', () => {
     const watches = ['a', 'b', 'c'].map((id) => ({ id, startBlock: 0 }));
-    expect(liveOf(coverage, watches).map(({ id }) => id)).toEqual(['b', 'c']);
-    expect(joiningRangeOf(coverage, 'a')).toBe(joining);
-    expect(joiningRangeOf(coverage, 'b')).toBeUndefined();
+    expect(liveWatches(coverage, watches).map(({ id }) => id)).toEqual(['b', 'c']);
+    expect(findJoiningRange(coverage, 'a')).toBe(joining);
+    expect(findJoiningRange(coverage, 'b')).toBeUndefined();
   });
 });
 
 describe('a range', () => {
   it('that joins goes to the final block, and further as more are final', () => {
-    expect(joiningRange(window, { id: 'a', startBlock: 4 })).toEqual({ ...joining, next: 4, to: 12 });
-    expect(endOf(window, joining)).toBe(12);
-    expect(endOf(window, { ...joining, to: 13 })).toBe(13);
-    expect(endOf(window, extension)).toBe(3);
+    expect(newJoiningRange(window, { id: 'a', startBlock: 4 })).toEqual({ ...joining, next: 4, to: 12 });
+    expect(lastBlockOf(window, joining)).toBe(12);
+    expect(lastBlockOf(window, { ...joining, to: 13 })).toBe(13);
+    expect(lastBlockOf(window, extension)).toBe(3);
   });
 
   it('is the same one wherever it begins by now', () => {

@@ -13,17 +13,17 @@ export interface Coverage {
 }
 
 /** As much of a watch as its coverage depends on. */
-export interface WatchStart {
+export interface CoveredWatch {
   readonly id: string;
   readonly startBlock: number;
 }
 
 /** The range at whose end a watch joins the head. One that was taken and has none is live. */
-export const joiningRangeOf = ({ backfills }: Coverage, watchId: string): Range | undefined =>
+export const findJoiningRange = ({ backfills }: Coverage, watchId: string): Range | undefined =>
   backfills.find((range) => range.joins && range.watchId === watchId);
 
 /** Those of the watches taken that are read at the head. */
-export const liveOf = <Watch extends WatchStart>({ backfills }: Coverage, watches: Iterable<Watch>): Watch[] => {
+export const liveWatches = <Watch extends CoveredWatch>({ backfills }: Coverage, watches: Iterable<Watch>): Watch[] => {
   const joining = new Set(backfills.flatMap(({ joins, watchId }) => (joins ? [watchId] : [])));
   return Array.from(watches).filter(({ id }) => !joining.has(id));
 };
@@ -36,7 +36,7 @@ export const findRange = ({ backfills }: Coverage, range: Range): Range | undefi
   backfills.find((one) => one.watchId === range.watchId && rangeId(one) === rangeId(range));
 
 /** A range to the window's final block, and on into the window. */
-export const joiningRange = (window: Window<WindowBlock>, watch: WatchStart): Range => ({
+export const newJoiningRange = (window: Window<WindowBlock>, watch: CoveredWatch): Range => ({
   watchId: watch.id,
   from: watch.startBlock,
   next: watch.startBlock,
@@ -45,5 +45,5 @@ export const joiningRange = (window: Window<WindowBlock>, watch: WatchStart): Ra
 });
 
 /** Last block that is read as a range: what became final meanwhile belongs to one that joins. */
-export const endOf = (window: Window<WindowBlock>, { joins, to }: Range): number =>
+export const lastBlockOf = (window: Window<WindowBlock>, { joins, to }: Range): number =>
   joins ? Math.max(to, window[0].number) : to;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
-import { beginningOf, DATA_BYTES_MAX, isTooLarge } from './data-size.ts';
+import { truncatedData, DATA_BYTES_MAX, isTooLarge } from './data-size.ts';
 
 /** Of a log that is long enough to be measured. */
 const LONG_DATA = '0x'.padEnd(10_000, '0');
@@ -47,11 +47,11 @@ describe('a decoded log', () => {
 it('what is stored of a log that is too large is its topics, the first 1,024 bytes, their number and hash', () => {
   const topics = ['0x01'];
   const data = `0x${'00'.repeat(2_000)}`;
-  expect(beginningOf({ topics, data })).toEqual({
+  expect(truncatedData({ topics, data })).toEqual({
     raw: { topics, data: `0x${'00'.repeat(1_024)}`, bytes: 2_000, hash: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
     error: expect.stringContaining('262144 bytes'),
   });
   // keccak-256 of nothing.
   const nothing = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470';
-  expect(beginningOf({ topics, data: '0x' })).toMatchObject({ raw: { data: '0x', bytes: 0, hash: nothing } });
+  expect(truncatedData({ topics, data: '0x' })).toMatchObject({ raw: { data: '0x', bytes: 0, hash: nothing } });
 });

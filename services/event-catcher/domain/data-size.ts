@@ -10,19 +10,19 @@ export const DATA_BYTES_MAX = 256 * 1024;
  * Data of a log up to here, 100 words, cannot be more: a word makes at most one value of 195 bytes (32 characters that
  * JSON escapes), in a parameter and 16 tuples whose names have 128 characters, 134 bytes each with what is around them.
  */
-const SURELY_FITTING_CHARACTERS = 2 + 100 * 64;
+const ALWAYS_FITTING_CHARACTERS = 2 + 100 * 64;
 /** What is kept of data that does not fit. */
-const BEGINNING_BYTES = 1_024;
+const KEPT_BYTES = 1_024;
 
 /** Whether this is more than is stored. Almost every log is so small that nothing is measured. @param logData with `0x` */
 export const isTooLarge = (decoded: JsonObject, logData: string): boolean =>
-  logData.length > SURELY_FITTING_CHARACTERS && !hasAtMost(DATA_BYTES_MAX, decoded);
+  logData.length > ALWAYS_FITTING_CHARACTERS && !hasAtMost(DATA_BYTES_MAX, decoded);
 
 /** What is stored of a log instead, never dropped: enough to find it on its chain, and to prove what it was. */
-export const beginningOf = ({ topics, data }: { topics: readonly string[]; data: string }): JsonObject => ({
+export const truncatedData = ({ topics, data }: { topics: readonly string[]; data: string }): JsonObject => ({
   raw: {
     topics: [...topics],
-    data: data.slice(0, 2 + 2 * BEGINNING_BYTES),
+    data: data.slice(0, 2 + 2 * KEPT_BYTES),
     bytes: (data.length - 2) / 2,
     hash: `0x${hash('keccak-256', Buffer.from(data.slice(2), 'hex'), 'hex')}`,
   },

@@ -60,10 +60,10 @@ const shown = (fragments: readonly EventFragment[]): string => {
   return texts.join(', ');
 };
 
-type Unread = { readonly [member: string]: unknown };
-const isObject = (value: unknown): value is Unread => typeof value === 'object' && value !== null;
+type UncheckedObject = { readonly [member: string]: unknown };
+const isObject = (value: unknown): value is UncheckedObject => typeof value === 'object' && value !== null;
 
-const eventsOf = (eventAbi: string): (Unread & { name: string })[] => {
+const eventsOf = (eventAbi: string): (UncheckedObject & { name: string })[] => {
   let abi: unknown;
   try {
     abi = JSON.parse(eventAbi);
@@ -72,12 +72,12 @@ const eventsOf = (eventAbi: string): (Unread & { name: string })[] => {
   }
   if (!Array.isArray(abi)) throw mismatch('eventAbi is not a JSON array');
   return abi.filter(
-    (item): item is Unread & { name: string } =>
+    (item): item is UncheckedObject & { name: string } =>
       isObject(item) && item['type'] === 'event' && typeof item['name'] === 'string',
   );
 };
 
-const readFragment = ({ name, inputs, anonymous }: Unread & { name: string }): EventFragment => {
+const readFragment = ({ name, inputs, anonymous }: UncheckedObject & { name: string }): EventFragment => {
   if (!Array.isArray(inputs)) throw mismatch(`the event ${name} of the ABI has no inputs`);
   return {
     name,

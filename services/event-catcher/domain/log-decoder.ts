@@ -1,8 +1,8 @@
 import type { EventFragment } from '../../../schemas/events/watch-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import type { AbiType } from '../../../shared/chain/abi-type.ts';
-import { memberNames, readerOf, Source, toObject, WORD, type Checksum, type Reader } from './abi-values.ts';
-import { isTooLarge, beginningOf } from './data-size.ts';
+import { memberNames, decoderOf, EncodedData, toObject, WORD, type Checksum, type ValueDecoder } from './abi-values.ts';
+import { isTooLarge, truncatedData } from './data-size.ts';
 import { typeOf } from './event-abi.ts';
 
 /** Of a log, what an event is told by; lower-case hex with `0x`. */
@@ -27,7 +27,7 @@ export const compileDecoder = (fragment: EventFragment, checksum: Checksum): ((l
   };
   return (log) => {
     const decoded = decodeOrNot(log);
-    return isTooLarge(decoded, log.data) ? beginningOf(log) : decoded;
+    return isTooLarge(decoded, log.data) ? truncatedData(log) : decoded;
   };
 };
 
@@ -62,27 +62,27 @@ const compile = ({ inputs, anonymous }: EventFragment, checksum: Checksum): Comp
   const parameters = inputs.map((input) => ({ type: typeOf(input), indexed: input.indexed === true }));
   const topicsBefore = anonymous ? 0 : 1;
   const topicsExpected = topicsBefore + parameters.filter(({ indexed }) => indexed).length;
-  const readers = parameters.map(({ type, indexed }) =>
-    indexed && isHashed(type) ? HASHED : readerOf(type, checksum),
+  const decoders = parameters.map(({ type, indexed }) =>
+    indexed && isHashed(type) ? HASHED : decoderOf(type, checksum),
   );
-  const inData = readers.filter((_, at) => parameters[at]?.indexed === false);
+  const inData = decoders.filter((_, at) => parameters[at]?.indexed === false);
 
   const decode = ({ topics, data }: LogContent): JsonObject => {
     if (topics.length !== topicsExpected) {
       throw new Error(`the log has ${String(topics.length)} topics, not ${String(topicsExpected)}`);
     }
-    const source = new Source(data.slice(2));
+    const encoded = new EncodedData(data.slice(2));
     let topic = topicsBefore;
     let at = 0;
-    const values = readers.map((reader, index): JsonValue => {
+    const values = decoders.map((decoder, index): JsonValue => {
       if (parameters[index]?.indexed) {
-        const value = reader.read(new Source((topics[topic] ?? '').slice(2)), 0);
+        const value = decoder.decode(new EncodedData((topics[topic] ?? '').slice(2)), 0);
         topic += 1;
         return value;
       }
-      const place = at;
-      at += reader.headSize;
-      return reader.read(source, reader.isDynamic ? 2 * source.count(place) : place);
+      const headAt = at;
+      at += decoder.headSize;
+      return decoder.decode(encoded, decoder.isDynamic ? 2 * encoded.count(headAt) : headAt);
     });
     return toObject(names, values);
   };
@@ -97,4 +97,8 @@ const isHashed = (type: AbiType): boolean =>
   type.kind === 'string' ||
   (type.kind === 'bytes' && type.size === null);
 
-const HASHED: Reader = { isDynamic: false, headSize: WORD, read: (source, at) => ({ hash: `0x${source.word(at)}` }) };
+const HASHED: ValueDecoder = {
+  isDynamic: false,
+  headSize: WORD,
+  decode: (encoded, at) => ({ hash: `0x${encoded.word(at)}` }),
+};

@@ -1,7 +1,7 @@
-import { joiningRangeOf, type Coverage, type WatchStart } from './coverage.ts';
+import { findJoiningRange, type Coverage, type CoveredWatch } from './coverage.ts';
 
 /** A watch, and where it was registered. */
-type Watched = WatchStart & { readonly createdPosition: number };
+type Watched = CoveredWatch & { readonly createdPosition: number };
 type ReadChain = Coverage & { readonly head: number };
 
 export interface WatchProgress {
@@ -20,7 +20,7 @@ export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchP
   const gaps = chain.backfills
     .filter(({ watchId, joins }) => watchId === watch.id && !joins)
     .map(({ next, to }) => ({ from: next, to }));
-  const joining = joiningRangeOf(chain, watch.id);
+  const joining = findJoiningRange(chain, watch.id);
   if (joining) return backfilling(joining.next, joining.to, gaps);
   return { state: 'live', currentBlockNumber: chain.head, blocksLeft: 0, gaps };
 };

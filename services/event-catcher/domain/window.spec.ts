@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  arrivalOf,
-  cutAfter,
+  classifyHeader,
+  splitAfter,
   extend,
   follows,
-  isFar,
-  linked,
+  isFarAhead,
+  linkedWindow,
   tipOf,
   toWindow,
   type LinkedBlock,
@@ -35,7 +35,7 @@ describe('the window of a chain', () => {
     ['a child of another final block', block(5, 'E', 'D'), { kind: 'deeper-than-finality' }],
     ['a block with the wrong number', block(9, 'x', 'g'), { kind: 'impossible' }],
   ])('takes %s for what it is', (_what, header, expected) => {
-    expect(arrivalOf(window, header)).toEqual(expected);
+    expect(classifyHeader(window, header)).toEqual(expected);
   });
 
   it('keeps so many blocks behind the tip as may be reorganised, and the final one', () => {
@@ -52,22 +52,22 @@ describe('the window of a chain', () => {
   });
 
   it('is made of blocks that follow each other', () => {
-    expect(linked(window)).toEqual(window);
-    expect(linked([block(4, 'd', 'c')])).toEqual([block(4, 'd', 'c')]);
-    expect(linked([])).toBeUndefined();
-    expect(linked([block(4, 'd', 'c'), block(5, 'e', 'x')])).toBeUndefined();
-    expect(linked([block(4, 'd', 'c'), block(6, 'e', 'd')])).toBeUndefined();
+    expect(linkedWindow(window)).toEqual(window);
+    expect(linkedWindow([block(4, 'd', 'c')])).toEqual([block(4, 'd', 'c')]);
+    expect(linkedWindow([])).toBeUndefined();
+    expect(linkedWindow([block(4, 'd', 'c'), block(5, 'e', 'x')])).toBeUndefined();
+    expect(linkedWindow([block(4, 'd', 'c'), block(6, 'e', 'd')])).toBeUndefined();
   });
 
   it('is cut behind one of its blocks, newest first', () => {
     const [first, second, third, fourth] = window;
-    expect(cutAfter(window, 'e')).toEqual({ kept: [first, second], removed: [fourth, third] });
-    expect(cutAfter(window, 'd')).toEqual({ kept: [first], removed: [fourth, third, second] });
+    expect(splitAfter(window, 'e')).toEqual({ kept: [first, second], removed: [fourth, third] });
+    expect(splitAfter(window, 'd')).toEqual({ kept: [first], removed: [fourth, third, second] });
   });
 
   it('is far from a head that is more than its walk and its confirmations away', () => {
-    expect(isFar(window, block(7 + 500 + 12, 'x', 'y'), 12)).toBe(false);
-    expect(isFar(window, block(7 + 500 + 13, 'x', 'y'), 12)).toBe(true);
+    expect(isFarAhead(window, block(7 + 500 + 12, 'x', 'y'), 12)).toBe(false);
+    expect(isFarAhead(window, block(7 + 500 + 13, 'x', 'y'), 12)).toBe(true);
   });
 
   it('keeps of a header what it has to know, and since when', () => {
@@ -98,9 +98,9 @@ describe('the window of a chain', () => {
       fc.property(fc.array(fc.oneof({ weight: 5, arbitrary: someHeader }, garbage), { maxLength: 60 }), (headers) => {
         let followed: Window<LinkedBlock> = [block(4, '4/0', '3/0')];
         for (const header of headers) {
-          const { kind } = arrivalOf(followed, header);
+          const { kind } = classifyHeader(followed, header);
           if (kind === 'reorganisation') {
-            const { kept, removed } = cutAfter(followed, header.parentHash);
+            const { kept, removed } = splitAfter(followed, header.parentHash);
             expect([...kept, ...removed.toReversed()]).toEqual(followed);
             followed = extend(kept, header, 5);
           }

@@ -21,7 +21,7 @@ export type Header = Omit<WindowBlock, 'since'>;
 export type Window<Block extends LinkedBlock> = readonly [Block, ...Block[]];
 
 /** What a header means for the window. */
-export type Arrival =
+export type HeaderClass =
   /** It is in the window, or older than it: nothing to do. */
   | { kind: 'duplicate' }
   /** It follows the tip. */
@@ -43,7 +43,7 @@ export const tipOf = <Block extends LinkedBlock>(window: Window<Block>): Block =
 export const follows = (window: Window<LinkedBlock>, block: LinkedBlock): boolean => isChildOf(tipOf(window), block);
 
 /** Blocks as a window; `undefined` when there are none, or one does not follow the one before it. */
-export const linked = <Block extends LinkedBlock>(blocks: readonly Block[]): Window<Block> | undefined => {
+export const linkedWindow = <Block extends LinkedBlock>(blocks: readonly Block[]): Window<Block> | undefined => {
   const [first, ...rest] = blocks;
   return first && rest.every((block, at) => isChildOf(blocks[at], block)) ? [first, ...rest] : undefined;
 };
@@ -51,7 +51,7 @@ export const linked = <Block extends LinkedBlock>(blocks: readonly Block[]): Win
 const isChildOf = (parent: LinkedBlock | undefined, { parentHash, number }: LinkedBlock): boolean =>
   parentHash === parent?.hash && number === parent.number + 1;
 
-export const arrivalOf = (window: Window<LinkedBlock>, header: LinkedBlock): Arrival => {
+export const classifyHeader = (window: Window<LinkedBlock>, header: LinkedBlock): HeaderClass => {
   const [first] = window;
   const tip = tipOf(window);
   if (window.some(({ hash }) => hash === header.hash) || header.number < first.number) return { kind: 'duplicate' };
@@ -66,7 +66,7 @@ export const arrivalOf = (window: Window<LinkedBlock>, header: LinkedBlock): Arr
 };
 
 /** The window up to the block of this hash, which is one of its own, and what followed that, newest first. */
-export const cutAfter = <Block extends LinkedBlock>(
+export const splitAfter = <Block extends LinkedBlock>(
   window: Window<Block>,
   hash: string,
 ): { kept: Window<Block>; removed: readonly Block[] } => {
@@ -90,7 +90,7 @@ export const extend = <Block extends LinkedBlock>(
  * A head so far away is not walked to at once: the blocks between are read as ranges, and then no block of the window is
  * in the next one; or it is approached in steps.
  */
-export const isFar = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
+export const isFarAhead = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
   header.number - tipOf(window).number > confirmations + WALK_BLOCKS_MAX;
 
 /** @param since position behind which all is stored that will be observed in the block */

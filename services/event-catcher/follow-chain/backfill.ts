@@ -3,13 +3,13 @@ import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-rea
 import { Backoff } from '../../../shared/primitives/backoff.ts';
 import { blocksToJoin, cover, isCovered, join, type ChainProgress } from '../domain/chain-progress.ts';
 import { ChunkSize } from '../domain/chunk-size.ts';
-import { endOf, findRange, type Range } from '../domain/coverage.ts';
+import { lastBlockOf, findRange, type Range } from '../domain/coverage.ts';
 import { readWindow, recordsOfRange } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { Semaphore } from './semaphore.ts';
 import type { ChainWriter, Steps, SyncSteps } from './store-changes/chain-writer.ts';
-import { isOf } from './watched-event.ts';
+import { belongsTo } from './watched-event.ts';
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 10_000;
@@ -34,7 +34,7 @@ export class Backfill {
 
   constructor(
     private readonly dependencies: BackfillDependencies,
-    private readonly begun: Range,
+    private readonly initialRange: Range,
   ) {}
 
   /** Returns when the range is covered, and the watch is live if the range joins. */
@@ -42,7 +42,7 @@ export class Backfill {
     const { writer, chunks } = this.dependencies;
     let ahead: Promise<Chunk> | undefined;
     while (!signal.aborted) {
-      const range = findRange(writer.progress, this.begun);
+      const range = findRange(writer.progress, this.initialRange);
       if (!range) return;
       if (!ahead && isCovered(writer.progress, range)) {
         await writer.commit((progress) => this.join(progress));
@@ -60,18 +60,18 @@ export class Backfill {
   /** Whether more blocks of the range come after a chunk. One that the watch's extension left behind leads nowhere. */
   private isFollowed({ from, to }: Chunk): boolean {
     const { progress } = this.dependencies.writer;
-    const range = findRange(progress, this.begun);
-    return range?.next === from && to < endOf(progress.window, range);
+    const range = findRange(progress, this.initialRange);
+    return range?.next === from && to < lastBlockOf(progress.window, range);
   }
 
   /** Asks until there is an answer; a provider that fails holds up this watch alone. */
   private async fetch(from: number, signal: AbortSignal): Promise<Chunk> {
     const { chain, writer, meter, chunks } = this.dependencies;
-    const watch = chain.watches.of(writer.progress, this.begun.watchId);
+    const watch = chain.watches.of(writer.progress, this.initialRange.watchId);
     const backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
     for (;;) {
       await chunks.acquire(signal);
-      const end = endOf(writer.progress.window, this.begun);
+      const end = lastBlockOf(writer.progress.window, this.initialRange);
       const to = Math.min(from + this.size.blocks - 1, end);
       try {
         const records = await recordsOfRange(chain.reader, watch, { from, to });
@@ -94,13 +94,13 @@ export class Backfill {
 
   private *store(progress: ChainProgress, { from, to, records }: Chunk): SyncSteps {
     const { chain, meter } = this.dependencies;
-    const range = findRange(progress, this.begun);
+    const range = findRange(progress, this.initialRange);
     // Else the watch was extended before anything of it was stored: its range begins earlier now.
     if (range?.next !== from) return;
     const watch = chain.watches.of(progress, range.watchId);
     yield {
       observed: records,
-      isRead: (record) => isOf(watch, record) && record.BlockNumber >= range.from && record.BlockNumber <= to,
+      isRead: (record) => belongsTo(watch, record) && record.BlockNumber >= range.from && record.BlockNumber <= to,
       transition: cover(watch.id, { from, to }),
     };
     meter.count(watch.id, { events: records.length, blocks: to - from + 1 });
@@ -109,8 +109,8 @@ export class Backfill {
   /** Unless there are blocks that are read first: they became final meanwhile, or belong to an extension. */
   private async *join(progress: ChainProgress): Steps {
     const { reader, watches } = this.dependencies.chain;
-    if (!isCovered(progress, findRange(progress, this.begun) ?? this.begun)) return;
-    const watch = watches.of(progress, this.begun.watchId);
+    if (!isCovered(progress, findRange(progress, this.initialRange) ?? this.initialRange)) return;
+    const watch = watches.of(progress, this.initialRange.watchId);
     yield { ...(await readWindow(reader, blocksToJoin(progress, watch), watch)), transition: join(watch.id) };
   }
 }

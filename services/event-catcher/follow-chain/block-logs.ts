@@ -9,19 +9,19 @@ import {
 } from '../../../shared/chain/chain-reader.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import type { RecordChanges } from './store-changes/chain-records.ts';
-import { filterFor, isOf, matcherFor, possibleIn, recordOf, type WatchedEvent } from './watched-event.ts';
+import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, type WatchedEvent } from './watched-event.ts';
 
 /** What was read of blocks, and whose records are known completely with that. */
-export type Read = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
+export type ReadRecords = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
 
 /** What the watches have in one block: no call when its bloom rules them all out, else one. */
 export const readBlock = async (
   reader: ChainReader,
   header: BlockHeader,
   watches: readonly WatchedEvent[],
-): Promise<Read> => ({
+): Promise<ReadRecords> => ({
   observed: await recordsOfBlock(reader, header, watches, 'live'),
-  isRead: (record) => record.BlockHash === header.hash && watches.some((watch) => isOf(watch, record)),
+  isRead: (record) => record.BlockHash === header.hash && watches.some((watch) => belongsTo(watch, record)),
 });
 
 /** What a watch has in blocks that may be reorganised. */
@@ -29,7 +29,7 @@ export const readWindow = async (
   reader: ChainReader,
   blocks: readonly WindowBlock[],
   watch: WatchedEvent,
-): Promise<Read> => {
+): Promise<ReadRecords> => {
   const headers = await reader.headersByNumber(blocks.map(({ number }) => number));
   const records = await Promise.all(
     blocks.map((block, at) => {
@@ -39,7 +39,7 @@ export const readWindow = async (
     }),
   );
   const hashes = new Set(blocks.map(({ hash }) => hash));
-  return { observed: records.flat(), isRead: (record) => hashes.has(record.BlockHash) && isOf(watch, record) };
+  return { observed: records.flat(), isRead: (record) => hashes.has(record.BlockHash) && belongsTo(watch, record) };
 };
 
 const recordsOfBlock = async (
@@ -48,7 +48,7 @@ const recordsOfBlock = async (
   watches: readonly WatchedEvent[],
   origin: EventOrigin,
 ): Promise<ObservedRecord[]> => {
-  const possible = possibleIn(header, watches);
+  const possible = filterByBloom(header, watches);
   if (possible.length === 0) return [];
   const logs = await reader.logsOfBlock(header, filterFor(possible));
   return toRecords(logs, possible, () => header.timestamp, origin);

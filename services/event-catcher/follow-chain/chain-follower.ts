@@ -3,7 +3,7 @@ import { pause } from '../../../shared/primitives/pause.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import { rangeId, type Range } from '../domain/coverage.ts';
 import { Backfill } from './backfill.ts';
-import { bringToHead } from './bring-to-head.ts';
+import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain, FollowerDependencies, FollowSettings } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import { FinalBlocksLost } from './reconcile.ts';
@@ -11,7 +11,7 @@ import { resume } from './resume.ts';
 import { Semaphore } from './semaphore.ts';
 import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
-import { takeWatches } from './take-watches.ts';
+import { addWatches } from './add-watches.ts';
 
 /** So many chunks of blocks are asked for, or wait to be stored, at a time: of all backfills of a chain together. */
 const CHUNKS_AT_ONCE = 4;
@@ -70,7 +70,7 @@ class ChainFollower {
   private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
   /** Rings when a range is covered. */
   private readonly covered = new WakeUp();
-  private readonly filling = new Set<string>();
+  private readonly backfilling = new Set<string>();
   private readonly failed = Promise.withResolvers<never>();
 
   constructor(
@@ -83,8 +83,8 @@ class ChainFollower {
 
   /** Returns when the signal has aborted, or fails as the first of them. */
   async follow(signal: AbortSignal, working: () => void): Promise<void> {
-    this.fillRanges(signal);
-    this.start(this.takeRegistered(signal));
+    this.startBackfills(signal);
+    this.start(this.addRegistered(signal));
     const head = this.followHead(signal, working);
     this.start(head);
     await Promise.race([this.failed.promise, head]);
@@ -93,44 +93,44 @@ class ChainFollower {
   private async followHead(signal: AbortSignal, working: () => void): Promise<void> {
     while (!signal.aborted) {
       const head = await this.chain.reader.head();
-      await this.writer.commit((progress) => bringToHead(progress, head, this.chain));
-      this.fillRanges(signal);
+      await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
+      this.startBackfills(signal);
       working();
       await pause(this.chain.pollMs, signal);
     }
   }
 
   /** Takes all that is registered, in its order: where there is no room for more ranges, once others are covered. */
-  private async takeRegistered(signal: AbortSignal): Promise<void> {
+  private async addRegistered(signal: AbortSignal): Promise<void> {
     const { watches } = this.chain;
     for await (const { changes, upTo } of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
       let waiting = changes;
       while (waiting.length > 0 && !signal.aborted) {
         const seen = this.covered.rung;
         const next = { changes: waiting, upTo };
-        waiting = await this.writer.commit((progress) => takeWatches(progress, next, this.chain));
-        this.fillRanges(signal);
+        waiting = await this.writer.commit((progress) => addWatches(progress, next, this.chain));
+        this.startBackfills(signal);
         if (waiting.length > 0) await this.covered.wait(seen, signal);
       }
     }
   }
 
-  private fillRanges(signal: AbortSignal): void {
+  private startBackfills(signal: AbortSignal): void {
     for (const range of this.writer.progress.backfills) {
       const id = rangeId(range);
-      if (this.filling.has(id)) continue;
-      this.filling.add(id);
-      this.start(this.fill(range, id, signal));
+      if (this.backfilling.has(id)) continue;
+      this.backfilling.add(id);
+      this.start(this.backfill(range, id, signal));
     }
   }
 
-  private async fill(range: Range, id: string, signal: AbortSignal): Promise<void> {
+  private async backfill(range: Range, id: string, signal: AbortSignal): Promise<void> {
     const { chain, writer, meter, chunks } = this;
     try {
       await new Backfill({ chain, writer, meter, chunks }, range).run(signal);
     } finally {
       meter.succeeded(range.watchId);
-      this.filling.delete(id);
+      this.backfilling.delete(id);
       this.covered.ring();
     }
   }

@@ -5,7 +5,7 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { Catching, mineSome, transferWatch } from '../testing/catching.ts';
+import { FollowerUnderTest, mineSome, transferWatch } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 import { ChainLoops } from './chain-loops.ts';
 import { ProgressMeter } from './progress-meter.ts';
@@ -16,8 +16,8 @@ const NAME = 'chain 2484';
 
 /** A chain of forty blocks, and event catchers that follow it. */
 const world = () => {
-  const catching = new Catching();
-  const { chain, store } = catching;
+  const follower = new FollowerUnderTest();
+  const { chain, store } = follower;
   mineSome(chain, 40);
   const readStore = new MemoryReadStore();
   const meter = new ProgressMeter(systemClock);
@@ -28,15 +28,15 @@ const world = () => {
     followed.loops.start();
     return followed;
   };
-  return { catching, chain, store, readStore, meter, loops };
+  return { follower, chain, store, readStore, meter, loops };
 };
 
 describe('several event catchers on one chain', () => {
   it('follow it one at a time, and another takes over when that one stops: nothing is doubled or lost', async () => {
-    const { catching, chain, store, readStore, loops } = world();
-    await catching.register();
+    const { follower, chain, store, readStore, loops } = world();
+    await follower.register();
     const catchers = [loops(), loops(), loops()];
-    const expectChain = () => eventually(() => catching.expectChain().then(() => true), 10_000, 'they must catch up');
+    const expectChain = () => eventually(() => follower.expectChain().then(() => true), 10_000, 'they must catch up');
     await expectChain();
     await eventually(
       () => catchers.every(({ loops: { areWorking } }) => areWorking),
@@ -48,7 +48,7 @@ describe('several event catchers on one chain', () => {
     for (const [at, catcher] of catchers.entries()) {
       mineSome(chain, 6, 1_000 * (at + 1));
       await expectChain();
-      chain.takeBack(2);
+      chain.rollBack(2);
       mineSome(chain, 3, 1_000 * (at + 1) + 500);
       await catcher.loops.stop();
       if (at < catchers.length - 1) await expectChain();
@@ -79,8 +79,8 @@ describe('a chain', () => {
   });
 
   it('that another process follows now has no error here, nor have its watches', async () => {
-    const { catching, chain, readStore, meter, loops } = world();
-    await catching.register();
+    const { follower, chain, readStore, meter, loops } = world();
+    await follower.register();
     let looks = 0;
     const lease: MemoryReadStore['lease'] = (name) => {
       looks += 1;

@@ -32,7 +32,7 @@ export interface FollowedChain extends FollowSettings {
 }
 
 /** The reader, but that nobody waits for a provider once the signal has aborted. */
-export const stoppable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({
+export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({
   chainId: reader.chainId,
   head: () => untilAborted(reader.head(), signal),
   headersByNumber: (numbers) => untilAborted(reader.headersByNumber(numbers), signal),

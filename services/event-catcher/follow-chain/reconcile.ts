@@ -1,9 +1,9 @@
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
-import { linked, type Window } from '../domain/window.ts';
+import { linkedWindow, type Window } from '../domain/window.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { Steps } from './store-changes/chain-writer.ts';
-import { isOf } from './watched-event.ts';
+import { belongsTo } from './watched-event.ts';
 
 /** The chain contradicts a block that was final. */
 export class DeeperThanFinality extends Error {
@@ -19,7 +19,7 @@ export class FinalBlocksLost extends Error {
 }
 
 /** @param found what the chain has in place of the block that was final */
-export const finalBlockGone = ({ chainId, isDevelopment }: FollowedChain, found: BlockHeader | undefined): Error => {
+export const finalBlockError = ({ chainId, isDevelopment }: FollowedChain, found: BlockHeader | undefined): Error => {
   if (isDevelopment) return new FinalBlocksLost('the chain lost final blocks');
   if (found) return new DeeperThanFinality(chainId);
   return new ChainUnavailable('the provider does not have the block that was final');
@@ -33,7 +33,7 @@ export const windowUpTo = async (
   const from = Math.max(0, head.number - confirmations);
   const numbers = Array.from({ length: head.number - from + 1 }, (_, index) => from + index);
   const headers = await reader.headersByNumber(numbers);
-  const window = linked(headers.filter((header) => header !== undefined));
+  const window = linkedWindow(headers.filter((header) => header !== undefined));
   if (window?.length !== numbers.length) throw new ChainUnavailable('the chain changed while it was read');
   return window;
 };
@@ -56,7 +56,7 @@ export async function* reconcileUnconfirmed(
   const live = watches.live(progress);
   const observed = reorganisable.filter(
     (record) =>
-      canonical.has(record.BlockHash) && known.has(record.BlockHash) && live.some((watch) => isOf(watch, record)),
+      canonical.has(record.BlockHash) && known.has(record.BlockHash) && live.some((watch) => belongsTo(watch, record)),
   );
   return yield {
     isOrphan: ({ BlockNumber, BlockHash }) =>

@@ -1,8 +1,8 @@
 import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
-import { begin, beginAnew, type ChainProgress } from '../domain/chain-progress.ts';
-import { bringToHead } from './bring-to-head.ts';
-import { stoppable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
-import { finalBlockGone, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
+import { initialProgress, resetProgress, type ChainProgress } from '../domain/chain-progress.ts';
+import { advanceToHead } from './advance-to-head.ts';
+import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
+import { finalBlockError, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
 import type { ChainAppends } from './store-changes/chain-appends.ts';
 import { ChainRecords } from './store-changes/chain-records.ts';
 import { ChainWriter, type Steps } from './store-changes/chain-writer.ts';
@@ -16,7 +16,7 @@ export const resume = async (
   signal: AbortSignal,
 ): Promise<{ chain: FollowedChain; writer: ChainWriter }> => {
   const { eventStore, watches, logger, clock } = dependencies;
-  const reader = stoppable(dependencies.reader, signal);
+  const reader = abortable(dependencies.reader, signal);
   const stream = await ProgressStream.load({ eventStore, appends }, settings.chainId);
   await watches.load(signal);
   const records = new ChainRecords({ eventStore, appends }, settings.chainId);
@@ -24,11 +24,11 @@ export const resume = async (
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
   const chain = { ...settings, reader, watches, records, logger };
   const head = await reader.head();
-  const progress = stream.stored ?? begin(await windowUpTo(chain, head), 0);
+  const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);
   // In one go, and before any backfill: one that joined now would ask for blocks that are no longer of the chain.
   await writer.commit(async function* (stored) {
-    yield* bringToHead(yield* reconcileAtStart(stored, head, chain), head, chain);
+    yield* advanceToHead(yield* reconcileAtStart(stored, head, chain), head, chain);
   });
   return { chain, writer };
 };
@@ -43,7 +43,7 @@ async function* reconcileAtStart(
   const [found] = await chain.reader.headersByNumber([final.number]);
   if (found?.hash === final.hash) return yield* reconcileUnconfirmed(progress, chain);
   const { chainId, isDevelopment, logger } = chain;
-  if (!isDevelopment) throw finalBlockGone(chain, found);
+  if (!isDevelopment) throw finalBlockError(chain, found);
   logger.warn({ chainId }, 'the local chain lost blocks: it is read again from the beginning');
-  return yield { removed: 'every block', transition: beginAnew(await windowUpTo(chain, head)) };
+  return yield { removed: 'every block', transition: resetProgress(await windowUpTo(chain, head)) };
 }

@@ -1,8 +1,14 @@
 import { setImmediate as afterImmediates } from 'node:timers/promises';
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { forgetful, interrupted } from '../testing/awkward-readers.ts';
-import { approvalWatch, Catching, mineSome, otherContract, transferWatch } from '../testing/catching.ts';
+import { canonicalOnly, interrupted } from '../testing/faulty-readers.ts';
+import {
+  approvalWatch,
+  FollowerUnderTest,
+  mineSome,
+  otherContract,
+  transferWatch,
+} from '../testing/follower-under-test.ts';
 
 const CONFIRMATIONS = 5;
 /** More than the follower walks to block by block. */
@@ -29,28 +35,28 @@ const watches = {
 
 /** A chain and those who follow it, one after another; its reorganisations are never deeper than finality. */
 class Simulation {
-  readonly catching: Catching;
+  readonly follower: FollowerUnderTest;
   private readonly isDevelopment: boolean;
   private value = 1_000;
   private highest = 0;
-  private underWay: { releasedAfter: number; release: () => Promise<void> }[] = [];
+  private inFlight: { releasedAfter: number; release: () => Promise<void> }[] = [];
   private readonly ended: Promise<void>[] = [];
   private taken: { forkedAt: number; giveBack: () => void } | undefined;
 
   constructor(isDevelopment: boolean, rangesMax: number) {
     this.isDevelopment = isDevelopment;
-    this.catching = new Catching({ confirmations: CONFIRMATIONS, isDevelopment, rangesMax });
-    const { store } = this.catching;
+    this.follower = new FollowerUnderTest({ confirmations: CONFIRMATIONS, isDevelopment, rangesMax });
+    const { store } = this.follower;
     const append = store.append.bind(store);
     store.append = async (...args) => {
-      for (const one of this.underWay) one.releasedAfter -= 1;
+      for (const one of this.inFlight) one.releasedAfter -= 1;
       await this.release(({ releasedAfter }) => releasedAfter < 0);
       return append(...args);
     };
   }
 
   async change(step: ChainStep): Promise<void> {
-    const { chain, registered } = this.catching;
+    const { chain, registered } = this.follower;
     switch (step.kind) {
       case 'mine':
         this.mine(step.blocks);
@@ -58,7 +64,7 @@ class Simulation {
       case 'reorganise': {
         const depth = Math.min(step.depth, chain.tip.number - this.highest + CONFIRMATIONS);
         if (depth <= 0) return;
-        this.taken = { giveBack: chain.takeBack(depth), forkedAt: chain.tip.number };
+        this.taken = { giveBack: chain.rollBack(depth), forkedAt: chain.tip.number };
         this.mine(Math.max(step.blocks, this.isDevelopment ? 0 : 1));
         return;
       }
@@ -71,24 +77,24 @@ class Simulation {
       case 'register': {
         const watch = watches[step.what];
         const startBlock = Math.min(step.startBlock, chain.tip.number);
-        if (!registered.has(watch.watchId)) await this.catching.register({ ...watch, startBlock });
+        if (!registered.has(watch.watchId)) await this.follower.register({ ...watch, startBlock });
         return;
       }
       case 'extend': {
         const { watchId } = watches[step.what];
         const watch = registered.get(watchId);
-        if (watch && watch.startBlock > 0) await this.catching.extend(Math.max(0, watch.startBlock - step.by), watchId);
+        if (watch && watch.startBlock > 0) await this.follower.extend(Math.max(0, watch.startBlock - step.by), watchId);
       }
     }
   }
 
   async run(step: Step): Promise<void> {
     if (step.kind !== 'run' && step.kind !== 'be cut off') return this.change(step);
-    const { catching } = this;
-    const reader = interrupted(forgetful(catching.chain), step.afterCalls, () => this.change(step.meanwhile));
-    if (step.kind === 'run') return catching.runUntilKilled(step.appends, step.isLost, reader);
-    const release = await catching.runUntilCutOff(step.appends, reader);
-    this.underWay.push({ releasedAfter: step.releasedAfter, release });
+    const { follower } = this;
+    const reader = interrupted(canonicalOnly(follower.chain), step.afterCalls, () => this.change(step.meanwhile));
+    if (step.kind === 'run') return follower.runUntilKilled(step.appends, step.isLost, reader);
+    const release = await follower.runUntilCutOff(step.appends, reader);
+    this.inFlight.push({ releasedAfter: step.releasedAfter, release });
   }
 
   /** Releases everything that is still under way. @returns when those who sent it have ended */
@@ -98,8 +104,8 @@ class Simulation {
   }
 
   private async release(isDue: (one: { releasedAfter: number }) => boolean): Promise<void> {
-    const due = this.underWay.filter(isDue);
-    this.underWay = this.underWay.filter((one) => !due.includes(one));
+    const due = this.inFlight.filter(isDue);
+    this.inFlight = this.inFlight.filter((one) => !due.includes(one));
     for (const { release } of due) this.ended.push(release());
     // What is released is stored, or refused, before this returns.
     if (due.length > 0) await afterImmediates();
@@ -107,8 +113,8 @@ class Simulation {
 
   mine(blocks: number): void {
     this.value += 10_000;
-    mineSome(this.catching.chain, blocks, this.value);
-    this.highest = Math.max(this.highest, this.catching.chain.tip.number);
+    mineSome(this.follower.chain, blocks, this.value);
+    this.highest = Math.max(this.highest, this.follower.chain.tip.number);
   }
 }
 
@@ -155,14 +161,14 @@ describe('following a chain', () => {
       fc.asyncProperty(steps, fc.boolean(), rangesMax, async (steps, isDevelopment, rangesMax) => {
         const simulation = new Simulation(isDevelopment, rangesMax);
         simulation.mine(12);
-        await simulation.catching.register({ startBlock: 8 });
+        await simulation.follower.register({ startBlock: 8 });
         for (const one of steps) await simulation.run(one);
-        simulation.catching.start({ reader: forgetful(simulation.catching.chain) });
-        await simulation.catching.expectChain();
+        simulation.follower.start({ reader: canonicalOnly(simulation.follower.chain) });
+        await simulation.follower.expectChain();
         await simulation.releaseAll();
         simulation.mine(1);
-        await simulation.catching.expectChain();
-        await simulation.catching.stop();
+        await simulation.follower.expectChain();
+        await simulation.follower.stop();
       }),
       { numRuns: 80 },
     );

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { bloomOf } from '../../../shared/chain/bloom.ts';
 import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
-import { filterFor, isOf, matcherFor, possibleIn, recordOf, watchedEvent } from './watched-event.ts';
+import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, watchedEvent } from './watched-event.ts';
 
 const registered = eventExamples.ContractRegistered;
 const contract = registered.contractAddress.toLowerCase();
@@ -74,11 +74,11 @@ describe('a log', () => {
 describe('a record', () => {
   it('is one of the watch with its contract and signature that had begun', () => {
     const record = recordOf(transfer, log(), '', 'live');
-    expect(isOf(transfer, record)).toBe(true);
-    expect(isOf(transfer, { ...record, BlockNumber: 5 })).toBe(true);
-    expect(isOf(transfer, { ...record, BlockNumber: 4 })).toBe(false);
-    expect(isOf(transfer, { ...record, ContractAddress: otherContract })).toBe(false);
-    expect(isOf(transfer, { ...record, EventSignature: 'Approval()' })).toBe(false);
+    expect(belongsTo(transfer, record)).toBe(true);
+    expect(belongsTo(transfer, { ...record, BlockNumber: 5 })).toBe(true);
+    expect(belongsTo(transfer, { ...record, BlockNumber: 4 })).toBe(false);
+    expect(belongsTo(transfer, { ...record, ContractAddress: otherContract })).toBe(false);
+    expect(belongsTo(transfer, { ...record, EventSignature: 'Approval()' })).toBe(false);
   });
 });
 
@@ -87,10 +87,10 @@ describe('a block', () => {
 
   it('can hold what its bloom allows of watches that have begun', () => {
     const watches = [transfer, approval, elsewhere, anonymous];
-    expect(possibleIn(header(5), watches)).toEqual([transfer, anonymous]);
-    expect(possibleIn(header(4), watches)).toEqual([]);
-    expect(possibleIn(header(5, []), watches)).toEqual([]);
-    expect(possibleIn(header(5, [log({ topics: [] })]), watches)).toEqual([anonymous]);
+    expect(filterByBloom(header(5), watches)).toEqual([transfer, anonymous]);
+    expect(filterByBloom(header(4), watches)).toEqual([]);
+    expect(filterByBloom(header(5, []), watches)).toEqual([]);
+    expect(filterByBloom(header(5, [log({ topics: [] })]), watches)).toEqual([anonymous]);
   });
 
   it('is asked for the contracts and first topics of its watches, each once', () => {

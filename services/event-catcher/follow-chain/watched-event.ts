@@ -44,7 +44,10 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
 };
 
 /** Whether a record is one that the watch asks for. */
-export const isOf = (watch: WatchedEvent, { ContractAddress, EventSignature, BlockNumber }: ObservedRecord): boolean =>
+export const belongsTo = (
+  watch: WatchedEvent,
+  { ContractAddress, EventSignature, BlockNumber }: ObservedRecord,
+): boolean =>
   ContractAddress === watch.contractAddress &&
   EventSignature === watch.eventSignature &&
   BlockNumber >= watch.startBlock;
@@ -81,7 +84,7 @@ export const filterFor = (watches: readonly WatchedEvent[]): LogFilter => {
 };
 
 /** Those that may have logs in a block; the others certainly have none. */
-export const possibleIn = (
+export const filterByBloom = (
   { logsBloom, number }: Pick<BlockHeader, 'logsBloom' | 'number'>,
   watches: readonly WatchedEvent[],
 ): WatchedEvent[] =>

@@ -3,69 +3,69 @@ import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { Catching, mineSome, otherContract, transfer, transferWatch } from '../testing/catching.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer, transferWatch } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 import { Watches } from './watches.ts';
 
 describe('what is registered', () => {
   it('is asked for once, however often the follower starts again, and then only what is new', async () => {
-    const catching = new Catching();
-    mineSome(catching.chain, 20);
-    await catching.register();
+    const follower = new FollowerUnderTest();
+    mineSome(follower.chain, 20);
+    await follower.register();
     const askedAfter: Position[] = [];
     let reads = 0;
-    const store = overriding<EventStore>(catching.store, {
+    const store = overriding<EventStore>(follower.store, {
       subscribeAll: (after, filter, signal) => {
         askedAfter.push(after);
-        return catching.store.subscribeAll(after, filter, signal);
+        return follower.store.subscribeAll(after, filter, signal);
       },
       readAll: (...args) => {
         reads += 1;
-        return catching.store.readAll(...args);
+        return follower.store.readAll(...args);
       },
     });
     let isDown = false;
-    const reader = overriding<ChainReader>(catching.chain, {
-      head: () => (isDown ? Promise.reject(new ChainUnavailable('down')) : catching.chain.head()),
+    const reader = overriding<ChainReader>(follower.chain, {
+      head: () => (isDown ? Promise.reject(new ChainUnavailable('down')) : follower.chain.head()),
     });
-    const loop = catching.start({ store, reader });
-    await catching.expectChain();
-    const registeredUpTo = (await catching.progress())?.watchesUpTo ?? 0;
+    const loop = follower.start({ store, reader });
+    await follower.expectChain();
+    const registeredUpTo = (await follower.progress())?.watchesUpTo ?? 0;
     isDown = true;
     const askedBefore = askedAfter.length;
-    await eventually(() => loop.lastError === 'down' && catching.starts > 2, 5_000, 'it must start again');
-    await catching.extend(0);
-    await catching.register({ watchId: 'wch_other', contractAddress: otherContract });
+    await eventually(() => loop.lastError === 'down' && follower.starts > 2, 5_000, 'it must start again');
+    await follower.extend(0);
+    await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     isDown = false;
-    await catching.expectChain();
-    await catching.stop();
+    await follower.expectChain();
+    await follower.stop();
     expect(reads).toBe(0);
     expect(askedAfter.length).toBeGreaterThan(askedBefore);
     expect(Math.min(...askedAfter.slice(askedBefore))).toBeGreaterThanOrEqual(registeredUpTo);
   });
 
   it('is known as it was registered after a start that failed to store how far it came with it', async () => {
-    const catching = new Catching();
-    for (let block = 1; block <= 30; block += 1) catching.chain.mine([transfer(block)]);
-    await catching.register({ startBlock: 20 });
-    const store = overriding<EventStore>(catching.store, {
+    const follower = new FollowerUnderTest();
+    for (let block = 1; block <= 30; block += 1) follower.chain.mine([transfer(block)]);
+    await follower.register({ startBlock: 20 });
+    const store = overriding<EventStore>(follower.store, {
       append: (stream, revision, events) => {
         const isExtended = JSON.stringify(events[0]?.data['backfills'] ?? []).includes('"joins":false');
-        return isExtended && catching.starts === 1
+        return isExtended && follower.starts === 1
           ? Promise.reject(new Error('the event store is full'))
-          : catching.store.append(stream, revision, events);
+          : follower.store.append(stream, revision, events);
       },
     });
-    catching.start({ store });
-    await catching.expectChain();
-    await catching.extend(5);
-    await catching.expectChain();
-    await catching.stop();
-    expect(catching.starts).toBe(2);
+    follower.start({ store });
+    await follower.expectChain();
+    await follower.extend(5);
+    await follower.expectChain();
+    await follower.stop();
+    expect(follower.starts).toBe(2);
   });
 
   it('is not waited for once the signal has aborted', async () => {
-    const { store } = new Catching();
+    const { store } = new FollowerUnderTest();
     const watches = new Watches(store, 2484);
     await expect(watches.load(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
   });
@@ -75,19 +75,19 @@ describe('the watches of a chain', () => {
   const { signal } = new AbortController();
   /** Two watches, of which the first was extended and claimed by another app; and what another chain has. */
   const registered = async () => {
-    const catching = new Catching();
-    await catching.register({ startBlock: 20 });
-    await catching.register({ watchId: 'wch_other', contractAddress: otherContract, startBlock: 7 });
-    await catching.extend(5);
-    await catching.store.append('watch-elsewhere', -1, [
+    const follower = new FollowerUnderTest();
+    await follower.register({ startBlock: 20 });
+    await follower.register({ watchId: 'wch_other', contractAddress: otherContract, startBlock: 7 });
+    await follower.extend(5);
+    await follower.store.append('watch-elsewhere', -1, [
       anEvent({ type: 'ContractRegistered', data: { ...transferWatch, watchId: 'wch_elsewhere', chainId: 1 } }),
     ]);
-    await catching.store.append(`watch-${transferWatch.watchId}`, 1, [
+    await follower.store.append(`watch-${transferWatch.watchId}`, 1, [
       anEvent({ type: 'ContractRegistered', data: { ...transferWatch, startBlock: 3, appId: 'app_2' } }),
     ]);
-    const watches = new Watches(catching.store, 2484);
+    const watches = new Watches(follower.store, 2484);
     await watches.load(signal);
-    return { catching, watches };
+    return { follower, watches };
   };
   const starts = (watches: Watches, watchesUpTo: Position) =>
     Array.from(watches.at({ watchesUpTo }).values(), ({ startBlock }) => startBlock);
@@ -115,11 +115,11 @@ describe('the watches of a chain', () => {
   });
 
   it('change by what comes after a position: first what was read already, then what is new', async () => {
-    const { catching, watches } = await registered();
+    const { follower, watches } = await registered();
     const changes = watches.changesAfter(2, signal);
     const missed = await changes.next();
     expect(missed.value).toMatchObject({ changes: [{ kind: 'extended' }, { kind: 'registered' }], upTo: 5 });
-    await catching.register({ watchId: 'wch_third', contractAddress: otherContract });
+    await follower.register({ watchId: 'wch_third', contractAddress: otherContract });
     const added = await changes.next();
     expect(added.value).toMatchObject({ changes: [{ kind: 'registered', watch: { id: 'wch_third' } }], upTo: 6 });
     expect((await watches.changesAfter(5, signal).next()).value).toMatchObject({ changes: [{ position: 6 }], upTo: 6 });

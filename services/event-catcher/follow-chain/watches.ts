@@ -1,7 +1,7 @@
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
-import { liveOf } from '../domain/coverage.ts';
+import { liveWatches } from '../domain/coverage.ts';
 import { watchedEvent, type WatchedEvent } from './watched-event.ts';
 
 /** What happens to the watches of a chain. */
@@ -61,7 +61,7 @@ export class Watches {
   }
 
   live(progress: ChainProgress): WatchedEvent[] {
-    return liveOf(progress, this.at(progress).values());
+    return liveWatches(progress, this.at(progress).values());
   }
 
   /** What comes after a position, in batches, for ever; `upTo`: there are no others up to here. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { TOKEN } from '../testing/asked-and-caught.ts';
+import { TOKEN } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 describe('what is watched', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusalBy } from '../../../shared/testing/given.ts';
-import { someWatch } from '../testing/some-watch.ts';
+import { aWatch } from '../testing/watch-builder.ts';
 import { argumentsOf, selectByArguments } from './argument-filter.ts';
 
 const address = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
@@ -37,13 +37,13 @@ describe('an argument', () => {
     ['string', 'Ada', 'Ada'],
     ['string', '', ''],
   ])('of type %s and value %s is looked for as records have it', (type, text, value) => {
-    const watch = someWatch('Some', { name: 'a', type });
+    const watch = aWatch('Some', { name: 'a', type });
     expect(selectByArguments([watch], asked(['a', text]))).toEqual([{ filter: { 'Data.a': value }, watches: [watch] }]);
   });
 
   it.each(['string', 'bytes', 'uint8[]', 'tuple'])('of type %s that is indexed is looked for by its hash', (type) => {
     const components = [{ name: 'x', type: 'uint8' }];
-    const watch = someWatch('Some', { name: 'a', type, indexed: true, ...(type === 'tuple' && { components }) });
+    const watch = aWatch('Some', { name: 'a', type, indexed: true, ...(type === 'tuple' && { components }) });
     const filter = { 'Data.a.hash': hash.toLowerCase() };
     expect(selectByArguments([watch], asked(['a', hash]))).toEqual([{ filter, watches: [watch] }]);
     for (const text of ['Ada', hash.slice(0, -1), `${hash}0`, `x${hash}`, hash.slice(2)]) {
@@ -52,7 +52,7 @@ describe('an argument', () => {
   });
 
   it('of type bytes4 that is indexed is looked for by itself', () => {
-    const watch = someWatch('Some', { name: 'a', type: 'bytes4', indexed: true });
+    const watch = aWatch('Some', { name: 'a', type: 'bytes4', indexed: true });
     expect(selectByArguments([watch], asked(['a', '0xabcdef01']))[0]?.filter).toEqual({ 'Data.a': '0xabcdef01' });
   });
 
@@ -74,7 +74,7 @@ describe('an argument', () => {
     ['uint8[]', '[1]'],
     ['uint8[]', hash],
   ])('of type %s cannot be %s', (type, text) => {
-    const watch = someWatch('Some', { name: 'a', type });
+    const watch = aWatch('Some', { name: 'a', type });
     expect(refusalBy(() => selectByArguments([watch], asked(['a', text])))).toMatchObject({
       code: 'validation_failed',
       errors: [{ path: 'arg.a', message: expect.stringContaining('type') }],
@@ -82,15 +82,15 @@ describe('an argument', () => {
   });
 
   it('without a name is called as in the records', () => {
-    const watch = someWatch('Some', { name: '', type: 'uint8' }, { name: '', type: 'uint8' });
+    const watch = aWatch('Some', { name: '', type: 'uint8' }, { name: '', type: 'uint8' });
     expect(selectByArguments([watch], asked(['arg1', '7']))[0]?.filter).toEqual({ 'Data.arg1': '7' });
   });
 });
 
 describe('the watches that have the arguments', () => {
-  const transfer = someWatch('Transfer', { name: 'from', type: 'address' }, { name: 'value', type: 'uint256' });
-  const mint = someWatch('Mint', { name: 'value', type: 'uint8' });
-  const note = someWatch('Note', { name: 'value', type: 'string' });
+  const transfer = aWatch('Transfer', { name: 'from', type: 'address' }, { name: 'value', type: 'uint256' });
+  const mint = aWatch('Mint', { name: 'value', type: 'uint8' });
+  const note = aWatch('Note', { name: 'value', type: 'string' });
 
   it('are all of them when none is asked for', () => {
     expect(selectByArguments([transfer, note], asked())).toEqual([{ filter: {}, watches: [transfer, note] }]);

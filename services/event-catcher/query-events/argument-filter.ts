@@ -21,7 +21,7 @@ export const argumentsOf = (query: Readonly<Record<string, unknown>>): Map<strin
   return asked;
 };
 
-export interface Selected {
+export interface ArgumentSelection {
   filter: ArgumentFilter;
   watches: WatchDocument[];
 }
@@ -34,8 +34,8 @@ export interface Selected {
 export const selectByArguments = (
   watches: readonly WatchDocument[],
   asked: ReadonlyMap<string, string>,
-): Selected[] => {
-  const selected = new Map<string, Selected>();
+): ArgumentSelection[] => {
+  const selected = new Map<string, ArgumentSelection>();
   let unreadable: string | undefined;
   for (const watch of watches) {
     const types = argumentTypes(watch);
@@ -43,7 +43,7 @@ export const selectByArguments = (
     let fits = true;
     for (const [name, text] of asked) {
       const type = types.get(name);
-      const read = type && readValue(type.type, type.indexed, text);
+      const read = type && argumentValue(type.type, type.indexed, text);
       if (type && !read) unreadable = name;
       if (read) filter[`Data.${name}${read.member}`] = read.value;
       else fits = false;
@@ -67,15 +67,15 @@ const argumentTypes = ({ fragment: { inputs } }: WatchDocument) => {
   );
 };
 
-interface ReadValue {
+interface ArgumentValue {
   /** What follows the argument's name in the record. */
   member: '' | '.hash';
   value: string | boolean;
 }
 
 /** As records have it; `undefined` for what is not a value of the type. */
-const readValue = (type: AbiType, indexed: boolean, text: string): ReadValue | undefined => {
-  const exactly = (value: string | boolean | undefined): ReadValue | undefined =>
+const argumentValue = (type: AbiType, indexed: boolean, text: string): ArgumentValue | undefined => {
+  const exactly = (value: string | boolean | undefined): ArgumentValue | undefined =>
     value === undefined ? undefined : { member: '', value };
   switch (type.kind) {
     case 'uint':
@@ -96,5 +96,5 @@ const readValue = (type: AbiType, indexed: boolean, text: string): ReadValue | u
   }
 };
 
-const hashed = (text: string): ReadValue | undefined =>
+const hashed = (text: string): ArgumentValue | undefined =>
   /^0x[0-9a-f]{64}$/i.test(text) ? { member: '.hash', value: text.toLowerCase() } : undefined;

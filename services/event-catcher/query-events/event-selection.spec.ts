@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { someWatch } from '../testing/some-watch.ts';
+import { aWatch } from '../testing/watch-builder.ts';
 import { selectEvents } from './event-selection.ts';
-import type { AskedEvents } from './event-selection.ts';
+import type { EventsQuery } from './event-selection.ts';
 
-const transfer = someWatch('Transfer', { name: 'value', type: 'uint256' });
-const mint = someWatch('Mint', { name: 'value', type: 'uint8' });
+const transfer = aWatch('Transfer', { name: 'value', type: 'uint256' });
+const mint = aWatch('Mint', { name: 'value', type: 'uint8' });
 const watches = [transfer, mint];
 const { chainId, contractAddress } = transfer;
 const FINALIZED = 100;
 
-const select = (asked: Partial<AskedEvents>, finalized = FINALIZED) =>
+const select = (asked: Partial<EventsQuery>, finalized = FINALIZED) =>
   selectEvents(
     { chainId, contractAddress, take: 10, skip: 0, order: 'asc', arguments: new Map(), ...asked },
     watches,

@@ -1,17 +1,17 @@
 import { chainEventIdFrom } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { RecordStatus } from '../../../schemas/http/event-record.ts';
-import { namedBy } from '../../../shared/chain/watch-names.ts';
+import { matcherByName } from '../../../shared/chain/watch-names.ts';
 import type { Filter } from '../../../shared/read-store/read-store.ts';
 import { selectByArguments } from './argument-filter.ts';
 
 /** Beyond every block that a document's id can name. */
-const NO_BLOCK = 999_999_999_999;
+const BLOCK_NUMBER_MAX = 999_999_999_999;
 
 export type Order = 'asc' | 'desc';
 
 /** What a query asks for. */
-export interface AskedEvents {
+export interface EventsQuery {
   chainId: number;
   contractAddress: string;
   eventSignature?: string | undefined;
@@ -43,9 +43,9 @@ export interface Selection {
 }
 
 /** What of the chain's events is asked for. @param finalized the newest final block; -1 when none is known */
-export const selectEvents = (asked: AskedEvents, watches: readonly WatchDocument[], finalized: number): Selection => {
+export const selectEvents = (asked: EventsQuery, watches: readonly WatchDocument[], finalized: number): Selection => {
   const { eventSignature, txHash, status } = asked;
-  const named = eventSignature === undefined ? [...watches] : watches.filter(namedBy(eventSignature));
+  const named = eventSignature === undefined ? [...watches] : watches.filter(matcherByName(eventSignature));
   const selected = selectByArguments(named, asked.arguments);
   const common: Filter = {
     reverted: status === 'reverted',
@@ -69,10 +69,10 @@ const signaturesOf = (watches: readonly WatchDocument[]): string[] => [
 ];
 
 /** Ids alone say contract and block, and final or not is a matter of the block. */
-const idsBetween = (asked: AskedEvents, finalized: number): Ids => {
-  const { chainId, contractAddress, status, fromBlock = 0, toBlock = NO_BLOCK } = asked;
+const idsBetween = (asked: EventsQuery, finalized: number): Ids => {
+  const { chainId, contractAddress, status, fromBlock = 0, toBlock = BLOCK_NUMBER_MAX } = asked;
   const from = status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock;
   const to = status === 'finalized' ? Math.min(toBlock, finalized) : toBlock;
-  const idFrom = (block: number) => chainEventIdFrom(chainId, contractAddress, Math.min(block, NO_BLOCK));
+  const idFrom = (block: number) => chainEventIdFrom(chainId, contractAddress, Math.min(block, BLOCK_NUMBER_MAX));
   return { gte: idFrom(from), lt: idFrom(to + 1) };
 };

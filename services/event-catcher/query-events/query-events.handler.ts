@@ -10,10 +10,10 @@ import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { selectEvents, type AskedEvents, type Order, type Selection } from './event-selection.ts';
+import { selectEvents, type EventsQuery, type Order, type Selection } from './event-selection.ts';
 
 export class QueryEvents extends Query<EventPage> {
-  constructor(readonly asked: AskedEvents) {
+  constructor(readonly asked: EventsQuery) {
     super();
   }
 }
@@ -47,24 +47,24 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
       take,
       skip,
       total,
-      next: found.length > take && last ? this.cursors.write(cursorPlace(asked), last.id) : null,
+      next: found.length > take && last ? this.cursors.write(cursorScope(asked), last.id) : null,
     };
   }
 
   /** The id of the document to go on after. @throws Refusal cursor_invalid */
-  private readCursor(cursor: string, asked: AskedEvents): string {
-    const id = this.cursors.read(cursorPlace(asked), cursor);
+  private readCursor(cursor: string, asked: EventsQuery): string {
+    const id = this.cursors.read(cursorScope(asked), cursor);
     if (id) return id.toString();
     throw new Refusal('cursor_invalid', 'the cursor is not from this contract in this order');
   }
 
   /** One document more than the page has, if there is one. */
   private async page(
-    { take, skip, order }: AskedEvents,
+    { take, skip, order }: EventsQuery,
     { ids, filters }: Selection,
     after: string | undefined,
   ): Promise<StoredDocument[]> {
-    const id = after === undefined ? ids : beyond(after, ids, order);
+    const id = after === undefined ? ids : idsAfter(after, ids, order);
     const sort = [['id', order]] as const;
     const end = skip + take + 1;
     const [only, ...more] = filters;
@@ -81,7 +81,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
       .slice(skip, end);
   }
 
-  private async total(asked: AskedEvents, { ids: id, filters, counted }: Selection): Promise<number> {
+  private async total(asked: EventsQuery, { ids: id, filters, counted }: Selection): Promise<number> {
     if (!counted) {
       return sum(await Promise.all(filters.map((filter) => this.readStore.count(record.name, { ...filter, id }))));
     }
@@ -98,11 +98,11 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
 }
 
 /** A cursor is good for one contract and order, whatever else is asked. */
-const cursorPlace = ({ chainId, contractAddress, order }: AskedEvents): string =>
+const cursorScope = ({ chainId, contractAddress, order }: EventsQuery): string =>
   `${contractKey(chainId, contractAddress)} ${order}`;
 
 /** What of the ids is left after one of them. */
-const beyond = (after: string, { gte, lt }: Selection['ids'], order: Order) =>
+const idsAfter = (after: string, { gte, lt }: Selection['ids'], order: Order) =>
   order === 'asc' ? { gte, gt: after, lt } : { gte, lt: after < lt ? after : lt };
 
 const toRecord = ({ document }: StoredDocument, finalized: number): EventRecord => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { eventAbi, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/asked-and-caught.ts';
+import { eventAbi, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -29,7 +29,7 @@ const records: ObservedRecord[] = Array.from({ length: 20 }, (_, at) => {
   return transferRecord({ ...place, EventName: 'Note', EventSignature: NOTE, Data });
 });
 const isReverted = ({ BlockNumber }: ObservedRecord): boolean => BlockNumber === 12;
-const standing = records.filter((record) => !isReverted(record));
+const canonical = records.filter((record) => !isReverted(record));
 
 describe('querying events', () => {
   let catcher: CatcherRoutes;
@@ -61,7 +61,7 @@ describe('querying events', () => {
     const { items, ...rest } = await page();
     expect(rest).toEqual({ take: 10, skip: 0, total: 18, next: expect.any(String) });
     expect(items).toEqual(
-      standing
+      canonical
         .slice(0, 10)
         .map((record) => ({ ...record, Status: record.BlockNumber <= FINALIZED ? 'finalized' : 'observed' })),
     );
@@ -73,15 +73,16 @@ describe('querying events', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.constantFrom('asc', 'desc'), async (take, order) => {
         const bySkip: string[] = [];
         const byCursor: string[] = [];
-        for (let skip = 0; skip < standing.length; skip += take) bySkip.push(...ids(await page({ take, skip, order })));
+        for (let skip = 0; skip < canonical.length; skip += take)
+          bySkip.push(...ids(await page({ take, skip, order })));
         let cursor: string | null | undefined;
         while (cursor !== null) {
           const found = await page({ take, order, ...(cursor && { cursor }) });
-          expect(found.total).toBe(standing.length);
+          expect(found.total).toBe(canonical.length);
           byCursor.push(...ids(found));
           cursor = found.next;
         }
-        const expected = idsOf(order === 'asc' ? standing : standing.toReversed());
+        const expected = idsOf(order === 'asc' ? canonical : canonical.toReversed());
         expect(bySkip).toEqual(expected);
         expect(byCursor).toEqual(expected);
       }),
@@ -100,7 +101,7 @@ describe('querying events', () => {
     TRANSFER,
     'event Transfer(address from, address to, uint value);',
   ])('finds events by %s', async (eventSignature) => {
-    const transfers = standing.filter(({ EventName }) => EventName === 'Transfer');
+    const transfers = canonical.filter(({ EventName }) => EventName === 'Transfer');
     const found = await page({ eventSignature, take: 100 });
     expect(ids(found)).toEqual(idsOf(transfers));
     expect(found.total).toBe(transfers.length);
@@ -148,7 +149,7 @@ describe('querying events', () => {
   ];
   it.each(cases)('finds all that match %j, and counts them', async (query, matches) => {
     for (const order of ['asc', 'desc']) {
-      const expected = standing.filter(matches);
+      const expected = canonical.filter(matches);
       expect(expected.length).toBeGreaterThan(0);
       const found = await page({ ...query, order, take: 100 });
       expect(ids(found)).toEqual(idsOf(order === 'asc' ? expected : expected.toReversed()));
@@ -167,7 +168,7 @@ describe('querying events', () => {
   it('keeps to the query when a cursor of another filter is given', async () => {
     const { next } = await page({ take: 1, order: 'desc' });
     const found = await page({ cursor: next ?? '', order: 'desc', toBlock: 13, take: 100 });
-    expect(ids(found)).toEqual(idsOf(standing.filter(({ BlockNumber }) => BlockNumber <= 13).toReversed()));
+    expect(ids(found)).toEqual(idsOf(canonical.filter(({ BlockNumber }) => BlockNumber <= 13).toReversed()));
   });
 
   it('refuses a cursor that is none, or is of another order or contract', async () => {

@@ -3,14 +3,14 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
 import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
-import { theOneNamed } from '../../../shared/chain/watch-names.ts';
+import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { progressOf } from '../domain/watch-progress.ts';
-import { PROGRESS, type FollowerProgress } from '../edge/ports.ts';
+import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
 export class ReadStatus extends Query<WatchStatus> {
@@ -26,14 +26,14 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly models: WatchModels,
-    @Inject(PROGRESS) private readonly progress: FollowerProgress,
+    @Inject(FOLLOWER_STATUS) private readonly progress: FollowerStatus,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
   async execute({ asked }: ReadStatus): Promise<WatchStatus> {
     const { chainId, eventName } = asked;
     const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
-    const watch = theOneNamed(await this.models.ofContract(chainId, contractAddress), 'eventName', eventName);
+    const watch = findNamed(await this.models.ofContract(chainId, contractAddress), 'eventName', eventName);
     if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
     const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
     const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract, WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/asked-and-caught.ts';
+import { eventAbi, HEAD, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 const KNOWN = Number.MAX_SAFE_INTEGER;

@@ -10,10 +10,10 @@ import { Transactor } from '../../../shared/event-store/transact.ts';
 import { findEvent, signatureOf } from '../domain/event-abi.ts';
 import { registerContract, watchFold, watchIdOf, watchStream } from '../domain/watch.ts';
 import { progressOf } from '../domain/watch-progress.ts';
-import { CHAINS, type WatchedChain } from '../edge/ports.ts';
+import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { topic0Of } from '../domain/topic0.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { findStart } from './start-block.ts';
+import { resolveStartBlock } from './start-block.ts';
 
 export interface Registered {
   contract: RegisteredContract;
@@ -44,7 +44,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
   constructor(
     private readonly transactor: Transactor,
     private readonly models: WatchModels,
-    @Inject(CHAINS) private readonly chains: ReadonlyMap<number, WatchedChain>,
+    @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
   ) {}
 
   async execute({ asked, metadata }: RegisterContract): Promise<Registered> {
@@ -53,7 +53,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     const chain = this.chains.get(chainId);
     if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
     const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));
-    const { startBlock, warnings } = await findStart(chain, contractAddress, asked.startBlock);
+    const { startBlock, warnings } = await resolveStartBlock(chain, contractAddress, asked.startBlock);
     const watched = { chainId, contractAddress, fragment };
     const registration = {
       ...watched,

@@ -3,7 +3,7 @@ import type { RegisteredContract } from '../../../schemas/http/event-catcher-rou
 import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { eventAbi, HEAD, registration, TOKEN, TRANSFER, transferAbi } from '../testing/asked-and-caught.ts';
+import { eventAbi, HEAD, registration, TOKEN, TRANSFER, transferAbi } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 describe('registering a contract event', () => {

@@ -1,8 +1,8 @@
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
-import type { WatchedChain } from '../edge/ports.ts';
+import type { SupportedChain } from '../edge/ports.ts';
 
-export interface Start {
+export interface StartBlock {
   startBlock: number;
   warnings: string[];
 }
@@ -11,11 +11,11 @@ export interface Start {
  * Where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed itself.
  * @throws Refusal start_block_in_future, dependency_unavailable
  */
-export const findStart = async (
-  chain: WatchedChain,
+export const resolveStartBlock = async (
+  chain: SupportedChain,
   contractAddress: string,
   asked: number | 'deploy',
-): Promise<Start> => {
+): Promise<StartBlock> => {
   const contract = contractAddress.toLowerCase();
   try {
     const { number: head } = await chain.head();
@@ -33,7 +33,7 @@ export const findStart = async (
 };
 
 /** The first block with code, which the block `head` has: halves what is left, so at most 53 times. */
-const findDeployment = async (chain: WatchedChain, contract: string, head: number): Promise<number> => {
+const findDeployment = async (chain: SupportedChain, contract: string, head: number): Promise<number> => {
   let from = 0;
   let to = head;
   while (from < to) {

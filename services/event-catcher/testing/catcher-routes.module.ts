@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { startService } from '../../../shared/edge/start-service.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
-import { CHAINS, PROGRESS, type FollowerProgress } from '../edge/ports.ts';
+import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { GetWatchHandler, ListWatchesHandler } from '../list-watches/list-watches.handler.ts';
 import { ListWatchesHttp } from '../list-watches/list-watches.http.ts';
@@ -12,7 +12,7 @@ import { ReadStatusHandler } from '../read-status/read-status.handler.ts';
 import { ReadStatusHttp } from '../read-status/read-status.http.ts';
 import { RegisterContractHandler } from '../register-contract/register-contract.handler.ts';
 import { RegisterContractHttp } from '../register-contract/register-contract.http.ts';
-import { CHAIN_ID, DeployingChain, registration } from './asked-and-caught.ts';
+import { CHAIN_ID, DeployingChain, registration } from './catcher-fixtures.ts';
 import { CaughtDocuments } from './caught-documents.ts';
 
 const handlers = [RegisterContractHandler, ListWatchesHandler, GetWatchHandler, QueryEventsHandler, ReadStatusHandler];
@@ -32,13 +32,13 @@ export const startCatcherRoutes = async () => {
   const tokens = await testIssuer();
   const chain = new DeployingChain();
   const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
-  const follower: FollowerProgress = { of: () => progress, errorOf: () => progress.error };
+  const follower: FollowerStatus = { of: () => progress, errorOf: () => progress.error };
 
   @Module({
     controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp],
     providers: [
       { provide: CHAINS, useValue: new Map([[CHAIN_ID, chain]]) },
-      { provide: PROGRESS, useValue: follower },
+      { provide: FOLLOWER_STATUS, useValue: follower },
       WatchModels,
       ...handlers,
     ],

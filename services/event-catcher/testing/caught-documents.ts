@@ -5,7 +5,7 @@ import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { projectInto, projectStored } from '../../../shared/testing/project.ts';
 import type { TestFoundation } from '../../../shared/testing/test-foundation.ts';
-import { HEAD } from './asked-and-caught.ts';
+import { HEAD } from './catcher-fixtures.ts';
 
 /** Fills the read models with what is registered, and with what a follower would have caught. */
 export class CaughtDocuments {

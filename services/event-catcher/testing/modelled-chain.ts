@@ -1,22 +1,22 @@
 import {
   advance,
-  begin,
-  beginAnew,
+  initialProgress,
+  resetProgress,
   blocksToExtend,
   blocksToJoin,
   cover,
-  cut,
+  rewind,
   join,
-  leap,
+  skipAhead,
   storedAt,
-  take,
-  takeExtension,
-  takeUpTo,
+  addWatch,
+  extendWatch,
+  setWatchesUpTo,
   type ChainProgress,
   type Transition,
 } from '../domain/chain-progress.ts';
-import { liveOf, type WatchStart } from '../domain/coverage.ts';
-import { linked, tipOf, type Header, type LinkedBlock, type Window } from '../domain/window.ts';
+import { liveWatches, type CoveredWatch } from '../domain/coverage.ts';
+import { linkedWindow, tipOf, type Header, type LinkedBlock, type Window } from '../domain/window.ts';
 
 const CONFIRMATIONS = 3;
 export const WATCHES = ['a', 'b'] as const;
@@ -38,14 +38,14 @@ export class ModelledChain {
   private highest = 0;
   private position = 0;
   /** In their order; the first of a watch makes it, the others extend it. */
-  private readonly registered: (WatchStart & { id: WatchId; position: number })[] = [];
+  private readonly registered: (CoveredWatch & { id: WatchId; position: number })[] = [];
   /** By block number: each watch has one record in every block. */
   private readonly stored = { a: new Map<number, Stored>(), b: new Map<number, Stored>() };
   private isStoredTwice = false;
 
   constructor() {
     this.mine(6);
-    this.progress = begin(this.windowAtHead(), 0);
+    this.progress = initialProgress(this.windowAtHead(), 0);
   }
 
   mine(blocks: number): void {
@@ -72,7 +72,7 @@ export class ModelledChain {
     this.branch += 1;
     this.highest = 0;
     this.mine(6);
-    this.change(beginAnew(this.windowAtHead()), () => {
+    this.change(resetProgress(this.windowAtHead()), () => {
       for (const id of WATCHES) this.stored[id].clear();
     });
   }
@@ -83,21 +83,21 @@ export class ModelledChain {
     if (startBlock >= 0) this.registered.push({ id, startBlock, position: ++this.position });
   }
 
-  takeNext(): void {
+  addNext(): void {
     const { watchesUpTo } = this.progress;
     const next = this.registered.find(({ position }) => position > watchesUpTo);
-    if (!next && this.position > watchesUpTo) this.change(takeUpTo(this.position));
+    if (!next && this.position > watchesUpTo) this.change(setWatchesUpTo(this.position));
     if (!next) return;
-    if (this.startOf(next.id, watchesUpTo) === Infinity) this.change(take(next, next.position));
+    if (this.startOf(next.id, watchesUpTo) === Infinity) this.change(addWatch(next, next.position));
     else this.extend(next);
   }
 
   /** What was taken before. */
-  takeAgain(id: WatchId, isExtension: boolean): void {
+  addAgain(id: WatchId, isExtension: boolean): void {
     const again = this.registered.find((one) => one.id === id && one.position <= this.progress.watchesUpTo);
     if (!again) return;
     if (isExtension) this.extend(again);
-    else this.change(take(again, again.position));
+    else this.change(addWatch(again, again.position));
   }
 
   /** One block nearer to the head. */
@@ -105,7 +105,7 @@ export class ModelledChain {
     const { window } = this.progress;
     const known = this.newestKnown();
     const next = this.chain[known.number + 1];
-    if (known !== tipOf(window)) this.cut(known.hash);
+    if (known !== tipOf(window)) this.rewind(known.hash);
     else if (next) this.advance(next);
   }
 
@@ -116,14 +116,14 @@ export class ModelledChain {
   }
 
   /** To any block, also one that is not in the window. */
-  cutTo(number: number): void {
-    this.cut(this.chain[number]?.hash ?? 'unknown');
+  rewindTo(number: number): void {
+    this.rewind(this.chain[number]?.hash ?? 'unknown');
   }
 
-  leap(): void {
+  skipAhead(): void {
     const last = this.newestKnown();
     const removed = this.progress.window.filter(({ number }) => number > last.number);
-    this.change(leap(this.windowAtHead(), last.number, this.watches()), () => this.revert(removed));
+    this.change(skipAhead(this.windowAtHead(), last.number, this.watches()), () => this.revert(removed));
   }
 
   /** Any blocks, also such as are not the next of a range. */
@@ -151,7 +151,7 @@ export class ModelledChain {
   /** All that is left to do, which comes to an end; on the way what is not to be done yet. */
   finish(): void {
     for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
-      this.takeNext();
+      this.addNext();
       this.walk();
       for (const { watchId, next, joins } of this.progress.backfills) {
         const id = watchId as WatchId;
@@ -172,7 +172,7 @@ export class ModelledChain {
   get fault(): string | undefined {
     const { window, backfills, position } = this.progress;
     if (this.isStoredTwice) return 'something is stored twice';
-    if (!linked(window)) return 'the window is not linked';
+    if (!linkedWindow(window)) return 'the window is not linked';
     if (window.length > CONFIRMATIONS + 1) return 'the window holds more blocks than may be reorganised';
     if (window.some(({ since }) => since > position)) return 'a block of the window is younger than the progress';
     if (backfills.some(({ from, next, to }) => next < from || to > window[0].number)) return 'a range is not final';
@@ -202,23 +202,23 @@ export class ModelledChain {
     return this.stored[id].size > claimed ? 'more is stored than is claimed' : undefined;
   }
 
-  private extend({ id, startBlock, position }: WatchStart & { id: WatchId; position: number }): void {
+  private extend({ id, startBlock, position }: CoveredWatch & { id: WatchId; position: number }): void {
     const watch = { id, startBlock: this.startOf(id, this.progress.watchesUpTo) };
     const blocks = blocksToExtend(this.progress, watch, startBlock);
-    this.change(takeExtension(watch, startBlock, position), () => this.store(id, blocks));
+    this.change(extendWatch(watch, startBlock, position), () => this.store(id, blocks));
   }
 
   private advance(header: Header): void {
-    const live = liveOf(this.progress, this.watches()).filter(({ startBlock }) => startBlock <= header.number);
+    const live = liveWatches(this.progress, this.watches()).filter(({ startBlock }) => startBlock <= header.number);
     this.change(advance(header, CONFIRMATIONS), () => {
       for (const { id } of live) this.store(id, [header]);
     });
   }
 
-  private cut(hash: string): void {
+  private rewind(hash: string): void {
     const { window } = this.progress;
     const removed = window.slice(window.findIndex((block) => block.hash === hash) + 1);
-    this.change(cut(hash), () => this.revert(removed));
+    this.change(rewind(hash), () => this.revert(removed));
   }
 
   /** Nothing is stored with a transition that is refused. */
@@ -258,7 +258,7 @@ export class ModelledChain {
   }
 
   private windowAtHead(): Window<Header> {
-    const window = linked(this.chain.slice(-1 - CONFIRMATIONS));
+    const window = linkedWindow(this.chain.slice(-1 - CONFIRMATIONS));
     if (!window) throw new Error('a chain has blocks');
     return window;
   }

@@ -2,7 +2,7 @@ import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
 import type { Projections } from '../../../shared/edge/projections.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
-import { theOneNamed } from '../../../shared/chain/watch-names.ts';
+import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
@@ -23,7 +23,7 @@ export class FindChannel {
     const watch = await this.projections.find(watchesModel.name, async () => {
       const found = await this.readStore.find(watchCollection.name, { filter: { chainId, contractAddress: address } });
       const watches = found.map(({ document }) => registered.parse(document));
-      return theOneNamed(watches, 'eventSignature', eventSignature);
+      return findNamed(watches, 'eventSignature', eventSignature);
     });
     if (!watch) throw new Refusal('watch_not_found', 'register this event of the contract first');
     return { chainId, contractAddress: address, eventSignature: watch.eventSignature, finality };

@@ -16,7 +16,7 @@ const BYTES_MAX = 900_000;
 /** Of an event: its ids, its type and its metadata. */
 const OVERHEAD_BYTES = 250;
 /** A stream whose end cannot be read, because others write there, is no reason to ask for ever. */
-const FENCES_MAX = 50;
+const FENCE_ATTEMPTS_MAX = 50;
 
 type CaughtEvent = ChainEvent | ChainProgressEvent | FollowerEvent;
 
@@ -27,7 +27,7 @@ const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type:
  * what earlier followers sent, it knows whether any may still be stored (decision 0012).
  */
 export class ChainAppends {
-  private underWay = 0;
+  private inFlight = 0;
 
   /** @param isUnfenced whether something that was sent before may still be stored */
   constructor(
@@ -38,7 +38,7 @@ export class ChainAppends {
 
   /** Whether anything that was sent may still be stored, now that the signal has aborted. */
   get mayStillBeStored(): boolean {
-    return this.isUnfenced || this.underWay > 0;
+    return this.isUnfenced || this.inFlight > 0;
   }
 
   /** Every stream that could be appended to was fenced. */
@@ -56,14 +56,14 @@ export class ChainAppends {
   private async appendChunk(stream: string, revision: number, events: readonly CaughtEvent[]): Promise<Appended> {
     const { eventStore } = this.dependencies;
     const identified = events.map((event) => toAppend(event, metadata, this.dependencies));
-    this.underWay += 1;
+    this.inFlight += 1;
     try {
       return await appendConfirmed(eventStore, stream, revision, identified, this.signal);
     } catch (error) {
       if (error instanceof OutcomeStillUnknown) this.isUnfenced = true;
       throw error;
     } finally {
-      this.underWay -= 1;
+      this.inFlight -= 1;
     }
   }
 
@@ -82,7 +82,7 @@ export class ChainAppends {
       try {
         return { ...found, newest: await this.append(stream, found.newest, [fence(found)]) };
       } catch (error) {
-        if (!(error instanceof WrongExpectedRevision) || attempt === FENCES_MAX) throw error;
+        if (!(error instanceof WrongExpectedRevision) || attempt === FENCE_ATTEMPTS_MAX) throw error;
       }
     }
   }

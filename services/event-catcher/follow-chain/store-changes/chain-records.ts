@@ -31,12 +31,12 @@ export class ChainRecords {
 
   /** Loads all of which anything may have been stored. Of what was sent before, nothing is stored after that. */
   async load(contracts: Iterable<string>, position: Position, signal: AbortSignal): Promise<void> {
-    const places = new Semaphore(CONTRACTS_AT_ONCE);
+    const semaphore = new Semaphore(CONTRACTS_AT_ONCE);
     await Promise.all(
       Array.from(contracts, async (contract) => {
-        await places.acquire(signal);
+        await semaphore.acquire(signal);
         await this.of(contract, position);
-        places.release();
+        semaphore.release();
       }),
     );
     this.dependencies.appends.fenced();

@@ -2,7 +2,15 @@ import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../../schemas/examples/event-examples.ts';
 import { MemoryEventStore } from '../../../../shared/event-store/event-store.memory.ts';
 import { systemIds } from '../../../../shared/primitives/ids.ts';
-import { advance, begin, cover, cut, take, type ChainProgress, type Transition } from '../../domain/chain-progress.ts';
+import {
+  advance,
+  initialProgress,
+  cover,
+  rewind,
+  addWatch,
+  type ChainProgress,
+  type Transition,
+} from '../../domain/chain-progress.ts';
 import type { Header } from '../../domain/window.ts';
 import { ChainAppends } from './chain-appends.ts';
 import { ChainRecords } from './chain-records.ts';
@@ -38,7 +46,7 @@ const writing = async (eventStore = new MemoryEventStore()) => {
   const stream = await ProgressStream.load({ eventStore, appends }, 2484);
   const records = new ChainRecords({ eventStore, appends }, 2484);
   await records.load([contract], stream.stored?.position ?? 0, new AbortController().signal);
-  const writer = new ChainWriter(stream.stored ?? begin([header(0)], 0), records, stream, clock);
+  const writer = new ChainWriter(stream.stored ?? initialProgress([header(0)], 0), records, stream, clock);
   return {
     writer,
     eventStore,
@@ -113,7 +121,7 @@ describe('a change', () => {
     await commit(following(1));
     await commit({ ...following(2), observed: [record(2, 0), record(2, 1)] }, following(3));
     const removed = writer.progress.window.slice(2);
-    await commit({ removed, transition: cut(hash(1)) });
+    await commit({ removed, transition: rewind(hash(1)) });
     const events = await eventStore.read(`chain-2484-${contract}`);
     expect(events.slice(4).map(({ type, data }) => [type, data['Id']])).toEqual([
       ['ChainEventReverted', record(3).Id],
@@ -136,7 +144,10 @@ describe('progress', () => {
   it('in ranges is stored once a second, anything else at once', async () => {
     const { move, pass, stored } = await writing();
     const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
-    await move(take({ id: 'w', startBlock: 0 }, 7), ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), 2)));
+    await move(
+      addWatch({ id: 'w', startBlock: 0 }, 7),
+      ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), 2)),
+    );
     await move(cover('w', { from: 0, to: 1 }));
     pass(999);
     await move(cover('w', { from: 2, to: 2 }));

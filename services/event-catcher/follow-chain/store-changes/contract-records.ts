@@ -44,12 +44,12 @@ export class ContractRecords {
     position: Position,
   ): Promise<ContractRecords> {
     const stream = `chain-${String(chainId)}-${contract}`;
-    const { newest, behind } = await dependencies.appends.readFenced(
+    const { newest, later } = await dependencies.appends.readFenced(
       stream,
-      () => readBehind(dependencies.eventStore, stream, position),
+      () => readAfter(dependencies.eventStore, stream, position),
       () => ({ type: 'FollowerReplaced', data: { chainId } }),
     );
-    const unconfirmed = changesIn(behind).map(
+    const unconfirmed = changesIn(later).map(
       ({ type, data }) => [data.Id, { record: data, isReverted: type === 'ChainEventReverted' }] as const,
     );
     return new ContractRecords(dependencies, stream, newest, new Map(unconfirmed));
@@ -101,7 +101,7 @@ export class ContractRecords {
   /** What was stored behind a position and not reverted. Asks for nothing when nothing was stored there. */
   private async observedSince(since: Position): Promise<ObservedRecord[]> {
     if (this.newest.position <= since) return [];
-    return observedIn((await readBehind(this.dependencies.eventStore, this.stream, since)).behind);
+    return observedIn((await readAfter(this.dependencies.eventStore, this.stream, since)).later);
   }
 
   private async append(type: ChainEvent['type'], records: readonly ObservedRecord[]): Promise<void> {
@@ -111,12 +111,12 @@ export class ContractRecords {
 }
 
 /** The newest event of a stream, and what it holds behind a position, in order. */
-const readBehind = async (
+const readAfter = async (
   eventStore: EventStore,
   stream: string,
   position: Position,
-): Promise<{ newest: Appended; behind: StoredEvent[] }> => {
-  const behind: StoredEvent[] = [];
+): Promise<{ newest: Appended; later: StoredEvent[] }> => {
+  const later: StoredEvent[] = [];
   let newest: Appended | undefined;
   let from: number | undefined;
   for (;;) {
@@ -126,10 +126,10 @@ const readBehind = async (
       ...(from === undefined ? {} : { from }),
     });
     newest ??= page[0];
-    behind.push(...page.filter((event) => event.position > position));
+    later.push(...page.filter((event) => event.position > position));
     const oldest = page.at(-1);
     if (!oldest || oldest.position <= position || oldest.revision === 0) {
-      return { newest: newest ?? { revision: NO_STREAM, position: 0 }, behind: behind.reverse() };
+      return { newest: newest ?? { revision: NO_STREAM, position: 0 }, later: later.reverse() };
     }
     from = oldest.revision - 1;
   }

@@ -1,7 +1,7 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import type { WatchedChain } from '../edge/ports.ts';
+import type { SupportedChain } from '../edge/ports.ts';
 
 export const CHAIN_ID = 2484;
 export const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
@@ -27,7 +27,7 @@ export const registration = (changes: object = {}) => ({
 });
 
 /** A chain of blocks 0…HEAD; the code of contracts appears where they are deployed. */
-export class DeployingChain implements WatchedChain {
+export class DeployingChain implements SupportedChain {
   private readonly chain = new MemoryChain(CHAIN_ID);
   readonly deployedAt = new Map([[TOKEN.toLowerCase(), 7]]);
   failure: Error | undefined;

@@ -5,7 +5,7 @@ import { canonicalSignature } from '../../../shared/chain/event-signature.ts';
 import { topic0Of } from '../domain/topic0.ts';
 
 /** A watch of an event with these parameters. */
-export const someWatch = (eventName: string, ...inputs: AbiParameter[]): WatchDocument => {
+export const aWatch = (eventName: string, ...inputs: AbiParameter[]): WatchDocument => {
   const fragment = { name: eventName, anonymous: false, inputs };
   return {
     id: `wch_${eventName}`,

@@ -15,10 +15,10 @@ import { followChain } from '../follow-chain/chain-follower.ts';
 import type { FollowSettings } from '../follow-chain/followed-chain.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
 import { Watches } from '../follow-chain/watches.ts';
-import { cutOffAt, dyingAfter } from './awkward-stores.ts';
+import { cutOffAt, dyingAfter } from './faulty-stores.ts';
 
 const CHAIN_ID = 2484;
-const COMES_WITHIN_MS = 20_000;
+const CAUGHT_UP_WITHIN_MS = 20_000;
 
 /** `Transfer` of the example contract; `Approval` of the same. */
 export const transferWatch = { ...eventExamples.ContractRegistered, startBlock: 0 };
@@ -74,7 +74,7 @@ export const following = (
 };
 
 /** A follower on a chain and a store in memory, which can be stopped, killed and started again. */
-export class Catching {
+export class FollowerUnderTest {
   readonly chain = new MemoryChain(CHAIN_ID);
   readonly store = new MemoryEventStore();
   readonly registered = new Map<string, Registered & { extensions: number }>();
@@ -185,7 +185,7 @@ export class Catching {
   }
 
   async caughtUp(): Promise<void> {
-    await eventually(() => this.isCaughtUp(), COMES_WITHIN_MS, 'the follower must catch up with the head');
+    await eventually(() => this.isCaughtUp(), CAUGHT_UP_WITHIN_MS, 'the follower must catch up with the head');
   }
 
   async expectChain(): Promise<void> {
@@ -193,7 +193,7 @@ export class Catching {
     const expected = this.idsOnChain().sort().join();
     await eventually(
       async () => (await this.observed()).sort().join() === expected,
-      COMES_WITHIN_MS,
+      CAUGHT_UP_WITHIN_MS,
       'what is stored must be what the chain has',
     );
   }
@@ -204,7 +204,7 @@ export class Catching {
     this.start({ store, reader });
     await eventually(
       async () => killed() || (await this.isCaughtUp()),
-      COMES_WITHIN_MS,
+      CAUGHT_UP_WITHIN_MS,
       'the follower must get to its end',
     );
     await this.stop();
@@ -220,7 +220,7 @@ export class Catching {
     const loop = this.start({ store, reader });
     await eventually(
       async () => isCutOff() || (await this.isCaughtUp()),
-      COMES_WITHIN_MS,
+      CAUGHT_UP_WITHIN_MS,
       'the follower must get to its end',
     );
     const stopped = loop.stop();

@@ -5,10 +5,10 @@ import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { begin, type ChainProgress } from '../domain/chain-progress.ts';
-import { linked, tipOf } from '../domain/window.ts';
-import { mineSome, transfer, transferWatch } from '../testing/catching.ts';
-import { bringToHead } from './bring-to-head.ts';
+import { initialProgress, type ChainProgress } from '../domain/chain-progress.ts';
+import { linkedWindow, tipOf } from '../domain/window.ts';
+import { mineSome, transfer, transferWatch } from '../testing/follower-under-test.ts';
+import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { DeeperThanFinality, FinalBlocksLost } from './reconcile.ts';
 import type { Change } from './store-changes/chain-writer.ts';
@@ -37,15 +37,15 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
     logger: pino({ level: 'silent' }),
     ...changes,
   };
-  const window = linked(reader.headers.slice(-1 - CONFIRMATIONS));
+  const window = linkedWindow(reader.headers.slice(-1 - CONFIRMATIONS));
   if (!window) throw new Error('a chain has blocks');
-  return { reader, chain, progress: { ...begin(window, 7), watchesUpTo: 7 } };
+  return { reader, chain, progress: { ...initialProgress(window, 7), watchesUpTo: 7 } };
 };
 
 /** What is decided on the way to a head, as if each change were stored; and how far the chain is read then. */
-const brought = async (progress: ChainProgress, head: BlockHeader, chain: FollowedChain) => {
+const advanced = async (progress: ChainProgress, head: BlockHeader, chain: FollowedChain) => {
   const changes: Change[] = [];
-  const steps = bringToHead(progress, head, chain);
+  const steps = advanceToHead(progress, head, chain);
   let now = progress;
   for (let step = await steps.next(); !step.done; step = await steps.next(now)) {
     changes.push(step.value);
@@ -59,15 +59,15 @@ const numbersOf = ({ removed }: Change) => Array.isArray(removed) && removed.map
 describe('a head', () => {
   it('that is known changes nothing', async () => {
     const { chain, progress, reader } = await followed();
-    expect((await brought(progress, reader.tip, chain)).changes).toEqual([]);
+    expect((await advanced(progress, reader.tip, chain)).changes).toEqual([]);
     const [older] = await reader.headersByNumber([8]);
-    expect((await brought(progress, older ?? reader.tip, chain)).changes).toEqual([]);
+    expect((await advanced(progress, older ?? reader.tip, chain)).changes).toEqual([]);
   });
 
   it('is come to block by block, each with what the live watches have in it', async () => {
     const { chain, progress, reader } = await followed();
     for (let block = 11; block <= 70; block += 1) reader.mine(block % 2 === 0 ? [transfer(block)] : []);
-    const { changes, now } = await brought(progress, reader.tip, chain);
+    const { changes, now } = await advanced(progress, reader.tip, chain);
     expect(changes).toHaveLength(60);
     expect(changes.flatMap(blocksOf)).toEqual(Array.from({ length: 30 }, (_, at) => 12 + 2 * at));
     expect(tipOf(now.window).hash).toBe(reader.tip.hash);
@@ -77,9 +77,9 @@ describe('a head', () => {
 
   it('on another branch is come to from where that left ours, whose blocks are removed', async () => {
     const { chain, progress, reader } = await followed();
-    reader.takeBack(2);
+    reader.rollBack(2);
     mineSome(reader, 3, 100);
-    const { changes, now } = await brought(progress, reader.tip, chain);
+    const { changes, now } = await advanced(progress, reader.tip, chain);
     expect(changes.map(numbersOf)).toEqual([[10, 9], false, false, false]);
     expect(now.window.map(({ hash }) => hash)).toEqual(reader.headers.slice(-4).map(({ hash }) => hash));
   });
@@ -87,7 +87,7 @@ describe('a head', () => {
   it('says of each block what is an orphan in its place, and what is known completely with it', async () => {
     const { chain, progress, reader } = await followed();
     const { hash } = reader.mine([transfer(11)]);
-    const { changes } = await brought(progress, reader.tip, chain);
+    const { changes } = await advanced(progress, reader.tip, chain);
     const record = changes[0]?.observed?.[0];
     if (!record) throw new Error('the block has a transfer');
     const said = (of: 'isOrphan' | 'isRead', different: Partial<typeof record> = {}) =>
@@ -101,22 +101,22 @@ describe('a head', () => {
 
   it('that contradicts what was final is refused', async () => {
     const { chain, progress, reader } = await followed();
-    reader.takeBack(5);
+    reader.rollBack(5);
     mineSome(reader, 6, 100);
-    await expect(brought(progress, reader.tip, chain)).rejects.toBeInstanceOf(DeeperThanFinality);
+    await expect(advanced(progress, reader.tip, chain)).rejects.toBeInstanceOf(DeeperThanFinality);
     const development = { ...chain, isDevelopment: true };
-    await expect(brought(progress, reader.tip, development)).rejects.toBeInstanceOf(FinalBlocksLost);
+    await expect(advanced(progress, reader.tip, development)).rejects.toBeInstanceOf(FinalBlocksLost);
   });
 
   it('whose blocks the provider does not have is tried again', async () => {
     const { chain, progress, reader } = await followed();
     const next = reader.mine([]);
     const missing = { ...next, number: 13, hash: '0xd', parentHash: '0xc' };
-    await expect(brought(progress, missing, chain)).rejects.toBeInstanceOf(ChainUnavailable);
+    await expect(advanced(progress, missing, chain)).rejects.toBeInstanceOf(ChainUnavailable);
     const orphan = { ...next, hash: '0xd', parentHash: '0xc' };
-    await expect(brought(progress, orphan, chain)).rejects.toBeInstanceOf(ChainUnavailable);
+    await expect(advanced(progress, orphan, chain)).rejects.toBeInstanceOf(ChainUnavailable);
     const wrong = { ...next, number: 12 };
-    await expect(brought(progress, wrong, chain)).rejects.toBeInstanceOf(ChainUnavailable);
+    await expect(advanced(progress, wrong, chain)).rejects.toBeInstanceOf(ChainUnavailable);
   });
 });
 
@@ -124,7 +124,7 @@ describe('a head that is far away', () => {
   it('is leapt to, and what lies between is left to read as ranges', async () => {
     const { chain, progress, reader } = await followed();
     for (let block = 0; block < 504; block += 1) reader.mine([]);
-    const { changes, now } = await brought(progress, reader.tip, chain);
+    const { changes, now } = await advanced(progress, reader.tip, chain);
     expect(changes).toHaveLength(1);
     expect(now.window.map(({ number }) => number)).toEqual([511, 512, 513, 514]);
     expect(now.backfills).toEqual([{ watchId: transferWatch.watchId, from: 11, next: 11, to: 511, joins: true }]);
@@ -132,9 +132,9 @@ describe('a head that is far away', () => {
 
   it('is leapt to from the newest block that is still of the chain', async () => {
     const { chain, progress, reader } = await followed();
-    reader.takeBack(2);
+    reader.rollBack(2);
     for (let block = 0; block < 520; block += 1) reader.mine([]);
-    const { changes, now } = await brought(progress, reader.tip, chain);
+    const { changes, now } = await advanced(progress, reader.tip, chain);
     expect(changes.map(numbersOf)).toEqual([[9, 10]]);
     expect(now.backfills).toMatchObject([{ from: 9, next: 9 }]);
   });
@@ -142,9 +142,9 @@ describe('a head that is far away', () => {
   it('is walked to in steps of 500 when there is no room for the ranges', async () => {
     const { chain, progress, reader } = await followed({ rangesMax: 0 });
     for (let block = 0; block < 504; block += 1) reader.mine([]);
-    const { now } = await brought(progress, reader.tip, chain);
+    const { now } = await advanced(progress, reader.tip, chain);
     expect(tipOf(now.window).number).toBe(510);
-    expect(tipOf((await brought(now, reader.tip, chain)).now.window).number).toBe(514);
+    expect(tipOf((await advanced(now, reader.tip, chain)).now.window).number).toBe(514);
   });
 
   it('is not leapt to before what is unconfirmed and has left the chain is reverted', async () => {
@@ -154,36 +154,36 @@ describe('a head that is far away', () => {
     const kept = { ...orphan, BlockHash: reader.headers[12]?.hash ?? '' };
     const final = { ...orphan, BlockNumber: 7 };
     const records = { unconfirmed: [orphan, kept, final] };
-    const [reconciled, leapt, ...others] = (await brought(progress, reader.tip, { ...chain, records })).changes;
+    const [reconciled, skipped, ...others] = (await advanced(progress, reader.tip, { ...chain, records })).changes;
     expect([orphan, kept, final].map((record) => reconciled?.isOrphan?.(record))).toEqual([true, false, false]);
     expect(reconciled?.observed).toEqual([]);
-    expect([leapt?.removed, others]).toEqual([[], []]);
-    expect((await brought(progress, reader.tip, { ...chain, records: { unconfirmed: [final] } })).changes).toHaveLength(
-      1,
-    );
+    expect([skipped?.removed, others]).toEqual([[], []]);
+    expect(
+      (await advanced(progress, reader.tip, { ...chain, records: { unconfirmed: [final] } })).changes,
+    ).toHaveLength(1);
   });
 
   it('is not leapt to over blocks that were final', async () => {
     const { chain, progress, reader } = await followed();
-    reader.takeBack(5);
+    reader.rollBack(5);
     for (let block = 0; block < 520; block += 1) reader.mine([]);
-    await expect(brought(progress, reader.tip, chain)).rejects.toBeInstanceOf(DeeperThanFinality);
+    await expect(advanced(progress, reader.tip, chain)).rejects.toBeInstanceOf(DeeperThanFinality);
   });
 });
 
 describe('the head of a development chain', () => {
   it('that is an older block takes those after it off', async () => {
     const { chain, progress, reader } = await followed({ isDevelopment: true });
-    reader.takeBack(2);
-    const { changes, now } = await brought(progress, reader.tip, chain);
+    reader.rollBack(2);
+    const { changes, now } = await advanced(progress, reader.tip, chain);
     expect(changes.map(numbersOf)).toEqual([[10, 9]]);
     expect(tipOf(now.window).hash).toBe(reader.tip.hash);
-    expect((await brought(now, reader.tip, chain)).changes).toEqual([]);
+    expect((await advanced(now, reader.tip, chain)).changes).toEqual([]);
   });
 
   it('that is older than what was final is not followed', async () => {
     const { chain, progress, reader } = await followed({ isDevelopment: true });
-    reader.takeBack(4);
-    await expect(brought(progress, reader.tip, chain)).rejects.toBeInstanceOf(FinalBlocksLost);
+    reader.rollBack(4);
+    await expect(advanced(progress, reader.tip, chain)).rejects.toBeInstanceOf(FinalBlocksLost);
   });
 });

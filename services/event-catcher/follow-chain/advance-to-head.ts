@@ -1,21 +1,21 @@
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
-import { advance, cut, leap, type ChainProgress } from '../domain/chain-progress.ts';
-import { arrivalOf, cutAfter, isFar, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
+import { advance, rewind, skipAhead, type ChainProgress } from '../domain/chain-progress.ts';
+import { classifyHeader, splitAfter, isFarAhead, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
 import { readBlock } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
-import { finalBlockGone, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
+import { finalBlockError, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
 import type { Change, Steps, SyncSteps } from './store-changes/chain-writer.ts';
 
 /** Missing headers are asked for so many at a time. */
 const HEADERS_AT_ONCE = 50;
-const ARRIVALS_MAX = 5_000;
+const STEPS_MAX = 5_000;
 
 /** Goes to a head: block by block; to one that is far away by a leap, or only as far as is walked at once. */
-export async function* bringToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
-  let now = chain.isDevelopment ? yield* goBackTo(progress, head, chain) : progress;
+export async function* advanceToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
+  let now = chain.isDevelopment ? yield* rewindToOlderHead(progress, head, chain) : progress;
   let goal = head;
-  if (isFar(now.window, head, chain.confirmations)) {
-    if (mayLeap(now, chain)) now = yield* leapTo(yield* reconcileUnconfirmed(now, chain), head, chain);
+  if (isFarAhead(now.window, head, chain.confirmations)) {
+    if (canSkipAhead(now, chain)) now = yield* skipAheadTo(yield* reconcileUnconfirmed(now, chain), head, chain);
     else goal = await headerAt(chain, tipOf(now.window).number + WALK_BLOCKS_MAX);
   }
   yield* walkTo(now, goal, chain);
@@ -26,26 +26,26 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
   let now = progress;
   const pending = [head];
   for (let step = 0; ; step += 1) {
-    if (step > ARRIVALS_MAX) throw new ChainUnavailable('the chain changes faster than it can be followed');
+    if (step > STEPS_MAX) throw new ChainUnavailable('the chain changes faster than it can be followed');
     const header = pending.at(-1);
     if (!header) return;
-    const arrival = arrivalOf(now.window, header);
+    const arrival = classifyHeader(now.window, header);
     switch (arrival.kind) {
       case 'extension':
         now = yield await extension(now, header, chain);
         pending.pop();
         break;
       case 'reorganisation':
-        now = yield* cutTo(now, header.parentHash, chain);
+        now = yield* rewindTo(now, header.parentHash, chain);
         break;
       case 'gap':
-        pending.push(...(await headersOf(chain, downFrom(arrival))));
+        pending.push(...(await headersOf(chain, firstNumbers(arrival))));
         break;
       case 'fork':
         pending.push(await parentOf(chain, header));
         break;
       case 'deeper-than-finality':
-        throw finalBlockGone(chain, header);
+        throw finalBlockError(chain, header);
       case 'impossible':
         throw new ChainUnavailable(`block ${header.hash} has a number that does not follow its parent's`);
       case 'duplicate':
@@ -65,48 +65,56 @@ const extension = async (
   transition: advance(header, confirmations),
 });
 
-function* cutTo(progress: ChainProgress, hash: string, { chainId, logger }: FollowedChain): SyncSteps<ChainProgress> {
-  const { removed } = cutAfter(progress.window, hash);
-  const now = yield { removed, transition: cut(hash) };
+function* rewindTo(
+  progress: ChainProgress,
+  hash: string,
+  { chainId, logger }: FollowedChain,
+): SyncSteps<ChainProgress> {
+  const { removed } = splitAfter(progress.window, hash);
+  const now = yield { removed, transition: rewind(hash) };
   logger.info({ chainId, depth: removed.length, block: removed.at(-1)?.number }, 'reorganisation');
   return now;
 }
 
 /** A development chain whose head is an older block lost those after it. Of any other, the provider lags. */
-function* goBackTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): SyncSteps<ChainProgress> {
+function* rewindToOlderHead(
+  progress: ChainProgress,
+  head: BlockHeader,
+  chain: FollowedChain,
+): SyncSteps<ChainProgress> {
   const { window } = progress;
-  if (head.number < window[0].number) throw finalBlockGone(chain, undefined);
+  if (head.number < window[0].number) throw finalBlockError(chain, undefined);
   const isOlder = head.hash !== tipOf(window).hash && window.some(({ hash }) => hash === head.hash);
-  return isOlder ? yield* cutTo(progress, head.hash, chain) : progress;
+  return isOlder ? yield* rewindTo(progress, head.hash, chain) : progress;
 }
 
 /** Whether every live watch may read a range more. */
-const mayLeap = (progress: ChainProgress, { watches, rangesMax }: FollowedChain): boolean =>
+const canSkipAhead = (progress: ChainProgress, { watches, rangesMax }: FollowedChain): boolean =>
   progress.backfills.length + watches.live(progress).length <= rangesMax;
 
 /** The blocks between are read as ranges. */
-async function* leapTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps<ChainProgress> {
+async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps<ChainProgress> {
   const { window } = progress;
   const found = await chain.reader.headersByNumber(window.map(({ number }) => number));
   const removed = window.filter(({ hash }, at) => found[at]?.hash !== hash);
   const last = window.findLast((block) => !removed.includes(block));
-  if (!last || removed.includes(window[0])) throw finalBlockGone(chain, found[0]);
-  const transition = leap(await windowUpTo(chain, head), last.number, chain.watches.at(progress).values());
+  if (!last || removed.includes(window[0])) throw finalBlockError(chain, found[0]);
+  const transition = skipAhead(await windowUpTo(chain, head), last.number, chain.watches.at(progress).values());
   return yield { removed, transition };
 }
 
-const downFrom = ({ from, to }: { from: number; to: number }): number[] => {
+const firstNumbers = ({ from, to }: { from: number; to: number }): number[] => {
   const until = Math.min(to, from + HEADERS_AT_ONCE - 1);
   return Array.from({ length: until - from + 1 }, (_, index) => until - index);
 };
 
 const headersOf = async ({ reader }: FollowedChain, numbers: readonly number[]): Promise<BlockHeader[]> =>
-  (await reader.headersByNumber(numbers)).map(present);
+  (await reader.headersByNumber(numbers)).map(requireHeader);
 
 const headerAt = async ({ reader }: FollowedChain, number: number): Promise<BlockHeader> =>
-  present((await reader.headersByNumber([number]))[0]);
+  requireHeader((await reader.headersByNumber([number]))[0]);
 
-const present = (header: BlockHeader | undefined): BlockHeader => {
+const requireHeader = (header: BlockHeader | undefined): BlockHeader => {
   if (!header) throw new ChainUnavailable('the provider does not have blocks below its head');
   return header;
 };

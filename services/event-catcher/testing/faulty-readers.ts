@@ -3,7 +3,7 @@ import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-
 import { overriding } from './overriding.ts';
 
 /** A node that knows nothing of blocks that are no longer of the chain. */
-export const forgetful = (chain: MemoryChain): ChainReader =>
+export const canonicalOnly = (chain: MemoryChain): ChainReader =>
   overriding<ChainReader>(chain, {
     headerByHash: async (hash) => {
       const header = await chain.headerByHash(hash);
@@ -40,7 +40,7 @@ export const interrupted = (reader: ChainReader, calls: number, interrupt: () =>
 };
 
 /** A provider whose ranges are not answered before it is opened. */
-export const closed = (reader: ChainReader) => {
+export const gated = (reader: ChainReader) => {
   const { promise: gate, resolve } = Promise.withResolvers<undefined>();
   const logsOfRange: ChainReader['logsOfRange'] = async (...asked) => {
     await gate;

@@ -1,5 +1,5 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { blocksToExtend, take, takeExtension, takeUpTo, type ChainProgress } from '../domain/chain-progress.ts';
+import { blocksToExtend, addWatch, extendWatch, setWatchesUpTo, type ChainProgress } from '../domain/chain-progress.ts';
 import { readWindow } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { Change, Steps } from './store-changes/chain-writer.ts';
@@ -10,7 +10,7 @@ import type { WatchChange } from './watches.ts';
  * @param upTo position up to which nothing else was registered
  * @returns what has to wait
  */
-export async function* takeWatches(
+export async function* addWatches(
   progress: ChainProgress,
   { changes, upTo }: { changes: readonly WatchChange[]; upTo: Position },
   chain: FollowedChain,
@@ -18,28 +18,28 @@ export async function* takeWatches(
   let now = progress;
   for (const [at, change] of changes.entries()) {
     if (now.backfills.length >= chain.rangesMax) return changes.slice(at);
-    now = yield await takeOne(now, change, chain);
+    now = yield await changeFor(now, change, chain);
   }
-  if (upTo > now.watchesUpTo) yield { transition: takeUpTo(upTo) };
+  if (upTo > now.watchesUpTo) yield { transition: setWatchesUpTo(upTo) };
   return [];
 }
 
-const takeOne = async (
+const changeFor = async (
   progress: ChainProgress,
   change: WatchChange,
   { reader, watches }: FollowedChain,
 ): Promise<Change> => {
   const { kind, position } = change;
-  const taken = watches.at(progress);
+  const added = watches.at(progress);
   if (kind === 'registered') {
-    return { transition: taken.has(change.watch.id) ? takeUpTo(position) : take(change.watch, position) };
+    return { transition: added.has(change.watch.id) ? setWatchesUpTo(position) : addWatch(change.watch, position) };
   }
-  const watch = taken.get(change.watchId);
+  const watch = added.get(change.watchId);
   const { startBlock } = change;
-  if (!watch || startBlock >= watch.startBlock) return { transition: takeUpTo(position) };
+  if (!watch || startBlock >= watch.startBlock) return { transition: setWatchesUpTo(position) };
   const blocks = blocksToExtend(progress, watch, startBlock);
   return {
     ...(await readWindow(reader, blocks, { ...watch, startBlock })),
-    transition: takeExtension(watch, startBlock, position),
+    transition: extendWatch(watch, startBlock, position),
   };
 };

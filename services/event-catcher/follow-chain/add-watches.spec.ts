@@ -1,0 +1,140 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { progressOf } from '../domain/watch-progress.ts';
+import { gated } from '../testing/faulty-readers.ts';
+import {
+  approvalWatch,
+  FollowerUnderTest,
+  mineSome,
+  otherContract,
+  transferWatch,
+} from '../testing/follower-under-test.ts';
+import { overriding } from '../testing/overriding.ts';
+
+const others = ['wch_a', 'wch_b', 'wch_c', 'wch_d'].map((watchId) => ({ watchId, contractAddress: otherContract }));
+
+/** Where a watch was registered, as its read model has it. */
+const documentOf = async ({ store }: FollowerUnderTest, watchId: string) => {
+  const [first] = await store.read(`watch-${watchId}`);
+  if (!first) throw new Error(`${watchId} is not registered`);
+  return { id: watchId, startBlock: Number(first.data['startBlock']), createdPosition: first.position };
+};
+
+/** A store that tells how many ranges were unfinished each time progress was stored. */
+const counting = (store: EventStore) => {
+  const unfinished: number[] = [];
+  const append: EventStore['append'] = (stream, revision, events) => {
+    for (const { type, data } of events) {
+      if (type === 'ChainAdvanced') unfinished.push((data as ChainProgressEvent['data']).backfills.length);
+    }
+    return store.append(stream, revision, events);
+  };
+  return { store: overriding<EventStore>(store, { append }), unfinished };
+};
+
+describe('registrations, when as many ranges are unfinished as may be stored', () => {
+  it('are taken in part, in their order, and the others as ranges are finished', async () => {
+    const follower = new FollowerUnderTest({ rangesMax: 2 });
+    mineSome(follower.chain, 40);
+    for (const watch of others) await follower.register(watch);
+    await follower.register();
+    const { store, unfinished } = counting(follower.store);
+    const { reader, open } = gated(follower.chain);
+    follower.start({ store, reader });
+    const second = await documentOf(follower, 'wch_b');
+    await eventually(
+      async () => (await follower.progress())?.watchesUpTo === second.createdPosition,
+      15_000,
+      'the first two must be taken, and no more',
+    );
+    mineSome(follower.chain, 3, 1_000);
+    await eventually(
+      async () => (await follower.progress())?.head === follower.chain.tip.number,
+      15_000,
+      'the head must be followed meanwhile',
+    );
+    const progress = await follower.progress();
+    expect(progress?.backfills.map(({ watchId }) => watchId)).toEqual(['wch_a', 'wch_b']);
+    expect(progress?.watchesUpTo).toBe(second.createdPosition);
+    for (const { watchId } of [...others, transferWatch]) {
+      expect(progressOf(await documentOf(follower, watchId), progress).state).toBe('backfilling');
+    }
+    open();
+    await follower.expectChain();
+    await follower.stop();
+    expect(Math.max(...unfinished)).toBe(2);
+    expect(follower.starts).toBe(1);
+  });
+
+  it('are neither lost nor taken twice, whenever the process dies', async () => {
+    for (let appends = 1; appends < 25; appends += 1) {
+      const follower = new FollowerUnderTest({ rangesMax: 1 });
+      mineSome(follower.chain, 12);
+      await follower.register({ startBlock: 6 });
+      await follower.extend(2);
+      await follower.register({ ...approvalWatch, startBlock: 3 });
+      await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
+      await follower.runUntilKilled(appends);
+      const { store, unfinished } = counting(follower.store);
+      follower.start({ store });
+      await follower.expectChain();
+      await follower.stop();
+      expect(Math.max(0, ...unfinished)).toBeLessThanOrEqual(1);
+    }
+  });
+
+  it('do not hold up the stop', async () => {
+    const follower = new FollowerUnderTest({ rangesMax: 1 });
+    mineSome(follower.chain, 40);
+    for (const watch of others) await follower.register(watch);
+    follower.start({ reader: gated(follower.chain).reader });
+    await eventually(async () => (await follower.progress())?.backfills.length === 1, 15_000, 'one must be taken');
+    await follower.stop();
+    follower.start();
+    await follower.expectChain();
+    await follower.stop();
+  });
+
+  it('are taken in their order again when a development chain begins anew', async () => {
+    const follower = new FollowerUnderTest({ rangesMax: 2, isDevelopment: true });
+    mineSome(follower.chain, 30);
+    for (const watch of others) await follower.register(watch);
+    await follower.register({ startBlock: 10 });
+    await follower.extend(4);
+    const { store, unfinished } = counting(follower.store);
+    follower.start({ store });
+    await follower.expectChain();
+    follower.chain.rollBack(25);
+    mineSome(follower.chain, 20, 900);
+    await follower.expectChain();
+    await follower.stop();
+    expect(Math.max(...unfinished)).toBe(2);
+  });
+});
+
+describe('a head that is far away', () => {
+  it.each(['while it runs', 'between two starts'])(
+    'is walked to %s, when more watches are live than ranges may be stored',
+    async (when) => {
+      const follower = new FollowerUnderTest({ rangesMax: 2 });
+      mineSome(follower.chain, 30);
+      for (const watch of others) await follower.register(watch);
+      await follower.register();
+      const { store, unfinished } = counting(follower.store);
+      follower.start({ store });
+      await follower.expectChain();
+      if (when === 'between two starts') await follower.stop();
+      mineSome(follower.chain, 1_300, 1_000);
+      if (when === 'between two starts') follower.start({ store });
+      await follower.expectChain();
+      await follower.stop();
+      expect(Math.max(...unfinished)).toBe(2);
+      expect(new Set((await follower.changes()).map(({ data }) => data['Origin']))).toEqual(
+        new Set(['backfill', 'live']),
+      );
+      expect(follower.starts).toBe(when === 'between two starts' ? 2 : 1);
+    },
+  );
+});
