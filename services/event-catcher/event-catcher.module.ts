@@ -17,7 +17,7 @@ import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
 import { RegisterContractHttp } from './register-contract/register-contract.http.ts';
 
-/** The event catcher: what is watched, what was caught, and how far that is. */
+/** The routes of the event catcher: registering, watches, records, and status. */
 @Module({
   controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp],
   providers: [
@@ -33,11 +33,11 @@ class EventCatcherModule {}
 
 export interface EventCatcherOptions extends Pick<ServiceOptions, 'configure'> {
   chains: readonly ChainSettings[];
-  /** The one chain that may lose blocks. */
+  /** The chain, if any, that may lose blocks. */
   developmentChainId?: number | undefined;
 }
 
-/** Starts the event catcher. Ready when every chain is followed, here or by another process. */
+/** Starts the event catcher. It is ready when every chain is followed, here or by another process. */
 export const startEventCatcher = async (
   foundation: Foundation,
   issuer: TokenIssuer,
@@ -51,8 +51,8 @@ export const startEventCatcher = async (
   }));
   const meter = new ProgressMeter(clock);
   const followed = new ChainLoops(toFollow, { ...foundation, meter });
-  const progress: FollowerStatus = {
-    of: (watchId) => meter.of(watchId),
+  const followerStatus: FollowerStatus = {
+    ratesOf: (watchId) => meter.ratesOf(watchId),
     errorOf: ({ id, chainId }) => meter.errorOf(id) ?? followed.errorOf(chainId),
   };
   const readers = new Map(toFollow.map(({ settings: { chainId }, reader }) => [chainId, reader]));
@@ -62,7 +62,7 @@ export const startEventCatcher = async (
       module: EventCatcherModule,
       providers: [
         { provide: CHAINS, useValue: readers },
-        { provide: FOLLOWER_STATUS, useValue: progress },
+        { provide: FOLLOWER_STATUS, useValue: followerStatus },
       ],
     },
     foundation,

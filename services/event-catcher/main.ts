@@ -7,7 +7,7 @@ await runService({
   name: 'event-catcher',
   port: 'EVENT_CATCHER_PORT',
   engines: ['eventStore', 'readStore'],
-  // There is a local chain in npm start alone.
+  // Only npm start has a local chain.
   needs: ['CHAINS'],
   start: (foundation) =>
     startEventCatcher(foundation, accountIssuer(foundation.settings), {

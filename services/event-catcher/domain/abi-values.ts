@@ -3,24 +3,24 @@ import type { AbiType } from '../../../shared/chain/abi-type.ts';
 
 /** Characters of a word of 32 bytes, in hex. */
 export const WORD = 64;
-/** Of a word, the digits that a safe integer can fill. */
+/** How many hex digits always fit a safe integer. */
 const SMALL = 13;
 const ZEROS = '0'.repeat(WORD);
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Bytes that do not fit their type. */
+/** The bytes are not a valid encoding of their type. */
 export class MalformedData extends Error {
   override readonly name = 'Malformed';
 }
 
-/** EIP-55 form of 40 lower-case hex digits. */
+/** Returns the EIP-55 form of 40 lower-case hex digits. */
 export type Checksum = (digits: string) => string;
 
-/** What is read from: hex without `0x`. Positions in it count characters. */
+/** ABI-encoded data, hex without `0x`. Positions in it count characters. */
 export class EncodedData {
   /**
-   * An honest encoder writes each word for one reader. So a few words cannot be made to mean millions of values by
-   * pointing at them again and again.
+   * How many words may still be read. An honest encoder writes each word for one value. Without this limit, offsets that
+   * point at the same few words again and again would decode to millions of values.
    */
   private wordsLeft: number;
 
@@ -34,7 +34,7 @@ export class EncodedData {
     return this.hex.slice(at, at + WORD);
   }
 
-  /** `length` bytes, in hex. */
+  /** Returns `length` bytes, in hex. */
   bytes(at: number, length: number): string {
     this.spend(Math.ceil((2 * length) / WORD));
     const end = at + 2 * length;
@@ -42,7 +42,7 @@ export class EncodedData {
     return this.hex.slice(at, end);
   }
 
-  /** A length or an offset, in bytes or elements. */
+  /** Returns a length or an offset, in bytes or elements. */
   count(at: number): number {
     const word = this.word(at);
     if (!word.startsWith(ZEROS.slice(SMALL))) throw new MalformedData('a length or an offset is out of range');
@@ -55,15 +55,15 @@ export class EncodedData {
   }
 }
 
-/** Reads one value whose head, or for a dynamic type whose content, begins at a position. */
+/** Decodes one value whose head, or for a dynamic type whose content, begins at a position. */
 export interface ValueDecoder {
   isDynamic: boolean;
-  /** Characters it takes in the head. */
+  /** Characters that the value takes in the head. */
   headSize: number;
   decode: (encoded: EncodedData, at: number) => JsonValue;
 }
 
-/** Compiles a type once, so that reading decides nothing any more. */
+/** Compiles the decoder of a type once, so that decoding a value does not look at the type again. */
 export const decoderOf = (type: AbiType, checksum: Checksum): ValueDecoder => {
   switch (type.kind) {
     case 'array':
@@ -99,7 +99,7 @@ export const decoderOf = (type: AbiType, checksum: Checksum): ValueDecoder => {
   }
 };
 
-/** Values one after the other, the contents of dynamic ones behind them all. */
+/** Decodes values whose heads follow one another; the contents of dynamic ones come after all heads. */
 export const decodeSequence = (decoders: readonly ValueDecoder[], encoded: EncodedData, base: number): JsonValue[] => {
   let at = base;
   return decoders.map((decoder) => {
@@ -109,7 +109,7 @@ export const decodeSequence = (decoders: readonly ValueDecoder[], encoded: Encod
   });
 };
 
-/** Names that are keys of an object: `argN` for none, for one that came before, and for `__proto__`, which is not a key. */
+/** Returns names that are usable as keys: `argN` replaces an empty name, a repeated one, and `__proto__`. */
 export const memberNames = (parameters: readonly { name: string }[]): string[] => {
   const given = parameters.map(({ name }, at) => {
     const isFirst = parameters.findIndex((other) => other.name === name) === at;
@@ -162,7 +162,7 @@ const arrayDecoder = (element: ValueDecoder, fixedLength: number | null): ValueD
   };
 };
 
-/** What is left of a word whose first digits have to be zero. */
+/** Returns the rest of a word whose first digits must be zero. */
 const digitsAfterZeros = (word: string, zeros: number, type: string): string => {
   if (!word.startsWith(ZEROS.slice(WORD - zeros))) throw new MalformedData(`0x${word} is not ${type}`);
   return word.slice(zeros);

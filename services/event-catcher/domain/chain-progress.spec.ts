@@ -109,8 +109,8 @@ describe('a leap', () => {
 
   it('leads from a block of the window to one that is not', () => {
     expect(after(progress, skipAhead(headers(11), 10, [])).window[0].number).toBe(11);
-    expect(() => after(progress, skipAhead(headers(900), 9, []))).toThrow('a leap leads ahead');
-    expect(() => after(progress, skipAhead(headers(12), 12, []))).toThrow('a leap leads ahead');
+    expect(() => after(progress, skipAhead(headers(900), 9, []))).toThrow('the new window is not ahead of the old one');
+    expect(() => after(progress, skipAhead(headers(12), 12, []))).toThrow('the new window is not ahead of the old one');
   });
 });
 
@@ -124,7 +124,7 @@ describe('a watch that is taken', () => {
   });
 
   it('is taken once, in its turn', () => {
-    const refusal = 'what is registered is taken in its order, and once';
+    const refusal = 'registrations are added once, in the order of their positions';
     for (const position of [29, 30]) {
       expect(() => after(progress, addWatch(watch, position))).toThrow(refusal);
       expect(() => after(progress, extendWatch(watch, 1, position))).toThrow(refusal);
@@ -195,7 +195,7 @@ describe('a range', () => {
     ['no blocks', { from: 5, to: 4 }],
   ])('covers no %s', (_what, blocks) => {
     const { from, to } = blocks;
-    const refusal = `blocks ${String(from)} to ${String(to)} are not the next of w`;
+    const refusal = `blocks ${String(from)} to ${String(to)} are not the next ones of w`;
     expect(() => after(reading(joining(5), extension(2)), cover('w', blocks))).toThrow(refusal);
     expect(() => after(reading({ ...joining(from), watchId: 'x' }), cover('w', { from, to: from }))).toThrow();
   });

@@ -12,19 +12,19 @@ import {
 import { splitAfter, extend, follows, toWindow, toWindowBlock, type Header, type Window } from './window.ts';
 
 /**
- * How far a chain was read: what it says is stored, and all that is stored and was not reverted, it says. A value, which
- * changes by transitions only.
+ * How far a chain was read. Every record that it says was read is stored, and it accounts for every record that is
+ * stored and not reverted. It is an immutable value: only transitions make the next one.
  */
 export interface ChainProgress extends Coverage {
   readonly window: Window<WindowBlock>;
-  /** Where the newest `ChainAdvanced` is stored: what is observed from now on is stored behind it. */
+  /** Position of the newest `ChainAdvanced`: what is observed from now on is stored after it. */
   readonly position: Position;
 }
 
-/** Gives the next value. Throws where it was decided upon another value than the one it is applied to. */
+/** Returns the next value. Throws if it was made for another value than the one it is applied to. */
 export type Transition = (progress: ChainProgress) => ChainProgress;
 
-/** Nothing is read yet, and no watch is taken. */
+/** The progress of a chain of which nothing was read yet: it has a window, and no watches. */
 export const initialProgress = (headers: Window<Header>, position: Position): ChainProgress => ({
   window: toWindow(headers, position),
   backfills: [],
@@ -32,18 +32,18 @@ export const initialProgress = (headers: Window<Header>, position: Position): Ch
   position,
 });
 
-/** The chain is another one from here on: all that was observed of it is reverted, and its watches are taken again. */
+/** The chain was replaced by another one: all that was observed is reverted, and its watches are added again. */
 export const resetProgress =
   (headers: Window<Header>): Transition =>
   ({ position }) =>
     initialProgress(headers, position);
 
-/** A `ChainAdvanced` is stored that holds this value. */
+/** A `ChainAdvanced` with this value was stored at a position. */
 export const storedAt =
   (position: Position): Transition =>
   (progress) => ({ ...progress, position });
 
-/** A block follows the tip, and what the live watches have in it is stored. */
+/** A block follows the tip, and the records that the live watches have in it are stored. */
 export const advance =
   (header: Header, confirmations: number): Transition =>
   (progress) => {
@@ -52,7 +52,7 @@ export const advance =
     return { ...progress, window: extend(progress.window, block, confirmations) };
   };
 
-/** The blocks after this one are no longer of the chain, and what was observed in them is reverted. */
+/** The blocks after this one left the chain, and what was observed in them is reverted. */
 export const rewind =
   (hash: string): Transition =>
   (progress) => {
@@ -60,19 +60,23 @@ export const rewind =
     return { ...progress, window: splitAfter(progress.window, hash).kept };
   };
 
-/** The window begins again near a far head; live watches read all after block `last` as ranges, and join again. */
+/**
+ * The window moves to a head that is far ahead. The live watches read the blocks after `last` as ranges, and join the
+ * head again after that.
+ */
 export const skipAhead =
   (headers: Window<Header>, last: number, watches: Iterable<CoveredWatch>): Transition =>
   (progress) => {
     const window = toWindow(headers, progress.position);
-    if (last < progress.window[0].number || last >= window[0].number) throw new Error('a leap leads ahead');
+    if (last < progress.window[0].number || last >= window[0].number)
+      throw new Error('the new window is not ahead of the old one');
     const ranges = liveWatches(progress, watches).map(({ id, startBlock }) =>
       newJoiningRange(window, { id, startBlock: Math.max(last + 1, startBlock) }),
     );
     return { ...progress, window, backfills: [...progress.backfills, ...ranges] };
   };
 
-/** A watch is new: all of it is to be read. */
+/** A watch is new: everything from its start block is to be read. */
 export const addWatch =
   (watch: CoveredWatch, position: Position): Transition =>
   (progress) => {
@@ -81,8 +85,8 @@ export const addWatch =
   };
 
 /**
- * A watch begins earlier, and what it has in `blocksToExtend` is stored: no block that may be reorganised is read as a
- * range. One that has read nothing yet begins its only range earlier.
+ * A watch begins earlier, and its records in `blocksToExtend` are stored, because no block that may be reorganised is
+ * read as a range. If nothing of the watch was read yet, its only range begins earlier; otherwise it gets another one.
  */
 export const extendWatch =
   (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
@@ -98,21 +102,22 @@ export const extendWatch =
     return setWatchesUpTo(position)({ ...progress, backfills: isRange ? [...earlier, range] : earlier });
   };
 
-/** Of the window: what a watch that begins earlier has to store with that. One that is still to join does so then. */
+/** The blocks of the window whose records are stored when a watch is extended. Before it joins there are none. */
 export const blocksToExtend = (progress: ChainProgress, watch: CoveredWatch, startBlock: number): WindowBlock[] =>
   findJoiningRange(progress, watch.id)
     ? []
     : progress.window.slice(1).filter(({ number }) => startBlock <= number && number < watch.startBlock);
 
-/** Everything that is registered up to a position is taken. */
+/** Every registration up to a position was taken into account. */
 export const setWatchesUpTo =
   (position: Position): Transition =>
   (progress) => {
-    if (position <= progress.watchesUpTo) throw new Error('what is registered is taken in its order, and once');
+    if (position <= progress.watchesUpTo)
+      throw new Error('registrations are added once, in the order of their positions');
     return { ...progress, watchesUpTo: position };
   };
 
-/** What a watch has in blocks `from`…`to`, which are the next of one of its ranges, is stored. */
+/** The records of a watch in blocks `from`…`to`, which are the next of one of its ranges, are stored. */
 export const cover =
   (watchId: string, { from, to }: { from: number; to: number }): Transition =>
   (progress) => {
@@ -121,13 +126,14 @@ export const cover =
       range.watchId === watchId && range.next === from && to <= lastBlockOf(window, range);
     const at = backfills.findIndex(isNext);
     const range = backfills[at];
-    if (!range || to < from) throw new Error(`blocks ${String(from)} to ${String(to)} are not the next of ${watchId}`);
+    if (!range || to < from)
+      throw new Error(`blocks ${String(from)} to ${String(to)} are not the next ones of ${watchId}`);
     const left = { ...range, next: to + 1, to: lastBlockOf(window, range) };
     const isFinished = !left.joins && left.next > left.to;
     return { ...progress, backfills: isFinished ? backfills.toSpliced(at, 1) : backfills.with(at, left) };
   };
 
-/** A watch whose range has come to the window is live, and what it has in `blocksToJoin` is stored. */
+/** A watch whose range has reached the window goes live, and its records in `blocksToJoin` are stored. */
 export const join =
   (watchId: string): Transition =>
   (progress) => {
@@ -136,14 +142,14 @@ export const join =
     return { ...progress, backfills: progress.backfills.filter((one) => one !== range) };
   };
 
-/** Of the window: what a watch that joins has to store with that. */
+/** The blocks of the window whose records are stored when a watch joins the head. */
 export const blocksToJoin = ({ window }: ChainProgress, { startBlock }: CoveredWatch): WindowBlock[] =>
   window.slice(1).filter(({ number }) => startBlock <= number);
 
-/** Whether nothing of a range is left to read but the window. */
+/** Whether a range has been read up to the window. */
 export const isCovered = ({ window }: ChainProgress, range: Range): boolean => range.next > lastBlockOf(window, range);
 
-/** Whether nothing has happened between two values but that blocks were covered. */
+/** Whether two values differ only in how far their ranges have been read. */
 export const hasOnlyCovered = (before: ChainProgress, after: ChainProgress): boolean =>
   before.window === after.window &&
   before.watchesUpTo === after.watchesUpTo &&

@@ -1,12 +1,12 @@
 const BLOCKS_FIRST = 50;
 const BLOCKS_MAX = 100_000;
-/** A chunk of about so many events keeps memory small and appends large. */
+/** A chunk of about this many events keeps memory small and appends large. */
 const CHUNK_EVENTS = 8_000;
 const GROWTH_MAX = 10;
-/** After so many chunks at a provider's limit, more is tried again. */
+/** After this many chunks at a provider's limit, a larger chunk is tried again. */
 const CHUNKS_BEFORE_PROBING = 100;
 
-/** How many blocks to ask for at once: as many as hold about a chunk of events, and no more than the provider takes. */
+/** Decides how many blocks to request at once: as many as hold a chunk of events, and no more than the provider accepts. */
 export class ChunkSize {
   private size = BLOCKS_FIRST;
   private limit = BLOCKS_MAX;

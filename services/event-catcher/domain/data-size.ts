@@ -2,23 +2,25 @@ import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 
 /**
- * What `Data` of a record may have as JSON. A record is appended and published whole: EventStoreDB takes 1 MiB, Kafka
- * 1 MB. Its other members may have as much again, because names and signatures come from a request of 256 KiB.
+ * The most bytes that `Data` of a record may have as JSON. A record is appended and published whole: EventStoreDB takes
+ * 1 MiB, Kafka 1 MB. The other members may have as much again, because names and signatures come from a request of
+ * 256 KiB.
  */
 export const DATA_BYTES_MAX = 256 * 1024;
 /**
- * Data of a log up to here, 100 words, cannot be more: a word makes at most one value of 195 bytes (32 characters that
- * JSON escapes), in a parameter and 16 tuples whose names have 128 characters, 134 bytes each with what is around them.
+ * Data of a log with up to this many characters, 100 words, always fits. A word makes at most one value of 195 bytes
+ * (32 characters that JSON escapes), inside a parameter and 16 tuples whose names have 128 characters: 134 bytes each,
+ * with quotes and brackets.
  */
 const ALWAYS_FITTING_CHARACTERS = 2 + 100 * 64;
-/** What is kept of data that does not fit. */
+/** How many bytes are kept of data that does not fit. */
 const KEPT_BYTES = 1_024;
 
-/** Whether this is more than is stored. Almost every log is so small that nothing is measured. @param logData with `0x` */
+/** Whether decoded data is too large to be stored. Most logs are so short that nothing is measured. @param logData with `0x` */
 export const isTooLarge = (decoded: JsonObject, logData: string): boolean =>
   logData.length > ALWAYS_FITTING_CHARACTERS && !hasAtMost(DATA_BYTES_MAX, decoded);
 
-/** What is stored of a log instead, never dropped: enough to find it on its chain, and to prove what it was. */
+/** What is stored of a log that is too large: enough to find it on its chain, and to prove its content. */
 export const truncatedData = ({ topics, data }: { topics: readonly string[]; data: string }): JsonObject => ({
   raw: {
     topics: [...topics],
@@ -29,7 +31,7 @@ export const truncatedData = ({ topics, data }: { topics: readonly string[]; dat
   error: `decoded it has more than ${String(DATA_BYTES_MAX)} bytes as JSON`,
 });
 
-/** Stops where it is clear: names can make of a few megabytes of data gigabytes of JSON. */
+/** Stops at the limit, because long names can turn a few megabytes of data into gigabytes of JSON. */
 const hasAtMost = (bytes: number, decoded: JsonValue): boolean => {
   let left = bytes;
   const take = (value: JsonValue): boolean => {

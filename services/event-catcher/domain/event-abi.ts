@@ -4,11 +4,12 @@ import { bareSignature, canonicalSignature, type EventSignature } from '../../..
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
 const INDEXED_MAX = { named: 3, anonymous: 4 };
-const NAMED_IN_DETAIL_MAX = 8;
+/** How many events of an ABI a message shows. */
+const SIGNATURES_SHOWN_MAX = 8;
 
 /**
- * The one event of an ABI (a string holding a JSON array) that a signature names, `indexed` included.
- * @throws Refusal event_abi_mismatch, saying how they differ
+ * Finds the one event of an ABI (a JSON array as text) that has this signature, `indexed` included.
+ * @throws Refusal event_abi_mismatch, which says how they differ
  */
 export const findEvent = (eventAbi: string, signature: EventSignature): EventFragment => {
   const named = eventsOf(eventAbi).filter(({ name }) => name === signature.name);
@@ -30,21 +31,21 @@ export const findEvent = (eventAbi: string, signature: EventSignature): EventFra
   return fragment;
 };
 
-/** The types of an event that was registered, in order. */
+/** Returns the signature of a fragment. */
 export const signatureOf = ({ name, inputs, anonymous }: EventFragment): EventSignature => ({
   name,
   anonymous,
   parameters: inputs.map((input) => ({ type: typeOf(input), indexed: input.indexed ?? false })),
 });
 
-/** The type of a parameter of a fragment that `findEvent` made. */
+/** Returns the type of a parameter of a fragment that `findEvent` returned. */
 export const typeOf = (parameter: AbiParameter): AbiType => {
   const type = parameterType(parameter);
   if (!type) throw new Error(`${parameter.type} is not a type of a stored fragment`);
   return type;
 };
 
-/** Types, names, `indexed`: all in which two fragments of one event can differ. */
+/** Shows types, names and `indexed`: everything in which two fragments of one event can differ. */
 export const fragmentText = ({ name, inputs, anonymous }: EventFragment): string =>
   `${name}(${inputs.map(parameterText).join(', ')})${anonymous ? ' anonymous' : ''}`;
 
@@ -56,7 +57,7 @@ const parameterText = ({ name, type, indexed, components }: AbiParameter): strin
 const mismatch = (how: string): Refusal => new Refusal('event_abi_mismatch', how);
 
 const shown = (fragments: readonly EventFragment[]): string => {
-  const texts = fragments.slice(0, NAMED_IN_DETAIL_MAX).map((fragment) => canonicalSignature(signatureOf(fragment)));
+  const texts = fragments.slice(0, SIGNATURES_SHOWN_MAX).map((fragment) => canonicalSignature(signatureOf(fragment)));
   return texts.join(', ');
 };
 

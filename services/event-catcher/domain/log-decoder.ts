@@ -5,15 +5,15 @@ import { memberNames, decoderOf, EncodedData, toObject, WORD, type Checksum, typ
 import { isTooLarge, truncatedData } from './data-size.ts';
 import { typeOf } from './event-abi.ts';
 
-/** Of a log, what an event is told by; lower-case hex with `0x`. */
+/** The parts of a log that tell its event and arguments; lower-case hex with `0x`. */
 export interface LogContent {
   topics: readonly string[];
   data: string;
 }
 
 /**
- * Compiles the decoder of an event, once per watch. What it makes is `Data` of a record: arguments by name, or
- * `{raw, error}` for a log that does not fit its event, or is too large to be stored. It never throws.
+ * Compiles the decoder of an event, once per watch. The decoder returns `Data` of a record: the arguments by name, or
+ * `{raw, error}` for a log that does not fit its event or is too large to be stored. It never throws.
  */
 export const compileDecoder = (fragment: EventFragment, checksum: Checksum): ((log: LogContent) => JsonObject) => {
   const { decode } = compile(fragment, checksum);
@@ -32,8 +32,9 @@ export const compileDecoder = (fragment: EventFragment, checksum: Checksum): ((l
 };
 
 /**
- * Says whether a log of the contract is this event: by its first topic, an anonymous one by its layout. A named event
- * whose contract indexes other parameters than the ABI says is this event too, and cannot be decoded.
+ * Compiles the test whether a log of the contract is this event: it compares the first topic, or for an anonymous event
+ * the layout. A log matches by its first topic even if the contract indexes other parameters than the ABI says; such a
+ * log cannot be decoded.
  */
 export const compileMatcher = (fragment: EventFragment, topic0: string | null): ((log: LogContent) => boolean) => {
   if (topic0 !== null) return ({ topics }) => topics[0] === topic0;
@@ -44,7 +45,7 @@ export const compileMatcher = (fragment: EventFragment, topic0: string | null): 
       decode(log);
       return true;
     } catch {
-      // It is another event's.
+      // A log that cannot be decoded is of another event.
       return false;
     }
   };
@@ -53,7 +54,7 @@ export const compileMatcher = (fragment: EventFragment, topic0: string | null): 
 interface Compiled {
   /** Throws for a log that does not fit. */
   decode: (log: LogContent) => JsonObject;
-  /** Characters of the data without `0x`; `undefined` when a part of it is dynamic. */
+  /** Characters of the data without `0x`; `undefined` if a part of it is dynamic. */
   dataSize: number | undefined;
 }
 
@@ -90,7 +91,7 @@ const compile = ({ inputs, anonymous }: EventFragment, checksum: Checksum): Comp
   return { decode, dataSize: isStatic ? inData.reduce((sum, { headSize }) => sum + headSize, 0) : undefined };
 };
 
-/** Values that do not fit a topic stand there as their hash. */
+/** Whether an indexed value of the type is in its topic as a hash, because it may be longer than 32 bytes. */
 const isHashed = (type: AbiType): boolean =>
   type.kind === 'array' ||
   type.kind === 'tuple' ||

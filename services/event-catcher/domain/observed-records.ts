@@ -1,14 +1,14 @@
 import type { ChainEvent, ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 
-/** What was seen of a contract, of all that its stream holds. */
+/** Returns the observations and reversals among the events of a contract's stream. */
 export const changesIn = (events: readonly StoredEvent[]): (StoredEvent & ChainEvent)[] =>
   events.filter(
     (event): event is StoredEvent & ChainEvent =>
       event.type === 'ChainEventObserved' || event.type === 'ChainEventReverted',
   );
 
-/** The records that were observed and not reverted since. */
+/** Returns the records that were observed and not reverted since. */
 export const observedIn = (events: readonly StoredEvent[]): ObservedRecord[] => {
   const observed = new Map<string, ObservedRecord>();
   for (const { type, data } of changesIn(events)) {
@@ -18,6 +18,6 @@ export const observedIn = (events: readonly StoredEvent[]): ObservedRecord[] => 
   return [...observed.values()];
 };
 
-/** As records are reverted. */
+/** Sorts records into the order in which they are reverted. */
 export const newestFirst = (records: readonly ObservedRecord[]): ObservedRecord[] =>
   records.toSorted((left, right) => right.BlockNumber - left.BlockNumber || right.LogIndex - left.LogIndex);

@@ -3,6 +3,6 @@ import type { EventFragment } from '../../../schemas/events/watch-events.ts';
 import { bareSignature } from '../../../shared/chain/event-signature.ts';
 import { signatureOf } from './event-abi.ts';
 
-/** The first topic of an event's logs: keccak-256 of its signature; `null` for an anonymous event. */
+/** Returns the first topic of an event's logs, keccak-256 of its signature; `null` for an anonymous event. */
 export const topic0Of = (fragment: EventFragment): string | null =>
   fragment.anonymous ? null : `0x${hash('keccak-256', bareSignature(signatureOf(fragment)), 'hex')}`;

@@ -1,20 +1,20 @@
 import { findJoiningRange, type Coverage, type CoveredWatch } from './coverage.ts';
 
-/** A watch, and where it was registered. */
+/** A watch, with the position of its registration. */
 type Watched = CoveredWatch & { readonly createdPosition: number };
 type ReadChain = Coverage & { readonly head: number };
 
 export interface WatchProgress {
   state: 'backfilling' | 'live';
-  /** Everything up to this block has been read, but for the gaps. */
+  /** Everything up to this block has been read, except the gaps. */
   currentBlockNumber: number;
-  /** Blocks until live. */
+  /** How many blocks are to be read before the watch is live. */
   blocksLeft: number;
-  /** Blocks before the current one that are still to be read, inclusive. */
+  /** Ranges before the current block that are still to be read, both ends included. */
   gaps: { from: number; to: number }[];
 }
 
-/** How far a watch has come. One that the follower has not taken yet is backfilling. */
+/** How far a watch was read. A watch that the follower has not added yet is backfilling. */
 export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchProgress => {
   if (!chain || chain.watchesUpTo < watch.createdPosition) return backfilling(watch.startBlock, chain?.head ?? -1, []);
   const gaps = chain.backfills

@@ -7,7 +7,7 @@ import { fragmentText, signatureOf } from './event-abi.ts';
 
 export const watchStream = (watchId: string): string => `watch-${watchId}`;
 
-/** Follows from what is watched, so that two apps that register the same event meet in one stream. */
+/** Derives the id from what is watched, so that two apps that register the same event write to one stream. */
 export const watchIdOf = (watched: { chainId: number; contractAddress: string; fragment: EventFragment }): string => {
   const { chainId, contractAddress, fragment } = watched;
   const text = `${String(chainId)}:${contractAddress.toLowerCase()}:${bareSignature(signatureOf(fragment))}:${String(fragment.anonymous)}`;
@@ -20,8 +20,8 @@ export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['
 export const watchFold = { initial: undefined as State, evolve: evolveWatch };
 
 /**
- * The first registration makes the watch; another app's is a claim on it, and keeps what is stored. An earlier start
- * extends it backwards, a later one changes nothing.
+ * The first registration creates the watch. A registration by another app adds that app, and keeps the stored fragment
+ * and start block. An earlier start block extends the watch backwards; a later one changes nothing.
  */
 export const registerContract = (watch: State, asked: Registration): WatchEvent[] => {
   if (!watch) return [{ type: 'ContractRegistered', data: asked }];

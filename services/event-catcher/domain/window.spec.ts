@@ -33,7 +33,7 @@ describe('the window of a chain', () => {
     ['another branch whose beginning is unknown', block(8, 'H', 'G'), { kind: 'fork' }],
     ['another final block', block(4, 'D', 'c'), { kind: 'deeper-than-finality' }],
     ['a child of another final block', block(5, 'E', 'D'), { kind: 'deeper-than-finality' }],
-    ['a block with the wrong number', block(9, 'x', 'g'), { kind: 'impossible' }],
+    ['a block with the wrong number', block(9, 'x', 'g'), { kind: 'invalid' }],
   ])('takes %s for what it is', (_what, header, expected) => {
     expect(classifyHeader(window, header)).toEqual(expected);
   });

@@ -1,17 +1,17 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 
-/** From the tip, what is walked to at once, also when the window is cut on the way. */
+/** How many blocks from the tip are walked one by one in one go, also when a reorganisation rewinds the window. */
 export const WALK_BLOCKS_MAX = 500;
 
-/** A block as the window knows it. */
+/** The links of a block, by which a header is compared with the window. */
 export interface LinkedBlock {
   number: number;
   hash: string;
   parentHash: string;
 }
 
-/** A block as the chain has it. */
+/** A block of the chain, before it enters the window. */
 export type Header = Omit<WindowBlock, 'since'>;
 
 /**
@@ -20,7 +20,7 @@ export type Header = Omit<WindowBlock, 'since'>;
  */
 export type Window<Block extends LinkedBlock> = readonly [Block, ...Block[]];
 
-/** What a header means for the window. */
+/** How a header relates to the window. */
 export type HeaderClass =
   /** It is in the window, or older than it: nothing to do. */
   | { kind: 'duplicate' }
@@ -32,17 +32,17 @@ export type HeaderClass =
   | { kind: 'fork' }
   /** It follows a block before the tip: those after that are no longer of the chain. */
   | { kind: 'reorganisation' }
-  /** It contradicts the block that was final. */
+  /** It is on a branch without the window's final block. */
   | { kind: 'deeper-than-finality' }
-  /** Its number does not follow its parent's: no chain has such a block. */
-  | { kind: 'impossible' };
+  /** Its number does not follow its parent's, which no valid block has. */
+  | { kind: 'invalid' };
 
 export const tipOf = <Block extends LinkedBlock>(window: Window<Block>): Block => window.at(-1) ?? window[0];
 
 /** Whether a block is the one after the tip. */
 export const follows = (window: Window<LinkedBlock>, block: LinkedBlock): boolean => isChildOf(tipOf(window), block);
 
-/** Blocks as a window; `undefined` when there are none, or one does not follow the one before it. */
+/** Returns the blocks as a window; `undefined` if there are none, or one does not follow the one before it. */
 export const linkedWindow = <Block extends LinkedBlock>(blocks: readonly Block[]): Window<Block> | undefined => {
   const [first, ...rest] = blocks;
   return first && rest.every((block, at) => isChildOf(blocks[at], block)) ? [first, ...rest] : undefined;
@@ -57,7 +57,7 @@ export const classifyHeader = (window: Window<LinkedBlock>, header: LinkedBlock)
   if (window.some(({ hash }) => hash === header.hash) || header.number < first.number) return { kind: 'duplicate' };
   const parent = window.find(({ hash }) => hash === header.parentHash);
   if (parent) {
-    if (header.number !== parent.number + 1) return { kind: 'impossible' };
+    if (header.number !== parent.number + 1) return { kind: 'invalid' };
     return { kind: parent === tip ? 'extension' : 'reorganisation' };
   }
   if (header.number > tip.number + 1) return { kind: 'gap', from: tip.number + 1, to: header.number - 1 };
@@ -65,7 +65,7 @@ export const classifyHeader = (window: Window<LinkedBlock>, header: LinkedBlock)
   return { kind: 'fork' };
 };
 
-/** The window up to the block of this hash, which is one of its own, and what followed that, newest first. */
+/** Splits the window after its block of this hash. The removed blocks come newest first. */
 export const splitAfter = <Block extends LinkedBlock>(
   window: Window<Block>,
   hash: string,
@@ -75,7 +75,7 @@ export const splitAfter = <Block extends LinkedBlock>(
   return { kept: [first, ...rest.slice(0, at)], removed: window.slice(at + 1).toReversed() };
 };
 
-/** The window after a block that follows its tip; blocks more than `confirmations` behind the tip are let go. */
+/** Appends the block after the tip, and drops the blocks that are more than `confirmations` behind it. */
 export const extend = <Block extends LinkedBlock>(
   window: Window<Block>,
   block: Block,
@@ -87,13 +87,13 @@ export const extend = <Block extends LinkedBlock>(
 };
 
 /**
- * A head so far away is not walked to at once: the blocks between are read as ranges, and then no block of the window is
- * in the next one; or it is approached in steps.
+ * Whether a head is too far ahead to be walked to in one go. The blocks up to it are then read as ranges, or it is
+ * approached in steps. This far ahead, no block of the window is in the next one.
  */
 export const isFarAhead = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
   header.number - tipOf(window).number > confirmations + WALK_BLOCKS_MAX;
 
-/** @param since position behind which all is stored that will be observed in the block */
+/** @param since position after which all is stored that will be observed in the block */
 export const toWindowBlock = ({ number, hash, parentHash, timestamp }: Header, since: Position): WindowBlock => ({
   number,
   hash,

@@ -1,14 +1,14 @@
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 
-/** `ReadonlyMap<number, WatchedChain>`: the chains that are configured, by id. */
+/** `ReadonlyMap<number, SupportedChain>`: the chains that are configured, by id. */
 export const CHAINS = Symbol('Chains');
-/** Of a chain, what a registration asks for. */
+/** The part of a chain reader that a registration needs. */
 export type SupportedChain = Pick<ChainReader, 'head' | 'hasCode'>;
 
 /** `FollowerStatus` */
 export const FOLLOWER_STATUS = Symbol('FollowerStatus');
-/** How fast watches are filled by this process, and what holds them up. */
+/** How fast this process backfills watches, and the errors that delay it. */
 export interface FollowerStatus {
-  of: (watchId: string) => { eventsPerSecond: number; blocksPerSecond: number };
+  ratesOf: (watchId: string) => { eventsPerSecond: number; blocksPerSecond: number };
   errorOf: (watch: { id: string; chainId: number }) => string | null;
 }

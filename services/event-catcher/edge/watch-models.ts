@@ -8,10 +8,10 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
 const { chain } = chainsModel.collections;
-/** More events than any contract has. */
-const OF_CONTRACT_MAX = 10_000;
+/** No contract has more events. */
+const EVENTS_OF_CONTRACT_MAX = 10_000;
 
-/** Finds what is watched, and how far its chain was read. */
+/** Finds watches, and how far their chains were read. */
 @Injectable()
 export class WatchModels {
   constructor(
@@ -19,14 +19,14 @@ export class WatchModels {
     private readonly models: Projections,
   ) {}
 
-  /** Never empty. @throws Refusal watch_not_found, not_caught_up */
+  /** Returns at least one watch. @throws Refusal watch_not_found, not_caught_up */
   async ofContract(chainId: number, contractAddress: string): Promise<WatchDocument[]> {
     const found = await this.models.find(watchesModel.name, async () => {
       const filter = { chainId, contractAddress };
       const documents = await this.readStore.find(watch.name, {
         filter,
         sort: [['id', 'asc']],
-        limit: OF_CONTRACT_MAX,
+        limit: EVENTS_OF_CONTRACT_MAX,
       });
       return documents.length > 0 ? documents : undefined;
     });
@@ -36,18 +36,18 @@ export class WatchModels {
 
   /** @throws Refusal watch_not_found, not_caught_up */
   async byId(id: string): Promise<WatchDocument> {
-    const found = await this.models.find(watchesModel.name, () => this.known(id));
+    const found = await this.models.find(watchesModel.name, () => this.findProjected(id));
     if (!found) throw new Refusal('watch_not_found', 'no registration has this id');
     return found;
   }
 
-  /** As far as the read model has come. */
-  async known(id: string): Promise<WatchDocument | undefined> {
+  /** Returns `undefined` if the read model does not have the watch, possibly not yet. */
+  async findProjected(id: string): Promise<WatchDocument | undefined> {
     const stored = (await this.readStore.getMany(watch.name, [id])).get(id);
     return stored && watch.document.parse(stored.document);
   }
 
-  /** `undefined`: the chain has not been read yet. */
+  /** Returns `undefined` if the chain has not been read yet. */
   async chain(chainId: number): Promise<ChainDocument | undefined> {
     const id = String(chainId);
     const stored = (await this.readStore.getMany(chain.name, [id])).get(id);

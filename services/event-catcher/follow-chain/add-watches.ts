@@ -6,9 +6,9 @@ import type { Change, Steps } from './store-changes/chain-writer.ts';
 import type { WatchChange } from './watches.ts';
 
 /**
- * Takes what was registered, in its order, while there is room for ranges.
+ * Adds the watches that were registered or extended, in order, while there is room for ranges.
  * @param upTo position up to which nothing else was registered
- * @returns what has to wait
+ * @returns the changes that have to wait
  */
 export async function* addWatches(
   progress: ChainProgress,

@@ -6,22 +6,28 @@ import type { FollowedChain } from './followed-chain.ts';
 import { finalBlockError, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
 import type { Change, Steps, SyncSteps } from './store-changes/chain-writer.ts';
 
-/** Missing headers are asked for so many at a time. */
+/** How many missing headers are requested at a time. */
 const HEADERS_AT_ONCE = 50;
 const STEPS_MAX = 5_000;
 
-/** Goes to a head: block by block; to one that is far away by a leap, or only as far as is walked at once. */
+/**
+ * Advances to a head block by block. If it is far ahead, skips to it and leaves the blocks between to backfills; if there
+ * is no room for more ranges, walks only as far as is walked in one go.
+ */
 export async function* advanceToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = chain.isDevelopment ? yield* rewindToOlderHead(progress, head, chain) : progress;
-  let goal = head;
+  let target = head;
   if (isFarAhead(now.window, head, chain.confirmations)) {
     if (canSkipAhead(now, chain)) now = yield* skipAheadTo(yield* reconcileUnconfirmed(now, chain), head, chain);
-    else goal = await headerAt(chain, tipOf(now.window).number + WALK_BLOCKS_MAX);
+    else target = await headerAt(chain, tipOf(now.window).number + WALK_BLOCKS_MAX);
   }
-  yield* walkTo(now, goal, chain);
+  yield* walkTo(now, target, chain);
 }
 
-/** Takes a header and all that must come before it into the window: each block with what the live watches have in it. */
+/**
+ * Extends the window to a header, after all headers that must come before it. Each block comes with the records that the
+ * live watches have in it.
+ */
 async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = progress;
   const pending = [head];
@@ -29,8 +35,8 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
     if (step > STEPS_MAX) throw new ChainUnavailable('the chain changes faster than it can be followed');
     const header = pending.at(-1);
     if (!header) return;
-    const arrival = classifyHeader(now.window, header);
-    switch (arrival.kind) {
+    const relation = classifyHeader(now.window, header);
+    switch (relation.kind) {
       case 'extension':
         now = yield await extension(now, header, chain);
         pending.pop();
@@ -39,14 +45,14 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
         now = yield* rewindTo(now, header.parentHash, chain);
         break;
       case 'gap':
-        pending.push(...(await headersOf(chain, firstNumbers(arrival))));
+        pending.push(...(await headersOf(chain, firstNumbers(relation))));
         break;
       case 'fork':
         pending.push(await parentOf(chain, header));
         break;
       case 'deeper-than-finality':
         throw finalBlockError(chain, header);
-      case 'impossible':
+      case 'invalid':
         throw new ChainUnavailable(`block ${header.hash} has a number that does not follow its parent's`);
       case 'duplicate':
         pending.pop();
@@ -59,7 +65,7 @@ const extension = async (
   header: BlockHeader,
   { reader, watches, confirmations }: FollowedChain,
 ): Promise<Change> => ({
-  // Stored by an earlier follower, of another block of this number: no longer of the chain.
+  // An earlier follower may have stored records of another block of this number, which left the chain.
   isOrphan: ({ BlockNumber, BlockHash }) => BlockNumber === header.number && BlockHash !== header.hash,
   ...(await readBlock(reader, header, watches.live(progress))),
   transition: advance(header, confirmations),
@@ -76,7 +82,7 @@ function* rewindTo(
   return now;
 }
 
-/** A development chain whose head is an older block lost those after it. Of any other, the provider lags. */
+/** A development chain whose head is an older block has lost the blocks after it. On any other chain, the provider lags. */
 function* rewindToOlderHead(
   progress: ChainProgress,
   head: BlockHeader,
@@ -88,11 +94,11 @@ function* rewindToOlderHead(
   return isOlder ? yield* rewindTo(progress, head.hash, chain) : progress;
 }
 
-/** Whether every live watch may read a range more. */
+/** Whether there is room for one more range of every live watch. */
 const canSkipAhead = (progress: ChainProgress, { watches, rangesMax }: FollowedChain): boolean =>
   progress.backfills.length + watches.live(progress).length <= rangesMax;
 
-/** The blocks between are read as ranges. */
+/** Moves the window to the head. Reverts what left the chain; the live watches read the blocks between as ranges. */
 async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps<ChainProgress> {
   const { window } = progress;
   const found = await chain.reader.headersByNumber(window.map(({ number }) => number));
@@ -103,6 +109,7 @@ async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: F
   return yield { removed, transition };
 }
 
+/** Descending, because the walk goes on with the header that was pushed last. */
 const firstNumbers = ({ from, to }: { from: number; to: number }): number[] => {
   const until = Math.min(to, from + HEADERS_AT_ONCE - 1);
   return Array.from({ length: until - from + 1 }, (_, index) => until - index);

@@ -24,11 +24,11 @@ export interface BackfillDependencies {
   chain: FollowedChain;
   writer: ChainWriter;
   meter: ProgressMeter;
-  /** A chunk has its place from when it is asked for until it is stored; waiting for a provider to recover takes none. */
+  /** A chunk holds a permit from its request until it is stored. While a provider recovers, the backfill holds none. */
   chunks: Semaphore;
 }
 
-/** Reads one range, oldest blocks first; the next chunk is asked for while one is stored. */
+/** Reads one range, oldest blocks first. The next chunk is requested while one is being stored. */
 export class Backfill {
   private readonly size = new ChunkSize();
 
@@ -37,7 +37,7 @@ export class Backfill {
     private readonly initialRange: Range,
   ) {}
 
-  /** Returns when the range is covered, and the watch is live if the range joins. */
+  /** Returns when the range has been read and, if it joins, the watch is live. */
   async run(signal: AbortSignal): Promise<void> {
     const { writer, chunks } = this.dependencies;
     let ahead: Promise<Chunk> | undefined;
@@ -50,21 +50,21 @@ export class Backfill {
       }
       const chunk = await (ahead ?? this.fetch(range.next, signal));
       ahead = this.isFollowed(chunk) ? this.fetch(chunk.to + 1, signal) : undefined;
-      // Awaited in the next round; should storing fail before, its failure is the one to hear of.
+      // It is awaited in the next round. If storing fails before that, this keeps its failure from being unhandled.
       ahead?.catch(() => undefined);
       await writer.commit((progress) => this.store(progress, chunk));
       chunks.release();
     }
   }
 
-  /** Whether more blocks of the range come after a chunk. One that the watch's extension left behind leads nowhere. */
+  /** Whether the range has blocks after a chunk. It has none after a chunk that an extension of the watch made obsolete. */
   private isFollowed({ from, to }: Chunk): boolean {
     const { progress } = this.dependencies.writer;
     const range = findRange(progress, this.initialRange);
     return range?.next === from && to < lastBlockOf(progress.window, range);
   }
 
-  /** Asks until there is an answer; a provider that fails holds up this watch alone. */
+  /** Requests a chunk until there is an answer. A provider that fails delays this watch only. */
   private async fetch(from: number, signal: AbortSignal): Promise<Chunk> {
     const { chain, writer, meter, chunks } = this.dependencies;
     const watch = chain.watches.of(writer.progress, this.initialRange.watchId);
@@ -95,7 +95,7 @@ export class Backfill {
   private *store(progress: ChainProgress, { from, to, records }: Chunk): SyncSteps {
     const { chain, meter } = this.dependencies;
     const range = findRange(progress, this.initialRange);
-    // Else the watch was extended before anything of it was stored: its range begins earlier now.
+    // Otherwise the watch was extended before anything of it was stored, and its range begins earlier now.
     if (range?.next !== from) return;
     const watch = chain.watches.of(progress, range.watchId);
     yield {
@@ -106,7 +106,7 @@ export class Backfill {
     meter.count(watch.id, { events: records.length, blocks: to - from + 1 });
   }
 
-  /** Unless there are blocks that are read first: they became final meanwhile, or belong to an extension. */
+  /** Joins, unless other blocks must be read first: those that became final meanwhile, or those of an extension. */
   private async *join(progress: ChainProgress): Steps {
     const { reader, watches } = this.dependencies.chain;
     if (!isCovered(progress, findRange(progress, this.initialRange) ?? this.initialRange)) return;

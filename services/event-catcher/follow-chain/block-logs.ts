@@ -11,10 +11,10 @@ import { toIso } from '../../../shared/primitives/clock.ts';
 import type { RecordChanges } from './store-changes/chain-records.ts';
 import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, type WatchedEvent } from './watched-event.ts';
 
-/** What was read of blocks, and whose records are known completely with that. */
+/** The records that were read, and a test for all records that this reading would have found. */
 export type ReadRecords = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
 
-/** What the watches have in one block: no call when its bloom rules them all out, else one. */
+/** Reads the records of the watches in one block: with no call if its bloom rules all of them out, else with one. */
 export const readBlock = async (
   reader: ChainReader,
   header: BlockHeader,
@@ -24,7 +24,7 @@ export const readBlock = async (
   isRead: (record) => record.BlockHash === header.hash && watches.some((watch) => belongsTo(watch, record)),
 });
 
-/** What a watch has in blocks that may be reorganised. */
+/** Reads the records of one watch in blocks that may be reorganised. */
 export const readWindow = async (
   reader: ChainReader,
   blocks: readonly WindowBlock[],
@@ -33,7 +33,7 @@ export const readWindow = async (
   const headers = await reader.headersByNumber(blocks.map(({ number }) => number));
   const records = await Promise.all(
     blocks.map((block, at) => {
-      // A header that has changed meanwhile is a reorganisation to come: its bloom says nothing about our block.
+      // If the chain has another block of this number by now, that block's bloom says nothing about ours.
       const header = headers[at]?.hash === block.hash ? headers[at] : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
       return recordsOfBlock(reader, header, [watch], 'backfill');
     }),
@@ -54,7 +54,7 @@ const recordsOfBlock = async (
   return toRecords(logs, possible, () => header.timestamp, origin);
 };
 
-/** What one watch has in blocks `from`…`to`, in chain order. @throws RangeTooLarge */
+/** Reads the records of one watch in blocks `from`…`to`, in chain order. @throws RangeTooLarge */
 export const recordsOfRange = async (
   reader: ChainReader,
   watch: WatchedEvent,
@@ -73,7 +73,7 @@ export const recordsOfRange = async (
   return toRecords(logs, [watch], timeOf, 'backfill');
 };
 
-/** A single block that is too much as a range is asked for by its hash. */
+/** Requests a single block by its hash if a provider refuses it as a range. */
 const logsOfRange = async (reader: ChainReader, watch: WatchedEvent, from: number, to: number): Promise<ChainLog[]> => {
   const filter = filterFor([watch]);
   try {

@@ -13,15 +13,16 @@ import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
 import { addWatches } from './add-watches.ts';
 
-/** So many chunks of blocks are asked for, or wait to be stored, at a time: of all backfills of a chain together. */
+/** How many chunks of blocks all backfills of a chain may request, or hold until they are stored, at a time. */
 const CHUNKS_AT_ONCE = 4;
 
 /**
- * Follows one chain until the signal aborts, or something fails: then run it again. What must stay true:
- * - the window is linked, and its blocks' records are stored before a stored progress names them;
- * - a watch is live only when everything before the window, and in it, is stored;
+ * Follows one chain until the signal aborts. It throws if something fails, and the caller runs it again. What must stay
+ * true:
+ * - the window is linked, and the records of a block are stored before the stored progress contains the block;
+ * - a watch is live only when its records before the window, and in it, are stored;
  * - only final blocks are read as ranges;
- * - before it looks at what lies behind the stored progress, nothing that was sent earlier can still be stored;
+ * - before it reads what is stored after the stored progress, no append of an earlier follower can still be stored;
  * - whatever fails, running again from the stored progress stores nothing twice and misses nothing.
  * @param working called at each step forward
  */
@@ -65,10 +66,10 @@ const followFromStored = async (
   }
 };
 
-/** What runs side by side: the head, the watches that are registered, and a backfill for each range. */
+/** Runs side by side: following the head, adding the watches that are registered, and a backfill for each range. */
 class ChainFollower {
   private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
-  /** Rings when a range is covered. */
+  /** Rings when a backfill has ended, which makes room for another range. */
   private readonly covered = new WakeUp();
   private readonly backfilling = new Set<string>();
   private readonly failed = Promise.withResolvers<never>();
@@ -77,11 +78,11 @@ class ChainFollower {
     private readonly chain: FollowedChain,
     private readonly writer: ChainWriter,
     private readonly meter: ProgressMeter,
-    /** What has to end before another may begin. */
+    /** All work that must end before the chain may be followed again. */
     private readonly running: Set<Promise<unknown>>,
   ) {}
 
-  /** Returns when the signal has aborted, or fails as the first of them. */
+  /** Returns when the signal has aborted, or throws the first error of what it runs. */
   async follow(signal: AbortSignal, working: () => void): Promise<void> {
     this.startBackfills(signal);
     this.start(this.addRegistered(signal));
@@ -100,7 +101,7 @@ class ChainFollower {
     }
   }
 
-  /** Takes all that is registered, in its order: where there is no room for more ranges, once others are covered. */
+  /** Adds what is registered, in order. While there is no room for more ranges, waits until a backfill has ended. */
   private async addRegistered(signal: AbortSignal): Promise<void> {
     const { watches } = this.chain;
     for await (const { changes, upTo } of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {

@@ -10,13 +10,13 @@ import { Watches } from './watches.ts';
 
 const LOCAL_POLL_MS = 100;
 const POLL_MS = 1_000;
-/** Some 110 KB of the 1 MiB that EventStoreDB takes at once. */
+/** `ChainAdvanced` with this many ranges has some 110 KB, of the 1 MiB that EventStoreDB takes in one append. */
 const RANGES_MAX = 1_000;
 
 export interface ChainToFollow {
   settings: ChainSettings;
   reader: ChainReader;
-  /** The development chain beside this process: it may lose blocks. */
+  /** Whether it is the development chain of this machine, which may lose blocks. */
   isDevelopment: boolean;
 }
 
@@ -24,7 +24,7 @@ interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'watches'> 
   readStore: Pick<ReadStore, 'lease' | 'replaceLease'>;
 }
 
-/** One loop for each configured chain. Of several processes one follows a chain at a time, and the others stand by. */
+/** Runs one loop for each configured chain. Only one process follows a chain at a time; the others stand by. */
 export class ChainLoops {
   readonly loops: Loops;
   private readonly byChain: ReadonlyMap<number, SupervisedLoop>;
@@ -48,7 +48,7 @@ export class ChainLoops {
     this.loops = new Loops([...this.byChain.values()]);
   }
 
-  /** What keeps a chain from being followed here; `null` when nothing does, or another process follows it. */
+  /** Why a chain cannot be followed here; `null` if it can, or if another process follows it. */
   errorOf(chainId: number): string | null {
     const loop = this.byChain.get(chainId);
     return loop?.state === 'failing' ? loop.lastError : null;

@@ -10,9 +10,9 @@ export interface FollowSettings {
   readonly chainId: number;
   readonly confirmations: number;
   readonly pollMs: number;
-  /** A development chain may lose blocks or begin anew; any other that does is refused. */
+  /** A development chain may lose final blocks or start again. Any other chain that does so is not followed. */
   readonly isDevelopment: boolean;
-  /** `ChainAdvanced` names every range that is to be read: no others begin while these are so many. */
+  /** The most ranges that may be unfinished at a time. They are limited because `ChainAdvanced` lists all of them. */
   readonly rangesMax: number;
 }
 
@@ -23,7 +23,7 @@ export interface FollowerDependencies extends AppendDependencies {
   logger: Logger;
 }
 
-/** What is asked, and known, by those who decide how a chain is read. */
+/** What the steps that follow a chain read from, and know about it. */
 export interface FollowedChain extends FollowSettings {
   readonly reader: ChainReader;
   readonly watches: Watches;
@@ -31,7 +31,7 @@ export interface FollowedChain extends FollowSettings {
   readonly logger: Logger;
 }
 
-/** The reader, but that nobody waits for a provider once the signal has aborted. */
+/** Wraps a reader so that no call waits for a provider after the signal has aborted. */
 export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({
   chainId: reader.chainId,
   head: () => untilAborted(reader.head(), signal),

@@ -12,7 +12,7 @@ const metering = () => {
 
 describe('the speed of a backfill', () => {
   it('is nothing where nothing was read', () => {
-    expect(metering().meter.of('w')).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
+    expect(metering().meter.ratesOf('w')).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
   });
 
   it('is what was read since it began, of each watch apart', () => {
@@ -21,7 +21,7 @@ describe('the speed of a backfill', () => {
     meter.count('other', { events: 1, blocks: 1 });
     pass(2_000);
     meter.count('w', { events: 300, blocks: 30 });
-    expect(meter.of('w')).toEqual({ eventsPerSecond: 200, blocksPerSecond: 20 });
+    expect(meter.ratesOf('w')).toEqual({ eventsPerSecond: 200, blocksPerSecond: 20 });
   });
 
   it('is that of the last seconds, when it has been reading for longer', () => {
@@ -31,16 +31,16 @@ describe('the speed of a backfill', () => {
     meter.count('w', { events: 500, blocks: 50 });
     pass(5_001);
     meter.count('w', { events: 500, blocks: 50 });
-    expect(meter.of('w')).toEqual({ eventsPerSecond: 200, blocksPerSecond: 20 });
+    expect(meter.ratesOf('w')).toEqual({ eventsPerSecond: 200, blocksPerSecond: 20 });
   });
 
   it('is nothing once it has not read for ten seconds', () => {
     const { meter, pass } = metering();
     meter.count('w', { events: 100, blocks: 10 });
     pass(9_999);
-    expect(meter.of('w').eventsPerSecond).toBe(10);
+    expect(meter.ratesOf('w').eventsPerSecond).toBe(10);
     pass(1);
-    expect(meter.of('w').eventsPerSecond).toBe(0);
+    expect(meter.ratesOf('w').eventsPerSecond).toBe(0);
   });
 });
 

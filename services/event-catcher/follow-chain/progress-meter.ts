@@ -6,14 +6,13 @@ interface Rate {
   blocks: number;
 }
 
-/** A rate counts the work of the last one to two of these. */
+/** A rate is measured over the last one to two periods. */
 const PERIOD_MS = 5_000;
 
-/** How fast each backfill goes, and what holds it up. */
+/** Measures how fast each backfill reads, and keeps the error that delays it. */
 export class ProgressMeter {
   private readonly current = new Map<string, Rate>();
   private readonly before = new Map<string, Rate>();
-
   private readonly errors = new Map<string, string>();
 
   constructor(private readonly clock: Clock) {}
@@ -43,7 +42,7 @@ export class ProgressMeter {
     this.current.set(watchId, rate);
   }
 
-  of(watchId: string): { eventsPerSecond: number; blocksPerSecond: number } {
+  ratesOf(watchId: string): { eventsPerSecond: number; blocksPerSecond: number } {
     const nowMs = this.clock.now();
     const rates = [this.before.get(watchId), this.current.get(watchId)].filter(
       (rate) => rate !== undefined && nowMs - rate.sinceMs < 2 * PERIOD_MS,

@@ -13,19 +13,19 @@ export class DeeperThanFinality extends Error {
   }
 }
 
-/** A development chain lost blocks that were final: it is read anew, from a start at which nothing else runs. */
+/** A development chain lost final blocks. The follower starts again, so that it resets the chain before anything else runs. */
 export class FinalBlocksLost extends Error {
   override readonly name = 'FinalBlocksLost';
 }
 
-/** @param found what the chain has in place of the block that was final */
+/** Returns the error for a chain without the window's final block. @param found the chain's block of that number */
 export const finalBlockError = ({ chainId, isDevelopment }: FollowedChain, found: BlockHeader | undefined): Error => {
   if (isDevelopment) return new FinalBlocksLost('the chain lost final blocks');
   if (found) return new DeeperThanFinality(chainId);
   return new ChainUnavailable('the provider does not have the block that was final');
 };
 
-/** The blocks up to a head that may be reorganised, and the final one before them. */
+/** Reads the final block, and the blocks after it up to a head, which may be reorganised. */
 export const windowUpTo = async (
   { reader, confirmations }: { reader: ChainReader; confirmations: number },
   head: BlockHeader,
@@ -39,9 +39,9 @@ export const windowUpTo = async (
 };
 
 /**
- * Of what is unconfirmed and not final: what the chain does not have now is reverted; what live watches have in blocks of
- * the window is confirmed, or observed again if it was reverted, as those blocks do not arrive a second time. After that
- * everything is of the chain, or of a block of the window.
+ * Reconciles the unconfirmed records that are not final with the chain. A record whose block left the chain is reverted.
+ * A record of a live watch in a block of the window is confirmed, or observed again if it was reverted, because that
+ * block will not be read a second time. After that, every record is in a block of the chain or of the window.
  */
 export async function* reconcileUnconfirmed(
   progress: ChainProgress,

@@ -8,7 +8,7 @@ import { ChainRecords } from './store-changes/chain-records.ts';
 import { ChainWriter, type Steps } from './store-changes/chain-writer.ts';
 import { ProgressStream } from './store-changes/progress-stream.ts';
 
-/** Goes on from the stored progress, and comes to the head before anything else runs. */
+/** Loads the stored progress, and advances from there to the head before anything else runs. */
 export const resume = async (
   settings: FollowSettings,
   dependencies: FollowerDependencies,
@@ -20,20 +20,20 @@ export const resume = async (
   const stream = await ProgressStream.load({ eventStore, appends }, settings.chainId);
   await watches.load(signal);
   const records = new ChainRecords({ eventStore, appends }, settings.chainId);
-  // Also of watches that the progress does not know: something may have been stored of them behind it.
+  // This includes watches that the progress does not contain: records of them may have been stored after it.
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
   const chain = { ...settings, reader, watches, records, logger };
   const head = await reader.head();
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);
-  // In one go, and before any backfill: one that joined now would ask for blocks that are no longer of the chain.
+  // One commit, before any backfill: a watch that joined in between would request blocks that have left the chain.
   await writer.commit(async function* (stored) {
     yield* advanceToHead(yield* reconcileAtStart(stored, head, chain), head, chain);
   });
   return { chain, writer };
 };
 
-/** Holds what an earlier follower has stored against the chain as it is now. */
+/** Compares what earlier followers stored with the chain as it is now, and corrects it. */
 async function* reconcileAtStart(
   progress: ChainProgress,
   head: BlockHeader,

@@ -1,12 +1,12 @@
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 
-/** So many places at a time, given in the order they were asked for. */
+/** Gives out a limited number of permits, in the order in which they were requested. */
 export class Semaphore {
   private readonly waiting: (() => void)[] = [];
 
   constructor(private free: number) {}
 
-  /** Returns when there is a place; it is the caller's until `release`. All who wait share one signal and give up together. */
+  /** Returns with a permit, which the caller holds until `release`. All callers share one signal and give up together. */
   async acquire(signal: AbortSignal): Promise<void> {
     if (this.free > 0) {
       this.free -= 1;

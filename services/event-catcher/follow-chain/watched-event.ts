@@ -5,10 +5,10 @@ import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chai
 import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
 
-/** More addresses than this, and the block's logs are asked for without naming any. */
+/** If a block has more addresses to look for, its logs are requested without an address filter. */
 const ADDRESSES_MAX = 500;
 
-/** A registered event as the follower looks for it. */
+/** A registered event, prepared for finding and decoding its logs. */
 export interface WatchedEvent {
   readonly id: string;
   readonly chainId: number;
@@ -43,7 +43,7 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
   };
 };
 
-/** Whether a record is one that the watch asks for. */
+/** Whether a record is of the watch's event, at or after its start block. */
 export const belongsTo = (
   watch: WatchedEvent,
   { ContractAddress, EventSignature, BlockNumber }: ObservedRecord,
@@ -83,7 +83,7 @@ export const filterFor = (watches: readonly WatchedEvent[]): LogFilter => {
   };
 };
 
-/** Those that may have logs in a block; the others certainly have none. */
+/** Returns the watches that may have logs in a block. The others certainly have none. */
 export const filterByBloom = (
   { logsBloom, number }: Pick<BlockHeader, 'logsBloom' | 'number'>,
   watches: readonly WatchedEvent[],
@@ -92,7 +92,7 @@ export const filterByBloom = (
     ({ bloom, startBlock }) => startBlock <= number && bloom.every((bits) => bloomMayContain(logsBloom, bits)),
   );
 
-/** Finds the watch a log belongs to: by contract and first topic, else an anonymous event whose layout it has. */
+/** Finds the watch of a log: by contract and first topic, else an anonymous event of the contract with the log's layout. */
 export const matcherFor = (watches: readonly WatchedEvent[]): ((log: ChainLog) => WatchedEvent | undefined) => {
   const named = new Map<string, Map<string, WatchedEvent>>();
   for (const watch of watches) {

@@ -4,7 +4,7 @@ import type { ChainProgress } from '../domain/chain-progress.ts';
 import { liveWatches } from '../domain/coverage.ts';
 import { watchedEvent, type WatchedEvent } from './watched-event.ts';
 
-/** What happens to the watches of a chain. */
+/** A registration or an extension of a watch. */
 export type WatchChange = { position: Position } & (
   { kind: 'registered'; watch: WatchedEvent } | { kind: 'extended'; watchId: string; startBlock: number }
 );
@@ -12,14 +12,14 @@ export type WatchChange = { position: Position } & (
 const types = ['ContractRegistered', 'WatchExtended'] as const;
 
 /**
- * The watches of one chain, as the event store tells of them. Outlives a follower that fails, so that the next one asks
- * only for what is new.
+ * The watches of one chain, read from the event store. They outlive a follower that fails, so that the next one reads
+ * only what is new.
  */
 export class Watches {
   /** In position order. */
   private readonly changes: WatchChange[] = [];
   private readUpTo: Position = 0;
-  /** As the first so many changes make them. */
+  /** The watches after the first `applied` changes. */
   private byId = new Map<string, WatchedEvent>();
   private applied = 0;
 
@@ -28,18 +28,18 @@ export class Watches {
     private readonly chainId: number,
   ) {}
 
-  /** Reads everything that is registered by now. @throws when the signal aborts */
+  /** Reads everything that is registered by now. @throws if the signal aborts */
   async load(signal: AbortSignal): Promise<void> {
     for await (const { caughtUp } of this.read(signal)) if (caughtUp) return;
     throw signal.reason;
   }
 
-  /** Lower case; of all that was read, whether it was taken or not. */
+  /** The contracts of all registrations that were read, whether their watches were added or not. Lower case. */
   get contracts(): ReadonlySet<string> {
     return new Set(this.changes.flatMap((change) => (change.kind === 'registered' ? [change.watch.contract] : [])));
   }
 
-  /** The watches that are taken, by id. */
+  /** The watches that the progress contains, by id. */
   at({ watchesUpTo }: Pick<ChainProgress, 'watchesUpTo'>): ReadonlyMap<string, WatchedEvent> {
     if ((this.changes[this.applied - 1]?.position ?? 0) > watchesUpTo) {
       this.byId = new Map();
@@ -53,7 +53,7 @@ export class Watches {
     }
   }
 
-  /** One of which something is read. */
+  /** The watch of a range. @throws if it was not added */
   of(progress: ChainProgress, watchId: string): WatchedEvent {
     const watch = this.at(progress).get(watchId);
     if (!watch) throw new Error(`blocks are read for ${watchId}, which is not registered`);
@@ -64,7 +64,7 @@ export class Watches {
     return liveWatches(progress, this.at(progress).values());
   }
 
-  /** What comes after a position, in batches, for ever; `upTo`: there are no others up to here. */
+  /** Yields the changes after a position in batches, for ever. There are no others up to position `upTo`. */
   async *changesAfter(
     position: Position,
     signal: AbortSignal,
@@ -94,7 +94,7 @@ const changeOf = (event: StoredEvent & WatchEvent): WatchChange => {
     : { kind: 'extended', position, watchId: data.watchId, startBlock: data.startBlock };
 };
 
-/** Another app's claim changes nothing. */
+/** A registration by another app changes nothing. */
 const apply = (watches: Map<string, WatchedEvent>, change: WatchChange): void => {
   if (change.kind === 'registered') {
     if (!watches.has(change.watch.id)) watches.set(change.watch.id, change.watch);

@@ -5,12 +5,12 @@ import { invalid } from '../../../shared/errors/refusal.ts';
 import { memberNames } from '../domain/abi-values.ts';
 import { typeOf } from '../domain/event-abi.ts';
 
-/** Members of the stored record and the value each must have. */
+/** The members of a stored record, with the value that each must have. */
 export type ArgumentFilter = Record<string, string | boolean>;
 
 const PREFIX = 'arg.';
 
-/** `arg.<name>=<value>` of a query; more than one value for a name is refused. */
+/** Reads the members `arg.<name>=<value>` of a query. @throws Refusal validation_failed for a name with several values */
 export const argumentsOf = (query: Readonly<Record<string, unknown>>): Map<string, string> => {
   const asked = new Map<string, string>();
   for (const [key, value] of Object.entries(query)) {
@@ -27,9 +27,9 @@ export interface ArgumentSelection {
 }
 
 /**
- * Which watches have all the arguments, by what their records must then hold: an argument of one name may have another
- * type in another event. Empty when no event has them.
- * @throws Refusal validation_failed for a value that is none of its type, in whichever event
+ * Finds the watches whose events have all the arguments, grouped by what their records must hold: an argument of one name
+ * may have another type in another event. Returns an empty list if no event has them.
+ * @throws Refusal validation_failed if a value is not valid in any event that has its argument
  */
 export const selectByArguments = (
   watches: readonly WatchDocument[],
@@ -68,12 +68,12 @@ const argumentTypes = ({ fragment: { inputs } }: WatchDocument) => {
 };
 
 interface ArgumentValue {
-  /** What follows the argument's name in the record. */
+  /** The path after the argument's name in the record. */
   member: '' | '.hash';
   value: string | boolean;
 }
 
-/** As records have it; `undefined` for what is not a value of the type. */
+/** Returns the value in the form that records have; `undefined` if the text is not a value of the type. */
 const argumentValue = (type: AbiType, indexed: boolean, text: string): ArgumentValue | undefined => {
   const exactly = (value: string | boolean | undefined): ArgumentValue | undefined =>
     value === undefined ? undefined : { member: '', value };

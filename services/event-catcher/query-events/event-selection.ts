@@ -5,12 +5,12 @@ import { matcherByName } from '../../../shared/chain/watch-names.ts';
 import type { Filter } from '../../../shared/read-store/read-store.ts';
 import { selectByArguments } from './argument-filter.ts';
 
-/** Beyond every block that a document's id can name. */
+/** The largest block number that fits the id of a document. */
 const BLOCK_NUMBER_MAX = 999_999_999_999;
 
 export type Order = 'asc' | 'desc';
 
-/** What a query asks for. */
+/** The parameters of a query. */
 export interface EventsQuery {
   chainId: number;
   contractAddress: string;
@@ -24,25 +24,28 @@ export interface EventsQuery {
   toBlock?: number | undefined;
   status?: RecordStatus | undefined;
   order: Order;
-  /** Texts that arguments must equal, by name. */
+  /** The values that arguments must have, as text, by name. */
   arguments: ReadonlyMap<string, string>;
 }
 
-/** From an id on and up to before another. */
-interface Ids {
+/** A range of document ids: from `gte`, up to but without `lt`. */
+interface IdRange {
   gte: string;
   lt: string;
 }
 
 export interface Selection {
-  ids: Ids;
-  /** Beside the ids. One for each set of events that is filtered alike; what passes one passes no other. Empty: nothing can match. */
+  ids: IdRange;
+  /**
+   * Further filters, one for each group of events that is filtered alike. No record passes more than one. Empty if no
+   * record can match.
+   */
   filters: Filter[];
-  /** When the query asks for all records of these events, their canonical signatures: totals are kept. */
+  /** The canonical signatures of the events if the query asks for all their records, whose number is stored. */
   counted: string[] | undefined;
 }
 
-/** What of the chain's events is asked for. @param finalized the newest final block; -1 when none is known */
+/** Translates a query into ids and filters. @param finalized the newest final block; -1 if none is known */
 export const selectEvents = (asked: EventsQuery, watches: readonly WatchDocument[], finalized: number): Selection => {
   const { eventSignature, txHash, status } = asked;
   const named = eventSignature === undefined ? [...watches] : watches.filter(matcherByName(eventSignature));
@@ -68,8 +71,8 @@ const signaturesOf = (watches: readonly WatchDocument[]): string[] => [
   ...new Set(watches.map(({ eventSignature }) => eventSignature)),
 ];
 
-/** Ids alone say contract and block, and final or not is a matter of the block. */
-const idsBetween = (asked: EventsQuery, finalized: number): Ids => {
+/** Returns the ids of the contract's records in the blocks of the query. Whether a record is final depends on its block. */
+const idsBetween = (asked: EventsQuery, finalized: number): IdRange => {
   const { chainId, contractAddress, status, fromBlock = 0, toBlock = BLOCK_NUMBER_MAX } = asked;
   const from = status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock;
   const to = status === 'finalized' ? Math.min(toBlock, finalized) : toBlock;

@@ -32,8 +32,8 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     this.cursors = new SignedText(masterKey, 'event cursors');
   }
 
-  async execute({ asked: unread }: QueryEvents): Promise<EventPage> {
-    const asked = { ...unread, contractAddress: readAddressMember('contractAddress', unread.contractAddress) };
+  async execute({ asked: given }: QueryEvents): Promise<EventPage> {
+    const asked = { ...given, contractAddress: readAddressMember('contractAddress', given.contractAddress) };
     const { chainId, contractAddress, take, skip } = asked;
     const after = asked.cursor === undefined ? undefined : this.readCursor(asked.cursor, asked);
     const watches = await this.models.ofContract(chainId, contractAddress);
@@ -51,14 +51,14 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     };
   }
 
-  /** The id of the document to go on after. @throws Refusal cursor_invalid */
+  /** Returns the id of the document after which the page begins. @throws Refusal cursor_invalid */
   private readCursor(cursor: string, asked: EventsQuery): string {
     const id = this.cursors.read(cursorScope(asked), cursor);
     if (id) return id.toString();
     throw new Refusal('cursor_invalid', 'the cursor is not from this contract in this order');
   }
 
-  /** One document more than the page has, if there is one. */
+  /** Returns the documents of the page, and the one after it if there is one. */
   private async page(
     { take, skip, order }: EventsQuery,
     { ids, filters }: Selection,
@@ -97,11 +97,11 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
   }
 }
 
-/** A cursor is good for one contract and order, whatever else is asked. */
+/** A cursor is valid for one contract and order, with any other filters. */
 const cursorScope = ({ chainId, contractAddress, order }: EventsQuery): string =>
   `${contractKey(chainId, contractAddress)} ${order}`;
 
-/** What of the ids is left after one of them. */
+/** Returns the part of the ids that comes after one of them. */
 const idsAfter = (after: string, { gte, lt }: Selection['ids'], order: Order) =>
   order === 'asc' ? { gte, gt: after, lt } : { gte, lt: after < lt ? after : lt };
 

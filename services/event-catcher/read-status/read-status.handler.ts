@@ -26,7 +26,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly models: WatchModels,
-    @Inject(FOLLOWER_STATUS) private readonly progress: FollowerStatus,
+    @Inject(FOLLOWER_STATUS) private readonly follower: FollowerStatus,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
@@ -37,7 +37,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
     const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
     const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
-    const { eventsPerSecond, blocksPerSecond } = this.progress.of(watch.id);
+    const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch.id);
     return {
       id: watch.id,
       chainId,
@@ -53,7 +53,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
       eventsTotal,
       eventsPerSecond,
       etaSeconds: state === 'live' ? 0 : secondsFor(blocksLeft, blocksPerSecond),
-      lastError: this.progress.errorOf(watch),
+      lastError: this.follower.errorOf(watch),
       gaps,
     };
   }
@@ -69,7 +69,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
   }
 }
 
-/** Clocks of chains may be ahead of ours. */
+/** Never negative, though the clock of a chain may be ahead of ours. */
 const secondsBetween = (fromMs: number, toMs: number): number => Math.max(0, Math.round((toMs - fromMs) / 1_000));
 
 const secondsFor = (blocks: number, blocksPerSecond: number): number | null =>

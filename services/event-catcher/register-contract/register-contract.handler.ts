@@ -17,12 +17,12 @@ import { resolveStartBlock } from './start-block.ts';
 
 export interface Registered {
   contract: RegisteredContract;
-  /** This registration made the watch. */
+  /** Whether this registration created the watch. */
   isNew: boolean;
   position: Position;
 }
 
-/** Has an event of a contract watched, for one app. */
+/** Registers an event of a contract for one app. */
 export class RegisterContract extends Command<Registered> {
   constructor(
     readonly asked: {
@@ -70,7 +70,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       metadata,
       decide: (known) => registerContract(known, registration),
     });
-    if (!state) throw new Error('a watch that was registered is there');
+    if (!state) throw new Error('the registered watch was not found');
     const contract = {
       id: state.id,
       chainId,
@@ -87,7 +87,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
   }
 
   private async stateOf(watchId: string) {
-    const known = await this.models.known(watchId);
-    return known ? progressOf(known, await this.models.chain(known.chainId)).state : 'backfilling';
+    const watch = await this.models.findProjected(watchId);
+    return watch ? progressOf(watch, await this.models.chain(watch.chainId)).state : 'backfilling';
   }
 }

@@ -8,7 +8,7 @@ export interface StartBlock {
 }
 
 /**
- * Where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed itself.
+ * Decides where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed itself.
  * @throws Refusal start_block_in_future, dependency_unavailable
  */
 export const resolveStartBlock = async (
@@ -32,7 +32,7 @@ export const resolveStartBlock = async (
   }
 };
 
-/** The first block with code, which the block `head` has: halves what is left, so at most 53 times. */
+/** Finds the first block with code by binary search, in at most 53 steps. The block `head` must have code. */
 const findDeployment = async (chain: SupportedChain, contract: string, head: number): Promise<number> => {
   let from = 0;
   let to = head;

@@ -16,7 +16,7 @@ export const transferAbi = {
   anonymous: false,
   inputs: [parameter('from', 'address', true), parameter('to', 'address', true), parameter('value', 'uint256')],
 };
-/** As a client sends it; each member can be made wrong. */
+/** The body of a registration as a client sends it. Any member can be replaced by a wrong one. */
 export const registration = (changes: object = {}) => ({
   chainId: CHAIN_ID,
   contractAddress: TOKEN,
@@ -26,7 +26,7 @@ export const registration = (changes: object = {}) => ({
   ...changes,
 });
 
-/** A chain of blocks 0…HEAD; the code of contracts appears where they are deployed. */
+/** A chain of blocks 0…HEAD, on which a contract has code from the block of its deployment on. */
 export class DeployingChain implements SupportedChain {
   private readonly chain = new MemoryChain(CHAIN_ID);
   readonly deployedAt = new Map([[TOKEN.toLowerCase(), 7]]);
@@ -47,7 +47,7 @@ export class DeployingChain implements SupportedChain {
 
 const hashOf = (text: string): string => `0x${sha256(text)}`;
 
-/** A caught transfer; only what is named differs from the next. */
+/** A record of a transfer. Two records differ only in the members that are given. */
 export const transferRecord = (changes: Partial<ObservedRecord> = {}): ObservedRecord => {
   const { BlockNumber = 10, LogIndex = 0, ContractAddress = TOKEN } = changes;
   const BlockHash = changes.BlockHash ?? hashOf(`block ${String(BlockNumber)}`);

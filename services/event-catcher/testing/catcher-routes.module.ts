@@ -21,18 +21,18 @@ interface Asked {
   method?: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Whose token is sent; `null`: none. */
+  /** The app whose token is sent; `null` to send none. */
   app?: string | null;
 }
 
-/** The routes of the event catcher over real HTTP, without a follower: tests say what was caught. */
+/** Serves the routes of the event catcher over HTTP, without a follower: tests fill the read models. */
 export const startCatcherRoutes = async () => {
   const clock = new TestClock(Date.now());
   const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off' }, clock });
   const tokens = await testIssuer();
   const chain = new DeployingChain();
   const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
-  const follower: FollowerStatus = { of: () => progress, errorOf: () => progress.error };
+  const follower: FollowerStatus = { ratesOf: () => progress, errorOf: () => progress.error };
 
   @Module({
     controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp],

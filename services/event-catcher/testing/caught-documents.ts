@@ -7,19 +7,19 @@ import { projectInto, projectStored } from '../../../shared/testing/project.ts';
 import type { TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { HEAD } from './catcher-fixtures.ts';
 
-/** Fills the read models with what is registered, and with what a follower would have caught. */
+/** Fills the read models with the stored registrations, and with the records that a follower would have stored. */
 export class CaughtDocuments {
-  /** Beyond every event of a test. */
+  /** Higher than the position of any event that a test stores. */
   private position = 1_000;
 
   constructor(private readonly foundation: TestFoundation) {}
 
-  /** The read models reach what is stored. */
+  /** Projects everything that is stored. */
   project(): Promise<void> {
     return projectStored(this.foundation);
   }
 
-  /** Records that were caught, some of them reverted afterwards. */
+  /** Projects observed records, some of which are reverted afterwards. */
   async observe(records: readonly ObservedRecord[], isReverted: (record: ObservedRecord) => boolean): Promise<void> {
     const events = [
       ...records.map((record) => storedEvent('ChainEventObserved', record, { position: ++this.position })),
@@ -30,7 +30,7 @@ export class CaughtDocuments {
     await projectInto(this.foundation.readStore, [chainEventsModel], events);
   }
 
-  /** How far the chain was read, with a head of 3 s ago. */
+  /** Projects how far the chain was read. Its head is 3 s old. */
   async advance(changes: Partial<ChainProgressEvent['data']>): Promise<void> {
     const timestamp = Math.round(this.foundation.clock.now() / 1_000) - 3;
     const window = eventExamples.ChainAdvanced.window.map((block) => ({ ...block, timestamp }));

@@ -2,7 +2,7 @@ import type { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { overriding } from './overriding.ts';
 
-/** A node that knows nothing of blocks that are no longer of the chain. */
+/** A node that no longer has the blocks that were reorganised away. */
 export const canonicalOnly = (chain: MemoryChain): ChainReader =>
   overriding<ChainReader>(chain, {
     headerByHash: async (hash) => {
@@ -23,7 +23,7 @@ const isCanonical = async (
   return header?.hash === hash;
 };
 
-/** Does something once, just before the call after so many others is answered. */
+/** Runs `interrupt` once, just before the call of this number is answered. */
 export const interrupted = (reader: ChainReader, calls: number, interrupt: () => Promise<void>): ChainReader => {
   let left = calls;
   return new Proxy(reader, {
@@ -39,7 +39,7 @@ export const interrupted = (reader: ChainReader, calls: number, interrupt: () =>
   });
 };
 
-/** A provider whose ranges are not answered before it is opened. */
+/** A provider that answers no range before it is opened. */
 export const gated = (reader: ChainReader) => {
   const { promise: gate, resolve } = Promise.withResolvers<undefined>();
   const logsOfRange: ChainReader['logsOfRange'] = async (...asked) => {

@@ -1,7 +1,7 @@
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { overriding } from './overriding.ts';
 
-/** A process that dies before it can store how far it has come. */
+/** A store to which progress cannot be appended, as for a process that dies before it stores its progress. */
 export const withoutProgress = (store: EventStore): EventStore =>
   overriding(store, {
     append: (stream, revision, events) =>
@@ -10,7 +10,10 @@ export const withoutProgress = (store: EventStore): EventStore =>
         : store.append(stream, revision, events),
   });
 
-/** A store that dies after so many appends: the last one is stored or not, and nobody hears of it. */
+/**
+ * A store on which every append after the first `appends` ones fails, as for a process that dies. The first append that
+ * fails is stored all the same, unless `isLost`.
+ */
 export const dyingAfter = (
   store: EventStore,
   appends: number,
@@ -31,7 +34,7 @@ interface Append {
   type: string;
 }
 
-/** A store from which a process is cut off: of its appends, the first so chosen and all after it come when released. */
+/** A store from which a process is cut off: the first append that is chosen, and all after it, are held back until `release`. */
 export const cutOffAt = (
   store: EventStore,
   isFirst: (append: Append) => boolean,

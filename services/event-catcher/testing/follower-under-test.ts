@@ -45,7 +45,7 @@ const log = (topic0: string | null, value: number) => ({
 export const transfer = (value: number) => log(transferWatch.topic0, value);
 export const approval = (value: number) => log(approvalWatch.topic0, value);
 
-/** Blocks with none, one or two transfers, one after the other; each with an approval when it has any. */
+/** Mines blocks with zero, one and two transfers in turn. A block with transfers has an approval, too. */
 export const mineSome = (chain: MemoryChain, blocks: number, from = 0): void => {
   for (let index = 0; index < blocks; index += 1) {
     const transfers = Array.from({ length: index % 3 }, (_, at) => transfer(from + index * 10 + at));
@@ -55,7 +55,7 @@ export const mineSome = (chain: MemoryChain, blocks: number, from = 0): void => 
 
 const silent = pino({ level: 'silent' });
 
-/** What follows a chain, for one lease term after another. */
+/** Returns the function that follows a chain for one lease term. */
 export const following = (
   settings: FollowSettings,
   eventStore: EventStore,
@@ -73,7 +73,7 @@ export const following = (
   return (signal, working, term) => followChain(settings, dependencies, signal, working, term);
 };
 
-/** A follower on a chain and a store in memory, which can be stopped, killed and started again. */
+/** A follower on a chain and a store in memory. It can be stopped, killed and started again. */
 export class FollowerUnderTest {
   readonly chain = new MemoryChain(CHAIN_ID);
   readonly store = new MemoryEventStore();
@@ -81,7 +81,7 @@ export class FollowerUnderTest {
   loop: SupervisedLoop | undefined;
   /** How often the follower was started, also by its supervisor. */
   starts = 0;
-  /** What the lease would say to the next follower that starts. */
+  /** What the lease tells the next follower that starts. */
   nothingInFlightBefore = true;
   private registeredUpTo = 0;
   private readonly confirmations: number;
@@ -140,26 +140,26 @@ export class FollowerUnderTest {
     watch.startBlock = startBlock;
   }
 
-  /** What was seen of the contract. */
+  /** The observations and reversals of the contract. */
   async changes(): Promise<StoredEvent[]> {
     const stored = await this.store.read(`chain-${String(CHAIN_ID)}-${contract}`);
     return stored.filter(({ type }) => type !== 'FollowerReplaced');
   }
 
-  /** What is observed and not reverted, as the changes in their order tell it; fails if anything is told twice. */
+  /** The ids that are observed and not reverted, after all changes in order. Fails if a change repeats another. */
   async observed(): Promise<string[]> {
     const observed = new Set<string>();
     for (const stored of await this.changes()) {
       const { type, data } = stored as StoredEvent & ChainEvent;
       const isNew = observed.has(data.Id) === (type === 'ChainEventReverted');
-      if (!isNew) throw new Error(`${type} of ${data.Id} tells nothing new`);
+      if (!isNew) throw new Error(`${type} of ${data.Id} is stored twice`);
       if (type === 'ChainEventObserved') observed.add(data.Id);
       else observed.delete(data.Id);
     }
     return [...observed];
   }
 
-  /** What the registered watches have on the canonical chain. */
+  /** The ids of the logs that the registered watches have on the canonical chain. */
   idsOnChain(): string[] {
     const isWanted = ({ address, topics, blockNumber }: ChainLog) =>
       address === contract &&
@@ -177,7 +177,7 @@ export class FollowerUnderTest {
     return stored?.type === 'ChainAdvanced' ? (stored as StoredEvent & ChainProgressEvent).data : undefined;
   }
 
-  /** Whether the head is reached, every registration is known and nothing is left to read. */
+  /** Whether the stored progress has the head and every registration, and no range is left to read. */
   async isCaughtUp(): Promise<boolean> {
     const progress = await this.progress();
     const isKnown = progress !== undefined && progress.watchesUpTo >= this.registeredUpTo;
@@ -198,7 +198,7 @@ export class FollowerUnderTest {
     );
   }
 
-  /** Runs on a store that dies after so many appends, until it has; or until there is no more to append. */
+  /** Runs until an append fails after so many others, as for a process that dies, or until the follower has caught up. */
   async runUntilKilled(appends: number, isLost = false, reader: ChainReader = this.chain): Promise<void> {
     const { store, killed } = dyingAfter(this.store, appends, isLost);
     this.start({ store, reader });
@@ -210,9 +210,10 @@ export class FollowerUnderTest {
     await this.stop();
     this.nothingInFlightBefore &&= !killed();
   }
+
   /**
-   * Runs until the append after so many is under way, or there is no more to append; then it is told to stop.
-   * @returns releases what is under way
+   * Runs until an append after so many others is held back, or until the follower has caught up. Then stops it.
+   * @returns a function that releases the appends in flight, and waits until the follower has ended
    */
   async runUntilCutOff(appends: number, reader: ChainReader = this.chain): Promise<() => Promise<void>> {
     let left = appends;

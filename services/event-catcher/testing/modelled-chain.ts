@@ -28,8 +28,8 @@ interface Stored {
 }
 
 /**
- * A chain, what was stored of it for two watches, and the progress that says so. Each step stores what its transition
- * asks for, if that is not refused, and no more.
+ * A model of a chain, of what was stored of it for two watches, and of its progress. Each step stores exactly what its
+ * transition requires, and nothing if the transition is refused.
  */
 export class ModelledChain {
   private progress: ChainProgress;
@@ -37,7 +37,7 @@ export class ModelledChain {
   private branch = 0;
   private highest = 0;
   private position = 0;
-  /** In their order; the first of a watch makes it, the others extend it. */
+  /** In order of registration. The first one of a watch creates it, the others extend it. */
   private readonly registered: (CoveredWatch & { id: WatchId; position: number })[] = [];
   /** By block number: each watch has one record in every block. */
   private readonly stored = { a: new Map<number, Stored>(), b: new Map<number, Stored>() };
@@ -57,7 +57,7 @@ export class ModelledChain {
     this.highest = Math.max(this.highest, this.chain.length - 1);
   }
 
-  /** Never deeper than finality. */
+  /** Replaces up to `depth` blocks, none of which is final. */
   reorganise(depth: number): void {
     const kept = Math.max(this.highest - CONFIRMATIONS + 1, this.chain.length - depth);
     const blocks = this.chain.length - kept + 1;
@@ -66,7 +66,7 @@ export class ModelledChain {
     this.mine(blocks);
   }
 
-  /** Another chain in place of this one. */
+  /** Replaces the whole chain, as when a development chain starts again. */
   replaceChain(): void {
     this.chain.length = 0;
     this.branch += 1;
@@ -77,7 +77,7 @@ export class ModelledChain {
     });
   }
 
-  /** Makes a watch, or makes it begin earlier. */
+  /** Registers a watch, or extends it backwards. */
   register(id: WatchId, block: number): void {
     const startBlock = Math.min(block, this.startOf(id, Infinity) - 1);
     if (startBlock >= 0) this.registered.push({ id, startBlock, position: ++this.position });
@@ -92,7 +92,7 @@ export class ModelledChain {
     else this.extend(next);
   }
 
-  /** What was taken before. */
+  /** Adds a registration or an extension that was added before, which must be refused. */
   addAgain(id: WatchId, isExtension: boolean): void {
     const again = this.registered.find((one) => one.id === id && one.position <= this.progress.watchesUpTo);
     if (!again) return;
@@ -100,7 +100,7 @@ export class ModelledChain {
     else this.change(addWatch(again, again.position));
   }
 
-  /** One block nearer to the head. */
+  /** Goes one block nearer to the head, back to a common block first if there was a reorganisation. */
   walk(): void {
     const { window } = this.progress;
     const known = this.newestKnown();
@@ -109,13 +109,13 @@ export class ModelledChain {
     else if (next) this.advance(next);
   }
 
-  /** By any block, also one that does not follow. */
+  /** Advances by any block, including one that does not follow the tip. */
   advanceBy(number: number): void {
     const header = this.chain[number];
     if (header) this.advance(header);
   }
 
-  /** To any block, also one that is not in the window. */
+  /** Rewinds to any block, including one that is not in the window. */
   rewindTo(number: number): void {
     this.rewind(this.chain[number]?.hash ?? 'unknown');
   }
@@ -126,13 +126,13 @@ export class ModelledChain {
     this.change(skipAhead(this.windowAtHead(), last.number, this.watches()), () => this.revert(removed));
   }
 
-  /** Any blocks, also such as are not the next of a range. */
+  /** Covers any blocks, including some that are not the next ones of a range. */
   cover(id: WatchId, from: number, blocks: number): void {
     const read = this.chain.slice(from, from + blocks);
     this.change(cover(id, { from, to: from + blocks - 1 }), () => this.store(id, read));
   }
 
-  /** The next blocks of a range, also more than it has. */
+  /** Covers the next blocks of a range, possibly more than it has. */
   coverNext(at: number, blocks: number): void {
     const { backfills } = this.progress;
     const range = backfills[at % Math.max(1, backfills.length)];
@@ -148,7 +148,7 @@ export class ModelledChain {
     this.change(storedAt(++this.position));
   }
 
-  /** All that is left to do, which comes to an end; on the way what is not to be done yet. */
+  /** Does everything that is left to do, in a bounded number of rounds. The first round also tries what is not allowed yet. */
   finish(): void {
     for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
       this.addNext();
@@ -168,7 +168,7 @@ export class ModelledChain {
     return isAtHead && backfills.length === 0 && this.registered.every(({ position }) => position <= watchesUpTo);
   }
 
-  /** What is wrong, if anything is. */
+  /** The invariant that is violated, if any. */
   get fault(): string | undefined {
     const { window, backfills, position } = this.progress;
     if (this.isStoredTwice) return 'something is stored twice';
@@ -183,7 +183,7 @@ export class ModelledChain {
     return undefined;
   }
 
-  /** As who reads the stored event takes it: everything is claimed from the start to the head, but for the ranges. */
+  /** Reads the progress as consumers of the stored event do: it claims everything from the start to the head, except the ranges. */
   private faultOf(id: WatchId): string | undefined {
     const { window, backfills, watchesUpTo } = this.progress;
     const start = this.startOf(id, watchesUpTo);
@@ -196,7 +196,7 @@ export class ModelledChain {
       const block = window[number - first];
       const hash = (block ?? this.chain[number])?.hash;
       if (!found || found.hash !== hash) return `block ${String(number)} is claimed and not stored`;
-      if (block && found.position <= block.since) return `block ${String(number)} is stored before its time`;
+      if (block && found.position <= block.since) return `block ${String(number)} is stored before its position since`;
       claimed += 1;
     }
     return this.stored[id].size > claimed ? 'more is stored than is claimed' : undefined;
@@ -221,7 +221,7 @@ export class ModelledChain {
     this.change(rewind(hash), () => this.revert(removed));
   }
 
-  /** Nothing is stored with a transition that is refused. */
+  /** Applies a transition, and stores what belongs to it. If the transition is refused, nothing is stored. */
   private change(transition: Transition, store?: () => void): void {
     const next = applied(transition, this.progress);
     if (!next) return;
@@ -240,7 +240,7 @@ export class ModelledChain {
     for (const id of WATCHES) for (const { number } of removed) this.stored[id].delete(number);
   }
 
-  /** The newest block of the window that is of the chain. */
+  /** The newest block of the window that is on the chain. */
   private newestKnown(): LinkedBlock {
     const { window } = this.progress;
     return window.findLast(({ number, hash }) => this.chain[number]?.hash === hash) ?? window[0];
@@ -250,7 +250,7 @@ export class ModelledChain {
     return this.registered.findLast((one) => one.id === id && one.position <= upTo)?.startBlock ?? Infinity;
   }
 
-  /** Those that are taken. */
+  /** The watches that were added. */
   private watches() {
     return WATCHES.map((id) => ({ id, startBlock: this.startOf(id, this.progress.watchesUpTo) })).filter(
       ({ startBlock }) => startBlock < Infinity,

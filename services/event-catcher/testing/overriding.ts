@@ -1,4 +1,4 @@
-/** The same, but for the methods given. */
+/** Returns the same port, except for the given methods. */
 export const overriding = <Port extends object>(port: Port, methods: Partial<Port>): Port =>
   new Proxy(port, {
     get: (target, name) => {

@@ -4,7 +4,7 @@ import { signatureOf } from '../domain/event-abi.ts';
 import { canonicalSignature } from '../../../shared/chain/event-signature.ts';
 import { topic0Of } from '../domain/topic0.ts';
 
-/** A watch of an event with these parameters. */
+/** Returns a watch of an event with these parameters. */
 export const aWatch = (eventName: string, ...inputs: AbiParameter[]): WatchDocument => {
   const fragment = { name: eventName, anonymous: false, inputs };
   return {

@@ -11,11 +11,11 @@ export interface AppendDependencies {
   ids: Ids;
 }
 
-/** EventStoreDB takes 1 MiB at once. */
+/** EventStoreDB takes 1 MiB in one append. */
 const BYTES_MAX = 900_000;
-/** Of an event: its ids, its type and its metadata. */
+/** The size of an event's ids, type and metadata. */
 const OVERHEAD_BYTES = 250;
-/** A stream whose end cannot be read, because others write there, is no reason to ask for ever. */
+/** How often a stream to which others keep appending is read again before the follower gives up. */
 const FENCE_ATTEMPTS_MAX = 50;
 
 type CaughtEvent = ChainEvent | ChainProgressEvent | FollowerEvent;
@@ -23,30 +23,30 @@ type CaughtEvent = ChainEvent | ChainProgressEvent | FollowerEvent;
 const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } };
 
 /**
- * Everything that one follower of a chain appends. No append begins after its signal aborted; of those that began, and of
- * what earlier followers sent, it knows whether any may still be stored (decision 0012).
+ * Appends the events of one follower of a chain. No append begins after its signal has aborted. It knows whether an
+ * append that it or an earlier follower sent may still be stored (decision 0012).
  */
 export class ChainAppends {
   private inFlight = 0;
 
-  /** @param isUnfenced whether something that was sent before may still be stored */
+  /** @param isUnfenced whether an append that was sent before may still be stored */
   constructor(
     private readonly dependencies: AppendDependencies,
     private readonly signal: AbortSignal,
     private isUnfenced: boolean,
   ) {}
 
-  /** Whether anything that was sent may still be stored, now that the signal has aborted. */
+  /** Whether an append that was sent may still be stored after the signal has aborted. */
   get mayStillBeStored(): boolean {
     return this.isUnfenced || this.inFlight > 0;
   }
 
-  /** Every stream that could be appended to was fenced. */
+  /** Notes that every stream to which earlier followers could append has been fenced. */
   fenced(): void {
     this.isUnfenced = false;
   }
 
-  /** Appends events in their order, as many at once as the event store takes. @returns the newest event of the stream */
+  /** Appends events in order, as many at once as the event store takes. @returns the newest event of the stream */
   async append(stream: string, newest: Appended, events: readonly CaughtEvent[]): Promise<Appended> {
     let last = newest;
     for (const chunk of appendChunks(events)) last = await this.appendChunk(stream, last.revision, chunk);
@@ -68,8 +68,9 @@ export class ChainAppends {
   }
 
   /**
-   * Reads a stream. Where something that was sent before may still be stored, it also appends behind what it read, which
-   * refuses that from then on by its expected revision; what came between is read, too.
+   * Reads a stream. If an append that was sent before may still be stored, it also appends an event after what it read:
+   * the earlier append then fails, because its expected revision is wrong. If that append came first, the stream is read
+   * again.
    */
   async readFenced<Read extends { newest: Appended }>(
     stream: string,
@@ -88,7 +89,7 @@ export class ChainAppends {
   }
 }
 
-/** What is appended at once, in order. An event that is too large by itself is alone: the event store decides. */
+/** Splits events into appends, in order. An event that is too large gets one of its own, and the event store decides. */
 export const appendChunks = <Event extends Pick<CaughtEvent, 'data'>>(events: readonly Event[]): Event[][] => {
   const chunks: Event[][] = [];
   let chunk: Event[] = [];

@@ -3,25 +3,28 @@ import type { Position } from '../../../../shared/event-store/event-store.ts';
 import { Semaphore } from '../semaphore.ts';
 import { ContractRecords, type RecordDependencies } from './contract-records.ts';
 
-/** EventStoreDB's client takes 15 appends at a time. */
+/** EventStoreDB's client sends 15 appends at a time. */
 const CONTRACTS_AT_ONCE = 15;
 
-/** What happens to the records of a chain at once, in this order. */
+/** Changes to the records of a chain, which are stored in this order. */
 export interface RecordChanges {
-  /** Blocks that left the chain: what was observed in them is reverted. */
+  /** Blocks that left the chain. What was observed in them is reverted. */
   readonly removed?: readonly WindowBlock[] | 'every block';
-  /** Of what is unconfirmed: what the chain does not have, and is reverted. */
+  /** Whether the block of an unconfirmed record left the chain. Such records are reverted. */
   readonly isOrphan?: (record: ObservedRecord) => boolean;
-  /** In chain order for each watch. */
+  /** Records that were read from the chain, in chain order for each watch. */
   readonly observed?: readonly ObservedRecord[];
-  /** Of what is unconfirmed: what was read now. It is trusted, also if it was not met: it will not be read again. */
+  /**
+   * Whether an unconfirmed record is of blocks and watches that have been read now. Such records are confirmed, even if
+   * the provider did not return them, because they will not be read again.
+   */
   readonly isRead?: (record: ObservedRecord) => boolean;
 }
 
-/** What was observed on one chain, by contract. */
+/** The records of one chain, by contract. */
 export class ChainRecords {
   private readonly contracts = new Map<string, ContractRecords>();
-  /** Those that have any. */
+  /** The contracts that have unconfirmed records. */
   private unconfirmedOf: ContractRecords[] = [];
 
   constructor(
@@ -29,7 +32,10 @@ export class ChainRecords {
     private readonly chainId: number,
   ) {}
 
-  /** Loads all of which anything may have been stored. Of what was sent before, nothing is stored after that. */
+  /**
+   * Loads every contract of which records may have been stored. After that, no append of an earlier follower can be
+   * stored.
+   */
   async load(contracts: Iterable<string>, position: Position, signal: AbortSignal): Promise<void> {
     const semaphore = new Semaphore(CONTRACTS_AT_ONCE);
     await Promise.all(
@@ -42,7 +48,7 @@ export class ChainRecords {
     this.dependencies.appends.fenced();
   }
 
-  /** What was appended behind the newest stored progress, and has not been met on the chain since. */
+  /** The records that were appended after the newest stored progress, and not found on the chain since. */
   get unconfirmed(): ObservedRecord[] {
     return this.unconfirmedOf.flatMap(({ unconfirmed }) => unconfirmed);
   }
@@ -70,7 +76,7 @@ export class ChainRecords {
     await Promise.all(Array.from(this.contracts.values(), (one) => one.revertBlocks(hashes, since)));
   }
 
-  /** All contracts at once. */
+  /** Stores the records of all contracts at the same time. */
   private async observe(records: readonly ObservedRecord[], position: Position): Promise<void> {
     const byContract = Map.groupBy(records, ({ ContractAddress }) => ContractAddress);
     await Promise.all(

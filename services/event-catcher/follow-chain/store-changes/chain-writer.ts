@@ -3,26 +3,26 @@ import { hasOnlyCovered, storedAt, type ChainProgress, type Transition } from '.
 import type { ChainRecords, RecordChanges } from './chain-records.ts';
 import type { ProgressStream } from './progress-stream.ts';
 
-/** That blocks of ranges were covered is told so often; everything else at once. */
+/** How often progress is stored that differs only in how far ranges were read. Any other progress is stored at once. */
 const STORE_EVERY_MS = 1_000;
 
-/** Records, and how far the chain is read with them. */
+/** Changes to the records of a chain, and the progress that they make. */
 export interface Change extends RecordChanges {
-  /** Absent: no further. */
+  /** Absent if the progress stays as it is. */
   readonly transition?: Transition;
 }
 
-/** Decides on changes one by one: each is stored before it goes on, and it is given how far the chain is read then. */
+/** Yields changes one by one. Each is stored before the generator goes on, and the new progress is passed to it. */
 export type Steps<Result = void> = AsyncGenerator<Change, Result, ChainProgress>;
-/** The same, where nothing has to be asked. */
+/** The same, for steps that await nothing. */
 export type SyncSteps<Result = void> = Generator<Change, Result, ChainProgress>;
 
 /**
- * How far one chain is read, and the only one who stores what was seen there: the records first, then the progress that
- * speaks of them. Those who decide run one at a time, so that none decides upon a value that another replaces.
+ * Holds the progress of one chain, and is the only writer of its records and progress: it stores the records first, then
+ * the progress that contains them. Commits run one at a time, so that none is based on progress that another replaces.
  */
 export class ChainWriter {
-  private last: Promise<unknown> = Promise.resolve();
+  private lastCommit: Promise<unknown> = Promise.resolve();
   private stored: ChainProgress | undefined;
   private storedAtMs = 0;
 
@@ -37,11 +37,14 @@ export class ChainWriter {
     return this.current;
   }
 
-  /** Runs after all that came before. Once one has failed, all after it fail: the store is ahead of what is known here. */
+  /**
+   * Runs after all earlier commits. Once one has failed, all later ones fail, because more may be stored than this writer
+   * knows.
+   */
   commit<Result>(decide: (progress: ChainProgress) => Steps<Result> | SyncSteps<Result>): Promise<Result> {
-    const result = this.last.then(() => this.run(decide(this.current)));
-    this.last = result;
-    // Whoever asked hears of it; this only keeps the chain of promises from being reported as unhandled.
+    const result = this.lastCommit.then(() => this.run(decide(this.current)));
+    this.lastCommit = result;
+    // The caller gets the error. This only keeps `lastCommit` from being reported as an unhandled rejection.
     result.catch(() => undefined);
     return result;
   }
@@ -62,7 +65,7 @@ export class ChainWriter {
     this.current = next;
   }
 
-  /** While something is unconfirmed the stored progress stays: it is what tells it from what was confirmed. */
+  /** While records are unconfirmed, no progress is stored: after a crash, unconfirmed records are those stored after it. */
   private isDue(): boolean {
     const { stored, current } = this;
     if (current === stored || !this.records.areConfirmed) return false;

@@ -16,15 +16,15 @@ export interface RecordDependencies {
 
 interface Unconfirmed {
   record: ObservedRecord;
-  /** Its newest event is a reversal. */
+  /** Whether its newest event is a reversal. */
   isReverted: boolean;
 }
 
 const READ_BACK_EVENTS = 500;
 
 /**
- * What was observed of one contract, in its stream. After a crash it knows what was appended behind the newest progress
- * ("unconfirmed"), so that reading the same blocks again stores nothing twice.
+ * The records of one contract, in its stream. After a crash it knows which records were appended after the newest
+ * progress ("unconfirmed"), so that reading the same blocks again stores nothing twice.
  */
 export class ContractRecords {
   private constructor(
@@ -63,7 +63,7 @@ export class ContractRecords {
     return this.unconfirmedById.size === 0;
   }
 
-  /** Stores records in the order given, but for those that are stored already. */
+  /** Stores records in the order given, except those that are stored already. */
   async observe(records: readonly ObservedRecord[]): Promise<void> {
     await this.append(
       'ChainEventObserved',
@@ -71,7 +71,7 @@ export class ContractRecords {
     );
   }
 
-  /** Stores the reversals of records, newest first, but for those that are stored already. */
+  /** Stores the reversals of records, newest first, except those that are stored already. */
   async revert(records: readonly ObservedRecord[]): Promise<void> {
     await this.append(
       'ChainEventReverted',
@@ -91,14 +91,14 @@ export class ContractRecords {
     this.unconfirmedById.clear();
   }
 
-  /** Trusts what is unconfirmed of a record, and no longer knows that it was. */
+  /** Removes a record from the unconfirmed ones, and returns what was known of it. */
   confirm(id: string): Unconfirmed | undefined {
     const known = this.unconfirmedById.get(id);
     this.unconfirmedById.delete(id);
     return known;
   }
 
-  /** What was stored behind a position and not reverted. Asks for nothing when nothing was stored there. */
+  /** Returns what was stored after a position and not reverted. Reads nothing if nothing was stored there. */
   private async observedSince(since: Position): Promise<ObservedRecord[]> {
     if (this.newest.position <= since) return [];
     return observedIn((await readAfter(this.dependencies.eventStore, this.stream, since)).later);
@@ -110,7 +110,7 @@ export class ContractRecords {
   }
 }
 
-/** The newest event of a stream, and what it holds behind a position, in order. */
+/** Reads the newest event of a stream, and its events after a position, in order. */
 const readAfter = async (
   eventStore: EventStore,
   stream: string,

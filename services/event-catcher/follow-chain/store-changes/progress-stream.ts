@@ -11,13 +11,13 @@ import { tipOf } from '../../domain/window.ts';
 import type { ChainAppends } from './chain-appends.ts';
 import type { RecordDependencies } from './contract-records.ts';
 
-/** The stream of a chain, of which only the newest event counts: how far the chain was read. */
+/** The stream of a chain's progress. Only its newest event counts. */
 export class ProgressStream {
   private constructor(
     private readonly appends: ChainAppends,
     private readonly chainId: number,
     private newest: Appended,
-    /** As it was when this was loaded; `undefined`: nothing was read yet. */
+    /** The progress at the time of loading; `undefined` if nothing was read yet. */
     readonly stored: ChainProgress | undefined,
   ) {}
 
@@ -35,7 +35,7 @@ export class ProgressStream {
     return new ProgressStream(appends, chainId, newest, progress);
   }
 
-  /** @returns where it is stored */
+  /** @returns the position of the event */
   async append(progress: ChainProgress): Promise<Position> {
     const event = { type: 'ChainAdvanced' as const, data: toEvent(this.chainId, progress) };
     this.newest = await this.appends.append(streamOf(this.chainId), this.newest, [event]);
@@ -57,7 +57,7 @@ const readNewest = async (
 
 const fromEvent = ({ data, schemaVersion, position }: StoredEvent & ChainProgressEvent): ChainProgress | undefined => {
   const { window, backfills, watchesUpTo, repeats } = data;
-  // Version 1 says it in another way: then all that a contract has is looked through.
+  // Version 1 has no `since`. With 0, a reorganisation searches everything that a contract has.
   const [first, ...rest] = schemaVersion === 1 ? window.map((block) => ({ ...block, since: 0 })) : window;
   return first && { window: [first, ...rest], backfills, watchesUpTo, position: repeats ?? position };
 };
