@@ -14,7 +14,10 @@ export const NESTING_MAX = 16;
 /** Whether it may name an event or a parameter; a name becomes a key of every record. */
 export const isIdentifier = (text: string): boolean => /^[A-Za-z_$][\w$]{0,127}$/.test(text);
 
-/** A type that is neither an array nor a tuple. `undefined` for what the ABI does not know: contracts, enums, `byte`, `fixed`. */
+/**
+ * A type that is neither an array nor a tuple. `undefined` for what the ABI does not know: contracts, enums, `byte`,
+ * `fixed`.
+ */
 export const elementaryType = (name: string): AbiType | undefined => {
   if (name === 'address' || name === 'bool' || name === 'string') return { kind: name };
   if (name === 'bytes') return { kind: 'bytes', size: null };

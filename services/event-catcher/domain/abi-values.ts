@@ -19,8 +19,8 @@ export type Checksum = (digits: string) => string;
 /** ABI-encoded data, hex without `0x`. Positions in it count characters. */
 export class EncodedData {
   /**
-   * How many words may still be read. An honest encoder writes each word for one value. Without this limit, offsets that
-   * point at the same few words again and again would decode to millions of values.
+   * How many words may still be read. An honest encoder writes each word for one value. Without this limit, offsets
+   * that point at the same few words again and again would decode to millions of values.
    */
   private wordsLeft: number;
 

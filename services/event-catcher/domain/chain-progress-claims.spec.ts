@@ -4,7 +4,7 @@ import { ModelledChain, WATCHES, type WatchId } from '../testing/modelled-chain.
 
 type Step = (chain: ModelledChain, watch: WatchId, block: number, count: number) => void;
 
-/** What may happen to a chain and to who reads it, possible or not: a transition that does not apply is refused. */
+/** The steps of a chain and of its follower, including impossible ones: a transition that does not apply is refused. */
 const steps = {
   mine: (chain, _watch, _block, count) => chain.mine(count),
   reorganise: (chain, _watch, _block, count) => chain.reorganise(count),
@@ -34,7 +34,7 @@ const sequences = fc.array(
 );
 
 describe('the progress of a chain', () => {
-  it('claims what is stored before it, no more and no less, after any steps, and comes to its end', () => {
+  it('claims exactly the records that are stored, after any sequence of steps, and can always be finished', () => {
     fc.assert(
       fc.property(fc.noBias(sequences), (sequence) => {
         const chain = new ModelledChain();
@@ -43,7 +43,8 @@ describe('the progress of a chain', () => {
           if (chain.fault) throw new Error(chain.fault);
         }
         chain.finish();
-        if (chain.fault ?? !chain.isFinished) throw new Error(chain.fault ?? 'something is left that cannot be done');
+        if (chain.fault ?? !chain.isFinished)
+          throw new Error(chain.fault ?? 'something is left that cannot be finished');
       }),
       { numRuns: 10_000 },
     );

@@ -31,7 +31,7 @@ const header = (number: number, branch = ''): Header => ({
 const block = (number: number, since: number): WindowBlock => ({ ...header(number), since });
 const headers = (first: number): Window<Header> => [header(first), header(first + 1), header(first + 2)];
 
-/** Read to block 12, of which 10 is final; 50 is the newest position. */
+/** Progress up to block 12. Block 10 is final, and the newest `ChainAdvanced` is at position 50. */
 const progress: ChainProgress = {
   window: [block(10, 40), block(11, 40), block(12, 50)],
   backfills: [],
@@ -44,7 +44,7 @@ const reading = (...backfills: Range[]): ChainProgress => ({ ...progress, backfi
 const watch = { id: 'w', startBlock: 4 };
 const numbers = (blocks: readonly WindowBlock[]) => blocks.map(({ number }) => number);
 
-/** Values that cannot be changed, so that a transition that changes one fails. */
+/** Freezes a value deeply, so that a transition that changes its input fails. */
 const frozen = <Value>(value: Value): Value => {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
   return value;
@@ -52,8 +52,8 @@ const frozen = <Value>(value: Value): Value => {
 const after = (before: ChainProgress, ...transitions: Transition[]): ChainProgress =>
   transitions.reduce((value, transition) => frozen(transition(value)), frozen(before));
 
-describe('progress', () => {
-  it('begins with a window and nothing else', () => {
+describe('the progress of a chain', () => {
+  it('begins with a window, no ranges and no watches', () => {
     expect(initialProgress(headers(10), 50)).toEqual({
       window: [block(10, 50), block(11, 50), block(12, 50)],
       backfills: [],
@@ -62,39 +62,39 @@ describe('progress', () => {
     });
   });
 
-  it('begins anew without its watches, behind what is stored', () => {
+  it('is reset to a new window without watches, and keeps its position', () => {
     expect(after(reading(joining(4)), resetProgress(headers(0)))).toEqual(initialProgress(headers(0), 50));
   });
 
-  it('knows where it is stored itself', () => {
+  it('takes the position at which it was stored', () => {
     expect(after(progress, storedAt(60))).toEqual({ ...progress, position: 60 });
   });
 });
 
-describe('a block', () => {
-  it('that follows the tip is the tip, and what may not be reorganised any more leaves the window', () => {
+describe('the window of the progress', () => {
+  it('is extended by the block after the tip, and drops blocks that are final by now', () => {
     expect(after(progress, advance(header(13), 2)).window).toEqual([block(11, 40), block(12, 50), block(13, 50)]);
     expect(after(progress, advance(header(13), 3)).window).toHaveLength(4);
   });
 
   it.each([
     ['is in the window', header(12)],
-    ['leaves one out', header(14)],
-    ['is of another branch', { ...header(13), parentHash: '12x' }],
+    ['leaves a gap', header(14)],
+    ['is on another branch', { ...header(13), parentHash: '12x' }],
     ['has the wrong number', { ...header(13), number: 14 }],
-  ])('that %s is refused', (_what, wrong) => {
+  ])('is not extended by a block that %s', (_what, wrong) => {
     expect(() => after(progress, advance(wrong, 2))).toThrow(`block ${wrong.hash} does not follow the tip`);
   });
 
-  it('that is cut off is not in the window, nor is any after it', () => {
+  it('is rewound to one of its blocks, and to no other', () => {
     expect(numbers(after(progress, rewind('11')).window)).toEqual([10, 11]);
     expect(numbers(after(progress, rewind('10')).window)).toEqual([10]);
     expect(() => after(progress, rewind('9'))).toThrow('block 9 is not in the window');
   });
 });
 
-describe('a leap', () => {
-  it('leaves what lies between as ranges to the watches that were live', () => {
+describe('skipping ahead', () => {
+  it('gives each live watch a range for the skipped blocks', () => {
     const other: Range = { watchId: 'other', from: 0, next: 7, to: 10, joins: true };
     const watches = [watch, { id: 'other', startBlock: 0 }, { id: 'later', startBlock: 600 }];
     const { window, backfills } = after(reading(extension(2), other), skipAhead(headers(900), 11, watches));
@@ -107,14 +107,14 @@ describe('a leap', () => {
     ]);
   });
 
-  it('leads from a block of the window to one that is not', () => {
+  it('is possible from a block of the window to a later one only', () => {
     expect(after(progress, skipAhead(headers(11), 10, [])).window[0].number).toBe(11);
     expect(() => after(progress, skipAhead(headers(900), 9, []))).toThrow('the new window is not ahead of the old one');
     expect(() => after(progress, skipAhead(headers(12), 12, []))).toThrow('the new window is not ahead of the old one');
   });
 });
 
-describe('a watch that is taken', () => {
+describe('a watch that is added', () => {
   it('is read from its start to the final block, and then joins', () => {
     expect(after(reading(extension(2)), addWatch({ id: 'new', startBlock: 7 }, 31))).toEqual({
       ...progress,
@@ -123,7 +123,7 @@ describe('a watch that is taken', () => {
     });
   });
 
-  it('is taken once, in its turn', () => {
+  it('is added once, in the order of registrations', () => {
     const refusal = 'registrations are added once, in the order of their positions';
     for (const position of [29, 30]) {
       expect(() => after(progress, addWatch(watch, position))).toThrow(refusal);
@@ -134,19 +134,19 @@ describe('a watch that is taken', () => {
   });
 });
 
-describe('a watch that begins earlier', () => {
+describe('a watch that is extended', () => {
   it.each([
-    ['is read up to where it began', [], 1, [extension(1)]],
-    ['begins its range earlier, if that is still whole', [joining(4)], 1, [{ ...joining(1), from: 1 }]],
-    ['is read apart from its range, if that has begun', [joining(5)], 1, [joining(5), extension(1)]],
+    ['gets a range up to its former start', [], 1, [extension(1)]],
+    ['begins its joining range earlier if nothing of it was read', [joining(4)], 1, [{ ...joining(1), from: 1 }]],
+    ['gets a range of its own if its joining range was read in part', [joining(5)], 1, [joining(5), extension(1)]],
     [
-      'is read apart from a range after a leap',
+      'gets a range of its own if its joining range begins after its start',
       [{ ...joining(6), from: 6 }],
       1,
       [{ ...joining(6), from: 6 }, extension(1)],
     ],
     [
-      'leaves the ranges of others alone',
+      'leaves the ranges of other watches alone',
       [{ ...joining(4), watchId: 'x' }],
       3,
       [
@@ -160,7 +160,7 @@ describe('a watch that begins earlier', () => {
     expect(watchesUpTo).toBe(31);
   });
 
-  it('reads no block as a range that may be reorganised', () => {
+  it('gets no range of blocks that may be reorganised', () => {
     const young = { id: 'w', startBlock: 13 };
     expect(after(progress, extendWatch(young, 10, 31)).backfills).toEqual([
       { watchId: 'w', from: 10, next: 10, to: 10, joins: false },
@@ -168,7 +168,7 @@ describe('a watch that begins earlier', () => {
     expect(after(progress, extendWatch(young, 11, 31)).backfills).toEqual([]);
   });
 
-  it('stores what it has in the window, unless it is still to join', () => {
+  it('stores its records in the window, unless it has not joined yet', () => {
     const young = { id: 'w', startBlock: 12 };
     expect(numbers(blocksToExtend(progress, young, 3))).toEqual([11]);
     expect(numbers(blocksToExtend(progress, { ...young, startBlock: 20 }, 11))).toEqual([11, 12]);
@@ -179,28 +179,28 @@ describe('a watch that begins earlier', () => {
 });
 
 describe('a range', () => {
-  it('goes on behind what is covered, and one that joins to what has become final', () => {
+  it('goes on after the covered blocks, and a joining one grows up to the final block', () => {
     expect(after(reading(joining(4, 8)), cover('w', { from: 4, to: 6 })).backfills).toEqual([joining(7, 10)]);
     expect(after(reading(extension(1)), cover('w', { from: 1, to: 1 })).backfills).toEqual([extension(2)]);
   });
 
-  it('of an extension ends with its last block, one that joins when the watch does', () => {
+  it('is removed after its last block, but a joining one only when the watch joins', () => {
     expect(after(reading(joining(5), extension(2)), cover('w', { from: 2, to: 3 })).backfills).toEqual([joining(5)]);
     expect(after(reading(joining(5)), cover('w', { from: 5, to: 10 })).backfills).toEqual([joining(11)]);
   });
 
   it.each([
-    ['blocks that are not its next', { from: 6, to: 7 }],
-    ['blocks behind its end', { from: 5, to: 11 }],
+    ['blocks that are not its next ones', { from: 6, to: 7 }],
+    ['blocks after its end', { from: 5, to: 11 }],
     ['no blocks', { from: 5, to: 4 }],
-  ])('covers no %s', (_what, blocks) => {
+  ])('does not cover %s', (_what, blocks) => {
     const { from, to } = blocks;
     const refusal = `blocks ${String(from)} to ${String(to)} are not the next ones of w`;
     expect(() => after(reading(joining(5), extension(2)), cover('w', blocks))).toThrow(refusal);
     expect(() => after(reading({ ...joining(from), watchId: 'x' }), cover('w', { from, to: from }))).toThrow();
   });
 
-  it('of the right ones is found, when an extension has come to where the other begins', () => {
+  it('is told from another range of the watch that begins where it ends', () => {
     const { backfills } = after(
       reading({ ...extension(3), to: 4 }, { ...joining(5), from: 5 }),
       cover('w', { from: 5, to: 6 }),
@@ -213,12 +213,12 @@ describe('a range', () => {
 });
 
 describe('a watch that joins', () => {
-  it('is live, and an extension of it goes on', () => {
+  it('goes live, while its extension is still read', () => {
     const other = { ...joining(4), watchId: 'other' };
     expect(after(reading(other, joining(11), extension(2)), join('w')).backfills).toEqual([other, extension(2)]);
   });
 
-  it('has read every final block before', () => {
+  it('must have read every final block', () => {
     const refusal = 'w has blocks to read before it joins';
     expect(() => after(reading(joining(10)), join('w'))).toThrow(refusal);
     expect(() => after(reading(joining(9, 8)), join('w'))).toThrow(refusal);
@@ -228,14 +228,14 @@ describe('a watch that joins', () => {
     expect(isCovered(progress, extension(4))).toBe(true);
   });
 
-  it('stores what it has in the window', () => {
+  it('stores its records in the window', () => {
     expect(numbers(blocksToJoin(progress, watch))).toEqual([11, 12]);
     expect(numbers(blocksToJoin(progress, { ...watch, startBlock: 12 }))).toEqual([12]);
   });
 });
 
-describe('what happened between two values', () => {
-  it('is only that blocks were covered, or more than that', () => {
+describe('a comparison of two values', () => {
+  it('tells whether only the covered blocks differ', () => {
     const before = reading(joining(5), extension(2));
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 5, to: 6 })))).toBe(true);
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 2, to: 3 })))).toBe(false);

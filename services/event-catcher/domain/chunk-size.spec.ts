@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ChunkSize } from './chunk-size.ts';
 
-/** A size after chunks were answered that held so many events in each block. */
+/** Returns the size after a number of answered chunks with this many events in each block. */
 const after = (chunks: number, eventsPerBlock: number, size = new ChunkSize()): ChunkSize => {
   for (let left = chunks; left > 0; left -= 1) {
     size.answered({ blocks: size.blocks, events: Math.floor(size.blocks * eventsPerBlock) });
@@ -10,22 +10,22 @@ const after = (chunks: number, eventsPerBlock: number, size = new ChunkSize()): 
 };
 
 describe('the size of a chunk', () => {
-  it('is small at first', () => {
+  it('begins with 50 blocks', () => {
     expect(new ChunkSize().blocks).toBe(50);
   });
 
-  it('grows tenfold at a time where there is little, up to 100,000 blocks', () => {
+  it('grows tenfold at a time where there are few events, up to 100,000 blocks', () => {
     expect([1, 2, 3, 4, 5].map((chunks) => after(chunks, 0).blocks)).toEqual([500, 5_000, 50_000, 100_000, 100_000]);
   });
 
-  it('is as many blocks as held 8,000 events', () => {
+  it('is adjusted to hold about 8,000 events', () => {
     expect(after(1, 100).blocks).toBe(80);
     expect(after(1, 1_000).blocks).toBe(8);
     expect(after(3, 2).blocks).toBe(4_000);
     expect(after(1, 100_000).blocks).toBe(1);
   });
 
-  it('is half of what the provider refused, and no more', () => {
+  it('is at most half of what the provider refused', () => {
     const size = new ChunkSize();
     size.refused(1_001);
     expect(size.blocks).toBe(500);
@@ -34,7 +34,7 @@ describe('the size of a chunk', () => {
     expect(size.blocks).toBe(1);
   });
 
-  it('is doubled again when a hundred chunks in a row were answered at that limit', () => {
+  it('is doubled after a hundred chunks in a row were answered at that limit', () => {
     const size = new ChunkSize();
     size.refused(400);
     expect(after(100, 0, size).blocks).toBe(200);
@@ -43,7 +43,7 @@ describe('the size of a chunk', () => {
     expect(after(1, 0, size).blocks).toBe(800);
   });
 
-  it('is not doubled for chunks that were smaller than the limit, nor for those before another refusal', () => {
+  it('is not doubled for chunks below the limit, nor for chunks before another refusal', () => {
     const size = new ChunkSize();
     size.refused(400);
     after(99, 0, size);
@@ -53,7 +53,7 @@ describe('the size of a chunk', () => {
     expect(after(100, 0, size).blocks).toBe(200);
   });
 
-  it('is never more than the largest, however often it is doubled', () => {
+  it('never exceeds 100,000 blocks, however often it is doubled', () => {
     const size = new ChunkSize();
     size.refused(150_000);
     expect(after(101, 0, size).blocks).toBe(100_000);

@@ -6,7 +6,9 @@ const GROWTH_MAX = 10;
 /** After this many chunks at a provider's limit, a larger chunk is tried again. */
 const CHUNKS_BEFORE_PROBING = 100;
 
-/** Decides how many blocks to request at once: as many as hold a chunk of events, and no more than the provider accepts. */
+/**
+ * Decides how many blocks to request at once: as many as hold a chunk of events, and no more than the provider accepts.
+ */
 export class ChunkSize {
   private size = BLOCKS_FIRST;
   private limit = BLOCKS_MAX;

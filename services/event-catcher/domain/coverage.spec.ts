@@ -19,8 +19,8 @@ const window: Window<WindowBlock> = [
   { number: 13, hash: '13', parentHash: '12', timestamp: 0, since: 0 },
 ];
 
-describe('a watch', () => {
-  it('is live when none of its ranges is to join the head', () => {
+describe('the coverage of a watch', () => {
+  it('makes it live when it has no joining range', () => {
     const watches = ['a', 'b', 'c'].map((id) => ({ id, startBlock: 0 }));
     expect(liveWatches(coverage, watches).map(({ id }) => id)).toEqual(['b', 'c']);
     expect(findJoiningRange(coverage, 'a')).toBe(joining);
@@ -28,15 +28,15 @@ describe('a watch', () => {
   });
 });
 
-describe('a range', () => {
-  it('that joins goes to the final block, and further as more are final', () => {
+describe('a range that is still to be read', () => {
+  it('ends at the final block if it joins, and grows as blocks become final', () => {
     expect(newJoiningRange(window, { id: 'a', startBlock: 4 })).toEqual({ ...joining, next: 4, to: 12 });
     expect(lastBlockOf(window, joining)).toBe(12);
     expect(lastBlockOf(window, { ...joining, to: 13 })).toBe(13);
     expect(lastBlockOf(window, extension)).toBe(3);
   });
 
-  it('is the same one wherever it begins by now', () => {
+  it('is found again however far it has been read', () => {
     expect(rangeId({ ...joining, from: 0, next: 8, to: 12 })).toBe(rangeId(joining));
     expect(rangeId({ ...extension, next: 3 })).toBe(rangeId(extension));
     const others = [{ ...joining, watchId: 'b' }, { ...extension, to: 0 }, { ...extension, watchId: 'c' }, joining];

@@ -4,9 +4,15 @@ import type { Window } from './window.ts';
 
 export type Range = Readonly<BackfillRange>;
 
-/** What was read for the watches of a chain. Of each watch that is everything from its start block to the head, except its ranges. */
+/**
+ * What was read for the watches of a chain. Of each watch that is everything from its start block to the head, except
+ * its ranges.
+ */
 export interface Coverage {
-  /** The ranges that are not read yet. Those of one watch never overlap. A joining one is its last, and ends at the window. */
+  /**
+   * The ranges that are not read yet. Those of one watch never overlap. A joining one is its last, and ends at the
+   * window.
+   */
   readonly backfills: readonly Range[];
   /** Position up to which registrations are taken into account. */
   readonly watchesUpTo: Position;

@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { truncatedData, DATA_BYTES_MAX, isTooLarge } from './data-size.ts';
 
-/** Of a log that is long enough to be measured. */
+/** The data of a log that is long enough to be measured. */
 const LONG_DATA = '0x'.padEnd(10_000, '0');
-/** The same with a text that makes it this large as JSON. */
+/** Adds a text that gives the object this size as JSON. */
 const filledTo = (bytes: number, rest: JsonObject): JsonObject => {
   const without = Buffer.byteLength(JSON.stringify({ ...rest, filling: '' }));
   return { ...rest, filling: 'x'.repeat(bytes - without) };
@@ -13,22 +13,22 @@ const filledTo = (bytes: number, rest: JsonObject): JsonObject => {
 describe('a decoded log', () => {
   it.each<[string, JsonObject]>([
     ['text', {}],
-    ['nothing, truths and numbers', { a: null, b: true, c: 7 }],
+    ['null, booleans and numbers', { a: null, b: true, c: 7 }],
     ['an empty list and an empty object', { a: [], b: {} }],
     ['lists', { a: [1], b: [1, 2, 3], c: [['x'], []] }],
     ['objects', { a: { b: 1 }, c: { d: { e: 'f' }, g: 'é' } }],
-  ])('may have 256 KiB as JSON, to the byte: %s', (_, rest) => {
+  ])('may have exactly 256 KiB as JSON: %s', (_, rest) => {
     expect(isTooLarge(filledTo(DATA_BYTES_MAX, rest), LONG_DATA)).toBe(false);
     expect(isTooLarge(filledTo(DATA_BYTES_MAX + 1, rest), LONG_DATA)).toBe(true);
   });
 
-  it('is not measured where its data are too short to become so much', () => {
+  it('is not measured if the data of the log is so short that it always fits', () => {
     const large = filledTo(DATA_BYTES_MAX + 1, {});
     expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64, '0'))).toBe(false);
     expect(isTooLarge(large, '0x'.padEnd(2 + 100 * 64 + 1, '0'))).toBe(true);
   });
 
-  it('is not measured further than to where it is too large', () => {
+  it('is measured only until it is too large', () => {
     const unread = {
       get: () => {
         throw new Error('it was measured to its end');
@@ -44,14 +44,14 @@ describe('a decoded log', () => {
   });
 });
 
-it('what is stored of a log that is too large is its topics, the first 1,024 bytes, their number and hash', () => {
+it('a log that is too large is stored with its topics, its first 1,024 bytes, and the length and hash of its data', () => {
   const topics = ['0x01'];
   const data = `0x${'00'.repeat(2_000)}`;
   expect(truncatedData({ topics, data })).toEqual({
     raw: { topics, data: `0x${'00'.repeat(1_024)}`, bytes: 2_000, hash: expect.stringMatching(/^0x[0-9a-f]{64}$/) },
     error: expect.stringContaining('262144 bytes'),
   });
-  // keccak-256 of nothing.
+  // keccak-256 of no bytes.
   const nothing = '0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470';
   expect(truncatedData({ topics, data: '0x' })).toMatchObject({ raw: { data: '0x', bytes: 0, hash: nothing } });
 });

@@ -16,7 +16,10 @@ const ALWAYS_FITTING_CHARACTERS = 2 + 100 * 64;
 /** How many bytes are kept of data that does not fit. */
 const KEPT_BYTES = 1_024;
 
-/** Whether decoded data is too large to be stored. Most logs are so short that nothing is measured. @param logData with `0x` */
+/**
+ * Whether decoded data is too large to be stored. Most logs are so short that nothing is measured.
+ * @param logData with `0x`
+ */
 export const isTooLarge = (decoded: JsonObject, logData: string): boolean =>
   logData.length > ALWAYS_FITTING_CHARACTERS && !hasAtMost(DATA_BYTES_MAX, decoded);
 

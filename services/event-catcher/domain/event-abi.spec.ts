@@ -14,8 +14,8 @@ const SIGNATURE = 'Transfer(address indexed,address indexed,uint256)';
 const find = (abi: unknown, signature = SIGNATURE) =>
   findEvent(typeof abi === 'string' ? abi : JSON.stringify(abi), parseEventSignature(signature));
 
-describe('an event in its ABI', () => {
-  it('is found among all else, and nothing is kept but what decoding needs', () => {
+describe('an event of an ABI', () => {
+  it('is found among other items, and only what decoding needs is kept', () => {
     const abi = [
       { type: 'function', name: 'Transfer', inputs: [] },
       transfer,
@@ -34,13 +34,13 @@ describe('an event in its ABI', () => {
     });
   });
 
-  it('is told from an event of the same name with other types', () => {
+  it('is distinguished from an event of the same name with other types', () => {
     const other = { ...transfer, inputs: [parameter('bytes32', 'node', true)] };
     expect(find([other, transfer]).inputs).toHaveLength(3);
     expect(find([other, transfer], 'Transfer(bytes32 indexed)').inputs).toHaveLength(1);
   });
 
-  it('has its aliases and tuples normalised', () => {
+  it('has its type aliases and tuples normalised', () => {
     const order = { ...parameter('tuple[2][]', 'orders'), components: [parameter('uint', 'id'), parameter('address')] };
     const fragment = find([{ type: 'event', name: 'A', inputs: [order] }], 'A((uint id, address)[2][] orders)');
     expect(fragment).toEqual({
@@ -61,14 +61,14 @@ describe('an event in its ABI', () => {
     expect(fragmentText(fragment)).toBe('A(tuple(uint256 id, address)[2][] orders)');
   });
 
-  it('has no components but those of a tuple, and no name where none is given', () => {
+  it('has components only in tuples, and an empty name where none is given', () => {
     const input = { type: 'bool', components: [parameter('bool', 'x')] };
     expect(find([{ type: 'event', name: 'A', inputs: [input] }], 'A(bool)').inputs).toEqual([
       { name: '', type: 'bool', indexed: false },
     ]);
   });
 
-  it('may have as many indexed parameters as a log has room for, and more that are not', () => {
+  it('may have as many indexed parameters as a log has topics for, and others that are not indexed', () => {
     const indexed = (count: number) => Array.from({ length: count }, () => parameter('bool', '', true));
     const named = { type: 'event', name: 'A', inputs: [...indexed(3), parameter('bool')] };
     expect(find([named], 'A(bool indexed,bool indexed,bool indexed,bool)').inputs).toHaveLength(4);
@@ -85,7 +85,7 @@ describe('an event in its ABI', () => {
     expect(() => find(deeper, 'A(bool)')).toThrow('cannot be read');
   });
 
-  it('may be anonymous without the signature saying so', () => {
+  it('may be anonymous even if the signature does not say so', () => {
     const anonymous = { ...transfer, anonymous: true };
     expect(find([anonymous]).anonymous).toBe(true);
     expect(find([transfer, anonymous], `${SIGNATURE} anonymous`).anonymous).toBe(true);
@@ -129,11 +129,11 @@ describe('an event in its ABI', () => {
       [{ type: 'event', name: 'A', inputs: [0, 1, 2, 3].map(() => parameter('bool', '', true)) }],
       'A(bool indexed,bool indexed,bool indexed,bool indexed)',
     ],
-  ])('is refused, saying how they differ: %s', (how, abi, signature) => {
+  ])('is refused with the difference from the signature: %s', (how, abi, signature) => {
     expect(() => find(abi, signature)).toThrow(new RegExp(`event_abi_mismatch.*${how}`));
   });
 
-  it('is refused at any depth of nesting', () => {
+  it('is refused if it is nested too deeply, however deep', () => {
     let input: object = parameter('bool');
     for (let depth = 0; depth < 5_000; depth += 1) input = { type: 'tuple', name: '', components: [input] };
     expect(() => find([{ type: 'event', name: 'Transfer', inputs: [input] }])).toThrow('cannot be read');
@@ -142,11 +142,11 @@ describe('an event in its ABI', () => {
 });
 
 describe('a refused ABI', () => {
-  it('that cannot be parsed has the reason why', () => {
+  it('keeps the parse error as its cause', () => {
     expect(refusalBy(() => find('[{')).cause).toBeInstanceOf(Error);
   });
 
-  it('is described by at most eight of its events', () => {
+  it('shows at most eight of its events', () => {
     const events = Array.from({ length: 9 }, (_, at) => ({
       ...transfer,
       inputs: [parameter(`bytes${String(at + 1)}`)],
@@ -158,7 +158,7 @@ describe('a refused ABI', () => {
 });
 
 describe('a stored fragment', () => {
-  it('is shown with all in which two of them can differ', () => {
+  it('is shown with everything in which two fragments can differ', () => {
     const inputs = [
       { name: 'from', type: 'address', indexed: true },
       {
@@ -175,12 +175,12 @@ describe('a stored fragment', () => {
     );
   });
 
-  it('whose parameter does not say that it is indexed has one that is not', () => {
+  it('has parameters that are not indexed unless they say so', () => {
     const fragment = { name: 'A', anonymous: false, inputs: [{ name: '', type: 'bool' }] };
     expect(signatureOf(fragment).parameters).toEqual([{ type: { kind: 'bool' }, indexed: false }]);
   });
 
-  it('never holds a type that cannot be read', () => {
+  it('never has a type that cannot be read', () => {
     expect(() => typeOf({ name: '', type: 'IERC20' })).toThrow('IERC20');
   });
 });

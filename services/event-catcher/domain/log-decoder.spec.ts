@@ -57,7 +57,7 @@ describe('a decoded log', () => {
     );
   });
 
-  it('gives every argument a key of its own that is safe', () => {
+  it('has a unique and safe key for every argument', () => {
     const names = ['a', '__proto__', 'a', '', 'arg3', 'constructor', 'hasOwnProperty'];
     const inputs = names.map((name) => ({ name, type: 'uint8' }));
     const decoded = decode(inputs, { topics: [], data: `0x${names.map((_, at) => word(String(at))).join('')}` });
@@ -80,32 +80,32 @@ describe('a decoded log', () => {
     ['a number too large for its type', ['uint8'], [word('100')], /uint8/],
     ['a negative number without its sign', ['int8'], [word('ff')], /int8/],
     ['an address with a 21st byte', ['address'], [word(`1${'0'.repeat(40)}`)], /address/],
-    ['a third truth', ['bool'], [word('2')], /bool/],
-    ['a truth with more before it', ['bool'], [word('11')], /bool/],
-    ['short bytes with more behind', ['bytes2'], [word('1')], /bytes2/],
-    ['an offset out of the data', ['string'], [word('400')], /ends early/],
-    ['an offset beyond all numbers', ['string'], ['f'.repeat(64)], /out of range/],
-    ['an offset with more before it', ['string'], [`1${word('20').slice(1)}`, word('0')], /out of range/],
+    ['a bool that is 2', ['bool'], [word('2')], /bool/],
+    ['a bool with other digits before it', ['bool'], [word('11')], /bool/],
+    ['short bytes with other digits after them', ['bytes2'], [word('1')], /bytes2/],
+    ['an offset outside the data', ['string'], [word('400')], /ends early/],
+    ['an offset beyond safe integers', ['string'], ['f'.repeat(64)], /out of range/],
+    ['an offset with other digits before it', ['string'], [`1${word('20').slice(1)}`, word('0')], /out of range/],
     ['a length longer than the data', ['bytes'], [word('20'), word('21'), word('0')], /ends early/],
     ['bytes that end early', ['bytes'], [word('20'), word('5'), '00'], /ends early/],
-    ['a length beyond all numbers', ['uint8[]'], [word('20'), 'f'.repeat(64)], /out of range/],
+    ['a length beyond safe integers', ['uint8[]'], [word('20'), 'f'.repeat(64)], /out of range/],
     ['an array of billions', ['uint8[]'], [word('20'), word('ffffffff')], /longer than the data/],
     ['a fixed array of billions', ['uint8[999999999][999999999]'], [word('1')], /longer than the data/],
-    ['a string that is no UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')], /UTF-8/],
-    ['hex that is none', ['uint256'], ['zz'.repeat(32)], /./],
+    ['a string that is not valid UTF-8', ['string'], [word('20'), word('1'), 'ff'.padEnd(64, '0')], /UTF-8/],
+    ['characters that are not hex', ['uint256'], ['zz'.repeat(32)], /./],
   ])('is raw with %s', (_, types, words, why) => {
     const data = `0x${words.join('')}`;
     expect(decodeData(types, ...words)).toEqual({ raw: { topics: [], data }, error: expect.stringMatching(why) });
   });
 
-  it('has large numbers whole, whatever their last digits are', () => {
+  it('has large numbers in full, whatever their last digits are', () => {
     expect(decodeData(['uint256'], 'f'.repeat(13).padEnd(64, '0'))).toEqual({
       arg0: BigInt(`0x${'f'.repeat(13).padEnd(64, '0')}`).toString(),
     });
     expect(decodeData(['uint256'], word('1fffffffffffff'))).toEqual({ arg0: '9007199254740991' });
   });
 
-  it('has the hash of what fits no topic, and the value of what does', () => {
+  it('has the hash of an indexed value that is longer than a topic, and the value of any other', () => {
     const decodeTopic = (type: string, digits: string) => {
       const topics = [`0x${digits}`];
       return decode([{ name: 'a', type, indexed: true }], { topics, data: '0x' })['a'];
@@ -118,7 +118,7 @@ describe('a decoded log', () => {
     expect(decodeTopic('bool', word('1'))).toBe(true);
   });
 
-  it('is raw with other topics than its event has', () => {
+  it('is raw if its number of topics is not that of its event', () => {
     const inputs = [{ name: 'a', type: 'uint8', indexed: true }];
     for (const topics of [[], [`0x${word('1')}`], Array<string>(3).fill(`0x${word('1')}`), [`0x${word('1')}`, '0x']]) {
       expect(decode(inputs, { topics, data: '0x' }, false)).toMatchObject({ raw: { topics, data: '0x' } });
@@ -127,13 +127,13 @@ describe('a decoded log', () => {
     expect(decode(inputs, { topics: ['0x'], data: '0x' }, false)).toMatchObject({ error });
   });
 
-  it('is raw when few words would mean millions of values', () => {
-    // Every element of every array is the array itself.
+  it('is raw if its offsets would turn few words into millions of values', () => {
+    // Every element of every array refers to the array itself.
     const words = [word('20'), word('40'), ...Array<string>(64).fill(word('0'))];
     expect(decodeData([`uint8${'[]'.repeat(16)}`], ...words)).toMatchObject({ error: expect.stringMatching(/itself/) });
   });
 
-  it('never throws, whatever bytes come', () => {
+  it('never makes the decoder throw, whatever its bytes are', () => {
     const types = ['string', 'bytes', 'uint8[]', 'string[][2]', 'address'];
     const small = fc.constantFrom(...['0', '1', '20', '40', '60', 'ff'].map(word));
     const anyWord = fc.oneof(
@@ -156,7 +156,7 @@ describe('a log that is too large', () => {
   const bytes = (value: JsonValue) => Buffer.byteLength(JSON.stringify(value));
   const decodeText = (data: string, type = 'string') => decode([{ name: 'note', type }], { topics: [], data });
 
-  it('is its topics, the beginning of its data, and what proves the whole', () => {
+  it('is decoded to its topics, the beginning of its data, and the length and hash of all of it', () => {
     const data = text('\0'.repeat(100_000));
     expect(decodeText(data)).toEqual({
       raw: { topics: [], data: data.slice(0, 2 + 2 * 1_024), bytes: (data.length - 2) / 2, hash: keccak256(data) },
@@ -164,7 +164,7 @@ describe('a log that is too large', () => {
     });
   });
 
-  it('is so too when it does not fit its event', () => {
+  it('is truncated, too, if it does not fit its event', () => {
     const data = `0x${'f'.repeat(300_000)}`;
     const topics = Array<string>(4).fill(`0x${word('1')}`);
     const decoded = decode([{ name: 'note', type: 'string' }], { topics, data }, false);
@@ -172,11 +172,11 @@ describe('a log that is too large', () => {
     expect(bytes(decoded)).toBeLessThan(3_000);
   });
 
-  it('is whole up to the last byte that is taken, whatever its characters take as JSON', () => {
+  it('is decoded in full up to the limit, whatever its characters take as JSON', () => {
     for (const character of ['x', '"', '\0', 'é', '🏝']) {
       const each = bytes(character) - 2;
       const fitting = Math.floor((DATA_BYTES_MAX - bytes({ note: '' })) / each);
-      // Compared here: to show how two texts of this length differ would take minutes.
+      // Compared with ===, because showing a difference of two texts of this length would take minutes.
       expect(decodeText(text(character.repeat(fitting)))['note'] === character.repeat(fitting)).toBe(true);
       expect(Object.keys(decodeText(text(character.repeat(fitting + 1))))).toEqual(['raw', 'error']);
     }
@@ -184,7 +184,7 @@ describe('a log that is too large', () => {
     expect(decodeText(encoded(contents), 'bytes')['note'] === `0x${contents.toString('hex')}`).toBe(true);
   });
 
-  it('is never larger than what is taken, for every type, name and data', () => {
+  it('never exceeds the limit, for every type, name and data', () => {
     const name = fc.nat(127).map((length) => 'n'.repeat(length + 1));
     const tuple = fc.array(name, { minLength: 1, maxLength: NESTING_MAX - 1 }).map((names) =>
       names.reduce<AbiParameter>((component, of) => ({ name: of, type: 'tuple', components: [component] }), {
@@ -204,20 +204,20 @@ describe('a log that is too large', () => {
   });
 });
 
-/** The type whose values take the most as JSON. */
+/** The type whose values take the most bytes as JSON. */
 const deepest = (): AbiParameter =>
   Array.from({ length: NESTING_MAX - 1 }, () => 'n'.repeat(128)).reduce<AbiParameter>(
     (component, name) => ({ name, type: 'tuple', components: [component] }),
     { name: 'n'.repeat(128), type: 'uint256' },
   );
 
-describe('matching logs', () => {
+describe('the matcher of an event', () => {
   const inputs = [
     { name: 'who', type: 'address', indexed: true },
     { name: 'amount', type: 'uint128', indexed: false },
   ];
 
-  it('knows a named event by its first topic, whatever else it holds', () => {
+  it('recognises a named event by its first topic, whatever else the log holds', () => {
     const topic0 = keccak256('0x01');
     const matches = compileMatcher(event(inputs), topic0);
     expect(matches({ topics: [topic0], data: '0x' })).toBe(true);
@@ -225,7 +225,7 @@ describe('matching logs', () => {
     expect(matches({ topics: [], data: '0x' })).toBe(false);
   });
 
-  it('knows an anonymous event by its layout', () => {
+  it('recognises an anonymous event by its layout', () => {
     const matches = compileMatcher(event(inputs, true), null);
     const who = `0x${word('a'.repeat(40))}`;
     expect(matches({ topics: [who], data: `0x${word('1')}` })).toBe(true);
@@ -236,7 +236,7 @@ describe('matching logs', () => {
     expect(matches({ topics: [who], data: `0x${'f'.repeat(64)}` })).toBe(false);
   });
 
-  it('knows the layout of what is in the data alone', () => {
+  it('compares the layout of the data without the indexed parameters', () => {
     const three = [...inputs, { name: 'more', type: 'bool', indexed: false }];
     const matches = compileMatcher(event(three, true), null);
     const who = `0x${word('a'.repeat(40))}`;
@@ -245,7 +245,7 @@ describe('matching logs', () => {
     expect(matches({ topics: [who], data: `0x${word('7')}${word('1')}${word('0')}` })).toBe(false);
   });
 
-  it('knows the layout of data of any size', () => {
+  it('compares the layout of dynamic data', () => {
     const dynamic = [
       { name: 'note', type: 'string', indexed: false },
       { name: 'amount', type: 'uint8', indexed: false },
@@ -321,7 +321,7 @@ const encodeLog = (arguments_: TypedValue[]): LogContent => {
   };
 };
 
-/** What the interface makes of a value that ethers decoded. */
+/** Converts a value that ethers decoded into the JSON of a record. */
 const asJson = ({ type, components, indexed }: AbiParameter, value: unknown): JsonValue => {
   if (typeof value === 'object' && value !== null && 'hash' in value && indexed) return { hash: value.hash as string };
   const array = /^(.*)\[\d*\]$/.exec(type)?.[1];

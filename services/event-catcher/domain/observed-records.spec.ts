@@ -10,12 +10,12 @@ const record = (Id: string, BlockNumber = 1, LogIndex = 0) => ({
   BlockNumber,
   LogIndex,
 });
-/** As much of a stored event as is looked at. */
+/** A stored event with the members that are used. */
 const stored = (type: ChainEvent['type'] | 'FollowerReplaced', Id = ''): StoredEvent =>
   ({ type, data: record(Id) }) as unknown as StoredEvent;
 
 describe('the records in a stream', () => {
-  it('are those observed and not reverted since, in the order they were observed', () => {
+  it('are those observed and not reverted since, in the order in which they were observed', () => {
     const events = [
       stored('ChainEventObserved', 'a'),
       stored('ChainEventObserved', 'b'),

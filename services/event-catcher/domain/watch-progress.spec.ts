@@ -8,8 +8,8 @@ const extension: Range = { watchId: 'w', from: 2, next: 5, to: 9, joins: false }
 const ofOther = (range: Range): Range => ({ ...range, watchId: 'other', next: range.next - 1 });
 const chain = (...backfills: Range[]) => ({ head: 52, backfills, watchesUpTo: 30 });
 
-describe('a watch', () => {
-  it('is backfilling from its start while nothing of its chain is read', () => {
+describe('the progress of a watch', () => {
+  it('is backfilling from its start block while its chain has not been read', () => {
     expect(progressOf(watch, undefined)).toEqual({
       state: 'backfilling',
       currentBlockNumber: 9,
@@ -18,7 +18,7 @@ describe('a watch', () => {
     });
   });
 
-  it('is backfilling up to the head before the follower takes it', () => {
+  it('is backfilling up to the head before the follower has added it', () => {
     const before = { ...chain(ofOther(joining)), watchesUpTo: 29 };
     expect(progressOf(watch, before)).toEqual({
       state: 'backfilling',
@@ -30,7 +30,7 @@ describe('a watch', () => {
     expect(progressOf({ ...watch, startBlock: 60 }, before).blocksLeft).toBe(0);
   });
 
-  it('is backfilling as far as its range has come', () => {
+  it('is backfilling from where its range has been read', () => {
     expect(progressOf(watch, chain(ofOther(joining), joining))).toEqual({
       state: 'backfilling',
       currentBlockNumber: 20,
@@ -41,12 +41,12 @@ describe('a watch', () => {
     expect(progressOf(watch, chain({ ...joining, next: 50 })).blocksLeft).toBe(0);
   });
 
-  it('has read nothing before block 0', () => {
+  it('is never before block 0', () => {
     expect(progressOf({ ...watch, startBlock: 0 }, undefined).currentBlockNumber).toBe(0);
     expect(progressOf(watch, chain({ ...joining, next: 0 })).currentBlockNumber).toBe(0);
   });
 
-  it('is live at the head when it was taken and has nothing to join', () => {
+  it('is live at the head when it was added and has no joining range', () => {
     expect(progressOf(watch, chain(ofOther(joining), ofOther(extension)))).toEqual({
       state: 'live',
       currentBlockNumber: 52,
@@ -55,7 +55,7 @@ describe('a watch', () => {
     });
   });
 
-  it('has its extension as a gap, live or not', () => {
+  it('has its extension as a gap, while it is live or backfilling', () => {
     const gaps = [{ from: 5, to: 9 }];
     expect(progressOf(watch, chain(extension, ofOther(extension)))).toMatchObject({ state: 'live', gaps });
     expect(progressOf(watch, chain(joining, extension))).toMatchObject({ state: 'backfilling', blocksLeft: 20, gaps });

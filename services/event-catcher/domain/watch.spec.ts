@@ -17,23 +17,23 @@ const extendedTo = (startBlock: number): WatchEvent => ({
 });
 
 describe('registering a contract event', () => {
-  it('makes a watch of the first registration', () => {
+  it('creates a watch for the first registration', () => {
     expect(registerContract(given(), first)).toEqual([registered]);
     expect(given(registered)).toMatchObject({ id: watchId, startBlock: 100, apps: ['app_1'] });
   });
 
-  it('does nothing for the same app with the same or a later start', () => {
+  it('does nothing for the same app with the same or a later start block', () => {
     for (const startBlock of [100, 101]) {
       expect(registerContract(given(registered), { ...first, startBlock })).toEqual([]);
     }
   });
 
-  it('extends the watch backwards for an earlier start', () => {
+  it('extends the watch backwards for an earlier start block', () => {
     expect(registerContract(given(registered), { ...first, startBlock: 99 })).toEqual([extendedTo(99)]);
     expect(given(registered, extendedTo(99))).toMatchObject({ startBlock: 99, fragment });
   });
 
-  it("records another app's claim with what is stored, whatever its start", () => {
+  it("adds another app to the watch and keeps the stored start block, whatever that app's start block is", () => {
     const claim: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
     const later = { ...first, appId: 'app_2', startBlock: 200 };
     expect(registerContract(given(registered), later)).toEqual([claim]);
@@ -45,7 +45,7 @@ describe('registering a contract event', () => {
   it.each([
     ['other names', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, name: `_${input.name}` })) }],
     ['another name', { ...fragment, name: 'Moved' }],
-    ['another anonymity', { ...fragment, anonymous: true }],
+    ['another value of anonymous', { ...fragment, anonymous: true }],
     ['other types', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, type: 'bytes32' })) }],
     ['fewer parameters', { ...fragment, inputs: fragment.inputs.slice(0, -1) }],
     ['more parameters', { ...fragment, inputs: [...fragment.inputs, { name: '', type: 'bool' }] }],
@@ -61,14 +61,14 @@ describe('registering a contract event', () => {
     }
   });
 
-  it('is the same where a parameter that is not indexed says so, and where it does not', () => {
+  it('does nothing if two fragments differ only in whether indexed: false is written out', () => {
     const inputs = fragment.inputs.map(({ indexed, ...input }) => (indexed ? { ...input, indexed } : input));
     const silent = { ...first, fragment: { ...fragment, inputs } };
     expect(registerContract(given(registered), silent)).toEqual([]);
     expect(registerContract(given({ type: 'ContractRegistered', data: silent }), first)).toEqual([]);
   });
 
-  it('compares what is in a tuple too', () => {
+  it('compares the components of a tuple, too', () => {
     const tupleOf = (name: string) => ({
       ...first,
       fragment: { ...fragment, inputs: [{ name: 'a', type: 'tuple', components: [{ name, type: 'bool' }] }] },
@@ -78,7 +78,7 @@ describe('registering a contract event', () => {
     expect(() => registerContract(watch, tupleOf('y'))).toThrow('contract_conflict');
   });
 
-  it('again, does nothing', () => {
+  it('does nothing a second time', () => {
     const registrations = fc.array(
       fc.record({ appId: fc.constantFrom('app_1', 'app_2', 'app_3'), startBlock: fc.nat(9) }),
       { minLength: 1 },
@@ -106,12 +106,12 @@ describe('the id of a watch', () => {
     watchIdOf({ chainId, contractAddress, fragment, ...changes });
   const id = 'wch_yfvetx9kddwj201711s2p64yxq';
 
-  it('is the same now and in ten years, and names its stream', () => {
+  it('never changes, and names its stream', () => {
     expect(idOf({})).toBe(id);
     expect(watchStream(id)).toBe(`watch-${id}`);
   });
 
-  it('follows from chain, contract, types and anonymity, not from letter case, names or what is indexed', () => {
+  it('depends on chain, contract, types and anonymous, not on letter case, names or what is indexed', () => {
     expect(idOf({ contractAddress: contractAddress.toLowerCase() })).toBe(id);
     const inputs = fragment.inputs.map((input) => ({ ...input, name: '', indexed: false }));
     expect(idOf({ fragment: { ...fragment, inputs } })).toBe(id);

@@ -28,22 +28,22 @@ describe('the window of a chain', () => {
     ['a block from before the window', block(2, 'x', 'y'), { kind: 'duplicate' }],
     ['the block after the tip', block(8, 'h', 'g'), { kind: 'extension' }],
     ['a block further ahead', block(11, 'k', 'j'), { kind: 'gap', from: 8, to: 10 }],
-    ['another branch, a block long', block(7, 'G', 'f'), { kind: 'reorganisation' }],
+    ['another branch of one block', block(7, 'G', 'f'), { kind: 'reorganisation' }],
     ['another branch from the final block', block(5, 'E', 'd'), { kind: 'reorganisation' }],
     ['another branch whose beginning is unknown', block(8, 'H', 'G'), { kind: 'fork' }],
     ['another final block', block(4, 'D', 'c'), { kind: 'deeper-than-finality' }],
     ['a child of another final block', block(5, 'E', 'D'), { kind: 'deeper-than-finality' }],
     ['a block with the wrong number', block(9, 'x', 'g'), { kind: 'invalid' }],
-  ])('takes %s for what it is', (_what, header, expected) => {
+  ])('classifies %s', (_what, header, expected) => {
     expect(classifyHeader(window, header)).toEqual(expected);
   });
 
-  it('keeps so many blocks behind the tip as may be reorganised, and the final one', () => {
+  it('keeps the blocks that may be reorganised, and the final one before them', () => {
     const longer = extend(window, block(8, 'h', 'g'), 2);
     expect(longer.map(({ hash }) => hash)).toEqual(['f', 'g', 'h']);
   });
 
-  it('is known by its tip, which the next block follows', () => {
+  it('has a tip, which the next block follows', () => {
     expect(tipOf(window)).toBe(window[3]);
     expect(tipOf([block(4, 'd', 'c')]).hash).toBe('d');
     expect(follows(window, block(8, 'h', 'g'))).toBe(true);
@@ -51,7 +51,7 @@ describe('the window of a chain', () => {
     expect(follows(window, block(9, 'h', 'g'))).toBe(false);
   });
 
-  it('is made of blocks that follow each other', () => {
+  it('consists of blocks that follow one another', () => {
     expect(linkedWindow(window)).toEqual(window);
     expect(linkedWindow([block(4, 'd', 'c')])).toEqual([block(4, 'd', 'c')]);
     expect(linkedWindow([])).toBeUndefined();
@@ -59,18 +59,18 @@ describe('the window of a chain', () => {
     expect(linkedWindow([block(4, 'd', 'c'), block(6, 'e', 'd')])).toBeUndefined();
   });
 
-  it('is cut behind one of its blocks, newest first', () => {
+  it('is split after one of its blocks, and the removed blocks come newest first', () => {
     const [first, second, third, fourth] = window;
     expect(splitAfter(window, 'e')).toEqual({ kept: [first, second], removed: [fourth, third] });
     expect(splitAfter(window, 'd')).toEqual({ kept: [first], removed: [fourth, third, second] });
   });
 
-  it('is far from a head that is more than its walk and its confirmations away', () => {
+  it('is far behind a head that is more than 500 blocks and the confirmations away', () => {
     expect(isFarAhead(window, block(7 + 500 + 12, 'x', 'y'), 12)).toBe(false);
     expect(isFarAhead(window, block(7 + 500 + 13, 'x', 'y'), 12)).toBe(true);
   });
 
-  it('keeps of a header what it has to know, and since when', () => {
+  it('keeps number, hash, parent and time of a header, and the position since which it is read', () => {
     const header = { number: 4, hash: 'd', parentHash: 'c', timestamp: 7, logsBloom: '0x' };
     const next = { number: 5, hash: 'e', parentHash: 'd', timestamp: 8, logsBloom: '0x' };
     expect(toWindow([header, next], 30)).toEqual([
@@ -79,7 +79,7 @@ describe('the window of a chain', () => {
     ]);
   });
 
-  it('stays linked, whatever headers arrive', () => {
+  it('stays linked, whatever headers come', () => {
     const someHeader = fc
       .record({
         number: fc.integer({ min: 0, max: 14 }),

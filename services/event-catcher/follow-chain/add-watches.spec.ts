@@ -15,14 +15,14 @@ import { overriding } from '../testing/overriding.ts';
 
 const others = ['wch_a', 'wch_b', 'wch_c', 'wch_d'].map((watchId) => ({ watchId, contractAddress: otherContract }));
 
-/** Where a watch was registered, as its read model has it. */
+/** The id, start block and position of a watch, as in its read model. */
 const documentOf = async ({ store }: FollowerUnderTest, watchId: string) => {
   const [first] = await store.read(`watch-${watchId}`);
   if (!first) throw new Error(`${watchId} is not registered`);
   return { id: watchId, startBlock: Number(first.data['startBlock']), createdPosition: first.position };
 };
 
-/** A store that tells how many ranges were unfinished each time progress was stored. */
+/** A store that notes the number of unfinished ranges each time progress is stored. */
 const counting = (store: EventStore) => {
   const unfinished: number[] = [];
   const append: EventStore['append'] = (stream, revision, events) => {
@@ -34,8 +34,8 @@ const counting = (store: EventStore) => {
   return { store: overriding<EventStore>(store, { append }), unfinished };
 };
 
-describe('registrations, when as many ranges are unfinished as may be stored', () => {
-  it('are taken in part, in their order, and the others as ranges are finished', async () => {
+describe('registrations, when there is no room for more ranges', () => {
+  it('are added in order as far as there is room, and the others as ranges are finished', async () => {
     const follower = new FollowerUnderTest({ rangesMax: 2 });
     mineSome(follower.chain, 40);
     for (const watch of others) await follower.register(watch);
@@ -47,7 +47,7 @@ describe('registrations, when as many ranges are unfinished as may be stored', (
     await eventually(
       async () => (await follower.progress())?.watchesUpTo === second.createdPosition,
       15_000,
-      'the first two must be taken, and no more',
+      'the first two must be added, and no more',
     );
     mineSome(follower.chain, 3, 1_000);
     await eventually(
@@ -68,7 +68,7 @@ describe('registrations, when as many ranges are unfinished as may be stored', (
     expect(follower.starts).toBe(1);
   });
 
-  it('are neither lost nor taken twice, whenever the process dies', async () => {
+  it('are neither lost nor added twice, whenever the process dies', async () => {
     for (let appends = 1; appends < 25; appends += 1) {
       const follower = new FollowerUnderTest({ rangesMax: 1 });
       mineSome(follower.chain, 12);
@@ -85,19 +85,19 @@ describe('registrations, when as many ranges are unfinished as may be stored', (
     }
   });
 
-  it('do not hold up the stop', async () => {
+  it('do not delay the stop', async () => {
     const follower = new FollowerUnderTest({ rangesMax: 1 });
     mineSome(follower.chain, 40);
     for (const watch of others) await follower.register(watch);
     follower.start({ reader: gated(follower.chain).reader });
-    await eventually(async () => (await follower.progress())?.backfills.length === 1, 15_000, 'one must be taken');
+    await eventually(async () => (await follower.progress())?.backfills.length === 1, 15_000, 'one must be added');
     await follower.stop();
     follower.start();
     await follower.expectChain();
     await follower.stop();
   });
 
-  it('are taken in their order again when a development chain begins anew', async () => {
+  it('are added in order again when a development chain starts again', async () => {
     const follower = new FollowerUnderTest({ rangesMax: 2, isDevelopment: true });
     mineSome(follower.chain, 30);
     for (const watch of others) await follower.register(watch);
@@ -114,9 +114,9 @@ describe('registrations, when as many ranges are unfinished as may be stored', (
   });
 });
 
-describe('a head that is far away', () => {
+describe('a head that is far ahead', () => {
   it.each(['while it runs', 'between two starts'])(
-    'is walked to %s, when more watches are live than ranges may be stored',
+    'is walked to %s, if there are more live watches than room for ranges',
     async (when) => {
       const follower = new FollowerUnderTest({ rangesMax: 2 });
       mineSome(follower.chain, 30);

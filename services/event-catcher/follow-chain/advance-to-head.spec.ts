@@ -42,7 +42,7 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
   return { reader, chain, progress: { ...initialProgress(window, 7), watchesUpTo: 7 } };
 };
 
-/** What is decided on the way to a head, as if each change were stored; and how far the chain is read then. */
+/** Advances to a head as if each change were stored. Returns the changes and the progress after them. */
 const advanced = async (progress: ChainProgress, head: BlockHeader, chain: FollowedChain) => {
   const changes: Change[] = [];
   const steps = advanceToHead(progress, head, chain);
@@ -56,15 +56,15 @@ const advanced = async (progress: ChainProgress, head: BlockHeader, chain: Follo
 const blocksOf = ({ observed = [] }: Change) => observed.map(({ BlockNumber }) => BlockNumber);
 const numbersOf = ({ removed }: Change) => Array.isArray(removed) && removed.map(({ number }: BlockHeader) => number);
 
-describe('a head', () => {
-  it('that is known changes nothing', async () => {
+describe('advancing to a head', () => {
+  it('changes nothing for a known head', async () => {
     const { chain, progress, reader } = await followed();
     expect((await advanced(progress, reader.tip, chain)).changes).toEqual([]);
     const [older] = await reader.headersByNumber([8]);
     expect((await advanced(progress, older ?? reader.tip, chain)).changes).toEqual([]);
   });
 
-  it('is come to block by block, each with what the live watches have in it', async () => {
+  it('reads block by block, each with the records of the live watches', async () => {
     const { chain, progress, reader } = await followed();
     for (let block = 11; block <= 70; block += 1) reader.mine(block % 2 === 0 ? [transfer(block)] : []);
     const { changes, now } = await advanced(progress, reader.tip, chain);
@@ -75,7 +75,7 @@ describe('a head', () => {
     expect(now.backfills).toEqual([]);
   });
 
-  it('on another branch is come to from where that left ours, whose blocks are removed', async () => {
+  it('removes the blocks after the fork if the head is on another branch', async () => {
     const { chain, progress, reader } = await followed();
     reader.rollBack(2);
     mineSome(reader, 3, 100);
@@ -84,7 +84,7 @@ describe('a head', () => {
     expect(now.window.map(({ hash }) => hash)).toEqual(reader.headers.slice(-4).map(({ hash }) => hash));
   });
 
-  it('says of each block what is an orphan in its place, and what is known completely with it', async () => {
+  it('tells of each block which records are orphans at its height, and which were read with it', async () => {
     const { chain, progress, reader } = await followed();
     const { hash } = reader.mine([transfer(11)]);
     const { changes } = await advanced(progress, reader.tip, chain);
@@ -99,7 +99,7 @@ describe('a head', () => {
     expect(said('isRead', { EventSignature: 'Approval()' })).toBe(false);
   });
 
-  it('that contradicts what was final is refused', async () => {
+  it('refuses a head that contradicts a final block', async () => {
     const { chain, progress, reader } = await followed();
     reader.rollBack(5);
     mineSome(reader, 6, 100);
@@ -108,7 +108,7 @@ describe('a head', () => {
     await expect(advanced(progress, reader.tip, development)).rejects.toBeInstanceOf(FinalBlocksLost);
   });
 
-  it('whose blocks the provider does not have is tried again', async () => {
+  it('is tried again if the provider does not have the blocks before the head', async () => {
     const { chain, progress, reader } = await followed();
     const next = reader.mine([]);
     const missing = { ...next, number: 13, hash: '0xd', parentHash: '0xc' };
@@ -120,8 +120,8 @@ describe('a head', () => {
   });
 });
 
-describe('a head that is far away', () => {
-  it('is leapt to, and what lies between is left to read as ranges', async () => {
+describe('advancing to a head that is far ahead', () => {
+  it('skips to it, and leaves the blocks between to be read as ranges', async () => {
     const { chain, progress, reader } = await followed();
     for (let block = 0; block < 504; block += 1) reader.mine([]);
     const { changes, now } = await advanced(progress, reader.tip, chain);
@@ -130,7 +130,7 @@ describe('a head that is far away', () => {
     expect(now.backfills).toEqual([{ watchId: transferWatch.watchId, from: 11, next: 11, to: 511, joins: true }]);
   });
 
-  it('is leapt to from the newest block that is still of the chain', async () => {
+  it('skips from the newest block of the window that is still on the chain', async () => {
     const { chain, progress, reader } = await followed();
     reader.rollBack(2);
     for (let block = 0; block < 520; block += 1) reader.mine([]);
@@ -139,7 +139,7 @@ describe('a head that is far away', () => {
     expect(now.backfills).toMatchObject([{ from: 9, next: 9 }]);
   });
 
-  it('is walked to in steps of 500 when there is no room for the ranges', async () => {
+  it('walks in steps of 500 blocks if there is no room for the ranges', async () => {
     const { chain, progress, reader } = await followed({ rangesMax: 0 });
     for (let block = 0; block < 504; block += 1) reader.mine([]);
     const { now } = await advanced(progress, reader.tip, chain);
@@ -147,7 +147,7 @@ describe('a head that is far away', () => {
     expect(tipOf((await advanced(now, reader.tip, chain)).now.window).number).toBe(514);
   });
 
-  it('is not leapt to before what is unconfirmed and has left the chain is reverted', async () => {
+  it('reverts unconfirmed records that left the chain before it skips', async () => {
     const { chain, progress, reader } = await followed();
     const orphan = { ...eventExamples.ChainEventObserved, BlockNumber: 12, BlockHash: '0xd' };
     for (let block = 0; block < 520; block += 1) reader.mine([]);
@@ -163,7 +163,7 @@ describe('a head that is far away', () => {
     ).toHaveLength(1);
   });
 
-  it('is not leapt to over blocks that were final', async () => {
+  it('does not skip if a final block has changed', async () => {
     const { chain, progress, reader } = await followed();
     reader.rollBack(5);
     for (let block = 0; block < 520; block += 1) reader.mine([]);
@@ -171,8 +171,8 @@ describe('a head that is far away', () => {
   });
 });
 
-describe('the head of a development chain', () => {
-  it('that is an older block takes those after it off', async () => {
+describe('advancing to the head of a development chain', () => {
+  it('rewinds the window if the head is an older block', async () => {
     const { chain, progress, reader } = await followed({ isDevelopment: true });
     reader.rollBack(2);
     const { changes, now } = await advanced(progress, reader.tip, chain);
@@ -181,7 +181,7 @@ describe('the head of a development chain', () => {
     expect((await advanced(now, reader.tip, chain)).changes).toEqual([]);
   });
 
-  it('that is older than what was final is not followed', async () => {
+  it('does not follow a head that is older than the final block', async () => {
     const { chain, progress, reader } = await followed({ isDevelopment: true });
     reader.rollBack(4);
     await expect(advanced(progress, reader.tip, chain)).rejects.toBeInstanceOf(FinalBlocksLost);

@@ -11,8 +11,8 @@ const HEADERS_AT_ONCE = 50;
 const STEPS_MAX = 5_000;
 
 /**
- * Advances to a head block by block. If it is far ahead, skips to it and leaves the blocks between to backfills; if there
- * is no room for more ranges, walks only as far as is walked in one go.
+ * Advances to a head block by block. If it is far ahead, skips to it and leaves the blocks between to backfills; if
+ * there is no room for more ranges, walks only as far as is walked in one go.
  */
 export async function* advanceToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = chain.isDevelopment ? yield* rewindToOlderHead(progress, head, chain) : progress;
@@ -25,8 +25,8 @@ export async function* advanceToHead(progress: ChainProgress, head: BlockHeader,
 }
 
 /**
- * Extends the window to a header, after all headers that must come before it. Each block comes with the records that the
- * live watches have in it.
+ * Extends the window to a header, after all headers that must come before it. Each block comes with the records that
+ * the live watches have in it.
  */
 async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = progress;
@@ -82,7 +82,9 @@ function* rewindTo(
   return now;
 }
 
-/** A development chain whose head is an older block has lost the blocks after it. On any other chain, the provider lags. */
+/**
+ * A development chain whose head is an older block has lost the blocks after it. On any other chain, the provider lags.
+ */
 function* rewindToOlderHead(
   progress: ChainProgress,
   head: BlockHeader,

@@ -57,7 +57,9 @@ export class Backfill {
     }
   }
 
-  /** Whether the range has blocks after a chunk. It has none after a chunk that an extension of the watch made obsolete. */
+  /**
+   * Whether the range has blocks after a chunk. It has none after a chunk that an extension of the watch made obsolete.
+   */
   private isFollowed({ from, to }: Chunk): boolean {
     const { progress } = this.dependencies.writer;
     const range = findRange(progress, this.initialRange);

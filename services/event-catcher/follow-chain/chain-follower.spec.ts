@@ -21,7 +21,7 @@ describe('following a chain', () => {
     expect(new Set(origins)).toEqual(new Set(['backfill', 'live']));
   });
 
-  it('stores the record as the interface has it', async () => {
+  it('stores records in their public form', async () => {
     const follower = new FollowerUnderTest();
     await follower.register();
     follower.start();
@@ -44,7 +44,7 @@ describe('following a chain', () => {
     });
   });
 
-  it('begins at the start block, also one that is not final yet', async () => {
+  it('begins at a start block that is not final yet', async () => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 20);
     await follower.register({ startBlock: follower.chain.tip.number - 2 });
@@ -55,7 +55,7 @@ describe('following a chain', () => {
     await follower.stop();
   });
 
-  it('asks for a block once, and for its logs once for all watches or not at all', async () => {
+  it('reads a block once, and its logs at most once for all watches', async () => {
     const follower = new FollowerUnderTest();
     await follower.register();
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
@@ -77,16 +77,12 @@ describe('following a chain', () => {
     await follower.caughtUp();
     const head = await follower.store.head();
     const callsBefore = follower.chain.calls.length;
-    await eventually(
-      () => follower.chain.calls.length > callsBefore + 1_200,
-      10_000,
-      'the head must be asked for often',
-    );
+    await eventually(() => follower.chain.calls.length > callsBefore + 1_200, 10_000, 'the head must be read often');
     await follower.stop();
     expect(await follower.store.head()).toBe(head);
   });
 
-  it('extends a watch backwards without touching what is there', async () => {
+  it('extends a watch backwards without touching its stored records', async () => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 30);
     await follower.register({ startBlock: 25 });
@@ -97,7 +93,7 @@ describe('following a chain', () => {
     await follower.stop();
   });
 
-  it('reads as ranges what it missed while it was away for long', async () => {
+  it('reads the blocks that it missed during a long stop as ranges', async () => {
     const follower = new FollowerUnderTest();
     await follower.register();
     mineSome(follower.chain, 12);
@@ -112,7 +108,7 @@ describe('following a chain', () => {
     expect(follower.chain.calls.filter((call) => call === 'logsOfBlock').length).toBeLessThan(2 * CONFIRMATIONS);
   });
 
-  it('reads as ranges what was mined at once while it runs', async () => {
+  it('reads many blocks that were mined at once as ranges', async () => {
     const follower = new FollowerUnderTest();
     await follower.register();
     mineSome(follower.chain, 12);
@@ -124,8 +120,8 @@ describe('following a chain', () => {
   });
 });
 
-describe('what says how far a chain was read', () => {
-  it('does not grow with what was observed', async () => {
+describe('the stored progress of a chain', () => {
+  it('does not grow with the number of records', async () => {
     const follower = new FollowerUnderTest({ confirmations: 20 });
     const contracts = Array.from({ length: 200 }, (_, index) => `0x${(index + 1).toString(16).padStart(40, '0')}`);
     await follower.register();
@@ -150,8 +146,8 @@ describe('what says how far a chain was read', () => {
   });
 });
 
-describe('a head that went far away at once', () => {
-  it('is followed without a failure', async () => {
+describe('a head that jumps far ahead', () => {
+  it('is followed without a restart', async () => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 10);
     await follower.register();
@@ -165,7 +161,7 @@ describe('a head that went far away at once', () => {
 });
 
 describe('a reorganisation', () => {
-  it.each([1, 2, 3, 5])('of depth %i reverts, newest first, and takes the new branch', async (depth) => {
+  it.each([1, 2, 3, 5])('of depth %i reverts records newest first, and reads the new branch', async (depth) => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 10);
     await follower.register();
@@ -185,16 +181,16 @@ describe('a reorganisation', () => {
     );
   });
 
-  it('that gives a block back observes it again', async () => {
+  it('that brings a block back observes its records again', async () => {
     const follower = new FollowerUnderTest();
     await follower.register();
     follower.start();
     follower.chain.mine([transfer(1)]);
     await follower.expectChain();
-    const giveBack = follower.chain.rollBack(1);
+    const restore = follower.chain.rollBack(1);
     follower.chain.mine([transfer(2)]);
     await follower.expectChain();
-    giveBack();
+    restore();
     follower.chain.mine([]);
     await follower.expectChain();
     await follower.stop();
@@ -207,7 +203,7 @@ describe('a reorganisation', () => {
     ]);
   });
 
-  it('deeper than finality stops the follower, which stores nothing of it', async () => {
+  it('deeper than finality stops the follower, and nothing of it is stored', async () => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 20);
     await follower.register();
@@ -225,7 +221,7 @@ describe('a reorganisation', () => {
 });
 
 describe('a development chain that lost blocks', () => {
-  it('is read again from the beginning when final ones are among them', async () => {
+  it('is read again from the beginning if it lost final blocks', async () => {
     const follower = new FollowerUnderTest({ isDevelopment: true });
     mineSome(follower.chain, 20);
     await follower.register();
@@ -242,7 +238,7 @@ describe('a development chain that lost blocks', () => {
   });
 
   it.each(['while it runs', 'between two starts'])(
-    'is followed back %s, though nothing is mined after',
+    'is followed back %s, even if no block is mined after that',
     async (when) => {
       const follower = new FollowerUnderTest({ isDevelopment: true });
       for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);

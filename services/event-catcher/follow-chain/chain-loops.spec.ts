@@ -11,7 +11,7 @@ import { ChainLoops } from './chain-loops.ts';
 import { ProgressMeter } from './progress-meter.ts';
 
 const logger = pino({ level: 'silent' });
-/** Of the chain's lease. */
+/** The name of the chain's lease. */
 const NAME = 'chain 2484';
 
 /** A chain of forty blocks, and event catchers that follow it. */
@@ -32,7 +32,7 @@ const world = () => {
 };
 
 describe('several event catchers on one chain', () => {
-  it('follow it one at a time, and another takes over when that one stops: nothing is doubled or lost', async () => {
+  it('follow it one at a time, and take over when one stops, without storing a record twice or losing one', async () => {
     const { follower, chain, store, readStore, loops } = world();
     await follower.register();
     const catchers = [loops(), loops(), loops()];
@@ -57,13 +57,13 @@ describe('several event catchers on one chain', () => {
     await expectChain();
     await catchers.at(-1)?.loops.stop();
     expect((await readStore.lease(NAME))?.holder).toBeNull();
-    // Each gave its lease back with nothing under way.
+    // Each gave its lease back with nothing in flight.
     expect(await replaced()).toBe(replacedAtFirst);
   }, 60_000);
 });
 
-describe('a chain', () => {
-  it('that cannot be followed says why, and no longer once it can', async () => {
+describe('a followed chain', () => {
+  it('reports why it cannot be followed, until it can', async () => {
     const { chain, loops } = world();
     let isAway = true;
     const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
@@ -78,7 +78,7 @@ describe('a chain', () => {
     await followed.loops.stop();
   });
 
-  it('that another process follows now has no error here, nor have its watches', async () => {
+  it('has no error here, nor have its watches, after another process took over', async () => {
     const { follower, chain, readStore, meter, loops } = world();
     await follower.register();
     let looks = 0;
@@ -92,14 +92,14 @@ describe('a chain', () => {
       leases: overriding(readStore, { lease }),
     });
     const { watchId } = transferWatch;
-    await eventually(() => meter.errorOf(watchId) === 'history pruned', 5_000, 'the watch must be held up');
+    await eventually(() => meter.errorOf(watchId) === 'history pruned', 5_000, 'the watch must be delayed');
     const replace = async () => {
       const held = await readStore.lease(NAME);
       return readStore.replaceLease(NAME, held, { holder: 'elsewhere/1/a', epoch: 2, renewals: 0 });
     };
     await eventually(replace, 1_000, 'another must get its lease');
     const before = looks;
-    // Its own, to learn that it was lost, then each time it waited.
+    // The lease is read once to learn that it was lost, then on each wait.
     await eventually(() => looks >= before + 3, 5_000, 'it must stand by');
     expect(followed.loops.areWorking).toBe(true);
     expect(followed.errorOf(chain.chainId)).toBeNull();

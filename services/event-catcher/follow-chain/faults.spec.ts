@@ -14,7 +14,10 @@ import {
 } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 
-/** Twenty blocks caught; then what is mined, killed between storing their records and the progress that speaks of them. */
+/**
+ * A follower of twenty blocks, which is killed after it stored the records of further blocks, and before their
+ * progress.
+ */
 const killedBeforeProgress = async (mine: (follower: FollowerUnderTest) => void): Promise<FollowerUnderTest> => {
   const follower = new FollowerUnderTest();
   for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
@@ -34,8 +37,8 @@ const killedBeforeProgress = async (mine: (follower: FollowerUnderTest) => void)
   return follower;
 };
 
-describe('a follower that was killed before it stored how far it came', () => {
-  it('reverts what was reorganised away, though it was away for long', async () => {
+describe('a follower that was killed before it stored its progress', () => {
+  it('reverts what was reorganised away during a long stop', async () => {
     const follower = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
     follower.chain.rollBack(1);
     for (let block = 0; block < 600; block += 1)
@@ -45,7 +48,7 @@ describe('a follower that was killed before it stored how far it came', () => {
     await follower.stop();
   });
 
-  it('reverts what was reorganised away by a branch that is shorter, and stores how far it has come', async () => {
+  it('reverts what was reorganised away by a shorter branch, and stores its progress', async () => {
     const follower = await killedBeforeProgress(({ chain }) => {
       chain.mine([]);
       chain.mine([]);
@@ -60,8 +63,8 @@ describe('a follower that was killed before it stored how far it came', () => {
 
   it.each([
     ['near', 2],
-    ['far', 505],
-  ])('reverts what is reorganised away while it looks for its place, %s behind', async (_how, blocks) => {
+    ['far behind', 505],
+  ])('reverts what is reorganised away while it starts again %s the head', async (_how, blocks) => {
     for (let calls = 1; calls <= 7; calls += 1) {
       const follower = await killedBeforeProgress(({ chain }) => {
         for (let left = blocks; left > 0; left -= 1) chain.mine(left <= 2 ? [transfer(left)] : []);
@@ -76,14 +79,14 @@ describe('a follower that was killed before it stored how far it came', () => {
       await eventually(
         () => follower.chain.logs.at(-1)?.data.endsWith((303).toString(16)),
         15_000,
-        'it must ask so often',
+        'it must make that many calls',
       );
       await follower.expectChain();
       await follower.stop();
     }
   });
 
-  it('reverts what is reorganised away before the head, which lags, comes to it', async () => {
+  it('reverts what is reorganised away while the head of the provider lags', async () => {
     const follower = await killedBeforeProgress(({ chain }) => {
       chain.mine([transfer(101)]);
       chain.mine([transfer(102)]);
@@ -103,7 +106,7 @@ describe('a follower that was killed before it stored how far it came', () => {
     await follower.stop();
   });
 
-  it('knows what was stored of a watch that the stored progress does not know', async () => {
+  it('recognises the records of a watch that the stored progress does not contain', async () => {
     const follower = new FollowerUnderTest();
     for (let block = 1; block <= 20; block += 1) follower.chain.mine([approval(block)]);
     const pruned = overriding<ChainReader>(follower.chain, {
@@ -115,7 +118,7 @@ describe('a follower that was killed before it stored how far it came', () => {
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     follower.chain.mine([{ ...transfer(1), address: otherContract }]);
     mineSome(follower.chain, 10);
-    // Stores the range of the first watch, and dies: no progress is stored until that range is read again.
+    // It stores the range of the first watch and dies. No progress is stored until that range is read again.
     await follower.runUntilKilled(3, true);
     await follower.register(approvalWatch);
     const wanted = follower.idsOnChain().length;
@@ -133,7 +136,7 @@ describe('a follower that was killed before it stored how far it came', () => {
     await follower.stop();
   });
 
-  it('extends a watch to blocks that it has stored already', async () => {
+  it('extends a watch to blocks whose records it has stored already', async () => {
     const follower = new FollowerUnderTest();
     for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 19 });
@@ -142,7 +145,7 @@ describe('a follower that was killed before it stored how far it came', () => {
     await follower.stop();
     const before = (await follower.observed()).length;
     await follower.extend(10);
-    // Stores what the extension has in blocks that are not final, and dies before the progress.
+    // It stores the records of the extension in blocks that are not final, and dies before the progress.
     await follower.runUntilKilled(2, true);
     expect((await follower.observed()).length).toBeGreaterThan(before);
     follower.start();
@@ -150,7 +153,7 @@ describe('a follower that was killed before it stored how far it came', () => {
     await follower.stop();
   });
 
-  it('stores how far it has come, when a block that was reverted and observed again is of the chain', async () => {
+  it('stores its progress after a block was reverted and observed again', async () => {
     const follower = await killedBeforeProgress(({ chain }) => chain.mine([transfer(101)]));
     follower.start();
     await follower.expectChain();
@@ -158,13 +161,17 @@ describe('a follower that was killed before it stored how far it came', () => {
     const store = withoutProgress(follower.store);
     const reached = async (changes: number) => {
       follower.start({ store });
-      await eventually(async () => (await follower.changes()).length === changes, 15_000, 'it must come so far');
+      await eventually(
+        async () => (await follower.changes()).length === changes,
+        15_000,
+        'it must store that many events',
+      );
       await follower.stop();
     };
-    const giveBack = follower.chain.rollBack(1);
+    const restore = follower.chain.rollBack(1);
     follower.chain.mine([transfer(102)]);
     await reached(23);
-    giveBack();
+    restore();
     await reached(25);
     follower.chain.mine([]);
     follower.start();
@@ -173,12 +180,12 @@ describe('a follower that was killed before it stored how far it came', () => {
   });
 });
 
-describe('a watch that is extended before it is live', () => {
+describe('a watch that is extended before it is live,', () => {
   it.each([
-    ['nothing of it is read', 30, 20, 5],
-    ['and whose first start was not final', 30, 28, 5],
+    ['when nothing of it was read', 30, 20, 5],
+    ['when its first start block was not final', 30, 28, 5],
     ['by blocks that are not final', 30, 29, 27],
-  ])('when %s', async (_when, blocks, startBlock, extendedTo) => {
+  ])('%s, is read completely', async (_when, blocks, startBlock, extendedTo) => {
     const follower = new FollowerUnderTest();
     for (let block = 1; block <= blocks; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock });
@@ -188,7 +195,7 @@ describe('a watch that is extended before it is live', () => {
     await follower.stop();
   });
 
-  it('while its first blocks are asked for, which then are stored once, behind those before them', async () => {
+  it('while its first blocks are requested, has each record stored once and in chain order', async () => {
     const follower = new FollowerUnderTest();
     for (let block = 1; block <= 300; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 100 });
@@ -199,23 +206,23 @@ describe('a watch that is extended before it is live', () => {
       return reader.logsOfRange(from, ...rest);
     };
     follower.start({ reader: overriding(reader, { logsOfRange }) });
-    await eventually(() => asked.length === 1, 15_000, 'the first blocks must be asked for');
+    await eventually(() => asked.length === 1, 15_000, 'the first blocks must be requested');
     await follower.extend(5);
     await eventually(
       async () => (await follower.progress())?.backfills[0]?.next === 5,
       15_000,
-      'the extension must be taken',
+      'the extension must be added',
     );
     open();
     await follower.expectChain();
     await follower.stop();
     expect(await follower.observed()).toEqual(follower.idsOnChain());
-    // What was left behind led nowhere.
+    // The first request was dropped, and the range was read from its new start.
     expect(asked.slice(0, 2)).toEqual([100, 5]);
     expect(follower.starts).toBe(1);
   });
 
-  it('reads no block as a range that may be reorganised', async () => {
+  it('is not read as a range where blocks may be reorganised', async () => {
     const follower = new FollowerUnderTest({ confirmations: 64 });
     for (let block = 1; block <= 30; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 20 });
@@ -228,7 +235,7 @@ describe('a watch that is extended before it is live', () => {
 });
 
 describe('a provider', () => {
-  it('that forgets orphans does not hold up a watch whose blocks were reorganised before it joined', async () => {
+  it('that drops orphaned blocks does not stop a watch whose blocks were reorganised before it joined', async () => {
     const follower = new FollowerUnderTest({ confirmations: 64 });
     for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 1 });
@@ -249,7 +256,7 @@ describe('a provider', () => {
     await follower.stop();
   });
 
-  it('that lacks the history of some watches does not hold up another', async () => {
+  it('that lacks the history of some watches does not delay another watch', async () => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 40);
     for (let index = 0; index < 4; index += 1) {
@@ -273,7 +280,7 @@ describe('a provider', () => {
   });
 
   it.each(['head', 'headersByNumber', 'logsOfRange', 'logsOfBlock'] as const)(
-    'whose %s never answers does not hold up the stop',
+    'whose %s never answers does not delay the stop',
     async (method) => {
       const follower = new FollowerUnderTest();
       mineSome(follower.chain, 40);
@@ -295,8 +302,8 @@ describe('a provider', () => {
   );
 });
 
-describe('the first range', () => {
-  it('is small, and those after it grow where there is little', async () => {
+describe('the first request for a range', () => {
+  it('is small, and later ones grow where there are few events', async () => {
     const follower = new FollowerUnderTest();
     for (let block = 0; block < 3_000; block += 1) follower.chain.mine([]);
     await follower.register();

@@ -11,17 +11,17 @@ import { overriding } from '../testing/overriding.ts';
 const isOfContract = ({ stream }: { stream: string }) => stream.startsWith('chain-2484-0x');
 const isProgress = ({ type }: { type: string }) => type === 'ChainAdvanced';
 
-/** Whether the stored progress knows the tip. */
+/** Whether the stored progress contains the tip. */
 const hasReachedTip = async (follower: FollowerUnderTest) =>
   (await follower.progress())?.window.at(-1)?.hash === follower.chain.tip.hash;
 
-/** What refuses those who followed before. */
+/** The events that were appended to fence off earlier followers. */
 const refusals = async ({ store }: FollowerUnderTest) => {
   const { events } = await store.readAll(0, { types: ['FollowerReplaced', 'ChainAdvanced'] }, 10_000);
   return events.filter(({ type, data }) => type === 'FollowerReplaced' || data['repeats'] !== undefined);
 };
 
-/** A store to which something comes just before a follower says how far it came. */
+/** A store on which something happens just before a follower's progress is appended. */
 const beforeItsProgress = (store: EventStore, come: () => Promise<void>): EventStore =>
   overriding(store, {
     append: async (stream, revision, events) => {
@@ -30,7 +30,7 @@ const beforeItsProgress = (store: EventStore, come: () => Promise<void>): EventS
     },
   });
 
-/** Forty blocks, and a watch for what they hold. */
+/** A chain of forty blocks, and a watch that has events in them. */
 const registered = async () => {
   const follower = new FollowerUnderTest();
   mineSome(follower.chain, 40);
@@ -39,8 +39,9 @@ const registered = async () => {
 };
 
 /**
- * Is cut off from the event store at the first append so chosen, and told to stop; another may take over from here on.
- * @returns releases what it has under way
+ * Starts a follower, cuts it off from the event store at the first append that is chosen, and stops it. Another
+ * follower may take over from here on.
+ * @returns a function that releases the appends in flight
  */
 const cutOff = async (
   follower: FollowerUnderTest,
@@ -50,7 +51,7 @@ const cutOff = async (
   const cut = cutOffAt(follower.store, isFirst);
   const loop = follower.start({ store: cut.store });
   await live();
-  await eventually(cut.isCutOff, 15_000, 'it must have something under way');
+  await eventually(cut.isCutOff, 15_000, 'it must have an append in flight');
   const stopped = loop.stop();
   return () => {
     cut.release();
@@ -58,7 +59,7 @@ const cutOff = async (
   };
 };
 
-/** The same, but not before it has caught up and something was done then. */
+/** Does the same, but only after the follower has caught up and `act` has run. */
 const cutOffWhileLive = (follower: FollowerUnderTest, isFirst: Parameters<typeof cutOffAt>[1], act: () => void) => {
   let isFollowed = false;
   return cutOff(
@@ -72,8 +73,8 @@ const cutOffWhileLive = (follower: FollowerUnderTest, isFirst: Parameters<typeof
   );
 };
 
-describe('an append of a follower that another took over from', () => {
-  it('that comes before the other has read the same blocks is stored once', async () => {
+describe('an append of a follower that was replaced', () => {
+  it('is stored once if it comes before the new follower has read the same blocks', async () => {
     const follower = await registered();
     const release = await cutOff(follower, isOfContract);
     const { reader, open } = gated(follower.chain);
@@ -81,17 +82,17 @@ describe('an append of a follower that another took over from', () => {
     await eventually(() => second.state === 'running', 15_000, 'the second must take over');
     await release();
     follower.chain.mine([]);
-    await eventually(() => hasReachedTip(follower), 15_000, 'the second must store how far it has come');
+    await eventually(() => hasReachedTip(follower), 15_000, 'the second must store its progress');
     open();
     await follower.expectChain();
     await follower.stop();
   });
 
-  it('of a block that was reorganised away is reverted or refused', async () => {
+  it('is reverted or refused if its block was reorganised away', async () => {
     const follower = await registered();
     const release = await cutOffWhileLive(follower, isOfContract, () => follower.chain.mine([transfer(777)]));
     follower.chain.rollBack(1);
-    // Nothing of the contract: its stream stays as it is.
+    // These blocks have no events of the contract, so its stream stays as it is.
     for (let block = 0; block < 2; block += 1) follower.chain.mine([]);
     const second = follower.start();
     await eventually(() => second.state === 'running', 15_000, 'the second must take over');
@@ -102,7 +103,7 @@ describe('an append of a follower that another took over from', () => {
     await follower.stop();
   });
 
-  it('that says how far it came does not hide what the other has stored', async () => {
+  it('does not hide records of the new follower if it is progress', async () => {
     const follower = await registered();
     const release = await cutOffWhileLive(follower, isProgress, () => follower.chain.mine([]));
     follower.chain.mine([transfer(777)]);
@@ -111,7 +112,7 @@ describe('an append of a follower that another took over from', () => {
     await follower.stop();
   });
 
-  it('that says how far it came for the first time is refused, too', async () => {
+  it('is refused, too, if it is the first progress of the chain', async () => {
     const follower = await registered();
     const release = await cutOff(follower, isProgress);
     follower.start({ store: beforeItsProgress(follower.store, release) });
@@ -121,8 +122,8 @@ describe('an append of a follower that another took over from', () => {
   });
 });
 
-describe('an append whose outcome its own process does not learn', () => {
-  it('is refused when it comes after the next start', async () => {
+describe('an append whose outcome is unknown to its own process', () => {
+  it('is refused if it comes after the next start', async () => {
     const follower = await registered();
     let isAway = false;
     let delayed: (() => Promise<unknown>) | undefined;
@@ -144,9 +145,9 @@ describe('an append whose outcome its own process does not learn', () => {
     await follower.expectChain();
     isAway = true;
     follower.chain.mine([transfer(777)]);
-    await eventually(() => delayed !== undefined, 15_000, 'it must have something under way');
+    await eventually(() => delayed !== undefined, 15_000, 'it must have an append in flight');
     follower.chain.rollBack(1);
-    // Nothing of the contract: its stream stays as it is.
+    // These blocks have no events of the contract, so its stream stays as it is.
     for (let block = 0; block < 2; block += 1) follower.chain.mine([]);
     await follower.expectChain();
     await expect(delayed?.()).rejects.toBeInstanceOf(WrongExpectedRevision);
@@ -158,7 +159,7 @@ describe('an append whose outcome its own process does not learn', () => {
 });
 
 describe('a follower', () => {
-  it('that was handed over to refuses nobody, nor does one that starts again because of its provider', async () => {
+  it('fences nothing if nothing is in flight, nor if it starts again because of its provider', async () => {
     const follower = await registered();
     let isDown = false;
     const reader = overriding<ChainReader>(follower.chain, {
@@ -178,7 +179,7 @@ describe('a follower', () => {
     expect(await refusals(follower)).toEqual([]);
   });
 
-  it('that was not refuses whoever was before it once in each stream, also in those that hold nothing', async () => {
+  it('fences every stream once if something may be in flight, including empty streams', async () => {
     const follower = await registered();
     await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     follower.nothingInFlightBefore = false;
@@ -190,7 +191,7 @@ describe('a follower', () => {
       ...[...follower.registered.values()].map(({ contractAddress }) => `chain-2484-${contractAddress.toLowerCase()}`),
     ];
     const told = async () => (await refusals(follower)).map(({ stream }) => stream).sort();
-    // Of the chain itself only the newest is kept.
+    // The stream of the chain keeps only its newest event.
     expect(await told()).toEqual(streams.slice(1).sort());
     follower.nothingInFlightBefore = false;
     follower.start({
@@ -201,7 +202,7 @@ describe('a follower', () => {
     expect(await told()).toEqual([...streams, ...streams.slice(1)].sort());
   });
 
-  it('that ends before it has refused all who were before it hands over to nobody', async () => {
+  it('leaves something in flight if it ends before it has fenced every stream', async () => {
     const follower = await registered();
     follower.nothingInFlightBefore = false;
     const release = await cutOff(follower, ({ type }) => type === 'FollowerReplaced');

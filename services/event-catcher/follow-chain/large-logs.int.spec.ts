@@ -30,7 +30,7 @@ const noted = (text: string) => ({
   topics: [watch.topic0],
   data: AbiCoder.defaultAbiCoder().encode(['string'], [text]),
 });
-/** JSON writes six characters for each. */
+/** JSON writes six characters for each of these. */
 const large = noted('\0'.repeat(200_000));
 
 describe('a log that is too large for EventStoreDB, followed on a real chain', () => {
@@ -49,7 +49,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
     await chain.stop();
   });
 
-  it('is stored by its beginning and its hash, in its place, while backfilling and at the head', async () => {
+  it('is stored with its beginning and its hash, in chain order, while backfilling and at the head', async () => {
     const reader = new JsonRpcChainReader(Anvil.chainId, [chain.rpcUrl]);
     const term = { nothingInFlightBefore: true, leavesInFlight: false };
     const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true, rangesMax: 10 };
@@ -59,7 +59,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
       await eventually(
         async () => (await store.read(`chain-${String(Anvil.chainId)}-${contract}`)).length === count,
         10_000,
-        `${String(count)} logs must be caught`,
+        `${String(count)} logs must be stored`,
       );
     };
     await store.append('watch-large', -1, [anEvent({ type: 'ContractRegistered', data: watch })]);

@@ -11,11 +11,11 @@ const metering = () => {
 };
 
 describe('the speed of a backfill', () => {
-  it('is nothing where nothing was read', () => {
+  it('is zero if nothing was read', () => {
     expect(metering().meter.ratesOf('w')).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
   });
 
-  it('is what was read since it began, of each watch apart', () => {
+  it('is measured from its beginning, for each watch separately', () => {
     const { meter, pass } = metering();
     meter.count('w', { events: 100, blocks: 10 });
     meter.count('other', { events: 1, blocks: 1 });
@@ -24,7 +24,7 @@ describe('the speed of a backfill', () => {
     expect(meter.ratesOf('w')).toEqual({ eventsPerSecond: 200, blocksPerSecond: 20 });
   });
 
-  it('is that of the last seconds, when it has been reading for longer', () => {
+  it('is measured over the last seconds if it has been reading for longer', () => {
     const { meter, pass } = metering();
     meter.count('w', { events: 90_000, blocks: 90_000 });
     pass(5_001);
@@ -34,7 +34,7 @@ describe('the speed of a backfill', () => {
     expect(meter.ratesOf('w')).toEqual({ eventsPerSecond: 200, blocksPerSecond: 20 });
   });
 
-  it('is nothing once it has not read for ten seconds', () => {
+  it('is zero after ten seconds without reading', () => {
     const { meter, pass } = metering();
     meter.count('w', { events: 100, blocks: 10 });
     pass(9_999);
@@ -44,8 +44,8 @@ describe('the speed of a backfill', () => {
   });
 });
 
-describe('what holds up a backfill', () => {
-  it('is its last error, until it succeeds', () => {
+describe('the error of a backfill', () => {
+  it('is its last failure, until it succeeds', () => {
     const { meter } = metering();
     expect(meter.errorOf('w')).toBeNull();
     meter.failed('w', 'history pruned');

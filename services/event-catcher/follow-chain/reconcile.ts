@@ -13,7 +13,10 @@ export class DeeperThanFinality extends Error {
   }
 }
 
-/** A development chain lost final blocks. The follower starts again, so that it resets the chain before anything else runs. */
+/**
+ * A development chain lost final blocks. The follower starts again, so that it resets the chain before anything else
+ * runs.
+ */
 export class FinalBlocksLost extends Error {
   override readonly name = 'FinalBlocksLost';
 }
@@ -39,9 +42,10 @@ export const windowUpTo = async (
 };
 
 /**
- * Reconciles the unconfirmed records that are not final with the chain. A record whose block left the chain is reverted.
- * A record of a live watch in a block of the window is confirmed, or observed again if it was reverted, because that
- * block will not be read a second time. After that, every record is in a block of the chain or of the window.
+ * Reconciles the unconfirmed records that are not final with the chain. A record whose block left the chain is
+ * reverted. A record of a live watch in a block of the window is confirmed, or observed again if it was reverted,
+ * because that block will not be read a second time. After that, every record is in a block of the chain or of the
+ * window.
  */
 export async function* reconcileUnconfirmed(
   progress: ChainProgress,

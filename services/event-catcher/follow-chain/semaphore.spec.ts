@@ -7,8 +7,8 @@ const asked = (semaphore: Semaphore, names: readonly string[], signal = new Abor
   return { given, asking };
 };
 
-describe('a place', () => {
-  it('is given to those who ask first, and then to each who waits as one is released', async () => {
+describe('a permit of a semaphore', () => {
+  it('is given in the order of requests, and to the next one waiting when it is released', async () => {
     const semaphore = new Semaphore(2);
     const { given, asking } = asked(semaphore, ['a', 'b', 'c', 'd']);
     await Promise.all(asking.slice(0, 2));
@@ -23,7 +23,7 @@ describe('a place', () => {
     await Promise.all(asked(semaphore, ['e', 'f']).asking);
   });
 
-  it('is not waited for once the signal aborts', async () => {
+  it('is not waited for after the signal has aborted', async () => {
     const semaphore = new Semaphore(0);
     const stop = new AbortController();
     const { asking } = asked(semaphore, ['a'], stop.signal);

@@ -6,7 +6,9 @@ export class Semaphore {
 
   constructor(private free: number) {}
 
-  /** Returns with a permit, which the caller holds until `release`. All callers share one signal and give up together. */
+  /**
+   * Returns with a permit, which the caller holds until `release`. All callers share one signal and give up together.
+   */
   async acquire(signal: AbortSignal): Promise<void> {
     if (this.free > 0) {
       this.free -= 1;

@@ -11,20 +11,23 @@ import {
 } from '../testing/follower-under-test.ts';
 
 const CONFIRMATIONS = 5;
-/** More than the follower walks to block by block. */
+/** More blocks than the follower walks one by one in one go. */
 const LONG_BLOCKS = 520;
 
 type ChainStep =
   | { kind: 'mine'; blocks: number }
   | { kind: 'reorganise'; depth: number; blocks: number }
-  | { kind: 'give back' }
+  | { kind: 'restore' }
   | { kind: 'register'; what: keyof typeof watches; startBlock: number }
   | { kind: 'extend'; what: keyof typeof watches; by: number };
 type Run = { appends: number; meanwhile: ChainStep; afterCalls: number };
 type Step =
   | ChainStep
   | ({ kind: 'run'; isLost: boolean } & Run)
-  /** Another takes over while an append is under way, which is released before the append of others that comes after so many. */
+  /**
+   * Another follower takes over while an append is in flight. That append is released after this many appends of
+   * others.
+   */
   | ({ kind: 'be cut off'; releasedAfter: number } & Run);
 
 const watches = {
@@ -33,7 +36,7 @@ const watches = {
   transfer: transferWatch,
 };
 
-/** A chain and those who follow it, one after another; its reorganisations are never deeper than finality. */
+/** A chain, and followers that replace one another. Its reorganisations are never deeper than finality. */
 class Simulation {
   readonly follower: FollowerUnderTest;
   private readonly isDevelopment: boolean;
@@ -41,7 +44,7 @@ class Simulation {
   private highest = 0;
   private inFlight: { releasedAfter: number; release: () => Promise<void> }[] = [];
   private readonly ended: Promise<void>[] = [];
-  private taken: { forkedAt: number; giveBack: () => void } | undefined;
+  private reverted: { forkedAt: number; restore: () => void } | undefined;
 
   constructor(isDevelopment: boolean, rangesMax: number) {
     this.isDevelopment = isDevelopment;
@@ -64,14 +67,14 @@ class Simulation {
       case 'reorganise': {
         const depth = Math.min(step.depth, chain.tip.number - this.highest + CONFIRMATIONS);
         if (depth <= 0) return;
-        this.taken = { giveBack: chain.rollBack(depth), forkedAt: chain.tip.number };
+        this.reverted = { restore: chain.rollBack(depth), forkedAt: chain.tip.number };
         this.mine(Math.max(step.blocks, this.isDevelopment ? 0 : 1));
         return;
       }
-      case 'give back':
-        if (!this.taken || this.taken.forkedAt < this.highest - CONFIRMATIONS) return;
-        this.taken.giveBack();
-        this.taken = undefined;
+      case 'restore':
+        if (!this.reverted || this.reverted.forkedAt < this.highest - CONFIRMATIONS) return;
+        this.reverted.restore();
+        this.reverted = undefined;
         this.mine(1);
         return;
       case 'register': {
@@ -97,7 +100,7 @@ class Simulation {
     this.inFlight.push({ releasedAfter: step.releasedAfter, release });
   }
 
-  /** Releases everything that is still under way. @returns when those who sent it have ended */
+  /** Releases all appends that are still in flight, and waits until the followers that sent them have ended. */
   async releaseAll(): Promise<void> {
     await this.release(() => true);
     await Promise.all(this.ended);
@@ -107,7 +110,7 @@ class Simulation {
     const due = this.inFlight.filter(isDue);
     this.inFlight = this.inFlight.filter((one) => !due.includes(one));
     for (const { release } of due) this.ended.push(release());
-    // What is released is stored, or refused, before this returns.
+    // Before this returns, the released appends have been stored or refused.
     if (due.length > 0) await afterImmediates();
   }
 
@@ -130,7 +133,7 @@ const chainStep: fc.Arbitrary<ChainStep> = fc.oneof(
       blocks: fc.integer({ min: 0, max: 7 }),
     }),
   },
-  fc.record({ kind: fc.constant('give back' as const) }),
+  fc.record({ kind: fc.constant('restore' as const) }),
   fc.record({ kind: fc.constant('register' as const), what, startBlock: fc.integer({ min: 0, max: 30 }) }),
   fc.record({ kind: fc.constant('extend' as const), what, by: fc.integer({ min: 1, max: 12 }) }),
 );
@@ -152,11 +155,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 const steps = fc.array(step, { minLength: 1, maxLength: 9 });
-/** With so few, registrations wait for each other. */
+/** With a low limit, registrations wait for one another. */
 const rangesMax = fc.constantFrom(1, 2, 1_000);
 
 describe('following a chain', () => {
-  it('stores what the chain has, after any course of events: killed or cut off at any append, reorganised, away, extended', async () => {
+  it('stores exactly what the chain has, however it is killed, cut off, reorganised, stopped and extended', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), rangesMax, async (steps, isDevelopment, rangesMax) => {
         const simulation = new Simulation(isDevelopment, rangesMax);

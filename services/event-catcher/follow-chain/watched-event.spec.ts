@@ -33,8 +33,8 @@ const log = (changes: Partial<ChainLog> = {}): ChainLog => ({
   ...changes,
 });
 
-describe('a log', () => {
-  it('is the event of its contract that has its first topic', () => {
+describe('a log of a contract', () => {
+  it('belongs to the watch of its contract and first topic', () => {
     const match = matcherFor([elsewhere, approval, transfer]);
     expect(match(log())).toBe(transfer);
     expect(match(log({ topics: [approval.topic0 ?? ''] }))).toBe(approval);
@@ -44,7 +44,7 @@ describe('a log', () => {
     expect(match(log({ address: `0x${'2'.repeat(40)}` }))).toBeUndefined();
   });
 
-  it('is an anonymous event when it has its layout and no name', () => {
+  it('belongs to an anonymous event if it has the layout of that event and no known first topic', () => {
     const match = matcherFor([anonymous, transfer]);
     expect(match(log({ topics: [] }))).toBe(anonymous);
     expect(match(log({ topics: [], data: '0x' }))).toBeUndefined();
@@ -52,7 +52,7 @@ describe('a log', () => {
     expect(match(log())).toBe(transfer);
   });
 
-  it('is recorded as the interface has it', () => {
+  it('is recorded in the public form', () => {
     expect(recordOf(transfer, log(), '2026-01-01T00:00:00.000Z', 'backfill')).toEqual({
       Id: `2484:0x${'b'.repeat(64)}:0x${'c'.repeat(64)}:9`,
       ChainId: 2484,
@@ -71,8 +71,8 @@ describe('a log', () => {
   });
 });
 
-describe('a record', () => {
-  it('is one of the watch with its contract and signature that had begun', () => {
+describe('a stored record', () => {
+  it('belongs to the watch of its contract and signature, from the start block on', () => {
     const record = recordOf(transfer, log(), '', 'live');
     expect(belongsTo(transfer, record)).toBe(true);
     expect(belongsTo(transfer, { ...record, BlockNumber: 5 })).toBe(true);
@@ -82,10 +82,10 @@ describe('a record', () => {
   });
 });
 
-describe('a block', () => {
+describe('the filter for a block', () => {
   const header = (number: number, logs = [log()]) => ({ number, logsBloom: bloomOf(logs) });
 
-  it('can hold what its bloom allows of watches that have begun', () => {
+  it('contains the watches that its bloom allows, from their start blocks on', () => {
     const watches = [transfer, approval, elsewhere, anonymous];
     expect(filterByBloom(header(5), watches)).toEqual([transfer, anonymous]);
     expect(filterByBloom(header(4), watches)).toEqual([]);
@@ -93,14 +93,14 @@ describe('a block', () => {
     expect(filterByBloom(header(5, [log({ topics: [] })]), watches)).toEqual([anonymous]);
   });
 
-  it('is asked for the contracts and first topics of its watches, each once', () => {
+  it('has each contract and first topic once', () => {
     expect(filterFor([transfer, approval, elsewhere])).toEqual({
       addresses: [contract, otherContract],
       topics: [transfer.topic0, approval.topic0],
     });
   });
 
-  it('is asked for any topic when an event is anonymous, and for any contract when they are many', () => {
+  it('has no topics if an event is anonymous, and no contracts if they are too many', () => {
     expect(filterFor([transfer, anonymous])).toEqual({ addresses: [contract], topics: [] });
     const many = (count: number) =>
       Array.from({ length: count }, (_, at) => watched({ contractAddress: `0x${at.toString(16).padStart(40, '0')}` }));

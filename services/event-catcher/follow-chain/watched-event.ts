@@ -92,7 +92,9 @@ export const filterByBloom = (
     ({ bloom, startBlock }) => startBlock <= number && bloom.every((bits) => bloomMayContain(logsBloom, bits)),
   );
 
-/** Finds the watch of a log: by contract and first topic, else an anonymous event of the contract with the log's layout. */
+/**
+ * Finds the watch of a log: by contract and first topic, else an anonymous event of the contract with the log's layout.
+ */
 export const matcherFor = (watches: readonly WatchedEvent[]): ((log: ChainLog) => WatchedEvent | undefined) => {
   const named = new Map<string, Map<string, WatchedEvent>>();
   for (const watch of watches) {

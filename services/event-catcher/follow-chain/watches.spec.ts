@@ -7,8 +7,8 @@ import { FollowerUnderTest, mineSome, otherContract, transfer, transferWatch } f
 import { overriding } from '../testing/overriding.ts';
 import { Watches } from './watches.ts';
 
-describe('what is registered', () => {
-  it('is asked for once, however often the follower starts again, and then only what is new', async () => {
+describe('registrations', () => {
+  it('are read once, however often the follower starts again', async () => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 20);
     await follower.register();
@@ -44,7 +44,7 @@ describe('what is registered', () => {
     expect(Math.min(...askedAfter.slice(askedBefore))).toBeGreaterThanOrEqual(registeredUpTo);
   });
 
-  it('is known as it was registered after a start that failed to store how far it came with it', async () => {
+  it('are applied again after a follower failed to store the progress that contained them', async () => {
     const follower = new FollowerUnderTest();
     for (let block = 1; block <= 30; block += 1) follower.chain.mine([transfer(block)]);
     await follower.register({ startBlock: 20 });
@@ -64,7 +64,7 @@ describe('what is registered', () => {
     expect(follower.starts).toBe(2);
   });
 
-  it('is not waited for once the signal has aborted', async () => {
+  it('are not waited for after the signal has aborted', async () => {
     const { store } = new FollowerUnderTest();
     const watches = new Watches(store, 2484);
     await expect(watches.load(AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
@@ -73,7 +73,7 @@ describe('what is registered', () => {
 
 describe('the watches of a chain', () => {
   const { signal } = new AbortController();
-  /** Two watches, of which the first was extended and claimed by another app; and what another chain has. */
+  /** Two watches, of which the first was extended, and registered by another app, too; and a watch on another chain. */
   const registered = async () => {
     const follower = new FollowerUnderTest();
     await follower.register({ startBlock: 20 });
@@ -92,19 +92,19 @@ describe('the watches of a chain', () => {
   const starts = (watches: Watches, watchesUpTo: Position) =>
     Array.from(watches.at({ watchesUpTo }).values(), ({ startBlock }) => startBlock);
 
-  it('are those taken by then, each with the start it had', async () => {
+  it('are those registered up to a position, with their start blocks at that position', async () => {
     const { watches } = await registered();
     expect([0, 1, 2, 3, 9].map((position) => starts(watches, position))).toEqual([[], [20], [20, 7], [5, 7], [5, 7]]);
     expect(starts(watches, 1)).toEqual([20]);
     expect(starts(watches, 2)).toEqual([20, 7]);
   });
 
-  it('have contracts, also when they are not taken', async () => {
+  it('have contracts, whether they were added or not', async () => {
     const { watches } = await registered();
     expect([...watches.contracts]).toEqual([transferWatch.contractAddress.toLowerCase(), otherContract]);
   });
 
-  it('are live when nothing of them is to join', async () => {
+  it('are live if they have no joining range', async () => {
     const { watches } = await registered();
     const joining = { watchId: 'wch_other', from: 7, next: 8, to: 9, joins: true };
     const window = [{ number: 9, hash: '9', parentHash: '8', timestamp: 0, since: 0 }] as const;
@@ -114,7 +114,7 @@ describe('the watches of a chain', () => {
     expect(() => watches.of(progress, 'wch_elsewhere')).toThrow('wch_elsewhere, which is not registered');
   });
 
-  it('change by what comes after a position: first what was read already, then what is new', async () => {
+  it('report the changes after a position: first those already read, then new ones', async () => {
     const { follower, watches } = await registered();
     const changes = watches.changesAfter(2, signal);
     const missed = await changes.next();

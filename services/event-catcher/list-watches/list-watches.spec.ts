@@ -4,7 +4,7 @@ import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { TOKEN } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
-describe('what is watched', () => {
+describe('a watch in the API', () => {
   let catcher: CatcherRoutes;
   const watches: RegisteredContract[] = [];
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('what is watched', () => {
     return (await answer.json()) as WatchedContracts;
   };
 
-  it('is listed in pages, as registration answered it but for its state', async () => {
+  it('is listed in pages, and differs from the answer to its registration only in its state', async () => {
     const all = watches.map((watch) => ({ ...watch, state: 'live' }));
     expect(await list()).toEqual({ items: all, take: 10, skip: 0, total: 6 });
     expect(await list('?take=2&skip=3')).toEqual({ items: all.slice(3, 5), take: 2, skip: 3, total: 6 });
@@ -50,9 +50,12 @@ describe('what is watched', () => {
     },
   );
 
-  it.each(['?take=0', '?take=1001', '?chainId=x', '?contractAddress=0x1', '?skip=-1'])('refuses %s', async (query) => {
-    expect((await problemOfAnswer(await catcher.ask(`/api/v1/contracts${query}`))).code).toBe('validation_failed');
-  });
+  it.each(['?take=0', '?take=1001', '?chainId=x', '?contractAddress=0x1', '?skip=-1'])(
+    'is not listed for the query %s',
+    async (query) => {
+      expect((await problemOfAnswer(await catcher.ask(`/api/v1/contracts${query}`))).code).toBe('validation_failed');
+    },
+  );
 
   it('needs a token', async () => {
     for (const path of ['/api/v1/contracts', '/api/v1/contracts/x']) {

@@ -8,13 +8,13 @@ const hash = `0x${'aB'.repeat(32)}`;
 const asked = (...arguments_: [name: string, text: string][]) => new Map(arguments_);
 
 describe('the arguments of a query', () => {
-  it('are the members that begin with arg.', () => {
+  it('are its members that begin with arg.', () => {
     expect(argumentsOf({ chainId: '1', argue: 'no', 'arg.from': '0x1', 'arg.value': '7' })).toEqual(
       asked(['from', '0x1'], ['value', '7']),
     );
   });
 
-  it('are each given once', () => {
+  it('are refused if one is given twice', () => {
     expect(refusalBy(() => argumentsOf({ 'arg.from': ['0x1', '0x2'] }))).toMatchObject({
       code: 'validation_failed',
       errors: [{ path: 'arg.from', message: expect.stringContaining('more than once') }],
@@ -36,12 +36,12 @@ describe('an argument', () => {
     ['bytes4', '0xABCDEF01', '0xabcdef01'],
     ['string', 'Ada', 'Ada'],
     ['string', '', ''],
-  ])('of type %s and value %s is looked for as records have it', (type, text, value) => {
+  ])('of type %s and value %s is compared in the form of records', (type, text, value) => {
     const watch = aWatch('Some', { name: 'a', type });
     expect(selectByArguments([watch], asked(['a', text]))).toEqual([{ filter: { 'Data.a': value }, watches: [watch] }]);
   });
 
-  it.each(['string', 'bytes', 'uint8[]', 'tuple'])('of type %s that is indexed is looked for by its hash', (type) => {
+  it.each(['string', 'bytes', 'uint8[]', 'tuple'])('of type %s that is indexed is compared by its hash', (type) => {
     const components = [{ name: 'x', type: 'uint8' }];
     const watch = aWatch('Some', { name: 'a', type, indexed: true, ...(type === 'tuple' && { components }) });
     const filter = { 'Data.a.hash': hash.toLowerCase() };
@@ -51,7 +51,7 @@ describe('an argument', () => {
     }
   });
 
-  it('of type bytes4 that is indexed is looked for by itself', () => {
+  it('of type bytes4 that is indexed is compared by its value', () => {
     const watch = aWatch('Some', { name: 'a', type: 'bytes4', indexed: true });
     expect(selectByArguments([watch], asked(['a', '0xabcdef01']))[0]?.filter).toEqual({ 'Data.a': '0xabcdef01' });
   });
@@ -81,7 +81,7 @@ describe('an argument', () => {
     });
   });
 
-  it('without a name is called as in the records', () => {
+  it('without a name has the name that it has in records', () => {
     const watch = aWatch('Some', { name: '', type: 'uint8' }, { name: '', type: 'uint8' });
     expect(selectByArguments([watch], asked(['arg1', '7']))[0]?.filter).toEqual({ 'Data.arg1': '7' });
   });
@@ -92,12 +92,12 @@ describe('the watches that have the arguments', () => {
   const mint = aWatch('Mint', { name: 'value', type: 'uint8' });
   const note = aWatch('Note', { name: 'value', type: 'string' });
 
-  it('are all of them when none is asked for', () => {
+  it('are all watches if the query has no arguments', () => {
     expect(selectByArguments([transfer, note], asked())).toEqual([{ filter: {}, watches: [transfer, note] }]);
     expect(selectByArguments([], asked())).toEqual([]);
   });
 
-  it('are those that have every argument', () => {
+  it('are those whose events have every argument', () => {
     const filter = { 'Data.value': '7', 'Data.from': address };
     expect(selectByArguments([mint, transfer], asked(['value', '7'], ['from', address]))).toEqual([
       { filter, watches: [transfer] },
@@ -105,14 +105,14 @@ describe('the watches that have the arguments', () => {
     expect(selectByArguments([mint], asked(['to', address]))).toEqual([]);
   });
 
-  it('go together when their records must hold the same', () => {
+  it('are grouped if their records must hold the same values', () => {
     expect(selectByArguments([transfer, note, mint], asked(['value', '07']))).toEqual([
       { filter: { 'Data.value': '7' }, watches: [transfer, mint] },
       { filter: { 'Data.value': '07' }, watches: [note] },
     ]);
   });
 
-  it('need not be able to read a value that another one reads', () => {
+  it('do not include an event for which the value is not valid', () => {
     expect(selectByArguments([transfer, note], asked(['value', 'Ada']))).toEqual([
       { filter: { 'Data.value': 'Ada' }, watches: [note] },
     ]);

@@ -10,7 +10,10 @@ export type ArgumentFilter = Record<string, string | boolean>;
 
 const PREFIX = 'arg.';
 
-/** Reads the members `arg.<name>=<value>` of a query. @throws Refusal validation_failed for a name with several values */
+/**
+ * Reads the members `arg.<name>=<value>` of a query.
+ * @throws Refusal validation_failed for a name with several values
+ */
 export const argumentsOf = (query: Readonly<Record<string, unknown>>): Map<string, string> => {
   const asked = new Map<string, string>();
   for (const [key, value] of Object.entries(query)) {
@@ -27,8 +30,8 @@ export interface ArgumentSelection {
 }
 
 /**
- * Finds the watches whose events have all the arguments, grouped by what their records must hold: an argument of one name
- * may have another type in another event. Returns an empty list if no event has them.
+ * Finds the watches whose events have all the arguments, grouped by what their records must hold: an argument of one
+ * name may have another type in another event. Returns an empty list if no event has them.
  * @throws Refusal validation_failed if a value is not valid in any event that has its argument
  */
 export const selectByArguments = (

@@ -19,7 +19,7 @@ const idsFrom = (block: string) => `1:${contractAddress.toLowerCase()}:${block}`
 const ids = (gte: string, lt: string) => ({ gte: idsFrom(gte), lt: idsFrom(lt) });
 
 describe('the events that a query selects', () => {
-  it('are those of the contract that stand, and all of them are counted', () => {
+  it('are the canonical ones of the contract, whose number is stored', () => {
     expect(select({})).toEqual({
       ids: ids('000000000000', '999999999999'),
       filters: [{ reverted: false }],
@@ -27,7 +27,7 @@ describe('the events that a query selects', () => {
     });
   });
 
-  it('are those of one event, by any of its names', () => {
+  it('are those of one event, given by name or signature', () => {
     for (const eventSignature of ['Mint', 'Mint(uint8)', 'event Mint(uint8 value)']) {
       const { filters, counted } = select({ eventSignature });
       expect(filters).toEqual([{ reverted: false, EventSignature: { in: ['Mint(uint8)'] } }]);
@@ -35,25 +35,25 @@ describe('the events that a query selects', () => {
     }
   });
 
-  it('are none of an event that is not watched', () => {
+  it('are none if the event is not watched', () => {
     expect(select({ eventSignature: 'Burn' })).toMatchObject({ filters: [], counted: [] });
   });
 
-  it('are those of one transaction, which nobody has counted', () => {
+  it('are those of one transaction, whose number is not stored', () => {
     expect(select({ txHash: '0xab' })).toMatchObject({
       filters: [{ reverted: false, TxHash: '0xab' }],
       counted: undefined,
     });
   });
 
-  it('are those with an argument, which nobody has counted', () => {
+  it('are those with an argument, whose number is not stored', () => {
     expect(select({ arguments: new Map([['value', '7']]) })).toMatchObject({
       filters: [{ reverted: false, 'Data.value': '7' }],
       counted: undefined,
     });
   });
 
-  it('are those of a range of blocks, with its last one, which nobody has counted', () => {
+  it('are those of a range of blocks, last one included, whose number is not stored', () => {
     expect(select({ fromBlock: 7, toBlock: 9 })).toMatchObject({
       ids: ids('000000000007', '000000000010'),
       counted: undefined,
@@ -62,11 +62,11 @@ describe('the events that a query selects', () => {
     expect(select({ toBlock: 9 }).counted).toBeUndefined();
   });
 
-  it('are none beyond the blocks that an id can name', () => {
+  it('are none after the largest block that fits an id', () => {
     expect(select({ fromBlock: 10 ** 13 }).ids).toEqual(ids('999999999999', '999999999999'));
   });
 
-  it('that were reverted are counted too', () => {
+  it('have a stored number, too, if they were reverted', () => {
     expect(select({ status: 'reverted' })).toEqual({
       ids: ids('000000000000', '999999999999'),
       filters: [{ reverted: true }],
@@ -74,7 +74,7 @@ describe('the events that a query selects', () => {
     });
   });
 
-  it('that are final lie up to the finalized block', () => {
+  it('are in blocks up to the finalized one if the query asks for final ones', () => {
     expect(select({ status: 'finalized' })).toEqual({
       ids: ids('000000000000', '000000000101'),
       filters: [{ reverted: false }],
@@ -83,7 +83,7 @@ describe('the events that a query selects', () => {
     expect(select({ status: 'finalized', toBlock: 50 }).ids).toEqual(ids('000000000000', '000000000051'));
   });
 
-  it('that are not final yet lie behind the finalized block', () => {
+  it('are in blocks after the finalized one if the query asks for observed ones', () => {
     expect(select({ status: 'observed' })).toEqual({
       ids: ids('000000000101', '999999999999'),
       filters: [{ reverted: false }],
@@ -92,7 +92,7 @@ describe('the events that a query selects', () => {
     expect(select({ status: 'observed', fromBlock: 150 }).ids).toEqual(ids('000000000150', '999999999999'));
   });
 
-  it('are none and all when no finalized block is known', () => {
+  it('are all observed and none final if no finalized block is known', () => {
     expect(select({ status: 'finalized' }, -1).ids).toEqual(ids('000000000000', '000000000000'));
     expect(select({ status: 'observed' }, -1).ids).toEqual(ids('000000000000', '999999999999'));
   });

@@ -71,7 +71,9 @@ const signaturesOf = (watches: readonly WatchDocument[]): string[] => [
   ...new Set(watches.map(({ eventSignature }) => eventSignature)),
 ];
 
-/** Returns the ids of the contract's records in the blocks of the query. Whether a record is final depends on its block. */
+/**
+ * Returns the ids of the contract's records in the blocks of the query. Whether a record is final depends on its block.
+ */
 const idsBetween = (asked: EventsQuery, finalized: number): IdRange => {
   const { chainId, contractAddress, status, fromBlock = 0, toBlock = BLOCK_NUMBER_MAX } = asked;
   const from = status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock;

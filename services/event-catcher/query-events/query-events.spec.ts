@@ -21,7 +21,7 @@ const OTHER = '0x1111111111111111111111111111111111111111';
 const FINALIZED = 15;
 const hash = (digit: string): string => `0x${digit.repeat(64)}`;
 
-/** Blocks 10…19, two logs in each, every third a note; block 12 was reverted. Listed in chain order. */
+/** Two records in each of blocks 10…19, in chain order. Every third one is a note, and block 12 was reverted. */
 const records: ObservedRecord[] = Array.from({ length: 20 }, (_, at) => {
   const place = { BlockNumber: 10 + Math.floor(at / 2), LogIndex: at % 2 === 0 ? 2 : 11 };
   if (at % 3 !== 0) return transferRecord({ ...place, Data: { from: ALICE, to: TOKEN, value: String(at) } });
@@ -57,7 +57,7 @@ describe('querying events', () => {
   const ids = ({ items }: EventPage): string[] => items.map(({ Id }) => Id);
   const idsOf = (some: readonly ObservedRecord[]): string[] => some.map(({ Id }) => Id);
 
-  it('answers whole records in chain order, ten unless asked otherwise, and nothing of other contracts', async () => {
+  it('returns complete records of the contract in chain order, ten by default', async () => {
     const { items, ...rest } = await page();
     expect(rest).toEqual({ take: 10, skip: 0, total: 18, next: expect.any(String) });
     expect(items).toEqual(
@@ -68,7 +68,7 @@ describe('querying events', () => {
     expect(Object.keys(items[0] ?? {}).sort()).toEqual([...Object.keys(records[0] ?? {}), 'Status'].sort());
   });
 
-  it('gives the same sequence by skip and by cursor, in both orders, whatever the size of the page', async () => {
+  it('returns the same sequence by skip and by cursor, in both orders, with any page size', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 20 }), fc.constantFrom('asc', 'desc'), async (take, order) => {
         const bySkip: string[] = [];
@@ -90,7 +90,7 @@ describe('querying events', () => {
     );
   });
 
-  it('says that there is no next page when the last one is full', async () => {
+  it('has no next page after a last page that is full', async () => {
     expect((await page({ take: 18 })).next).toBeNull();
     expect(await page({ skip: 18 })).toEqual({ items: [], take: 10, skip: 18, total: 18, next: null });
   });
@@ -157,7 +157,7 @@ describe('querying events', () => {
     }
   });
 
-  it('gives reverted records only when asked for, final or not', async () => {
+  it('returns reverted records only if the query asks for them, final or not', async () => {
     const found = await page({ status: 'reverted' });
     expect(ids(found)).toEqual(idsOf(records.filter(isReverted)));
     expect(found.items.every(({ Status }) => Status === 'reverted')).toBe(true);
@@ -165,13 +165,13 @@ describe('querying events', () => {
     expect((await page({ status: 'reverted', fromBlock: 12, toBlock: 12 })).total).toBe(2);
   });
 
-  it('keeps to the query when a cursor of another filter is given', async () => {
+  it('applies the filters of the query to a cursor from another filter', async () => {
     const { next } = await page({ take: 1, order: 'desc' });
     const found = await page({ cursor: next ?? '', order: 'desc', toBlock: 13, take: 100 });
     expect(ids(found)).toEqual(idsOf(canonical.filter(({ BlockNumber }) => BlockNumber <= 13).toReversed()));
   });
 
-  it('refuses a cursor that is none, or is of another order or contract', async () => {
+  it('refuses a cursor that is not valid, or is of another order or contract', async () => {
     const { next } = await page({ take: 1 });
     if (next === null) throw new Error('there are more');
     const forged = (text: string): string => Buffer.from(text, 'latin1').toString('base64url');
@@ -227,7 +227,7 @@ describe('querying events', () => {
     }
   });
 
-  it('is found only for a contract that is registered on that chain', async () => {
+  it('finds only contracts that are registered on the chain', async () => {
     for (const wrong of [{ contractAddress: ALICE }, { chainId: 1 }]) {
       expect((await problemOfAnswer(await ask(wrong))).code).toBe('watch_not_found');
     }
@@ -242,7 +242,7 @@ describe('querying events', () => {
 });
 
 describe('querying a contract that was registered a moment ago', () => {
-  it('waits until the read model knows it', async () => {
+  it('waits until the read model has it', async () => {
     const catcher = await startCatcherRoutes();
     try {
       await catcher.register();
@@ -256,7 +256,7 @@ describe('querying a contract that was registered a moment ago', () => {
 });
 
 describe('an argument whose name two events give to different types', () => {
-  it('is read for each by its own type, and their records are merged in order', async () => {
+  it('is compared by the type of each event, and their records are merged in order', async () => {
     const catcher = await startCatcherRoutes();
     try {
       const textAbi = { type: 'event', name: 'Text', inputs: [{ name: 'value', type: 'string' }] };

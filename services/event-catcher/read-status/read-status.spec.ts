@@ -25,7 +25,7 @@ describe('the status of a watch', () => {
   };
   const range = (changes: object = {}) => ({ watchId: watch.id, from: 10, next: 21, to: 40, joins: true, ...changes });
 
-  it('is backfilling from its start before its chain was ever read', async () => {
+  it('is backfilling from its start block before its chain was ever read', async () => {
     expect(await status()).toEqual({
       id: watch.id,
       chainId: 2484,
@@ -46,7 +46,7 @@ describe('the status of a watch', () => {
     });
   });
 
-  it('is not live because the follower has not heard of it yet', async () => {
+  it('is backfilling until the follower has added the watch', async () => {
     await catcher.documents.advance({ watchesUpTo: 0 });
     expect(await status()).toMatchObject({
       state: 'backfilling',
@@ -56,7 +56,7 @@ describe('the status of a watch', () => {
     });
   });
 
-  it('says how far the backfill is, how fast, and what holds it up', async () => {
+  it('tells how far and how fast the backfill is, and its error', async () => {
     await catcher.documents.advance({
       watchesUpTo: KNOWN,
       finalized: 30,
@@ -77,14 +77,14 @@ describe('the status of a watch', () => {
     });
   });
 
-  it('is live at the head, and goes on through blocks without events', async () => {
+  it('is live at the head, and advances through blocks without events', async () => {
     await catcher.documents.advance({ watchesUpTo: KNOWN });
     expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD, lagBlocks: 0, etaSeconds: 0 });
     await catcher.documents.advance({ watchesUpTo: KNOWN, head: HEAD + 5 });
     expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD + 5, eventsTotal: 0 });
   });
 
-  it('stays live while an extension backwards is read, which is a gap', async () => {
+  it('stays live while an extension backwards is read, and shows it as a gap', async () => {
     await catcher.documents.advance({
       watchesUpTo: KNOWN,
       backfills: [range({ from: 2, next: 5, to: 9, joins: false })],
@@ -92,7 +92,7 @@ describe('the status of a watch', () => {
     expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD, gaps: [{ from: 5, to: 9 }] });
   });
 
-  it('counts the records that stand', async () => {
+  it('counts the canonical records', async () => {
     const records = [10, 11, 12].map((BlockNumber) => transferRecord({ BlockNumber }));
     await catcher.documents.observe(records, ({ BlockNumber }) => BlockNumber === 12);
     expect((await status()).eventsTotal).toBe(2);
@@ -107,7 +107,7 @@ describe('the status of a watch', () => {
     expect((await catcher.ask(unescaped, { app: null })).status).toBe(200);
   });
 
-  it('is refused for a name that two events share, naming both', async () => {
+  it('is refused for a name that two events share, and the detail names both', async () => {
     const other = { ...transferAbi, inputs: transferAbi.inputs.slice(0, 2) };
     await catcher.register({ eventSignature: 'Transfer(address indexed,address indexed)', eventAbi: eventAbi(other) });
     await catcher.documents.project();
@@ -118,7 +118,7 @@ describe('the status of a watch', () => {
     expect((await status('Transfer(address,address)')).startBlock).toBe(10);
   });
 
-  it('is not found for what is not registered', async () => {
+  it('is not found for an event that is not registered', async () => {
     const wrong = [
       ask('Approval'),
       ask('Transfer(address)'),

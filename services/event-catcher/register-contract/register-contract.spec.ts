@@ -23,7 +23,7 @@ describe('registering a contract event', () => {
     return events.map(({ type, data }) => [type, data['appId'] ?? null, data['startBlock']]);
   };
 
-  it('answers what is watched, canonical, and where to read it', async () => {
+  it('returns the watch in canonical form, with its position', async () => {
     const answer = await catcher.register({ contractAddress: TOKEN.toLowerCase() });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('x-position')).not.toBeNull();
@@ -40,7 +40,7 @@ describe('registering a contract event', () => {
     });
   });
 
-  it('answers the same registration again with the same id, and stores nothing', async () => {
+  it('returns the same watch for the same registration, and stores nothing', async () => {
     const first = await registered(catcher.register());
     for (const changes of [
       {},
@@ -55,7 +55,7 @@ describe('registering a contract event', () => {
     expect(await eventsOf(first)).toEqual([['ContractRegistered', 'app_1', 10]]);
   });
 
-  it('extends the watch backwards for an earlier start', async () => {
+  it('extends the watch backwards for an earlier start block', async () => {
     const first = await registered(catcher.register());
     const again = await catcher.register({ startBlock: 3 });
     expect(again.status).toBe(200);
@@ -66,7 +66,7 @@ describe('registering a contract event', () => {
     ]);
   });
 
-  it("records another app's claim on the same watch", async () => {
+  it('adds another app to the same watch', async () => {
     const first = await registered(catcher.register());
     const second = await catcher.register({ startBlock: 20 }, 'app_2');
     expect(second.status).toBe(200);
@@ -77,11 +77,11 @@ describe('registering a contract event', () => {
     ]);
   });
 
-  it('makes one watch of many registrations at the same time', async () => {
+  it('creates one watch from many registrations at the same time', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => catcher.register()));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(19).fill(200), 201]);
     const [first] = await Promise.all(answers.map(registered));
-    if (!first) throw new Error('twenty were asked');
+    if (!first) throw new Error('twenty were requested');
     expect(await eventsOf(first)).toHaveLength(1);
   });
 
@@ -98,7 +98,7 @@ describe('registering a contract event', () => {
     }
   });
 
-  it('tells an anonymous event by nothing', async () => {
+  it('gives an anonymous event no first topic', async () => {
     const anonymous = eventAbi({ ...transferAbi, anonymous: true });
     expect(await registered(catcher.register({ eventAbi: anonymous }))).toMatchObject({
       topic0: null,
@@ -106,7 +106,7 @@ describe('registering a contract event', () => {
     });
   });
 
-  it('finds where a contract was deployed', async () => {
+  it('finds the block in which a contract was deployed', async () => {
     for (const block of [0, 1, 7, HEAD - 1, HEAD]) {
       const contractAddress = `0x${String(block).padStart(40, '1')}`;
       catcher.chain.deployedAt.set(contractAddress, block);
@@ -116,7 +116,7 @@ describe('registering a contract event', () => {
     }
   });
 
-  it('accepts a contract without code, and says so', async () => {
+  it('accepts a contract without code, with a warning', async () => {
     const contractAddress = `0x${'1'.repeat(40)}`;
     const warned = { warnings: [expect.stringContaining('no code')] };
     expect(await registered(catcher.register({ contractAddress }))).toMatchObject({ startBlock: 10, ...warned });
@@ -127,13 +127,13 @@ describe('registering a contract event', () => {
 
   it.each<[ProblemCode, string, object]>([
     ['validation_failed', 'an address with a wrong checksum', { contractAddress: TOKEN.replace('F', 'f') }],
-    ['validation_failed', 'an address that is none', { contractAddress: '0x1' }],
-    ['validation_failed', 'an operator for an address', { contractAddress: { $gt: '' } }],
+    ['validation_failed', 'an invalid address', { contractAddress: '0x1' }],
+    ['validation_failed', 'an operator in place of an address', { contractAddress: { $gt: '' } }],
     ['validation_failed', 'a chain id as text', { chainId: '2484' }],
     ['validation_failed', 'a chain id that is not an integer', { chainId: 1.5 }],
-    ['validation_failed', 'a negative start', { startBlock: -1 }],
-    ['validation_failed', 'a start that is a word', { startBlock: 'latest' }],
-    ['validation_failed', 'a start beyond all numbers', { startBlock: 1e300 }],
+    ['validation_failed', 'a negative start block', { startBlock: -1 }],
+    ['validation_failed', 'a start block that is a word', { startBlock: 'latest' }],
+    ['validation_failed', 'a start block beyond safe integers', { startBlock: 1e300 }],
     ['validation_failed', 'an ABI that is not a string', { eventAbi: [transferAbi] }],
     ['validation_failed', 'no signature', { eventSignature: null }],
     ['chain_not_supported', 'another chain', { chainId: 1 }],
@@ -143,13 +143,13 @@ describe('registering a contract event', () => {
     ['event_abi_mismatch', 'an ABI without the event', { eventAbi: '[]' }],
     ['event_abi_mismatch', 'a signature without indexed', { eventSignature: 'Transfer(address,address,uint256)' }],
     ['event_abi_mismatch', 'a signature with other types', { eventSignature: 'Transfer(address indexed,uint256)' }],
-    ['start_block_in_future', 'a start after the head', { startBlock: HEAD + 1 }],
+    ['start_block_in_future', 'a start block after the head', { startBlock: HEAD + 1 }],
   ])('is refused as %s with %s', async (code, _, changes) => {
     expect((await problemOfAnswer(await catcher.register(changes))).code).toBe(code);
     expect(await catcher.foundation.eventStore.head()).toBe(0);
   });
 
-  it('begins at the head at the latest', async () => {
+  it('accepts the head as the start block', async () => {
     expect((await catcher.register({ startBlock: HEAD })).status).toBe(201);
   });
 
@@ -157,7 +157,7 @@ describe('registering a contract event', () => {
     expect((await problemOfAnswer(await catcher.register({}, null))).code).toBe('token_missing');
   });
 
-  it('waits for nothing when the chain does not answer', async () => {
+  it('is refused at once if the chain does not answer', async () => {
     catcher.chain.failure = new ChainUnavailable('no provider');
     const problem = await problemOfAnswer(await catcher.register());
     expect(problem).toMatchObject({ code: 'dependency_unavailable', retryAfter: 1 });

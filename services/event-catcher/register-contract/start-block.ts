@@ -8,7 +8,8 @@ export interface StartBlock {
 }
 
 /**
- * Decides where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed itself.
+ * Decides where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed
+ * itself.
  * @throws Refusal start_block_in_future, dependency_unavailable
  */
 export const resolveStartBlock = async (

@@ -34,7 +34,10 @@ interface Append {
   type: string;
 }
 
-/** A store from which a process is cut off: the first append that is chosen, and all after it, are held back until `release`. */
+/**
+ * A store from which a process is cut off: the first append that is chosen, and all after it, are held back until
+ * `release`.
+ */
 export const cutOffAt = (
   store: EventStore,
   isFirst: (append: Append) => boolean,

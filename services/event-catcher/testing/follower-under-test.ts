@@ -198,7 +198,9 @@ export class FollowerUnderTest {
     );
   }
 
-  /** Runs until an append fails after so many others, as for a process that dies, or until the follower has caught up. */
+  /**
+   * Runs until an append fails after so many others, as for a process that dies, or until the follower has caught up.
+   */
   async runUntilKilled(appends: number, isLost = false, reader: ChainReader = this.chain): Promise<void> {
     const { store, killed } = dyingAfter(this.store, appends, isLost);
     this.start({ store, reader });

@@ -148,7 +148,10 @@ export class ModelledChain {
     this.change(storedAt(++this.position));
   }
 
-  /** Does everything that is left to do, in a bounded number of rounds. The first round also tries what is not allowed yet. */
+  /**
+   * Does everything that is left to do, in a bounded number of rounds. The first round also tries what is not allowed
+   * yet.
+   */
   finish(): void {
     for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
       this.addNext();
@@ -183,7 +186,10 @@ export class ModelledChain {
     return undefined;
   }
 
-  /** Reads the progress as consumers of the stored event do: it claims everything from the start to the head, except the ranges. */
+  /**
+   * Reads the progress as consumers of the stored event do: it claims everything from the start to the head, except the
+   * ranges.
+   */
   private faultOf(id: WatchId): string | undefined {
     const { window, backfills, watchesUpTo } = this.progress;
     const start = this.startOf(id, watchesUpTo);

@@ -9,7 +9,7 @@ import { appendChunks, ChainAppends } from './chain-appends.ts';
 
 const STREAM = 'chain-2484';
 
-/** One who takes over, while others append to the stream so often: each time just after it was read. */
+/** Fences a stream to which others append this many times, each time just after it was read. */
 const fenceWhileOthersAppend = (times: number) => {
   const eventStore = new MemoryEventStore();
   const dependencies = { eventStore, clock: systemClock, ids: systemIds };
@@ -29,7 +29,7 @@ const fenceWhileOthersAppend = (times: number) => {
 };
 
 describe('a stream that is fenced', () => {
-  it('is read again when others came between, until nothing did', async () => {
+  it('is read again until nobody appended in between', async () => {
     const { fenced, eventStore } = fenceWhileOthersAppend(3);
     expect(await fenced).toMatchObject({ seen: 3, newest: { revision: 3 } });
     expect((await eventStore.read(STREAM)).map(({ type }) => type)).toEqual([
@@ -38,7 +38,7 @@ describe('a stream that is fenced', () => {
     ]);
   });
 
-  it('is given up when others keep appending to it', async () => {
+  it('is given up if others keep appending to it', async () => {
     const { fenced, eventStore } = fenceWhileOthersAppend(200);
     await expect(fenced).rejects.toBeInstanceOf(WrongExpectedRevision);
     expect((await eventStore.read(STREAM)).map(({ type }) => type)).not.toContain('FollowerReplaced');
@@ -48,8 +48,8 @@ describe('a stream that is fenced', () => {
 const event = (EventName: string) => ({ data: { ...eventExamples.ChainEventObserved, EventName } });
 const events = (count: number, bytes = 10) => Array.from({ length: count }, () => event('x'.repeat(bytes)));
 
-describe('what is appended at once', () => {
-  it('is all of it, in order', () => {
+describe('the chunks of an append', () => {
+  it('contain all events in order', () => {
     const all = events(2_500).map(({ data }, index) => ({ data: { ...data, LogIndex: index } }));
     const chunks = appendChunks(all);
     expect(chunks.length).toBeGreaterThan(1);
@@ -57,18 +57,18 @@ describe('what is appended at once', () => {
     expect(appendChunks([])).toEqual([]);
   });
 
-  it('stays below the mebibyte that EventStoreDB takes', () => {
+  it('stay below the mebibyte that EventStoreDB takes', () => {
     const chunks = appendChunks(events(1_000, 5_000));
     expect(chunks.flat()).toHaveLength(1_000);
     for (const chunk of chunks) expect(Buffer.byteLength(JSON.stringify(chunk))).toBeLessThan(950_000);
   });
 
-  it('counts bytes, not characters', () => {
+  it('are measured in bytes, not in characters', () => {
     const [chunk] = appendChunks(Array.from({ length: 4 }, () => event('€'.repeat(100_000))));
     expect(chunk).toHaveLength(2);
   });
 
-  it('leaves what is too large by itself alone', () => {
+  it('contain an event that is too large alone', () => {
     const chunks = appendChunks([...events(2), ...events(1, 2_000_000), ...events(2)]);
     expect(chunks.map(({ length }) => length)).toEqual([2, 1, 2]);
   });

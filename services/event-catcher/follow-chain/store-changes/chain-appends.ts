@@ -69,8 +69,8 @@ export class ChainAppends {
 
   /**
    * Reads a stream. If an append that was sent before may still be stored, it also appends an event after what it read:
-   * the earlier append then fails, because its expected revision is wrong. If that append came first, the stream is read
-   * again.
+   * the earlier append then fails, because its expected revision is wrong. If that append came first, the stream is
+   * read again.
    */
   async readFenced<Read extends { newest: Appended }>(
     stream: string,
@@ -89,7 +89,9 @@ export class ChainAppends {
   }
 }
 
-/** Splits events into appends, in order. An event that is too large gets one of its own, and the event store decides. */
+/**
+ * Splits events into appends, in order. An event that is too large gets one of its own, and the event store decides.
+ */
 export const appendChunks = <Event extends Pick<CaughtEvent, 'data'>>(events: readonly Event[]): Event[][] => {
   const chunks: Event[][] = [];
   let chunk: Event[] = [];

@@ -38,7 +38,7 @@ const following = (number: number): Change => ({
   transition: advance(header(number), 5),
 });
 
-/** A writer on a store, at block 0; or one that goes on from what is stored there. */
+/** A writer on a store, which begins at block 0 or continues from the stored progress. */
 const writing = async (eventStore = new MemoryEventStore()) => {
   let nowMs = 1_000_000;
   const clock = { now: () => nowMs };
@@ -67,7 +67,7 @@ const writing = async (eventStore = new MemoryEventStore()) => {
 };
 
 describe('a change', () => {
-  it('is stored records first, and with them the progress that speaks of them', async () => {
+  it('is stored with its records first, then the progress that contains them', async () => {
     const { writer, commit, types, stored } = await writing();
     await commit(following(1), following(2));
     expect(await types()).toEqual(['ChainEventObserved', 'ChainEventObserved', 'ChainAdvanced']);
@@ -82,7 +82,7 @@ describe('a change', () => {
     expect(writer.progress.position).toBe(3);
   });
 
-  it('stores nothing when its transition is refused', async () => {
+  it('stores nothing if its transition is refused', async () => {
     const { writer, commit, types } = await writing();
     const before = writer.progress;
     await expect(commit({ ...following(1), transition: advance(header(7), 5) })).rejects.toThrow('does not follow');
@@ -90,7 +90,7 @@ describe('a change', () => {
     expect(await types()).toEqual([]);
   });
 
-  it('is decided upon what all before it have left', async () => {
+  it('is based on the progress that earlier commits made', async () => {
     const { writer } = await writing();
     const seen: ChainProgress[] = [];
     const step = (number: number) =>
@@ -105,7 +105,7 @@ describe('a change', () => {
     expect(seen.map(({ window }) => window.length)).toEqual([1, 2, 2, 3]);
   });
 
-  it('is not stored any more after one that failed', async () => {
+  it('is not stored after a commit that failed', async () => {
     const { writer, commit, types } = await writing();
     const failing = writer.commit(function* (): SyncSteps {
       yield following(1);
@@ -131,8 +131,8 @@ describe('a change', () => {
   });
 });
 
-describe('progress', () => {
-  it('is stored when it changed, and not again', async () => {
+describe('the progress of a writer', () => {
+  it('is stored if it changed, and not again', async () => {
     const { commit, move, types } = await writing();
     await commit();
     expect(await types()).toEqual(['ChainAdvanced']);
@@ -141,7 +141,7 @@ describe('progress', () => {
     expect(await types()).toEqual(['ChainAdvanced']);
   });
 
-  it('in ranges is stored once a second, anything else at once', async () => {
+  it('is stored once a second if only ranges were read, else at once', async () => {
     const { move, pass, stored } = await writing();
     const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
     await move(
@@ -161,7 +161,7 @@ describe('progress', () => {
     expect(await next()).toEqual([5]);
   });
 
-  it('is not stored while anything behind the stored one is unconfirmed', async () => {
+  it('is not stored while records after the stored progress are unconfirmed', async () => {
     const first = await writing();
     await first.commit(following(1));
     await first.writer

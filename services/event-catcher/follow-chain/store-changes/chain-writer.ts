@@ -18,8 +18,9 @@ export type Steps<Result = void> = AsyncGenerator<Change, Result, ChainProgress>
 export type SyncSteps<Result = void> = Generator<Change, Result, ChainProgress>;
 
 /**
- * Holds the progress of one chain, and is the only writer of its records and progress: it stores the records first, then
- * the progress that contains them. Commits run one at a time, so that none is based on progress that another replaces.
+ * Holds the progress of one chain, and is the only writer of its records and progress: it stores the records first,
+ * then the progress that contains them. Commits run one at a time, so that none is based on progress that another
+ * replaces.
  */
 export class ChainWriter {
   private lastCommit: Promise<unknown> = Promise.resolve();
@@ -38,8 +39,8 @@ export class ChainWriter {
   }
 
   /**
-   * Runs after all earlier commits. Once one has failed, all later ones fail, because more may be stored than this writer
-   * knows.
+   * Runs after all earlier commits. Once one has failed, all later ones fail, because more may be stored than this
+   * writer knows.
    */
   commit<Result>(decide: (progress: ChainProgress) => Steps<Result> | SyncSteps<Result>): Promise<Result> {
     const result = this.lastCommit.then(() => this.run(decide(this.current)));
@@ -65,7 +66,9 @@ export class ChainWriter {
     this.current = next;
   }
 
-  /** While records are unconfirmed, no progress is stored: after a crash, unconfirmed records are those stored after it. */
+  /**
+   * While records are unconfirmed, no progress is stored: after a crash, unconfirmed records are those stored after it.
+   */
   private isDue(): boolean {
     const { stored, current } = this;
     if (current === stored || !this.records.areConfirmed) return false;
