@@ -38,7 +38,7 @@ describe('the type of a parameter', () => {
   const nested = (depth: number, inner = leaf): AbiParameter =>
     Array.from({ length: depth }).reduce<AbiParameter>((component) => typed('tuple', [component]), inner);
 
-  it('is written as signatures have it', () => {
+  it('is written as in signatures', () => {
     const order = typed('tuple[2][]', [typed('uint'), typed('bytes'), typed('bytes4[]'), typed('tuple', [leaf])]);
     for (const [parameter, name] of [
       [typed('uint'), 'uint256'],
@@ -50,20 +50,20 @@ describe('the type of a parameter', () => {
     }
   });
 
-  it('has the names of what is in a tuple', () => {
+  it('has the names of the components of a tuple', () => {
     const components = [{ name: 'a', type: { kind: 'bool' } }];
     expect(parameterType(typed('tuple', [leaf]))).toEqual({ kind: 'tuple', components });
   });
 
   it.each([
     ['of a contract', typed('IERC20')],
-    ['with something before it', typed('!bool')],
-    ['with something behind it', typed('bool[]!')],
+    ['after other characters', typed('!bool')],
+    ['before other characters', typed('bool[]!')],
     ['with a length of zero', typed('bool[0]')],
     ['of which one length is zero', typed('bool[0][2]')],
     ['of an empty tuple', typed('tuple', [])],
     ['of a tuple without components', typed('tuple')],
-    ['of a tuple with something unknown in it', typed('tuple', [leaf, typed('IERC20')])],
+    ['of a tuple with an unknown type in it', typed('tuple', [leaf, typed('IERC20')])],
     ['with seventeen arrays', typed(`bool${'[]'.repeat(17)}`)],
     ['with seventeen tuples', nested(17)],
     ['with six tuples of eleven arrays', nested(6, typed(`bool${'[]'.repeat(11)}`))],
@@ -82,12 +82,12 @@ describe('the type of a parameter', () => {
   });
 });
 
-it('a name of an event or a parameter is an identifier of at most 128 characters', () => {
+it('the name of an event or a parameter is an identifier of at most 128 characters', () => {
   for (const text of ['a', '_', '$', 'Transfer', 'a1_$', 'a'.repeat(128)]) expect(isIdentifier(text)).toBe(true);
   for (const text of ['', '1a', 'a b', 'é', ' a', 'a\n', 'a'.repeat(129)]) expect(isIdentifier(text)).toBe(false);
 });
 
-it('an array has a length of one to nine digits', () => {
+it('the length of an array has one to nine digits', () => {
   for (const text of ['1', '10', '999999999']) expect(isArrayLength(text)).toBe(true);
   for (const text of ['', '0', '01', '-1', '1e3', '1000000000', 'x1']) expect(isArrayLength(text)).toBe(false);
 });

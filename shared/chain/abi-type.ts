@@ -1,6 +1,6 @@
 import type { AbiParameter } from '../../schemas/events/watch-events.ts';
 
-/** A Solidity ABI type that an event can carry. `length: null`: as many as there are. `size: null`: `bytes`. */
+/** A Solidity ABI type of an event's parameter. `length: null` is a dynamic array, `size: null` is `bytes`. */
 export type AbiType =
   | { kind: 'uint' | 'int'; bits: number }
   | { kind: 'address' | 'bool' | 'string' }
@@ -8,10 +8,12 @@ export type AbiType =
   | { kind: 'array'; of: AbiType; length: number | null }
   | { kind: 'tuple'; components: readonly { name: string; type: AbiType }[] };
 
-/** Arrays and tuples in each other; compilers stop long before, and recursion over a type stays shallow. */
+/**
+ * How deep arrays and tuples may be nested. Compilers stop long before; the limit keeps recursion over a type shallow.
+ */
 export const NESTING_MAX = 16;
 
-/** Whether it may name an event or a parameter; a name becomes a key of every record. */
+/** Whether a text may be the name of an event or a parameter. A parameter's name becomes a key of every record. */
 export const isIdentifier = (text: string): boolean => /^[A-Za-z_$][\w$]{0,127}$/.test(text);
 
 /**
@@ -28,10 +30,10 @@ export const elementaryType = (name: string): AbiType | undefined => {
   return count <= 256 && count % 8 === 0 ? { kind, bits: count } : undefined;
 };
 
-/** A length between the brackets of an array. */
+/** Whether a text may be the length between the brackets of an array. */
 export const isArrayLength = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
 
-/** As signatures have it: `uint256`, `(address,bytes32[2])[]`. */
+/** Returns the type as signatures write it: `uint256`, `(address,bytes32[2])[]`. */
 export const typeName = (type: AbiType): string => {
   switch (type.kind) {
     case 'uint':
@@ -50,7 +52,7 @@ export const typeName = (type: AbiType): string => {
   }
 };
 
-/** The type of a parameter as JSON ABIs have it; `undefined` where it is not one, or is nested too deeply. */
+/** Reads the type of a parameter of a JSON ABI; `undefined` if it is not a valid type, or is nested too deeply. */
 export const parameterType = (parameter: AbiParameter, depth = 0): AbiType | undefined => {
   const [, base = '', brackets = ''] = /^(\w{1,16})((?:\[\d{0,9}\]){0,16})$/.exec(parameter.type) ?? [];
   const lengths = Array.from(brackets.matchAll(/\[(\d*)\]/g), ([, digits = '']) => digits);

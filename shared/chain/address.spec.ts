@@ -3,7 +3,7 @@ import { getAddress } from 'ethers';
 import fc from 'fast-check';
 import { checksumAddress, readAddress, readAddressMember } from './address.ts';
 
-/** From EIP-55. */
+/** The examples of EIP-55. */
 const examples = [
   '0x52908400098527886E0F7030069857D2E4169EE7',
   '0xde709f2102306220921060314715629080e2fb77',
@@ -39,7 +39,7 @@ describe('an address', () => {
     expect(readAddress(text)).toBeUndefined();
   });
 
-  it('in a request is refused by the name of its member', () => {
+  it('in a request is refused with the name of its member', () => {
     expect(readAddressMember('signer', String(examples[0]).toLowerCase())).toBe(examples[0]);
     expect(() => readAddressMember('signer', '0x12')).toThrow('validation_failed: signer: is not an address');
   });

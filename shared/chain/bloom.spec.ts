@@ -31,7 +31,7 @@ describe('a bloom', () => {
     expect(bloomOf([])).toBe(BLOOM_OF_NOTHING);
   });
 
-  it('may contain an item when it has all three of its bits', () => {
+  it('may contain an item if it has all three of its bits', () => {
     const bits = bloomBits(CONTRACT);
     expect(bloomMayContain(bloomWith(0x6e1, 0x0c2, 0x354, 7), bits)).toBe(true);
     for (const part of [
@@ -43,7 +43,7 @@ describe('a bloom', () => {
     }
   });
 
-  it('may pass when it has one of the addresses and one of the topics, or none are asked for', () => {
+  it('may pass a filter if it has one of the addresses and one of the topics, or the filter has none', () => {
     const bloom = bloomOf([{ address: CONTRACT, topics: [TOPIC] }]);
     expect(bloomMayPass(bloom, { addresses: [OTHER, CONTRACT], topics: [OTHER, TOPIC] })).toBe(true);
     expect(bloomMayPass(bloom, { addresses: [OTHER], topics: [TOPIC] })).toBe(false);
@@ -51,7 +51,7 @@ describe('a bloom', () => {
     expect(bloomMayPass(bloom, { addresses: [], topics: [] })).toBe(true);
   });
 
-  it('is part of another when that has all of its bits', () => {
+  it('is part of another bloom that has all of its bits', () => {
     expect(isPartOfBloom(bloomWith(1, 9), bloomWith(1, 5, 9))).toBe(true);
     expect(isPartOfBloom(bloomWith(1, 9), bloomWith(1, 5))).toBe(false);
   });
@@ -67,7 +67,7 @@ describe('a bloom', () => {
     );
   });
 
-  it('contains the bloom of each part of its logs', () => {
+  it('contains the bloom of any subset of its logs', () => {
     fc.assert(
       fc.property(fc.array(log), fc.array(log), (some, more) => {
         expect(isPartOfBloom(bloomOf(some), bloomOf([...some, ...more]))).toBe(true);
@@ -75,7 +75,7 @@ describe('a bloom', () => {
     );
   });
 
-  it('rules out every log when no bit is set, and none when all bits are', () => {
+  it('rules out every log if no bit is set, and none if all bits are set', () => {
     const bits = bloomBits('0x01');
     expect(bloomMayContain(BLOOM_OF_NOTHING, bits)).toBe(false);
     expect(bloomMayContain(BLOOM_OF_EVERYTHING, bits)).toBe(true);

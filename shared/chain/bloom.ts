@@ -6,7 +6,7 @@ export type BloomBits = readonly [number, number, number];
 
 const BLOOM_BYTES = 256;
 
-/** Rules nothing out: for a block whose bloom is unknown, or of a chain without blooms. */
+/** A bloom that rules nothing out, for a block whose bloom is unknown, or a chain without blooms. */
 export const BLOOM_OF_EVERYTHING = `0x${'ff'.repeat(BLOOM_BYTES)}`;
 export const BLOOM_OF_NOTHING = `0x${'00'.repeat(BLOOM_BYTES)}`;
 

@@ -143,7 +143,7 @@ export class JsonRpcChainReader implements ChainReader {
         if (error instanceof RangeTooLarge) isTooLarge = true;
         else if (isFault(error)) state.quarantinedUntilMs = performance.now() + this.quarantineMs;
         else throw error;
-        failures.push(`${state.endpoint.address.host}: ${state.endpoint.address.shown(error.message)}`);
+        failures.push(`${state.endpoint.address.host}: ${state.endpoint.address.redact(error.message)}`);
       }
     }
     const message = `${subject}: ${failures.join('; ')}`;

@@ -29,7 +29,7 @@ const asked = { from: 16, to: 17, addresses: [], topics: [] };
 const places = (logs: ReturnType<typeof checkLogs>) => logs.map(({ blockNumber, logIndex }) => [blockNumber, logIndex]);
 
 describe('a header from a provider', () => {
-  it('is numbers and lower-case hex, and nothing that is not used', () => {
+  it('is read as numbers and lower-case hex, with only the fields that are used', () => {
     expect(checkHeader(rawHeader)).toEqual({
       number: 16,
       hash: hash('a'),
@@ -40,11 +40,11 @@ describe('a header from a provider', () => {
     expect(checkHeader({ ...rawHeader, logsBloom: `0x${'AB'.repeat(256)}` })?.logsBloom).toBe(`0x${'ab'.repeat(256)}`);
   });
 
-  it('is missing where the provider has no such block', () => {
+  it('is undefined if the provider does not have the block', () => {
     expect([checkHeader(null), checkHeader(undefined)]).toEqual([undefined, undefined]);
   });
 
-  it('with an empty bloom rules nothing out, unless nothing ran in the block', () => {
+  it('with an empty bloom rules nothing out, unless the block used no gas', () => {
     const bloomWith = (gasUsed: string | undefined) =>
       checkHeader({ ...rawHeader, logsBloom: BLOOM_OF_NOTHING, gasUsed })?.logsBloom;
     for (const gasUsed of ['0x0', '0x', '0x00']) expect(bloomWith(gasUsed)).toBe(BLOOM_OF_NOTHING);
@@ -52,18 +52,18 @@ describe('a header from a provider', () => {
   });
 
   it.each([
-    ['no object', 7],
-    ['a number as a number', { ...rawHeader, number: 16 }],
-    ['a number without digits', { ...rawHeader, number: '0x' }],
-    ['a number beyond all blocks', { ...rawHeader, number: `0x${'1'.repeat(14)}` }],
-    ['a number behind something else', { ...rawHeader, number: 'x0x10' }],
+    ['a number instead of an object', 7],
+    ['a block number that is not hex text', { ...rawHeader, number: 16 }],
+    ['a block number without digits', { ...rawHeader, number: '0x' }],
+    ['a block number beyond safe integers', { ...rawHeader, number: `0x${'1'.repeat(14)}` }],
+    ['a block number after other characters', { ...rawHeader, number: 'x0x10' }],
     ['a short hash', { ...rawHeader, hash: hash('A').slice(0, -1) }],
     ['a long hash', { ...rawHeader, hash: `${hash('A')}0` }],
-    ['a hash behind something else', { ...rawHeader, hash: `0${hash('A')}` }],
+    ['a hash after other characters', { ...rawHeader, hash: `0${hash('A')}` }],
     ['no parent', { ...rawHeader, parentHash: undefined }],
     ['a short bloom', { ...rawHeader, logsBloom: '0x00' }],
     ['a long bloom', { ...rawHeader, logsBloom: `${SOME_BLOOM}0` }],
-    ['a bloom behind something else', { ...rawHeader, logsBloom: `0${SOME_BLOOM}` }],
+    ['a bloom after other characters', { ...rawHeader, logsBloom: `0${SOME_BLOOM}` }],
   ])('is not trusted with %s', (_, answer) => {
     expect(() => checkHeader(answer)).toThrow(InvalidAnswer);
     expect(() => checkHeader(answer)).toThrow(/header/);
@@ -71,7 +71,7 @@ describe('a header from a provider', () => {
 });
 
 describe('logs from a provider', () => {
-  it('are numbers and lower-case hex', () => {
+  it('are read as numbers and lower-case hex', () => {
     expect(checkLogs([rawLog], asked)).toEqual([
       {
         address: CONTRACT,
@@ -87,7 +87,7 @@ describe('logs from a provider', () => {
     ]);
   });
 
-  it('may have no time, no data and no topics, or four of them', () => {
+  it('may have no timestamp and no data, and from zero to four topics', () => {
     const [bare, full] = checkLogs(
       [
         { ...rawLog, blockTimestamp: null, data: '0x', topics: [] },
@@ -99,7 +99,7 @@ describe('logs from a provider', () => {
     expect(full?.topics).toHaveLength(4);
   });
 
-  it('come in chain order', () => {
+  it('are sorted into chain order', () => {
     const logs = [
       { ...rawLog, blockNumber: '0x11', blockHash: hash('F'), logIndex: '0x0' },
       { ...rawLog, logIndex: '0xa' },
@@ -113,39 +113,39 @@ describe('logs from a provider', () => {
   });
 
   it.each([
-    ['no list', { logs: [] }, /list/],
-    ['nothing where a log should be', [null], /log/],
-    ['text where a log should be', ['log'], /log/],
-    ['a removed one', [{ ...rawLog, removed: true }], /removed/],
+    ['an object instead of a list', { logs: [] }, /list/],
+    ['null instead of a log', [null], /log/],
+    ['text instead of a log', ['log'], /log/],
+    ['a removed log', [{ ...rawLog, removed: true }], /removed/],
     ['no topics', [{ ...rawLog, topics: undefined }], /topics/],
     ['five topics', [{ ...rawLog, topics: Array(5).fill(hash('C')) }], /topics/],
     ['a short topic', [{ ...rawLog, topics: ['0xcc'] }], /topic/],
     ['a long topic', [{ ...rawLog, topics: [`${hash('C')}0`] }], /topic/],
-    ['a topic behind something else', [{ ...rawLog, topics: [`0${hash('C')}`] }], /topic/],
+    ['a topic after other characters', [{ ...rawLog, topics: [`0${hash('C')}`] }], /topic/],
     ['a topic that is not a string', [{ ...rawLog, topics: [7] }], /topic/],
     ['a short address', [{ ...rawLog, address: '0xaa' }], /address/],
     ['a long address', [{ ...rawLog, address: `${CONTRACT}0` }], /address/],
-    ['an address behind something else', [{ ...rawLog, address: `0${CONTRACT}` }], /address/],
+    ['an address after other characters', [{ ...rawLog, address: `0${CONTRACT}` }], /address/],
     ['half a byte', [{ ...rawLog, data: '0xabc' }], /data/],
-    ['data behind something else', [{ ...rawLog, data: '00xab' }], /data/],
+    ['data after other characters', [{ ...rawLog, data: '00xab' }], /data/],
     ['data that is not a string', [{ ...rawLog, data: 7 }], /data/],
-    ['no block number', [{ ...rawLog, blockNumber: '16' }], /block number/],
-    ['a block number beyond all blocks', [{ ...rawLog, blockNumber: `0x${'1'.repeat(14)}` }], /block number/],
-    ['a block number behind something else', [{ ...rawLog, blockNumber: '00x10' }], /block number/],
+    ['a block number that is not hex', [{ ...rawLog, blockNumber: '16' }], /block number/],
+    ['a block number beyond safe integers', [{ ...rawLog, blockNumber: `0x${'1'.repeat(14)}` }], /block number/],
+    ['a block number after other characters', [{ ...rawLog, blockNumber: '00x10' }], /block number/],
     ['a block number that is not a string', [{ ...rawLog, blockNumber: 16 }], /block number/],
     ['no block hash', [{ ...rawLog, blockHash: null }], /block hash/],
-    ['a time that is none', [{ ...rawLog, blockTimestamp: 'noon' }], /timestamp/],
-    ['no transaction', [{ ...rawLog, transactionHash: '0x' }], /transaction hash/],
-    ['no place of the transaction', [{ ...rawLog, transactionIndex: null }], /transaction index/],
-    ['no place of the log', [{ ...rawLog, logIndex: null }], /log index/],
-    ['two of one place', [rawLog, rawLog], /the same index/],
+    ['an invalid timestamp', [{ ...rawLog, blockTimestamp: 'noon' }], /timestamp/],
+    ['no transaction hash', [{ ...rawLog, transactionHash: '0x' }], /transaction hash/],
+    ['no transaction index', [{ ...rawLog, transactionIndex: null }], /transaction index/],
+    ['no log index', [{ ...rawLog, logIndex: null }], /log index/],
+    ['two logs of one index', [rawLog, rawLog], /the same index/],
     ['two hashes of one block', [rawLog, { ...rawLog, logIndex: '0x4', blockHash: hash('F') }], /two block hashes/],
   ])('are not trusted with %s', (_, answer, why) => {
     expect(() => checkLogs(answer, asked)).toThrow(InvalidAnswer);
     expect(() => checkLogs(answer, asked)).toThrow(why);
   });
 
-  it('are those of the blocks that were asked for', () => {
+  it('must be of the requested blocks', () => {
     expect(checkLogs([rawLog], { ...asked, from: 16, to: 16 })).toHaveLength(1);
     for (const [from, to] of [
       [17, 18],
@@ -157,7 +157,7 @@ describe('logs from a provider', () => {
     expect(() => checkLogs([rawLog], { ...asked, blockHash: hash('b') })).toThrow(/another block of that number/);
   });
 
-  it('are those of the addresses and first topics that were asked for', () => {
+  it('must be of the requested addresses and first topics', () => {
     const other = `0x${'b'.repeat(40)}`;
     expect(checkLogs([rawLog], { ...asked, addresses: [other, CONTRACT], topics: [hash('c')] })).toHaveLength(1);
     expect(() => checkLogs([rawLog], { ...asked, addresses: [other] })).toThrow(/another address/);
@@ -165,7 +165,7 @@ describe('logs from a provider', () => {
     expect(() => checkLogs([{ ...rawLog, topics: [] }], { ...asked, topics: [hash('c')] })).toThrow(/another topic/);
   });
 
-  it('may have one index in two blocks', () => {
+  it('may have the same index in different blocks', () => {
     const next = { ...rawLog, blockNumber: '0x11', blockHash: hash('F') };
     expect(checkLogs([rawLog, next], asked)).toHaveLength(2);
   });

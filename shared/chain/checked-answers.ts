@@ -35,8 +35,8 @@ export const checkHeader = (answer: unknown): BlockHeader | undefined => {
   if (!parsed.success) throw new InvalidAnswer(`the header is not valid: ${z.prettifyError(parsed.error)}`);
   const { gasUsed, ...fields } = parsed.data;
   // Some chains leave every bloom empty. An empty bloom is trusted only for a block that used no gas.
-  const isSilent = fields.logsBloom === BLOOM_OF_NOTHING && !/^0x0*$/.test(gasUsed ?? '');
-  return isSilent ? { ...fields, logsBloom: BLOOM_OF_EVERYTHING } : fields;
+  const isUnusable = fields.logsBloom === BLOOM_OF_NOTHING && !/^0x0*$/.test(gasUsed ?? '');
+  return isUnusable ? { ...fields, logsBloom: BLOOM_OF_EVERYTHING } : fields;
 };
 
 interface RawLog {

@@ -2,9 +2,9 @@ import { createRequire } from 'node:module';
 import { ContractFactory, getCreateAddress, HDNodeWallet, JsonRpcProvider, Mnemonic, parseEther } from 'ethers';
 
 export interface DevelopmentToken {
-  /** EIP-55. */
+  /** In EIP-55 form. */
   address: string;
-  /** Block of its deployment. */
+  /** The block of its deployment. */
   startBlock: number;
   /** The private key of the account that holds the supply, and gas. */
   ownerKey: string;

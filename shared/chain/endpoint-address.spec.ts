@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { EndpointAddress } from './endpoint-address.ts';
 
 describe('the address of an endpoint', () => {
-  it('without credentials is asked as it is', () => {
+  it('without credentials is used as it is', () => {
     const { host, url, headers } = new EndpointAddress('https://rpc.example:8443/v3/0123456789?x=1');
     expect({ host, url, headers }).toEqual({
       host: 'rpc.example:8443',
@@ -15,7 +15,7 @@ describe('the address of an endpoint', () => {
     ['https://ada:p%40ss@rpc.example/', 'ada:p@ss'],
     ['https://ada@rpc.example/', 'ada:'],
     ['https://:p%40ss@rpc.example/', ':p@ss'],
-  ])('%s gives its credentials as a header, for fetch takes none in a URL', (address, credentials) => {
+  ])('%s sends its credentials as a header, because fetch accepts none in a URL', (address, credentials) => {
     expect(new EndpointAddress(address)).toMatchObject({
       url: 'https://rpc.example/',
       headers: { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` },
@@ -23,7 +23,7 @@ describe('the address of an endpoint', () => {
   });
 });
 
-describe("an endpoint's words", () => {
+describe('the texts of an endpoint', () => {
   const address = new EndpointAddress('https://ada%20l:hush-hush@rpc.example/v3/0123456789?apikey=s%65cret-key&n=1');
 
   it.each([
@@ -33,14 +33,14 @@ describe("an endpoint's words", () => {
     ['see https://billing.example/0?a=1, or wss://x', 'see <url> or <url>'],
     ['v3 takes\n\t 1  block', 'v3 takes 1 block'],
   ])('%j are shown as %j', (text, shown) => {
-    expect(address.shown(text)).toBe(shown);
+    expect(address.redact(text)).toBe(shown);
   });
 
-  it('are shown with no name of six characters that is part of the address', () => {
-    expect(new EndpointAddress('https://rpc.example/abcdef/abcde').shown('abcdef abcde')).toBe('<secret> abcde');
+  it('are shown without any part of the address that has six characters or more', () => {
+    expect(new EndpointAddress('https://rpc.example/abcdef/abcde').redact('abcdef abcde')).toBe('<secret> abcde');
   });
 
   it('are shown up to their 300th character', () => {
-    expect(address.shown('x'.repeat(301))).toBe('x'.repeat(300));
+    expect(address.redact('x'.repeat(301))).toBe('x'.repeat(300));
   });
 });

@@ -25,11 +25,11 @@ export class EndpointAddress {
     this.url = url.href;
   }
 
-  /** Makes a text of others fit to show: one short line without the secrets of this address. */
-  shown(text: string): string {
-    let shown = text.replaceAll(/\b\w+:\/\/[^\s"'<>]+/g, '<url>').replaceAll(/\s+/g, ' ');
-    for (const secret of this.secrets) shown = shown.replaceAll(secret, '<secret>');
-    return shown.slice(0, TEXT_MAX);
+  /** Returns a text from elsewhere as one short line, without the secrets of this address. */
+  redact(text: string): string {
+    let redacted = text.replaceAll(/\b\w+:\/\/[^\s"'<>]+/g, '<url>').replaceAll(/\s+/g, ' ');
+    for (const secret of this.secrets) redacted = redacted.replaceAll(secret, '<secret>');
+    return redacted.slice(0, TEXT_MAX);
   }
 }
 

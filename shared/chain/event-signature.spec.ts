@@ -10,7 +10,7 @@ describe('an event signature', () => {
     'event Transfer(address indexed from, address indexed to, uint256 value);',
     'Transfer(address indexed from,address indexed to,uint value)',
     '  event\tTransfer ( address  indexed from ,address payable indexed to,\n uint256 ) ; ',
-  ])('is the same in one canonical form: %s', (text) => {
+  ])('has one canonical form: %s', (text) => {
     expect(canonical(text)).toBe('Transfer(address indexed,address indexed,uint256)');
     expect(bareSignature(parseEventSignature(text))).toBe('Transfer(address,address,uint256)');
   });
@@ -25,16 +25,16 @@ describe('an event signature', () => {
     ['$_a1(uint8)', '$_a1(uint8)'],
     ['tuple(uint8 tuple)', 'tuple(uint8)'],
     ['event(uint8)', 'event(uint8)'],
-  ])('%s is %s', (text, expected) => {
+  ])('%s has the canonical form %s', (text, expected) => {
     expect(canonical(text)).toBe(expected);
   });
 
-  it('says whether it is anonymous', () => {
+  it('tells whether it is anonymous', () => {
     expect(parseEventSignature('event A(uint8) anonymous;').anonymous).toBe(true);
     expect(parseEventSignature('event A(uint8 anonymous);').anonymous).toBe(false);
   });
 
-  it('is its name, its parameters with their types, and whether it is anonymous', () => {
+  it('is parsed into its name, its parameters with their types, and whether it is anonymous', () => {
     expect(parseEventSignature('event A(uint8[2][] indexed a, (bytes b, string)[3] c) anonymous;')).toEqual({
       name: 'A',
       parameters: [
@@ -125,12 +125,12 @@ describe('an event signature', () => {
     [`A(bool${'[]'.repeat(900)})`, /nested/],
     [`A(${'bool,'.repeat(1_000)}bool)`, /2048 characters/],
     [`${'a'.repeat(200)}()`, /name/],
-  ])('is refused when it cannot be read: %s', (text, why) => {
+  ])('is refused if it cannot be read: %s', (text, why) => {
     expect(() => canonical(text)).toThrow(/^event_signature_invalid: the event signature cannot be read: ./);
     expect(() => canonical(text)).toThrow(why);
   });
 
-  it('is read or refused, whatever it holds', () => {
+  it('is either read or refused, whatever the text is', () => {
     const pieces = fc.constantFrom(...'()[],; $'.split(''), 'event', 'tuple', 'indexed', 'uint', 'address', 'a', '2');
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -147,7 +147,7 @@ describe('an event signature', () => {
     );
   });
 
-  it('comes back from its canonical form, and from every way to write it', () => {
+  it('is the same when it is read from its canonical form, or from any other way to write it', () => {
     const elementary = fc.constantFrom('uint256', 'int8', 'address', 'bool', 'string', 'bytes', 'bytes32');
     const { type } = fc.letrec<{ type: string }>((tie) => ({
       type: fc.oneof(

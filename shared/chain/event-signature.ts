@@ -4,20 +4,22 @@ import { elementaryType, isArrayLength, isIdentifier, NESTING_MAX, typeName, typ
 export interface EventSignature {
   name: string;
   parameters: readonly { type: AbiType; indexed: boolean }[];
-  /** The signature said so; one that does not may still mean an anonymous event. */
+  /** Whether the signature says so. A signature that does not may still mean an anonymous event. */
   anonymous: boolean;
 }
 
-/** Longer ones fit no path; those in use have a few hundred characters. */
+/** A longer signature does not fit the path of a URL. Those in use have a few hundred characters. */
 const CHARACTERS_MAX = 2_048;
-/** Topics of a log; a named event has one less, as the first is its hash. */
+/** A log has four topics. A named event may index one parameter less, because its hash is the first topic. */
 const INDEXED_MAX = 4;
 
-/** `Transfer(address indexed,address indexed,uint256)`: no names, `indexed` kept, no space after commas. */
+/**
+ * Returns `Transfer(address indexed,address indexed,uint256)`: without names, with `indexed`, no space after commas.
+ */
 export const canonicalSignature = ({ name, parameters }: Omit<EventSignature, 'anonymous'>): string =>
   `${name}(${parameters.map(({ type, indexed }) => `${typeName(type)}${indexed ? ' indexed' : ''}`).join(',')})`;
 
-/** `Transfer(address,address,uint256)`: what is hashed to the first topic. */
+/** Returns `Transfer(address,address,uint256)`, whose hash is the first topic. */
 export const bareSignature = ({ name, parameters }: Omit<EventSignature, 'anonymous'>): string =>
   `${name}(${parameters.map(({ type }) => typeName(type)).join(',')})`;
 
@@ -40,7 +42,7 @@ const tokensOf = (text: string): string[] => {
 const invalid = (why: string): Refusal =>
   new Refusal('event_signature_invalid', `the event signature cannot be read: ${why}`);
 
-/** Recursive descent; each step takes a token, and nesting is bounded. */
+/** A recursive-descent parser. Each step consumes a token, and nesting is bounded. */
 class Parser {
   private at = 0;
 
@@ -56,7 +58,8 @@ class Parser {
     this.skip(';');
     const next = this.tokens[this.at];
     if (next !== undefined) throw invalid(`${next} may not follow its end`);
-    if (parameters.filter(({ indexed }) => indexed).length > INDEXED_MAX) throw invalid('too many are indexed');
+    if (parameters.filter(({ indexed }) => indexed).length > INDEXED_MAX)
+      throw invalid('too many parameters are indexed');
     return { name, parameters, anonymous };
   }
 
@@ -99,7 +102,7 @@ class Parser {
     return { kind: 'tuple', components };
   }
 
-  /** After the opening bracket, up to and with the closing one. */
+  /** Reads the items after an opening bracket, and the closing one. */
   private list<Item>(item: () => Item): Item[] {
     const items: Item[] = [];
     if (this.skip(')')) return items;
@@ -122,7 +125,7 @@ class Parser {
 
   private expect(token: string): void {
     const found = this.next(token);
-    if (found !== token) throw invalid(`${token} is expected where ${found} stands`);
+    if (found !== token) throw invalid(`${token} is expected, but ${found} was found`);
   }
 
   private next(expected: string): string {

@@ -95,7 +95,7 @@ export class JsonRpcEndpoint {
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
       if (late.aborted) throw new NoAnswer('too-slow', `no answer within ${String(this.limits.withinMs)} ms`);
-      throw new NoAnswer('failed', this.address.shown(textOfCause(error)));
+      throw new NoAnswer('failed', this.address.redact(textOfCause(error)));
     }
   }
 
@@ -113,7 +113,7 @@ export class JsonRpcEndpoint {
   }
 
   private refusal(text: string, httpStatus = 200): NoAnswer {
-    const message = this.address.shown(httpStatus === 200 ? text : `HTTP ${String(httpStatus)} ${text}`);
+    const message = this.address.redact(httpStatus === 200 ? text : `HTTP ${String(httpStatus)} ${text}`);
     if (saysNoBatch(text)) return new NoAnswer('no-batch', message);
     if (saysRangeTooLarge(text, httpStatus)) return new NoAnswer('too-much', message);
     return new NoAnswer(TIMEOUT_STATUS.has(httpStatus) ? 'too-slow' : 'failed', message);

@@ -45,7 +45,7 @@ describe('local chain', () => {
     await third.stop();
   });
 
-  it('has the same first block in every start, and blocks of today', async () => {
+  it('has the same first block at every start, and new blocks with the current time', async () => {
     const options = { chainId: 2484, folder: join(folder, 'genesis'), port: 0 };
     const firsts = new Set<string | undefined>();
     for (let start = 0; start < 5; start += 1) {

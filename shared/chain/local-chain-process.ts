@@ -38,7 +38,7 @@ const STOPS_WITHIN_MS = 4_000;
 const STATE_EVERY_SECONDS = 30;
 const POLL_MS = 20;
 /** The timeout of one request, which is repeated until anvil answers. */
-const LOOKS_FOR_MS = 500;
+const ATTEMPT_TIMEOUT_MS = 500;
 const ANSWERS_WITHIN_MS = 10_000;
 
 /**
@@ -65,7 +65,7 @@ export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptio
   });
   if (child.pid !== undefined) writeFileSync(pidFile, String(child.pid));
   const rpcUrl = `http://${HOST}:${String(chosenPort)}`;
-  await Promise.race([answering(rpcUrl, chainId, child, () => output), failed]);
+  await Promise.race([waitUntilAnswering(rpcUrl, chainId, child, () => output), failed]);
   child.unref();
   // Blocks from now on have the current time again.
   const sinceGenesis = Math.floor(Date.now() / 1_000) - GENESIS_TIME;
@@ -134,7 +134,12 @@ const freePort = async (): Promise<number> => {
   return port;
 };
 
-const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, output: () => string): Promise<void> => {
+const waitUntilAnswering = async (
+  rpcUrl: string,
+  chainId: number,
+  child: ChildProcess,
+  output: () => string,
+): Promise<void> => {
   const deadline = performance.now() + STARTS_WITHIN_MS;
   while (performance.now() < deadline) {
     if (child.exitCode !== null) throw new CannotStart(`anvil ended at once: ${output().trim()}`);
@@ -147,7 +152,7 @@ const answering = async (rpcUrl: string, chainId: number, child: ChildProcess, o
 
 const chainAt = async (rpcUrl: string): Promise<number | undefined> => {
   try {
-    return Number(await ask({ rpcUrl, withinMs: LOOKS_FOR_MS }, 'eth_chainId'));
+    return Number(await ask({ rpcUrl, withinMs: ATTEMPT_TIMEOUT_MS }, 'eth_chainId'));
   } catch {
     return undefined;
   }

@@ -18,7 +18,7 @@ it.each([
   expect(passes(log, filter)).toBe(expected);
 });
 
-it('a log without topics passes only where none is asked for', () => {
+it('a log without topics passes only a filter without topics', () => {
   expect(passes({ ...log, topics: [] }, { addresses: [], topics: [] })).toBe(true);
   expect(passes({ ...log, topics: [] }, { addresses: [], topics: ['0x1'] })).toBe(false);
 });

@@ -122,9 +122,12 @@ describe('a chain reader with several providers', () => {
     await expectTruth('a block');
   });
   it('rejects two blocks of one number in a range', async () => {
-    let turn = 0;
+    let blocks = 0;
     wrong.lie = changing('eth_getLogs', (logs) =>
-      logs.flatMap((log) => [log, { ...log, logIndex: '0x9', blockHash: `0x${'7'.repeat(63)}${String((turn += 1))}` }]),
+      logs.flatMap((log) => [
+        log,
+        { ...log, logIndex: '0x9', blockHash: `0x${'7'.repeat(63)}${String((blocks += 1))}` },
+      ]),
     );
     await expectTruth('a range');
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { saysNoBatch, saysRangeTooLarge } from './rpc-refusals.ts';
 
-/** Texts of public endpoints, and from the sources of nodes. */
+/** Texts that public endpoints answered, and texts in the source code of nodes. */
 const rangeTooLarge = {
   'Alchemy, results':
     'Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size, or you can request any block range with a cap of 10K logs in the response. Based on your parameters and the response size limit, this block range should work: [0x0, 0x79bcb3]',
@@ -76,11 +76,11 @@ const somethingElse = {
 };
 
 describe('a refusal of logs', () => {
-  it.each(Object.entries(rangeTooLarge))('is about the range: %s', (_, text) => {
+  it.each(Object.entries(rangeTooLarge))('says that the range is too large: %s', (_, text) => {
     expect(saysRangeTooLarge(text)).toBe(true);
   });
 
-  it.each(Object.entries(somethingElse))('is about something else: %s', (_, text) => {
+  it.each(Object.entries(somethingElse))('does not say that the range is too large: %s', (_, text) => {
     expect(saysRangeTooLarge(text)).toBe(false);
   });
 

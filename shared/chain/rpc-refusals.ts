@@ -1,12 +1,12 @@
-/** Too many requests over time, not too much in one request. */
+/** The refusal is about too many requests over time, not about the size of one request. */
 const RATE =
   /rate.?limit|too many requests|requests? (limit|per|rate|count|quota)|calls? (rate|per)|per second|\/sec|throttl|compute units|credits|quota|capacity|billing|\brps\b|usage limit|(daily|monthly|plan|tier) limit|\b429\b/i;
-/** Blocks that do not exist yet or are no longer kept. */
+/** The refusal is about blocks that do not exist yet or are no longer kept. */
 const MISSING =
   /beyond|after last accepted|unfinalized|unknown block|not found|cannot be found|future|pruned|missing trie/i;
-/** Too many addresses or topics, for any number of blocks. */
+/** The refusal is about too many addresses or topics, for any number of blocks. */
 const SELECTORS = /addresses|number of address|max topics|topics per|selectors|contains \d+ filters/i;
-/** Too many blocks, too many logs in them, or too slow a search. */
+/** The refusal is about too many blocks, too many logs in them, or a search that takes too long. */
 const RANGE =
   /block.?range|blocks? distance|range (is )?too|(is )?too (many|large|wide|big|broad)|more than [\d,]+k? (results|logs|blocks|events)|response size|response (is )?too|result.?set|limited to|limit exceeded|length limit|exceeds? (max|limit|the range|range)|max(imum)? (block|range|result|log|allowed|number)|at most [\d,]+k? block|ranges over|smaller than size|not supported on freetier|reduc\w+ (your|the) |time(d )?.?out|deadline exceeded/i;
 

@@ -16,7 +16,7 @@ describe('a watch', () => {
     'event Transfer(address from, address to, uint256 value);',
     TRANSFER,
     'event Transfer(address indexed from, address indexed to, uint value)',
-  ])('is meant by %s', (text) => {
+  ])('is named by %s', (text) => {
     expect(matcherByName(text)(transfer)).toBe(true);
     expect(matcherByName(text)(other)).toBe(text.trim() === 'Transfer');
     expect(matcherByName(text)(plain)).toBe(false);
@@ -32,22 +32,22 @@ describe('a watch', () => {
     'Transfer(address,address,uint128)',
     '__proto__',
     '',
-  ])('is not meant by %j', (text) => {
+  ])('is not named by %j', (text) => {
     expect([transfer, other, plain].filter(matcherByName(text))).toEqual([]);
   });
 
-  it('of no indexed parameter is meant by its bare signature, not by one that has an indexed parameter', () => {
+  it('without indexed parameters is named by its bare signature, not by one that has an indexed parameter', () => {
     expect(matcherByName('Paused(address)')(plain)).toBe(true);
     expect(matcherByName('Paused(address indexed)')(plain)).toBe(false);
   });
 
-  it('is one of those that a request names, or none', () => {
+  it('is found by a name of a request, if any watch has it', () => {
     expect(findNamed([transfer, other, plain], 'eventName', 'Paused')).toBe(plain);
     expect(findNamed([transfer, other, plain], 'eventName', 'Transfer(address,bytes)')).toBe(other);
     expect(findNamed([transfer, other, plain], 'eventName', 'Approval')).toBeUndefined();
   });
 
-  it('is asked for by its signature where a name means several', () => {
+  it('must be named by its signature if several watches share the name', () => {
     expect(() => findNamed([transfer, other, plain], 'eventName', 'Transfer')).toThrow(
       `validation_failed: eventName: is the name of several events: say ${TRANSFER} or Transfer(address indexed,bytes)`,
     );

@@ -7,7 +7,10 @@ interface Named {
   eventSignature: string;
 }
 
-/** Says whether a watch is meant by its bare name, its signature without names, or its canonical form. */
+/**
+ * Returns the test whether a text names a watch: by its event's name, its signature without `indexed`, or its canonical
+ * one.
+ */
 export const matcherByName = (text: string): ((watch: Named) => boolean) => {
   const signature = parsed(text);
   if (!signature) return ({ eventName }) => eventName === text.trim();
@@ -17,7 +20,7 @@ export const matcherByName = (text: string): ((watch: Named) => boolean) => {
     isCanonical ? eventSignature === canonical : bareSignature(parseEventSignature(eventSignature)) === canonical;
 };
 
-/** The one that a member of a request names, if any. @throws Refusal validation_failed where it names several */
+/** Finds the watch that a member of a request names, if any. @throws Refusal validation_failed if it names several */
 export const findNamed = <Watch extends Named>(
   watches: readonly Watch[],
   path: string,

@@ -34,12 +34,12 @@ describe('registering a contract event', () => {
   });
 
   it("adds another app to the watch and keeps the stored start block, whatever that app's start block is", () => {
-    const claim: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
+    const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
     const later = { ...first, appId: 'app_2', startBlock: 200 };
-    expect(registerContract(given(registered), later)).toEqual([claim]);
+    expect(registerContract(given(registered), later)).toEqual([byOtherApp]);
     const earlier = { ...first, appId: 'app_2', startBlock: 50 };
-    expect(registerContract(given(registered), earlier)).toEqual([claim, extendedTo(50)]);
-    expect(given(registered, claim)?.apps).toEqual(['app_1', 'app_2']);
+    expect(registerContract(given(registered), earlier)).toEqual([byOtherApp, extendedTo(50)]);
+    expect(given(registered, byOtherApp)?.apps).toEqual(['app_1', 'app_2']);
   });
 
   it.each([

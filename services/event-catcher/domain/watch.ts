@@ -29,12 +29,15 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
     throw new Refusal('contract_conflict', `the event is registered as ${fragmentText(watch.fragment)}`);
   }
   const { id: watchId, chainId, contractAddress, fragment, startBlock } = watch;
-  const claim: WatchEvent = { type: 'ContractRegistered', data: { ...asked, fragment, startBlock } };
+  const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...asked, fragment, startBlock } };
   const extension: WatchEvent = {
     type: 'WatchExtended',
     data: { watchId, chainId, contractAddress, startBlock: asked.startBlock },
   };
-  return [...(watch.apps.includes(asked.appId) ? [] : [claim]), ...(asked.startBlock < startBlock ? [extension] : [])];
+  return [
+    ...(watch.apps.includes(asked.appId) ? [] : [byOtherApp]),
+    ...(asked.startBlock < startBlock ? [extension] : []),
+  ];
 };
 
 const isSame = (left: EventFragment, right: EventFragment): boolean =>

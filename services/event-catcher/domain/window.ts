@@ -21,7 +21,7 @@ export type Header = Omit<WindowBlock, 'since'>;
 export type Window<Block extends LinkedBlock> = readonly [Block, ...Block[]];
 
 /** How a header relates to the window. */
-export type HeaderClass =
+export type HeaderRelation =
   /** It is in the window, or older than it: nothing to do. */
   | { kind: 'duplicate' }
   /** It follows the tip. */
@@ -51,7 +51,7 @@ export const linkedWindow = <Block extends LinkedBlock>(blocks: readonly Block[]
 const isChildOf = (parent: LinkedBlock | undefined, { parentHash, number }: LinkedBlock): boolean =>
   parentHash === parent?.hash && number === parent.number + 1;
 
-export const classifyHeader = (window: Window<LinkedBlock>, header: LinkedBlock): HeaderClass => {
+export const classifyHeader = (window: Window<LinkedBlock>, header: LinkedBlock): HeaderRelation => {
   const [first] = window;
   const tip = tipOf(window);
   if (window.some(({ hash }) => hash === header.hash) || header.number < first.number) return { kind: 'duplicate' };

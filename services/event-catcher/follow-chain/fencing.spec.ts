@@ -16,16 +16,16 @@ const hasReachedTip = async (follower: FollowerUnderTest) =>
   (await follower.progress())?.window.at(-1)?.hash === follower.chain.tip.hash;
 
 /** The events that were appended to fence off earlier followers. */
-const refusals = async ({ store }: FollowerUnderTest) => {
+const fences = async ({ store }: FollowerUnderTest) => {
   const { events } = await store.readAll(0, { types: ['FollowerReplaced', 'ChainAdvanced'] }, 10_000);
   return events.filter(({ type, data }) => type === 'FollowerReplaced' || data['repeats'] !== undefined);
 };
 
 /** A store on which something happens just before a follower's progress is appended. */
-const beforeItsProgress = (store: EventStore, come: () => Promise<void>): EventStore =>
+const beforeProgress = (store: EventStore, act: () => Promise<void>): EventStore =>
   overriding(store, {
     append: async (stream, revision, events) => {
-      if (events[0]?.type === 'ChainAdvanced' && events[0].data['repeats'] === undefined) await come();
+      if (events[0]?.type === 'ChainAdvanced' && events[0].data['repeats'] === undefined) await act();
       return store.append(stream, revision, events);
     },
   });
@@ -107,7 +107,7 @@ describe('an append of a follower that was replaced', () => {
     const follower = await registered();
     const release = await cutOffWhileLive(follower, isProgress, () => follower.chain.mine([]));
     follower.chain.mine([transfer(777)]);
-    follower.start({ store: beforeItsProgress(follower.store, release) });
+    follower.start({ store: beforeProgress(follower.store, release) });
     await follower.expectChain();
     await follower.stop();
   });
@@ -115,7 +115,7 @@ describe('an append of a follower that was replaced', () => {
   it('is refused, too, if it is the first progress of the chain', async () => {
     const follower = await registered();
     const release = await cutOff(follower, isProgress);
-    follower.start({ store: beforeItsProgress(follower.store, release) });
+    follower.start({ store: beforeProgress(follower.store, release) });
     await follower.expectChain();
     await follower.stop();
     expect(follower.starts).toBe(2);
@@ -176,7 +176,7 @@ describe('a follower', () => {
     follower.start();
     await follower.expectChain();
     await follower.stop();
-    expect(await refusals(follower)).toEqual([]);
+    expect(await fences(follower)).toEqual([]);
   });
 
   it('fences every stream once if something may be in flight, including empty streams', async () => {
@@ -190,16 +190,16 @@ describe('a follower', () => {
       'chain-2484',
       ...[...follower.registered.values()].map(({ contractAddress }) => `chain-2484-${contractAddress.toLowerCase()}`),
     ];
-    const told = async () => (await refusals(follower)).map(({ stream }) => stream).sort();
+    const fencedStreams = async () => (await fences(follower)).map(({ stream }) => stream).sort();
     // The stream of the chain keeps only its newest event.
-    expect(await told()).toEqual(streams.slice(1).sort());
+    expect(await fencedStreams()).toEqual(streams.slice(1).sort());
     follower.nothingInFlightBefore = false;
     follower.start({
       reader: overriding<ChainReader>(follower.chain, { head: () => Promise.reject(new ChainUnavailable('down')) }),
     });
     await eventually(() => follower.starts > 3, 5_000, 'it must start again');
     await follower.stop();
-    expect(await told()).toEqual([...streams, ...streams.slice(1)].sort());
+    expect(await fencedStreams()).toEqual([...streams, ...streams.slice(1)].sort());
   });
 
   it('leaves something in flight if it ends before it has fenced every stream', async () => {

@@ -26,7 +26,7 @@ export const resume = async (
   const head = await reader.head();
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);
-  // One commit, before any backfill: a watch that joined in between would request blocks that have left the chain.
+  // This is one commit, before any backfill: a watch that joined in between would request blocks that left the chain.
   await writer.commit(async function* (stored) {
     yield* advanceToHead(yield* reconcileAtStart(stored, head, chain), head, chain);
   });

@@ -43,7 +43,7 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
   };
 };
 
-/** Whether a record is of the watch's event, at or after its start block. */
+/** Whether a record is of the watch's event, in its start block or a later one. */
 export const belongsTo = (
   watch: WatchedEvent,
   { ContractAddress, EventSignature, BlockNumber }: ObservedRecord,

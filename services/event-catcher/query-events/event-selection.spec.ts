@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { aWatch } from '../testing/watch-builder.ts';
 import { selectEvents } from './event-selection.ts';
-import type { EventsQuery } from './event-selection.ts';
+import type { EventQueryParameters } from './event-selection.ts';
 
 const transfer = aWatch('Transfer', { name: 'value', type: 'uint256' });
 const mint = aWatch('Mint', { name: 'value', type: 'uint8' });
@@ -9,7 +9,7 @@ const watches = [transfer, mint];
 const { chainId, contractAddress } = transfer;
 const FINALIZED = 100;
 
-const select = (asked: Partial<EventsQuery>, finalized = FINALIZED) =>
+const select = (asked: Partial<EventQueryParameters>, finalized = FINALIZED) =>
   selectEvents(
     { chainId, contractAddress, take: 10, skip: 0, order: 'asc', arguments: new Map(), ...asked },
     watches,

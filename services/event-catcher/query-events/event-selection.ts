@@ -11,7 +11,7 @@ const BLOCK_NUMBER_MAX = 999_999_999_999;
 export type Order = 'asc' | 'desc';
 
 /** The parameters of a query. */
-export interface EventsQuery {
+export interface EventQueryParameters {
   chainId: number;
   contractAddress: string;
   eventSignature?: string | undefined;
@@ -46,7 +46,11 @@ export interface Selection {
 }
 
 /** Translates a query into ids and filters. @param finalized the newest final block; -1 if none is known */
-export const selectEvents = (asked: EventsQuery, watches: readonly WatchDocument[], finalized: number): Selection => {
+export const selectEvents = (
+  asked: EventQueryParameters,
+  watches: readonly WatchDocument[],
+  finalized: number,
+): Selection => {
   const { eventSignature, txHash, status } = asked;
   const named = eventSignature === undefined ? [...watches] : watches.filter(matcherByName(eventSignature));
   const selected = selectByArguments(named, asked.arguments);
@@ -74,7 +78,7 @@ const signaturesOf = (watches: readonly WatchDocument[]): string[] => [
 /**
  * Returns the ids of the contract's records in the blocks of the query. Whether a record is final depends on its block.
  */
-const idsBetween = (asked: EventsQuery, finalized: number): IdRange => {
+const idsBetween = (asked: EventQueryParameters, finalized: number): IdRange => {
   const { chainId, contractAddress, status, fromBlock = 0, toBlock = BLOCK_NUMBER_MAX } = asked;
   const from = status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock;
   const to = status === 'finalized' ? Math.min(toBlock, finalized) : toBlock;

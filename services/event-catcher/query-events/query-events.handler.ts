@@ -10,10 +10,10 @@ import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { selectEvents, type EventsQuery, type Order, type Selection } from './event-selection.ts';
+import { selectEvents, type EventQueryParameters, type Order, type Selection } from './event-selection.ts';
 
 export class QueryEvents extends Query<EventPage> {
-  constructor(readonly asked: EventsQuery) {
+  constructor(readonly asked: EventQueryParameters) {
     super();
   }
 }
@@ -52,7 +52,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
   }
 
   /** Returns the id of the document after which the page begins. @throws Refusal cursor_invalid */
-  private readCursor(cursor: string, asked: EventsQuery): string {
+  private readCursor(cursor: string, asked: EventQueryParameters): string {
     const id = this.cursors.read(cursorScope(asked), cursor);
     if (id) return id.toString();
     throw new Refusal('cursor_invalid', 'the cursor is not from this contract in this order');
@@ -60,7 +60,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
 
   /** Returns the documents of the page, and the one after it if there is one. */
   private async page(
-    { take, skip, order }: EventsQuery,
+    { take, skip, order }: EventQueryParameters,
     { ids, filters }: Selection,
     after: string | undefined,
   ): Promise<StoredDocument[]> {
@@ -81,7 +81,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
       .slice(skip, end);
   }
 
-  private async total(asked: EventsQuery, { ids: id, filters, counted }: Selection): Promise<number> {
+  private async total(asked: EventQueryParameters, { ids: id, filters, counted }: Selection): Promise<number> {
     if (!counted) {
       return sum(await Promise.all(filters.map((filter) => this.readStore.count(record.name, { ...filter, id }))));
     }
@@ -98,7 +98,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
 }
 
 /** A cursor is valid for one contract and order, with any other filters. */
-const cursorScope = ({ chainId, contractAddress, order }: EventsQuery): string =>
+const cursorScope = ({ chainId, contractAddress, order }: EventQueryParameters): string =>
   `${contractKey(chainId, contractAddress)} ${order}`;
 
 /** Returns the part of the ids that comes after one of them. */

@@ -20,7 +20,7 @@ import { cutOffAt, dyingAfter } from './faulty-stores.ts';
 const CHAIN_ID = 2484;
 const CAUGHT_UP_WITHIN_MS = 20_000;
 
-/** `Transfer` of the example contract; `Approval` of the same. */
+/** The watches of `Transfer` and `Approval` of the example contract. */
 export const transferWatch = { ...eventExamples.ContractRegistered, startBlock: 0 };
 export const approvalWatch = {
   ...transferWatch,
@@ -41,7 +41,7 @@ const log = (topic0: string | null, value: number) => ({
   topics: [topic0 ?? '', `0x${word(1)}`, `0x${word(2)}`],
   data: `0x${word(value)}`,
 });
-/** A transfer of `value` from 1 to 2. */
+/** The log of a transfer of `value` from address 1 to address 2. */
 export const transfer = (value: number) => log(transferWatch.topic0, value);
 export const approval = (value: number) => log(approvalWatch.topic0, value);
 
@@ -79,7 +79,7 @@ export class FollowerUnderTest {
   readonly store = new MemoryEventStore();
   readonly registered = new Map<string, Registered & { extensions: number }>();
   loop: SupervisedLoop | undefined;
-  /** How often the follower was started, also by its supervisor. */
+  /** How often the follower was started, including restarts by its supervisor. */
   starts = 0;
   /** What the lease tells the next follower that starts. */
   nothingInFlightBefore = true;
@@ -127,7 +127,7 @@ export class FollowerUnderTest {
     this.registeredUpTo = position;
   }
 
-  /** Makes a watch begin earlier. */
+  /** Extends a watch backwards. */
   async extend(startBlock: number, watchId = transferWatch.watchId): Promise<void> {
     const watch = this.registered.get(watchId);
     if (!watch) throw new Error(`${watchId} is not registered`);
