@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ProgressMeter } from './progress-meter.ts';
 
-const metering = () => {
+const aMeter = () => {
   let nowMs = 1_000_000;
   const meter = new ProgressMeter({ now: () => nowMs });
   const pass = (ms: number) => {
@@ -12,11 +12,11 @@ const metering = () => {
 
 describe('the speed of a backfill', () => {
   it('is zero if nothing was read', () => {
-    expect(metering().meter.ratesOf('w')).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
+    expect(aMeter().meter.ratesOf('w')).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
   });
 
   it('is measured from its beginning, for each watch separately', () => {
-    const { meter, pass } = metering();
+    const { meter, pass } = aMeter();
     meter.count('w', { events: 100, blocks: 10 });
     meter.count('other', { events: 1, blocks: 1 });
     pass(2_000);
@@ -25,7 +25,7 @@ describe('the speed of a backfill', () => {
   });
 
   it('is measured over the last seconds if it has been reading for longer', () => {
-    const { meter, pass } = metering();
+    const { meter, pass } = aMeter();
     meter.count('w', { events: 90_000, blocks: 90_000 });
     pass(5_001);
     meter.count('w', { events: 500, blocks: 50 });
@@ -35,7 +35,7 @@ describe('the speed of a backfill', () => {
   });
 
   it('is zero after ten seconds without reading', () => {
-    const { meter, pass } = metering();
+    const { meter, pass } = aMeter();
     meter.count('w', { events: 100, blocks: 10 });
     pass(9_999);
     expect(meter.ratesOf('w').eventsPerSecond).toBe(10);
@@ -46,7 +46,7 @@ describe('the speed of a backfill', () => {
 
 describe('the error of a backfill', () => {
   it('is its last failure, until it succeeds', () => {
-    const { meter } = metering();
+    const { meter } = aMeter();
     expect(meter.errorOf('w')).toBeNull();
     meter.failed('w', 'history pruned');
     meter.failed('w', 'down');

@@ -159,7 +159,7 @@ const steps = fc.array(step, { minLength: 1, maxLength: 9 });
 const rangesMax = fc.constantFrom(1, 2, 1_000);
 
 describe('following a chain', () => {
-  it('stores exactly what the chain has, however it is killed, cut off, reorganised, stopped and extended', async () => {
+  it('stores exactly what the chain has through kills, cut-off appends, reorganisations and extensions', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), rangesMax, async (steps, isDevelopment, rangesMax) => {
         const simulation = new Simulation(isDevelopment, rangesMax);

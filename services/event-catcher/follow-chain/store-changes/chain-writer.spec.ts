@@ -39,7 +39,7 @@ const following = (number: number): Change => ({
 });
 
 /** A writer on a store, which begins at block 0 or continues from the stored progress. */
-const writing = async (eventStore = new MemoryEventStore()) => {
+const aWriter = async (eventStore = new MemoryEventStore()) => {
   let nowMs = 1_000_000;
   const clock = { now: () => nowMs };
   const appends = new ChainAppends({ eventStore, clock, ids: systemIds }, new AbortController().signal, false);
@@ -68,7 +68,7 @@ const writing = async (eventStore = new MemoryEventStore()) => {
 
 describe('a change', () => {
   it('is stored with its records first, then the progress that contains them', async () => {
-    const { writer, commit, types, stored } = await writing();
+    const { writer, commit, types, stored } = await aWriter();
     await commit(following(1), following(2));
     expect(await types()).toEqual(['ChainEventObserved', 'ChainEventObserved', 'ChainAdvanced']);
     expect(await stored()).toEqual({
@@ -83,7 +83,7 @@ describe('a change', () => {
   });
 
   it('stores nothing if its transition is refused', async () => {
-    const { writer, commit, types } = await writing();
+    const { writer, commit, types } = await aWriter();
     const before = writer.progress;
     await expect(commit({ ...following(1), transition: advance(header(7), 5) })).rejects.toThrow('does not follow');
     expect(writer.progress).toBe(before);
@@ -91,7 +91,7 @@ describe('a change', () => {
   });
 
   it('is based on the progress that earlier commits made', async () => {
-    const { writer } = await writing();
+    const { writer } = await aWriter();
     const seen: ChainProgress[] = [];
     const step = (number: number) =>
       writer.commit(async function* (progress) {
@@ -106,7 +106,7 @@ describe('a change', () => {
   });
 
   it('is not stored after a commit that failed', async () => {
-    const { writer, commit, types } = await writing();
+    const { writer, commit, types } = await aWriter();
     const failing = writer.commit(function* (): SyncSteps {
       yield following(1);
       throw new Error('the provider is down');
@@ -117,7 +117,7 @@ describe('a change', () => {
   });
 
   it('reverts what was observed in blocks that left the chain, newest first', async () => {
-    const { writer, commit, eventStore } = await writing();
+    const { writer, commit, eventStore } = await aWriter();
     await commit(following(1));
     await commit({ ...following(2), observed: [record(2, 0), record(2, 1)] }, following(3));
     const removed = writer.progress.window.slice(2);
@@ -133,7 +133,7 @@ describe('a change', () => {
 
 describe('the progress of a writer', () => {
   it('is stored if it changed, and not again', async () => {
-    const { commit, move, types } = await writing();
+    const { commit, move, types } = await aWriter();
     await commit();
     expect(await types()).toEqual(['ChainAdvanced']);
     await commit();
@@ -142,7 +142,7 @@ describe('the progress of a writer', () => {
   });
 
   it('is stored once a second if only ranges were read, else at once', async () => {
-    const { move, pass, stored } = await writing();
+    const { move, pass, stored } = await aWriter();
     const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
     await move(
       addWatch({ id: 'w', startBlock: 0 }, 7),
@@ -162,7 +162,7 @@ describe('the progress of a writer', () => {
   });
 
   it('is not stored while records after the stored progress are unconfirmed', async () => {
-    const first = await writing();
+    const first = await aWriter();
     await first.commit(following(1));
     await first.writer
       .commit(function* (): SyncSteps {
@@ -171,7 +171,7 @@ describe('the progress of a writer', () => {
       })
       .catch(() => undefined);
     expect(await first.types()).toEqual(['ChainEventObserved', 'ChainAdvanced', 'ChainEventObserved']);
-    const { commit, types, stored } = await writing(first.eventStore);
+    const { commit, types, stored } = await aWriter(first.eventStore);
     await commit({ transition: advance(header(2), 5) });
     await commit({ isRead: ({ BlockNumber }) => BlockNumber === 1 });
     expect(await stored()).toMatchObject({ head: 1 });
