@@ -12,7 +12,7 @@ import { servers } from '../shared/tooling/test-servers.mjs';
 const textOf = (file: string): string => readFileSync(join(import.meta.dirname, '..', file), 'utf8');
 const files = ['docker-compose.yml', 'deploy/compose.stand-in.yml', 'deploy/Dockerfile'];
 
-/** The image that is taken where its setting says none. */
+/** The images that are used if their setting is not set. */
 const defaults = files.flatMap((file) =>
   Array.from(textOf(file).matchAll(/\$\{(\w+_IMAGE):-([^}]+)\}|^ARG (\w+_IMAGE)=(.+)$/gm), (found) => ({
     file,
@@ -22,15 +22,15 @@ const defaults = files.flatMap((file) =>
 );
 const defaultsOf = (setting: string) => defaults.filter((one) => one.setting === setting).map(({ image }) => image);
 
-describe('an image that is taken', () => {
+describe('a default image', () => {
   it.each(defaults.filter(({ image }) => !image.startsWith('annals:')))(
-    'by $file for $setting is of one version',
+    'of $setting in $file has a fixed version',
     ({ image }) => {
       expect(image).toMatch(/:v?\d+\.\d+\.\d+(-\w+)*$/);
     },
   );
 
-  it('has the Node that npm start has', () => {
+  it('has the Node version of npm start', () => {
     const { optionalDependencies } = JSON.parse(textOf('package.json')) as { optionalDependencies: object };
     const versions = new Set(Object.values(optionalDependencies) as string[]);
     expect(new Set(defaultsOf('NODE_IMAGE'))).toEqual(
@@ -38,7 +38,7 @@ describe('an image that is taken', () => {
     );
   });
 
-  it.each(Object.values(servers))('for $imageSetting is what the specs run on', ({ imageSetting, image }) => {
+  it.each(Object.values(servers))('of $imageSetting is the one that the specs use', ({ imageSetting, image }) => {
     expect(defaultsOf(imageSetting)).toContain(image);
   });
 });
@@ -46,7 +46,7 @@ describe('an image that is taken', () => {
 describe('deploy/README.md', () => {
   const variables = new Set(Array.from(textOf('docker-compose.yml').matchAll(/\$\{(\w+)/g), ([, name = '']) => name));
 
-  it.each([...variables])('says what %s is', (name) => {
+  it.each([...variables])('describes %s', (name) => {
     expect(textOf('deploy/README.md')).toContain(`\`${name}\``);
   });
 });
@@ -57,21 +57,21 @@ describe("the image's health check", () => {
   const check = (METRICS_PORT: string | undefined) =>
     promisify(execFile)(process.execPath, args, { env: { METRICS_PORT } });
 
-  it.each(['off', '0'])('asks nothing where METRICS_PORT is %s, which leads nowhere', async (port) => {
+  it.each(['off', '0'])('succeeds without a request when METRICS_PORT is %s', async (port) => {
     await check(port);
   });
 
-  it('asks the process at the port that it was given', async () => {
+  it('succeeds if /health/live at METRICS_PORT does', async () => {
     let status = 200;
-    const asked: (string | undefined)[] = [];
+    const requested: (string | undefined)[] = [];
     const server = createServer((request, response) => {
-      asked.push(request.url);
+      requested.push(request.url);
       response.writeHead(status).end();
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const port = String((server.address() as AddressInfo).port);
     await check(port);
-    expect(asked).toEqual(['/health/live']);
+    expect(requested).toEqual(['/health/live']);
     status = 503;
     await expect(check(port)).rejects.toThrow();
     server.close();

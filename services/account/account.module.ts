@@ -26,7 +26,7 @@ import { UpdateProfileHttp } from './update-profile/update-profile.http.ts';
 @Module({})
 class AccountModule {}
 
-/** The account service: who signs in, as what, for how long, and what became of it. */
+/** The account service: logins, sessions, users and their history. */
 const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
   module: AccountModule,
   controllers: [
@@ -57,11 +57,10 @@ const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
 });
 
 export interface RunningAccount extends RunningService {
-  /** What clients are told, and the tokens' `iss`: `ACCOUNT_URL`, or where it listens. */
+  /** The URL that clients use, and the tokens' `iss`: `ACCOUNT_URL`, or else the address on which it listens. */
   publicUrl: string;
 }
 
-/** Starts the account service. */
 export const startAccount = async (
   foundation: Foundation,
   options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},

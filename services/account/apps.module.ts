@@ -5,19 +5,19 @@ import type { App } from './domain/app.ts';
 import { listApps } from './list-apps/list-apps.handler.ts';
 import { createApp, type AppToRegister, type RegisteredApp } from './register-app/register-app.handler.ts';
 
-/** What the operator does with apps: needs the event store, and no running service. */
-export interface OperatedApps {
+/** The commands and queries of an operator for apps. They need the event store, and no running service. */
+export interface AppAdministration {
   /** @throws Refusal validation_failed */
   register: (app: AppToRegister) => Promise<RegisteredApp>;
-  /** In the order they were registered. */
+  /** In the order of registration. */
   list: () => Promise<App[]>;
 }
 
-export const operateApps = ({
+export const appAdministration = ({
   eventStore,
   clock,
   ids,
-}: Pick<Foundation, 'eventStore' | 'clock' | 'ids'>): OperatedApps => {
+}: Pick<Foundation, 'eventStore' | 'clock' | 'ids'>): AppAdministration => {
   const transactor = new Transactor(eventStore, clock, ids);
   const metadata = (): EventMetadata => ({ correlationId: ids.token(20), actor: { type: 'admin', id: 'operator' } });
   return {

@@ -25,11 +25,11 @@ describe('the client at the account service', () => {
   const history = (userId: string) =>
     client.call(accountRoutes.readHistory, { params: { id: userId }, query: { take: 5 } });
 
-  it('needs a session for what needs one', async () => {
+  it('refuses to call a route that needs a session before it has signed in', async () => {
     await expect(history('usr_1')).rejects.toThrow('sign in first');
   });
 
-  it('signs in, changes its profile, and does not see the past after that', async () => {
+  it('signs in, changes its profile, and reads its history only once that has caught up', async () => {
     const { userId } = await client.signIn(account.newWallet());
     const id = { id: userId };
     const user = await client.call(accountRoutes.updateProfile, { params: id, body: { username: 'ada' } });
@@ -39,7 +39,7 @@ describe('the client at the account service', () => {
     expect(await history(userId)).toMatchObject({ items: [], take: 5, next: null });
   });
 
-  it('says what was refused', async () => {
+  it('throws the problem that the service answered', async () => {
     const { userId } = await client.signIn(account.newWallet());
     const tooLong = { params: { id: userId }, body: { username: 'x'.repeat(51) } };
     const failure = client.call(accountRoutes.updateProfile, tooLong);
@@ -49,7 +49,7 @@ describe('the client at the account service', () => {
     });
   });
 
-  it('renews an access token that is about to end, once for all who ask', async () => {
+  it('renews an access token that is about to expire, once for several callers', async () => {
     await client.signIn(account.newWallet());
     const token = await client.accessToken();
     account.clock.time += 560_000;

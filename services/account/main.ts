@@ -6,7 +6,7 @@ await runService({
   name: 'account',
   port: 'ACCOUNT_PORT',
   engines: ['eventStore', 'readStore'],
-  // The keys that sign tokens.
+  // The keys that sign tokens are kept in files.
   keepsFiles: true,
   start: (foundation) => startAccount(foundation, { configure: serveDocument('openapi.account') }),
 });

@@ -8,12 +8,12 @@ import type { RunningService } from '../../shared/edge/start-service.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
 import { startAccount } from './account.module.ts';
-import { operateApps } from './apps.module.ts';
+import { appAdministration } from './apps.module.ts';
 
 const DATA_DIR = temporaryFolder();
 const ORIGIN = 'https://app.example';
 
-/** The account service as another process has it: engines of its own on the same files. */
+/** The account service as in another process: it has its own engines on the same files. */
 const startProcess = async () => {
   const environment = { DATA_DIR, ACCOUNT_PORT: '0', ACCOUNT_URL: 'http://account.test', RATE_LIMITS: 'off' };
   const inMemory = await testFoundation({ environment });
@@ -35,7 +35,7 @@ describe('two account processes on one folder', () => {
     const first = await startProcess();
     const second = await startProcess();
     running.push(first, second);
-    const { apiKey, signingKey } = await operateApps(first.foundation).register({
+    const { apiKey, signingKey } = await appAdministration(first.foundation).register({
       name: 'Example',
       origins: [ORIGIN],
       redirectUris: [],
@@ -57,15 +57,15 @@ describe('two account processes on one folder', () => {
     const signer = wallet.address;
     const challenge = await clients[0].call(accountRoutes.walletChallenge, { query: { signer } });
     const body = { signer, signature: await wallet.signMessage(challenge.message) };
-    const asked = Array.from({ length: 20 }, (_, at) => clientAt(at).call(accountRoutes.logInWithWallet, { body }));
-    const outcomes = await Promise.allSettled(asked);
+    const requests = Array.from({ length: 20 }, (_, at) => clientAt(at).call(accountRoutes.logInWithWallet, { body }));
+    const outcomes = await Promise.allSettled(requests);
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'challenge_unknown' });
     }
   });
 
-  it('have one successor for a refresh token, and carry a repeated request out once', async () => {
+  it('give a refresh token one successor, and carry out a repeated request once', async () => {
     const session = await clients[0].signIn(wallet);
     const body = { refreshToken: session.refreshToken };
     const refresh = (at: number, idempotencyKey?: string) =>
@@ -77,7 +77,7 @@ describe('two account processes on one folder', () => {
     expect(new Set(sessions.slice(0, 10).map(({ refreshToken }) => refreshToken)).size).toBe(1);
   });
 
-  it('believe the tokens of each other', async () => {
+  it("accept each other's tokens", async () => {
     const session = await clients[0].signIn(wallet);
     const id = { id: session.userId };
     const answer = await fetch(`${running[1]?.url ?? ''}/user/${id.id}/profile`, {

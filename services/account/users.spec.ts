@@ -29,7 +29,7 @@ describe('users', () => {
   const eventsOf = (id: string) => account.foundation.eventStore.read(`user-${id}`);
   const projectUsers = () => projectStored(account.foundation, [usersModel]);
 
-  it('change members of their profile and are answered with all of themselves', async () => {
+  it('change members of their profile and receive the whole user', async () => {
     const answer = await update({
       username: ' ada ',
       signature: 'hello',
@@ -60,7 +60,7 @@ describe('users', () => {
     expect((await eventsOf(userId)).at(-1)?.data).toEqual({ userId, changes: { username: 'ada', signature: 'hello' } });
   });
 
-  it('leave the trace of their request with what it changed', async () => {
+  it('have the trace of a request stored with the event that it caused', async () => {
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
     const body = { signature: 'traced' };
     await account.ask(`/user/${userId}/profile`, { method: 'POST', headers: { ...headers, traceparent }, body });
@@ -69,7 +69,7 @@ describe('users', () => {
     expect(changed?.metadata.traceparent).toBe(traceparent);
   });
 
-  it('change nothing by what is already so, or by nothing', async () => {
+  it('append no event when the profile is already so, or when the body is empty', async () => {
     await update({ username: 'ada' });
     const before = await eventsOf(userId);
     for (const body of [{ username: 'ada' }, { username: ' ada' }, {}, { firstname: null }, { lastname: ' ' }]) {
@@ -84,18 +84,18 @@ describe('users', () => {
     ['an operator object', { username: { $gt: '' } }],
     ['a number', { username: 7 }],
     ['too long a name', { username: 'x'.repeat(51) }],
-    ['a script for a picture', { avatar: 'javascript:alert(1)' }],
+    ['a script as avatar', { avatar: 'javascript:alert(1)' }],
     ['a list', []],
-  ])('are refused %s', async (_, body) => {
+  ])('cannot send %s as a profile', async (_, body) => {
     expect(await codeOf(await update(body))).toBe('validation_failed');
   });
 
-  it('change nobody else, and read the history of nobody else', async () => {
+  it('can neither change the profile nor read the history of another user', async () => {
     expect(await codeOf(await update({ username: 'x' }, 'usr_other'))).toBe('forbidden');
     expect(await codeOf(await account.ask('/user/usr_other/history', { headers }))).toBe('forbidden');
   });
 
-  it('see all of themselves and four members of others', async () => {
+  it('see all members of themselves and four members of others', async () => {
     const bob = await account.logIn(account.newWallet());
     const avatar = 'https://img.example/b.png';
     await account.ask(`/user/${bob.userId}/profile`, {
@@ -110,7 +110,7 @@ describe('users', () => {
     expect(other).toEqual({ id: bob.userId, username: 'bob', avatar, createdAt: expect.any(String) });
   });
 
-  it('are found or not found only by a read model that is up to date', async () => {
+  it('are found, or reported as not found, only when the read model is up to date', async () => {
     await update({ firstname: 'Ada' });
     expect(await codeOf(await account.ask('/user/usr_none', { headers }))).toBe('not_caught_up');
     await projectUsers();
@@ -144,7 +144,7 @@ describe('users', () => {
       await projectInto(account.foundation.readStore, [historyModel], events);
     });
 
-    it('comes in pages, oldest first, without what binds it inside', async () => {
+    it('comes in pages, oldest first, without internal members', async () => {
       const seen: number[] = [];
       let next: string | null = '';
       while (next !== null) {
@@ -170,12 +170,12 @@ describe('users', () => {
       expect(seen).toEqual(Array.from({ length: 25 }, (_, sequence) => 100 + sequence));
     });
 
-    it('can be read of one type alone', async () => {
+    it('can be filtered by event type', async () => {
       expect(await read('type=ProfileUpdated&take=20')).toMatchObject({ items: { length: 12 }, next: null });
       expect(await read('type=Nothing')).toMatchObject({ items: [], take: 10, next: null });
     });
 
-    it('takes no cursor of another user, and none that it did not give', async () => {
+    it('refuses a cursor of another user, and one that it did not issue', async () => {
       const page = await read('take=1');
       const cursor = typeof page === 'string' ? '' : (page.next ?? '');
       expect(await read(`cursor=${cursor}`)).toMatchObject({ take: 10 });

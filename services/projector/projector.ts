@@ -4,7 +4,7 @@ import { startLoops } from '../../shared/host/start-loops.ts';
 import { readModels } from '../../shared/read-models/catalogue.ts';
 import { projectionLoop } from './run-projection/projection-loop.ts';
 
-/** Starts the projector. Ready when every read model is caught up, or kept so by another process. */
+/** Starts the projector. Ready once every read model has caught up, or while another process keeps it so. */
 export const startProjector = (foundation: WorkerFoundation): RunningPart =>
   startLoops(
     foundation,

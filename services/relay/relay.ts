@@ -4,6 +4,6 @@ import { startLoops } from '../../shared/host/start-loops.ts';
 import { RELAY_CHECKPOINT } from './publish-events/checkpoint.ts';
 import { relayLoop } from './publish-events/relay-loop.ts';
 
-/** Starts the relay, the only writer of the message bus. Ready when all that was stored is published, or it stands by. */
+/** Starts the relay, the only writer of the message bus. Ready once every stored event is published, or while standing by. */
 export const startRelay = (foundation: WorkerFoundation & WithMessageBus): RunningPart =>
   startLoops(foundation, [{ checkpoint: RELAY_CHECKPOINT, loop: relayLoop(foundation) }]);

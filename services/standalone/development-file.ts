@@ -4,13 +4,16 @@ import { ZodError } from 'zod';
 import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
 import { nodeErrorCode } from '../../shared/errors/node-error-code.ts';
 import { writeFileWhole } from '../../shared/primitives/write-file-whole.ts';
-import type { OperatedApps } from '../account/apps.module.ts';
+import type { AppAdministration } from '../account/apps.module.ts';
 
 const fileOf = (dataFolder: string): string => join(dataFolder, 'dev.json');
 const ORIGIN = 'http://localhost:5173';
 
-/** The app of the last start where it is still registered, else a new one: its signing key is in no other place. */
-export const ensureDevelopmentApp = async (apps: OperatedApps, dataFolder: string): Promise<DevelopmentFile['app']> => {
+/** Returns the app of the last start if it is still registered, else a new one. Only this file has its signing key. */
+export const ensureDevelopmentApp = async (
+  apps: AppAdministration,
+  dataFolder: string,
+): Promise<DevelopmentFile['app']> => {
   const known = readApp(dataFolder);
   if (known && (await apps.list()).some(({ id }) => id === known.id)) return known;
   const redirectUris = [`${ORIGIN}/callback`];

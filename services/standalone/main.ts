@@ -9,8 +9,9 @@ import { lockFolder } from './start-lock.sqlite.ts';
 import { startStandalone } from './standalone.ts';
 import { welcome } from './welcome.ts';
 
-/** What `--fresh` removes: the folder may hold something of somebody else's. */
-const OURS = /^((events|bus|read)\.db(-wal|-shm|-journal)?|chain|keys|(master\.key|dev\.json)(\.[\da-f-]{36})?)$/;
+/** The names that `--fresh` removes; other files in the folder are kept. */
+const REMOVED_BY_FRESH =
+  /^((events|bus|read)\.db(-wal|-shm|-journal)?|chain|keys|(master\.key|dev\.json)(\.[\da-f-]{36})?)$/;
 
 const start = async (starting: StartingProcess, isFresh: boolean): Promise<string> => {
   await prepare(starting, isFresh);
@@ -25,24 +26,24 @@ const prepare = async ({ settings, shutdown }: StartingProcess, isFresh: boolean
   if (existsSync(chainFolder)) await endLeftOverChain(chainFolder);
   await requireFreePorts(portsToTake(settings));
   if (!isFresh) return;
-  for (const name of readdirSync(DATA_DIR).filter((one) => OURS.test(one))) {
+  for (const name of readdirSync(DATA_DIR).filter((one) => REMOVED_BY_FRESH.test(one))) {
     rmSync(join(DATA_DIR, name), { recursive: true });
   }
 };
 
 const portsToTake = (settings: Settings): PortToTake[] => {
-  const ours = (['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'METRICS_PORT'] as const).map((setting) => ({
+  const ports = (['ACCOUNT_PORT', 'EVENT_CATCHER_PORT', 'STREAM_PORT', 'METRICS_PORT'] as const).map((setting) => ({
     setting,
     host: settings.HOST,
     port: settings[setting],
   }));
-  if (settings.CHAINS) return ours;
-  return [...ours, { setting: 'LOCAL_CHAIN_PORT', host: '127.0.0.1', port: settings.LOCAL_CHAIN_PORT }];
+  if (settings.CHAINS) return ports;
+  return [...ports, { setting: 'LOCAL_CHAIN_PORT', host: '127.0.0.1', port: settings.LOCAL_CHAIN_PORT }];
 };
 
 await new Command('npm start --')
   .description('starts every service in this process, and a local chain unless CHAINS is set')
-  .option('--fresh', 'begin anew: removes what is kept in the data folder first')
+  .option('--fresh', 'removes all data of an earlier start from the data folder first')
   .addHelpText(
     'after',
     '\nExamples:\n  npm start\n  npm start -- --fresh\n  DATA_DIR=/tmp/other ACCOUNT_PORT=0 npm start',

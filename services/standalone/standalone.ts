@@ -14,7 +14,7 @@ import type { Shutdown } from '../../shared/host/shutdown.ts';
 import { remoteIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import { openFoundation, type Foundation, type WithMessageBus } from '../../shared/host/foundation.ts';
 import { startAccount } from '../account/account.module.ts';
-import { operateApps } from '../account/apps.module.ts';
+import { appAdministration } from '../account/apps.module.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
 import { startProjector } from '../projector/projector.ts';
 import { startRelay } from '../relay/relay.ts';
@@ -22,7 +22,7 @@ import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
 
 const LOCAL_CHAIN_ID = 2484;
-/** Deep enough for any reorganisation somebody tries by hand, shallow enough to see finality. */
+/** Enough for a reorganisation that somebody tries by hand, and few enough to see blocks become final. */
 const LOCAL_CONFIRMATIONS = 12;
 
 export interface Standalone {
@@ -44,7 +44,7 @@ interface Chains {
   token?: DevelopmentToken;
 }
 
-/** Starts everything in this process; what was started ends by `shutdown`, also when a later part does not start. */
+/** Starts everything in this process. `shutdown` stops what has started, also when a later part fails to start. */
 export const startStandalone = async (starting: StartingProcess): Promise<Standalone> => {
   const { settings, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
@@ -104,7 +104,7 @@ const startServices = async (
   return { urls, parts };
 };
 
-/** All at once: each finishes what is in flight, and may have to wait for an engine that is away. */
+/** Closes all at once, because each may wait for requests in flight to an engine that is down. */
 const closeAll = async (running: readonly RunningPart[]): Promise<void> => {
   const ends = await Promise.allSettled(running.map(({ close }) => close()));
   const failures = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown);
@@ -117,7 +117,7 @@ const developmentFor = async (
   urls: Services['urls'],
 ): Promise<DevelopmentFile> => {
   const { DATA_DIR } = foundation.settings;
-  const app = await ensureDevelopmentApp(operateApps(foundation), DATA_DIR);
+  const app = await ensureDevelopmentApp(appAdministration(foundation), DATA_DIR);
   const [first] = chains.settings;
   const development = {
     ...urls,

@@ -6,9 +6,9 @@ const SQLITE_BUSY = 5;
 const LOCK_FILE = 'start.lock';
 
 /**
- * Lets one `npm start` at a time use a data folder. The operating system frees the lock when the process ends, however
- * it ends, so there is nothing to clean up after a crash.
- * @returns frees the lock
+ * Locks a data folder, which only one `npm start` at a time may use. The operating system frees the lock when the process
+ * ends, so there is nothing to clean up after a crash.
+ * @returns a function that frees the lock
  * @throws CannotStart
  */
 export const lockFolder = (folder: string): (() => void) => {
@@ -23,7 +23,7 @@ export const lockFolder = (folder: string): (() => void) => {
     throw new CannotStart(
       cause.errcode === SQLITE_BUSY
         ? `${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`
-        : `${file} is not a lock of ours (${cause.message}): remove it`,
+        : `${file} is not a valid lock file (${cause.message}): remove it`,
       { cause },
     );
   }

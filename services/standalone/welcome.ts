@@ -3,7 +3,7 @@ import { maskUrl } from '../../shared/config/mask-url.ts';
 import type { Settings } from '../../shared/config/settings.ts';
 import type { Standalone } from './standalone.ts';
 
-/** What somebody who has just typed `npm start` wants to know. */
+/** The text that `npm start` prints when it is ready: addresses, credentials and what to do next. */
 export const welcome = (
   { accountUrl, eventUrl, streamUrl, development }: Standalone,
   settings: Settings,
@@ -29,7 +29,7 @@ export const welcome = (
     ? `
   next           npm run demo                              in a second terminal
                  npx annals app create --help              an app of your own
-                 Ctrl-C to stop; npm start goes on where it was, npm start -- --fresh begins anew
+                 Ctrl-C to stop; npm start continues with the same data, npm start -- --fresh with none
 `
     : '';
   return `\nAnnals is running, ready in ${(tookMs / 1_000).toFixed(1)} s.\n\n${table}${next}\n`;

@@ -11,7 +11,7 @@ export interface LoadedSettings {
   sources: Record<SettingName, SettingSource>;
 }
 
-/** Settings that do not fit: all of them at once, each by its name. Values are left out, for they may be secret. */
+/** Names every setting that is not valid. Values are left out, because they may be secret. */
 export class SettingsError extends CannotStart {
   override readonly name = 'SettingsError';
   constructor(readonly wrong: readonly WrongSetting[]) {
@@ -19,29 +19,29 @@ export class SettingsError extends CannotStart {
   }
 }
 
-/** Settings without a default that a process cannot do without. */
-export interface Needed {
+/** Settings without a default that a process needs. */
+export interface RequiredSettings {
   always?: readonly SettingName[];
   inProduction?: readonly SettingName[];
 }
 
-/** What everything together needs; a part is not given secrets that it does not use. */
-const neededByAll: Needed = { inProduction: ['MASTER_KEY', 'CHAINS'] };
+/** What all services in one process need. A single service is started without secrets that it does not use. */
+const requiredByAllServices: RequiredSettings = { inProduction: ['MASTER_KEY', 'CHAINS'] };
 
 /**
- * Reads every setting from the environment, else from the file that `ANNALS_ENV_FILE` names, else its default.
+ * Reads every setting from the environment, else from the file that `ANNALS_ENV_FILE` names, else takes its default.
  * @throws SettingsError
  */
-export const loadSettings = (environment: NodeJS.ProcessEnv, needed = neededByAll): LoadedSettings => {
-  const { wrong, ...loaded } = checkSettings(environment, needed);
+export const loadSettings = (environment: NodeJS.ProcessEnv, required = requiredByAllServices): LoadedSettings => {
+  const { wrong, ...loaded } = checkSettings(environment, required);
   if (wrong.length > 0) throw new SettingsError(wrong);
   return loaded;
 };
 
-/** The same of settings that need not fit: those that do not are absent, and named in `wrong`. */
+/** Like `loadSettings`, but settings that are not valid are left out and named in `wrong`. */
 export const checkSettings = (
   environment: NodeJS.ProcessEnv,
-  needed = neededByAll,
+  required = requiredByAllServices,
 ): LoadedSettings & { wrong: readonly WrongSetting[] } => {
   const wrong: WrongSetting[] = [];
   const file = readEnvironmentFile(environment['ANNALS_ENV_FILE'], (message) => {
@@ -60,15 +60,15 @@ export const checkSettings = (
       wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));
   }
   const loaded = { settings: settings as Settings, sources: sources as LoadedSettings['sources'] };
-  // What is missing may be in the file that cannot be read.
+  // Settings that are missing may be in the file that cannot be read.
   if (wrong.some(({ name }) => name === 'ANNALS_ENV_FILE')) return { ...loaded, wrong };
-  const unreadable = new Set(wrong.map(({ name }) => name.split('.')[0]));
-  const unfit = [...missing(loaded.settings, needed), ...refusedInProduction(loaded.settings)];
-  wrong.push(...unfit.filter(({ name }) => !unreadable.has(name)));
+  const reported = new Set(wrong.map(({ name }) => name.split('.')[0]));
+  const refused = [...missing(loaded.settings, required), ...refusedInProduction(loaded.settings)];
+  wrong.push(...refused.filter(({ name }) => !reported.has(name)));
   return { ...loaded, wrong };
 };
 
-/** What was set and has no effect yet: settings, and members of their JSON as paths. */
+/** The settings, and paths of members of their JSON, that were set and have no effect yet. */
 export const withoutEffect = ({ settings, sources }: LoadedSettings): string[] =>
   Object.entries(settingDefinitions).flatMap(([key, { noEffectYet }]) => {
     const name = key as SettingName;
@@ -95,7 +95,7 @@ const readEnvironmentFile = (file: string | undefined, refuse: (message: string)
 
 const pathOf = (name: string, path: readonly PropertyKey[]): string => [name, ...path.map(String)].join('.');
 
-const missing = (settings: Settings, { always = [], inProduction = [] }: Needed): WrongSetting[] => {
+const missing = (settings: Settings, { always = [], inProduction = [] }: RequiredSettings): WrongSetting[] => {
   const without = (names: readonly SettingName[], message: string): WrongSetting[] =>
     names.filter((name) => settings[name] === undefined).map((name) => ({ name, message }));
   return [

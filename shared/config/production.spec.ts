@@ -1,21 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import { loadSettings, SettingsError } from './load-settings.ts';
 
-const made = 'kM2vX0qLw9TzR4bN';
-const sound = {
+const password = 'kM2vX0qLw9TzR4bN';
+const valid = {
   NODE_ENV: 'production',
   CHAINS: JSON.stringify([{ chainId: 1, rpcUrls: ['http://127.0.0.1:1'] }]),
   MASTER_KEY: Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64'),
-  EVENTSTORE_URL: `esdb://annals:${made}@a:2113,b:2113,c:2113?tls=true`,
+  EVENTSTORE_URL: `esdb://annals:${password}@a:2113,b:2113,c:2113?tls=true`,
   KAFKA_BROKERS: 'a:9092,b:9092',
-  KAFKA_SASL: JSON.stringify({ mechanism: 'scram-sha-512', username: 'annals', password: made }),
+  KAFKA_SASL: JSON.stringify({ mechanism: 'scram-sha-512', username: 'annals', password }),
   KAFKA_ACKS: 'all',
-  MONGO_URL: `mongodb://annals:${made}@a:1,b:2/?replicaSet=r&w=majority&journal=true`,
+  MONGO_URL: `mongodb://annals:${password}@a:1,b:2/?replicaSet=r&w=majority&journal=true`,
 };
 
 const refusals = (changes: NodeJS.ProcessEnv) => {
   try {
-    loadSettings({ ...sound, ...changes });
+    loadSettings({ ...valid, ...changes });
     return [];
   } catch (error) {
     if (error instanceof SettingsError) return error.wrong;
@@ -25,7 +25,7 @@ const refusals = (changes: NodeJS.ProcessEnv) => {
 const sasl = (password: string) => JSON.stringify({ mechanism: 'plain', username: 'annals', password });
 
 describe('production', () => {
-  it('takes sound settings, and servers without passwords', () => {
+  it('accepts valid settings, and servers without passwords', () => {
     expect(refusals({})).toEqual([]);
     expect(refusals({ EVENTSTORE_URL: 'esdb://a:2113', MONGO_URL: 'mongodb://a', KAFKA_SASL: '' })).toEqual([]);
   });
@@ -49,7 +49,7 @@ describe('production', () => {
     ['MONGO_URL', 'mongodb://a/?journal=false'],
     ['MASTER_KEY', Buffer.alloc(32, 7).toString('base64')],
     ['RATE_LIMITS', 'off'],
-  ])('refuses %s=%s, which development takes', (name, value) => {
+  ])('refuses %s=%s, which development accepts', (name, value) => {
     const refused = refusals({ [name]: value });
     expect(refused.map((one) => one.name)).toEqual([name]);
     for (const part of ['changeit', 'secret', ...(value.length > 3 ? [value] : [])])
@@ -57,9 +57,9 @@ describe('production', () => {
     expect(refusals({ [name]: value, NODE_ENV: 'development' })).toEqual([]);
   });
 
-  it('refuses credentials that EventStoreDB would never see', () => {
+  it('refuses credentials that the client would not send to EventStoreDB', () => {
     const messages = (query: string) =>
-      refusals({ EVENTSTORE_URL: `esdb://annals:${made}@a:2113,b:2113/?${query}` }).map(({ message }) => message);
+      refusals({ EVENTSTORE_URL: `esdb://annals:${password}@a:2113,b:2113/?${query}` }).map(({ message }) => message);
     for (const query of ['tls=false', 'TLS=false', 't_l-s=false', 'tls=true&tls=false'])
       expect(messages(query)).toEqual([
         'has credentials, which are not sent without TLS: set tls=true, or leave them out',
@@ -68,7 +68,7 @@ describe('production', () => {
     expect(refusals({ EVENTSTORE_URL: 'esdb://a:2113?tls=false' })).toEqual([]);
   });
 
-  it('names everything it refuses at once', () => {
+  it('names every refused setting at once', () => {
     const wrong = {
       KAFKA_ACKS: '1',
       MONGO_URL: 'mongodb://a:admin@a/?w=1',

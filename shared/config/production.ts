@@ -7,7 +7,7 @@ export interface WrongSetting {
   message: string;
 }
 
-/** What would be convenient while developing, and is dangerous where it counts. Values are left out. */
+/** Names the settings that are allowed in development and dangerous in production. Values are left out. */
 export const refusedInProduction = (settings: Partial<Settings>): WrongSetting[] =>
   settings.NODE_ENV === 'production'
     ? rules.filter(({ applies }) => applies(settings)).map(({ name, message }) => ({ name, message }))
@@ -36,12 +36,12 @@ const rules: readonly Rule[] = [
   { name: 'MONGO_URL', message: GUESSABLE, applies: ({ MONGO_URL }) => hasGuessablePassword(MONGO_URL) },
   {
     name: 'MONGO_URL',
-    message: 'takes writes for done that can be lost: set w=majority, and leave journal=false out',
+    message: 'acknowledges writes that can be lost: set w=majority, and remove journal=false',
     applies: ({ MONGO_URL }) => isWeak(MONGO_URL),
   },
   {
     name: 'MASTER_KEY',
-    message: 'is a placeholder; make one with: openssl rand -base64 32',
+    message: 'is a placeholder; create one with: openssl rand -base64 32',
     applies: ({ MASTER_KEY }) => MASTER_KEY !== undefined && isPlaceholder(MASTER_KEY),
   },
   {
@@ -56,13 +56,13 @@ const hasGuessablePassword = (url: string | undefined): boolean => {
   return server !== undefined && server.password !== '' && isGuessable(server);
 };
 
-/** Of an option that is given twice, neither may be weak. */
+/** Whether an acknowledged write can be lost. If an option is given twice, both values count. */
 const isWeak = (mongoUrl: string | undefined): boolean =>
   (mongoUrl === undefined ? undefined : readServerUrl(mongoUrl))?.options.some(
     ([name, value]) => (name === 'w' && value !== 'majority') || (['j', 'journal'].includes(name) && value !== 'true'),
   ) ?? false;
 
-/** First passwords of servers and of examples; case, a number at the end, what joins words and the user's name do not count. */
+/** Default passwords of servers and examples, compared without case, separators, a number at the end and the user name. */
 const GUESSED = new Set([
   ...['', 'admin', 'administrator', 'annals', 'changeit', 'changeme', 'default', 'eventstore', 'example', 'guest'],
   ...['hunter', 'kafka', 'letmein', 'mongo', 'mongodb', 'none', 'ops', 'pass', 'passwd', 'password', 'passwort'],
@@ -82,7 +82,7 @@ const wordsOf = (text: string): string =>
     .replaceAll(/[^\p{Letter}\d]/gu, '')
     .replace(/\d{0,8}$/, '');
 
-/** A key anyone could guess: one byte repeated, or text that somebody typed instead of making a key. */
+/** Whether a key can be guessed: it repeats few bytes, or it is text that somebody typed. */
 const isPlaceholder = (key: string): boolean => {
   const bytes = Buffer.from(key, 'base64');
   return new Set(bytes).size < 8 || bytes.every((byte) => byte >= 0x20 && byte < 0x7f);

@@ -43,7 +43,7 @@ describe('the URL of a server', () => {
     'mongodb://ada:p/ss@a',
     'mongodb://ada:%zz@a',
     'mongodb://%zz:p@a',
-  ])('is not %j', (text) => {
+  ])('cannot be %j', (text) => {
     expect(readServerUrl(text)).toBeUndefined();
   });
 });

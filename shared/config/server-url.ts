@@ -1,11 +1,11 @@
-/** URL of a server that may have several hosts, which `URL` does not read: `mongodb://user:password@a:1,b:2/?w=majority`. */
+/** A URL with one or more hosts, which `URL` cannot parse: `mongodb://user:password@a:1,b:2/?w=majority`. */
 export interface ServerUrl {
   scheme: string;
   username: string;
   password: string;
-  /** At least one, each with its port where it has one. */
+  /** At least one, with its port if it has one. */
   hosts: string[];
-  /** Names in lower case, in the order given. */
+  /** Names in lower case, in their order. */
   options: [name: string, value: string][];
 }
 
@@ -13,7 +13,7 @@ const SHAPE = /^([a-z][a-z+]*):\/\/(?:([^@:/?#]*)(?::([^@:/?#]*))?@)?([^@/?#]+)(
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.%-]+)(?::(\d{1,5}))?$/i;
 const PORT_MAX = 65_535;
 
-/** `undefined`: it is none. */
+/** @returns `undefined` if the text is not such a URL */
 export const readServerUrl = (text: string): ServerUrl | undefined => {
   const [, scheme, username = '', password = '', hostList, query = ''] = SHAPE.exec(text) ?? [];
   const hosts = hostList?.split(',') ?? [];

@@ -7,6 +7,6 @@ it.each([
   ['::1', 'http://[::1]:3000'],
   ['0.0.0.0', 'http://localhost:3000'],
   ['::', 'http://localhost:3000'],
-])('what listens on %s is reached at %s', (host, url) => {
+])('a service that listens on %s has the URL %s', (host, url) => {
   expect(serviceUrl(host, 3000)).toBe(url);
 });

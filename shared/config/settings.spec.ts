@@ -2,16 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { loadSettings, SettingsError, type Needed } from './load-settings.ts';
+import { loadSettings, SettingsError, type RequiredSettings } from './load-settings.ts';
 import { maskUrl } from './mask-url.ts';
 
 const folder = temporaryFolder();
 const aKey = Buffer.from(Array.from({ length: 32 }, (_, index) => (index * 37) % 256)).toString('base64');
 const chains = JSON.stringify([{ chainId: 1, rpcUrls: ['http://127.0.0.1:1'] }]);
 
-const wrongIn = (environment: NodeJS.ProcessEnv, needed?: Needed): string[] => {
+const wrongIn = (environment: NodeJS.ProcessEnv, required?: RequiredSettings): string[] => {
   try {
-    loadSettings(environment, needed);
+    loadSettings(environment, required);
     return [];
   } catch (error) {
     if (error instanceof SettingsError) return error.wrong.map(({ name }) => name);
@@ -34,7 +34,7 @@ describe('settings', () => {
     expect(sources.DATA_DIR).toBe('default');
   });
 
-  it('come from the environment before the file, and take nothing for absent', () => {
+  it('come from the environment before the file, and an empty value counts as absent', () => {
     const file = join(folder, 'annals.env');
     writeFileSync(file, 'HOST=127.0.0.2\nACCOUNT_PORT=4000\nLOG_LEVEL=\n');
     const { settings, sources } = loadSettings({ ANNALS_ENV_FILE: file, ACCOUNT_PORT: '5000', DATA_DIR: '' });
@@ -42,7 +42,7 @@ describe('settings', () => {
     expect(sources).toMatchObject({ HOST: 'file', ACCOUNT_PORT: 'environment', LOG_LEVEL: 'default' });
   });
 
-  it('name every wrong one, and not its value', () => {
+  it('are refused with the name of every wrong one, and without values', () => {
     const environment = {
       ACCOUNT_PORT: '70000',
       CHAINS: 'secret-no-json',
@@ -71,11 +71,11 @@ describe('settings', () => {
     ['ACCOUNT_URL', 'ftp://accounts.example'],
     ['ACCOUNT_URL', 'https://accounts.example/?a'],
     ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]},{"chainId":1,"rpcUrls":["http://b"]}]'],
-  ])('refuse %s=%s', (name, value) => {
+  ])('do not accept %s=%s', (name, value) => {
     expect(wrongIn({ [name]: value })).toEqual([name]);
   });
 
-  it('take addresses and ranges of proxies, and URLs without their last slash', () => {
+  it('accept addresses and ranges of proxies, and remove the last slash of URLs', () => {
     const { settings } = loadSettings({
       TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/8,fd00::/8',
       ACCOUNT_URL: 'https://accounts.example/',
@@ -88,7 +88,7 @@ describe('settings', () => {
     });
   });
 
-  it('take servers with several hosts, and refuse what is none', () => {
+  it('accept URLs of servers with several hosts, and refuse those that are not valid', () => {
     for (const MONGO_URL of [
       'mongodb://127.0.0.1:27117',
       'mongodb://a:1,b:2,[::1]:3/annals?replicaSet=r',
@@ -114,7 +114,7 @@ describe('settings', () => {
       expect(wrongIn({ EVENTSTORE_URL })).toEqual(['EVENTSTORE_URL']);
   });
 
-  it('show what a provider of a chain is, and not its key', () => {
+  it('are shown with the host of an RPC provider or server, and without keys and passwords', () => {
     const shown = [
       'https://user:pass@rpc.example:8443/v3/key?apikey=key',
       'http://127.0.0.1:8545',
@@ -145,11 +145,11 @@ describe('settings', () => {
     ],
     ['no rate limits', { RATE_LIMITS: 'off', MASTER_KEY: aKey }, 'RATE_LIMITS'],
     ['no chain', { CHAINS: '', MASTER_KEY: aKey }, 'CHAINS'],
-  ])('refuse production with %s', (_what, environment, name) => {
+  ])('are refused in production with %s', (_what, environment, name) => {
     expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains, ...environment })).toEqual([name]);
   });
 
-  it('name what is refused in production beside what cannot be read', () => {
+  it('are refused with the names of those that production forbids and of those that cannot be read', () => {
     const environment = {
       NODE_ENV: 'production',
       ACCOUNT_PORT: 'x',
@@ -160,11 +160,11 @@ describe('settings', () => {
     expect(wrongIn(environment)).toEqual(['ACCOUNT_PORT', 'KAFKA_ACKS', 'MASTER_KEY', 'RATE_LIMITS']);
   });
 
-  it('take production with a key, limits and chains', () => {
+  it('are accepted in production with a key, rate limits and chains', () => {
     expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains, MASTER_KEY: aKey })).toEqual([]);
   });
 
-  it('ask a process for what it needs, and for nothing else', () => {
+  it('are only required if the process needs them', () => {
     expect(wrongIn({ NODE_ENV: 'production' }, {})).toEqual([]);
     expect(wrongIn({}, { always: ['CHAINS'], inProduction: ['MASTER_KEY'] })).toEqual(['CHAINS']);
     expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains }, { inProduction: ['MASTER_KEY'] })).toEqual([

@@ -6,7 +6,7 @@ import { readServerUrl } from './server-url.ts';
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
 const port = z.string().refine(isPort, 'is not a port: 0 to 65535').transform(Number);
-/** Paths are put behind it, and `iss` is compared letter by letter. */
+/** Without a slash at the end: paths are appended, and `iss` is compared exactly. */
 const baseUrl = z
   .url({ protocol: /^https?$/, error: 'is not an http or https URL' })
   .refine((text) => !/[?#]/.test(text), 'has a query or a fragment')
@@ -55,7 +55,7 @@ const kafkaSasl = z.object({
 });
 export type KafkaSasl = z.infer<typeof kafkaSasl>;
 
-/** kafkajs cuts at the first colon: it cannot take an IPv6 address. */
+/** kafkajs splits at the first colon, so it cannot read an IPv6 address. */
 const isBroker = (text: string): boolean => {
   const [, host = '', portText = ''] = /^([\w.-]+):(\d{1,5})$/.exec(text) ?? [];
   return host !== '' && isPort(portText) && portText !== '0';
@@ -79,7 +79,7 @@ const rateLimitName = z.enum(Object.keys(rateLimits) as [RateLimitName, ...RateL
 
 interface SettingOptions {
   secret?: boolean | 'in URLs';
-  /** It is accepted, and nothing reads it: all of it, or these members of its JSON. */
+  /** The setting, or these members of its JSON, are accepted but not read. */
   noEffectYet?: true | readonly string[];
 }
 const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, options: SettingOptions = {}) => ({
@@ -88,10 +88,10 @@ const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, opti
   secret: options.secret ?? false,
   noEffectYet: options.noEffectYet ?? [],
 });
-const toCome = (meaning: string, secret: SettingOptions['secret'] = false) =>
+const notUsedYet = (meaning: string, secret: SettingOptions['secret'] = false) =>
   setting(z.string().optional(), meaning, { secret, noEffectYet: true });
 
-/** Every setting, in the order `annals config print` lists them. */
+/** Every setting, in the order in which `annals config print` lists them. */
 export const settingDefinitions = {
   NODE_ENV: setting(
     z.enum(['development', 'test', 'production']).default('development'),
@@ -188,19 +188,19 @@ export const settingDefinitions = {
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
     "pino's levels",
   ),
-  KAFKA_COMPRESSION: toCome('zstd, gzip or none'),
-  DOCS: toCome('on or off: whether /docs is served'),
-  QUOTAS: toCome('JSON {name: number}'),
-  RPC_DEBUG: toCome('debug_bundler_*'),
-  SMTP_URL: toCome('smtp://user:password@host:port', true),
-  MAIL_FROM: toCome('sender of mail'),
-  OAUTH_A: toCome('JSON of an OpenID Connect issuer or an OAuth 2 provider', true),
-  OAUTH_B: toCome('the same of another', true),
-  OAUTH_C: toCome('the same of another', true),
-  MESSENGER_API_URL: toCome("the messenger's Bot API", 'in URLs'),
-  MESSENGER_BOT_TOKEN: toCome('of the bot', true),
-  MESSENGER_BOT_NAME: toCome('of the bot'),
-  MESSENGER_WEBHOOK_SECRET: toCome('what the bot sends with each call of the webhook', true),
+  KAFKA_COMPRESSION: notUsedYet('zstd, gzip or none'),
+  DOCS: notUsedYet('on or off: whether /docs is served'),
+  QUOTAS: notUsedYet('JSON {name: number}'),
+  RPC_DEBUG: notUsedYet('debug_bundler_*'),
+  SMTP_URL: notUsedYet('smtp://user:password@host:port', true),
+  MAIL_FROM: notUsedYet('sender of mail'),
+  OAUTH_A: notUsedYet('JSON of an OpenID Connect issuer or an OAuth 2 provider', true),
+  OAUTH_B: notUsedYet('the same of another', true),
+  OAUTH_C: notUsedYet('the same of another', true),
+  MESSENGER_API_URL: notUsedYet("the messenger's Bot API", 'in URLs'),
+  MESSENGER_BOT_TOKEN: notUsedYet('of the bot', true),
+  MESSENGER_BOT_NAME: notUsedYet('of the bot'),
+  MESSENGER_WEBHOOK_SECRET: notUsedYet('what the bot sends with each call of the webhook', true),
 } as const satisfies Record<string, ReturnType<typeof setting>>;
 
 export type SettingName = keyof typeof settingDefinitions;

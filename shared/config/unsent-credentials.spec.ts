@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { hasUnsentCredentials, optionName } from './unsent-credentials.ts';
 
-it('an option of EventStoreDB is known in any spelling', () => {
+it('an option of EventStoreDB is recognised whatever its case and separators', () => {
   for (const text of ['keepAliveInterval', 'KEEP_ALIVE_INTERVAL', ' keep-alive-interval ']) {
     expect(optionName(text)).toBe('keepaliveinterval');
   }

@@ -1,9 +1,9 @@
 import { readServerUrl } from './server-url.ts';
 
-/** Name of an option in a URL of EventStoreDB as its client compares them: in any spelling. */
+/** Returns the name of an option in an EventStoreDB URL as its client compares them: without case, `_` and `-`. */
 export const optionName = (text: string): string => text.trim().toLowerCase().replace(/[_-]/g, '');
 
-/** Whether a URL of EventStoreDB has credentials that its client keeps to itself: without TLS it sends none. */
+/** Whether an EventStoreDB URL has credentials that the client does not send, because it is without TLS. */
 export const hasUnsentCredentials = (eventStoreUrl: string): boolean => {
   const server = readServerUrl(eventStoreUrl);
   const tls = server?.options.findLast(([name]) => optionName(name) === 'tls');

@@ -17,7 +17,7 @@ import { IdempotentRequests, type StoredAnswer } from './idempotent-requests.ts'
 export class AnswerInterceptor implements NestInterceptor {
   constructor(
     private readonly readModels: Projections,
-    private readonly ledger: IdempotentRequests,
+    private readonly requests: IdempotentRequests,
     private readonly positions: PositionHeader,
   ) {}
 
@@ -65,8 +65,8 @@ export class AnswerInterceptor implements NestInterceptor {
     request: FastifyRequest,
     carryOut: () => Promise<StoredAnswer>,
   ): Promise<StoredAnswer> {
-    let passing: unknown;
-    const answer = await this.ledger.once(
+    let temporaryError: unknown;
+    const answer = await this.requests.once(
       {
         caller: callerKey(request.caller, request.ip),
         key,
@@ -78,11 +78,11 @@ export class AnswerInterceptor implements NestInterceptor {
       () =>
         carryOut().catch((error: unknown) => {
           const refused = refusedAnswer(error, request.id);
-          if (!refused) passing = error;
+          if (!refused) temporaryError = error;
           return refused;
         }),
     );
-    if (!answer) throw passing;
+    if (!answer) throw temporaryError;
     return answer;
   }
 }

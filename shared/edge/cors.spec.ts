@@ -23,7 +23,7 @@ describe('browsers', () => {
   const preflight = (origin: string) =>
     things.ask('/things', { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } });
 
-  it('are told in a preflight what the origin of an active app may send', async () => {
+  it('learn from a preflight what the origin of a registered app may send', async () => {
     const answer = await preflight('https://app.example');
     expect(answer.status).toBe(204);
     expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example');

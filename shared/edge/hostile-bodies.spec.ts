@@ -87,7 +87,7 @@ describe('a hostile body', () => {
     expect((await problemOfAnswer(await things.ask('/things', init))).code).toBe('body_too_large');
   });
 
-  it('must say that it is JSON', async () => {
+  it('is refused without a content type of JSON', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'nonsense']) {
       expect((await problemOfAnswer(await send('{"name":"n"}', type))).code).toBe('content_type_not_json');
     }

@@ -20,10 +20,10 @@ const answerOf = (body: unknown): StoredAnswer => ({ status: 201, headers: { 'x-
 describe('a repeated request', () => {
   let foundation: TestFoundation;
   let clock: TestClock;
-  let ledger: IdempotentRequests;
+  let requests: IdempotentRequests;
   let carriedOut: number;
   const once = (changes: Partial<IdempotentRequest> = {}, answer = answerOf('first')) =>
-    ledger.once({ ...request, ...changes }, () => {
+    requests.once({ ...request, ...changes }, () => {
       carriedOut += 1;
       return Promise.resolve(answer);
     });
@@ -40,13 +40,13 @@ describe('a repeated request', () => {
   beforeEach(async () => {
     clock = new TestClock();
     foundation = await testFoundation({ clock });
-    ledger = restart();
+    requests = restart();
     carriedOut = 0;
   });
 
   it('receives the first answer again, from any process', async () => {
     expect(await once()).toEqual(answerOf('first'));
-    ledger = restart();
+    requests = restart();
     expect(await once({}, answerOf('second'))).toEqual(answerOf('first'));
     expect(carriedOut).toBe(1);
   });
@@ -70,17 +70,17 @@ describe('a repeated request', () => {
   });
 
   it('is carried out again after a temporary failure', async () => {
-    expect(await ledger.once(request, () => Promise.resolve(undefined))).toBeUndefined();
+    expect(await requests.once(request, () => Promise.resolve(undefined))).toBeUndefined();
     expect(await once()).toEqual(answerOf('first'));
   });
 
   it('is carried out again after an unexpected error', async () => {
-    await expect(ledger.once(request, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    await expect(requests.once(request, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await once()).toEqual(answerOf('first'));
   });
 
   it('is taken over when the first process crashed', async () => {
-    void ledger.once(request, () => new Promise(() => undefined));
+    void requests.once(request, () => new Promise(() => undefined));
     await received();
     const taken = once();
     clock.time += 10_001;
@@ -89,7 +89,7 @@ describe('a repeated request', () => {
 
   it('receives the answer of the process that took it over, although the first was only slow', async () => {
     const { promise, resolve } = Promise.withResolvers<StoredAnswer>();
-    const slow = ledger.once(request, () => promise);
+    const slow = requests.once(request, () => promise);
     await received();
     clock.time += 10_001;
     await once();

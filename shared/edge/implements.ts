@@ -62,7 +62,7 @@ const AskedParameter = createParamDecorator((contract: RouteContract, context: E
  */
 export const Implements =
   <const Contract extends RouteContract>(contract: Contract, options: ImplementsOptions = {}) =>
-  <Handler extends (asked: ParsedRequest<Contract>) => Promise<AnswerOf<Contract>>>(
+  <Handler extends (request: ParsedRequest<Contract>) => Promise<AnswerOf<Contract>>>(
     target: object,
     name: string,
     descriptor: TypedPropertyDescriptor<Handler>,

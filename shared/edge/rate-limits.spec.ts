@@ -14,7 +14,7 @@ describe('rate limits', () => {
 
   const from = (ip: string) => things.ask('/things/one', { headers: { 'x-forwarded-for': ip } });
 
-  it('show what is left, and refuse what is over with the time to wait', async () => {
+  it('show the remaining requests, and refuse further ones with the time to wait', async () => {
     const first = await from('192.0.2.1');
     expect(first.headers.get('ratelimit-policy')).toBe('"request";q=3;w=60');
     expect(first.headers.get('ratelimit')).toBe('"request";r=2;t=60');
@@ -28,7 +28,7 @@ describe('rate limits', () => {
     expect((await from('192.0.2.2')).status).toBe(200);
   });
 
-  it('count a user wherever he calls from, and bad tokens by address', async () => {
+  it('count a user at all addresses together, and invalid tokens by address', async () => {
     for (let count = 1; count <= 4; count += 1) {
       const answer = await things.post({ name: 'n' }, { 'x-forwarded-for': `198.51.100.${String(count)}` });
       expect(answer.status).toBe(count <= 3 ? 201 : 429);
@@ -63,19 +63,19 @@ describe('rate limits', () => {
     ]);
   });
 
-  it('are off where they are turned off', async () => {
+  it('count nothing when they are off', async () => {
     expect(await new RateLimits({ RATE_LIMITS: 'off' }).count('request', 'x')).toBeUndefined();
   });
 
-  it('remember a bounded number of callers', async () => {
+  it('remember 50,000 callers', async () => {
     const limits = new RateLimits({ RATE_LIMITS: { request: { points: 1, seconds: 600 } } });
     await limits.count('request', 'first');
-    expect((await limits.look('request', 'first'))?.exceeded).toBe(true);
+    expect((await limits.peek('request', 'first'))?.exceeded).toBe(true);
     for (let other = 0; other < 50_000; other += 1) await limits.count('request', `other ${String(other)}`);
-    expect((await limits.look('request', 'first'))?.exceeded).toBe(false);
+    expect((await limits.peek('request', 'first'))?.exceeded).toBe(false);
   });
 
-  it('take one /64 of IPv6 for one caller', () => {
+  it('count the addresses of an IPv6 /64 prefix as one caller', () => {
     const key = 'ip:2001:db8:0:1::/64';
     expect(addressKey('2001:db8:0:1::1')).toBe(key);
     expect(addressKey('2001:0DB8::1:ffff:ffff:ffff:ffff')).toBe(key);

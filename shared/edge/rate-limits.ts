@@ -7,7 +7,7 @@ import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { SETTINGS } from './tokens.ts';
 
-/** Callers remembered per limit; beyond it the one that was quiet longest starts anew. */
+/** How many callers each limit remembers. Beyond that, the least recent caller is forgotten. */
 const KEYS_MAX = 50_000;
 
 export interface RateLimitStatus {
@@ -19,7 +19,7 @@ export interface RateLimitStatus {
   exceeded: boolean;
 }
 
-/** Counts what callers do, in this process. */
+/** Counts the requests of each caller, in this process. */
 @Injectable()
 export class RateLimits {
   private readonly counters = new Map<CountedName, Counter>();
@@ -33,14 +33,14 @@ export class RateLimits {
     }
   }
 
-  /** Counts once. `undefined`: limits are off. Does not throw; see `refuseExceeded`. */
+  /** Counts a request. Does not throw if the limit is exceeded; see `refuseExceeded`. @returns `undefined` if limits are off */
   count(name: CountedName, key: string): Promise<RateLimitStatus | undefined> {
     return this.counters.get(name)?.count(key) ?? Promise.resolve(undefined);
   }
 
-  /** The same without counting: would one more exceed it? */
-  look(name: CountedName, key: string): Promise<RateLimitStatus | undefined> {
-    return this.counters.get(name)?.look(key) ?? Promise.resolve(undefined);
+  /** Like `count`, but only tells whether another request would exceed the limit. */
+  peek(name: CountedName, key: string): Promise<RateLimitStatus | undefined> {
+    return this.counters.get(name)?.peek(key) ?? Promise.resolve(undefined);
   }
 }
 
@@ -63,7 +63,7 @@ export const rateLimitHeaders = (status: RateLimitStatus): Record<string, string
   'RateLimit-Policy': `"${status.name}";q=${String(status.points)};w=${String(status.windowSeconds)}`,
 });
 
-/** One household of IPv6 is one caller: its /64. */
+/** Returns the key of a caller's address. For IPv6 it is the /64 prefix, which one subscriber line has. */
 export const addressKey = (ip: string): string => {
   if (!isIPv6(ip)) return `ip:${ip}`;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip);
@@ -106,7 +106,7 @@ class Counter {
     }
   }
 
-  async look(key: string): Promise<RateLimitStatus> {
+  async peek(key: string): Promise<RateLimitStatus> {
     const counted = await this.limiter.get(key);
     return this.status(counted, counted !== null && counted.msBeforeNext > 0 && counted.remainingPoints <= 0);
   }

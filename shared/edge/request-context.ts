@@ -14,7 +14,7 @@ declare module 'fastify' {
   }
 }
 
-/** What a handler may know of the request besides its contents. */
+/** Information on a request, besides its contents, for its handler. */
 export interface RequestContext {
   requestId: string;
   /** The client's address, through trusted proxies. */
@@ -31,7 +31,7 @@ export interface RequestContext {
  */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-((?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2})(-.*)?$/;
 
-/** Returns what a handler may know of a request besides its contents. */
+/** Returns the information on a request, besides its contents, for its handler. */
 export const requestContext = (request: FastifyRequest): RequestContext => ({
   requestId: request.id,
   ip: request.ip,

@@ -1,4 +1,4 @@
-import { loadSettings, type Needed } from '../config/load-settings.ts';
+import { loadSettings, type RequiredSettings } from '../config/load-settings.ts';
 import type { Settings } from '../config/settings.ts';
 import { reasonToEnd } from '../errors/reason-to-end.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -21,7 +21,7 @@ export interface StartingProcess {
  */
 export const runProcess = async (
   start: (process: StartingProcess) => Promise<string>,
-  needed?: Needed,
+  needed?: RequiredSettings,
 ): Promise<void> => {
   try {
     const { settings } = loadSettings(process.env, needed);

@@ -6,8 +6,8 @@ import { deriveKey, loadMasterKey } from './master-key.ts';
 
 const folder = temporaryFolder();
 
-describe('master key', () => {
-  it('is made once, and readable by its owner alone', () => {
+describe('the master key', () => {
+  it('is created once, in a file that only its owner can read', () => {
     const DATA_DIR = join(folder, 'made');
     const key = loadMasterKey({ DATA_DIR, MASTER_KEY: undefined });
     expect(key).toHaveLength(32);
@@ -15,14 +15,14 @@ describe('master key', () => {
     expect(statSync(join(DATA_DIR, 'master.key')).mode & 0o777).toBe(0o600);
   });
 
-  it('is made beside what a start left over that was killed', () => {
+  it('is created although a killed process has left a temporary file', () => {
     const DATA_DIR = join(folder, 'left-over');
     mkdirSync(DATA_DIR);
     writeFileSync(join(DATA_DIR, `master.key.${String(process.pid)}`), 'cut of');
     expect(loadMasterKey({ DATA_DIR, MASTER_KEY: undefined })).toHaveLength(32);
   });
 
-  it('is the setting where that is given', () => {
+  it('is taken from the setting if that is given', () => {
     const given = Buffer.alloc(32, 1);
     expect(loadMasterKey({ DATA_DIR: '/nowhere', MASTER_KEY: given.toString('base64') })).toEqual(given);
   });
@@ -32,7 +32,7 @@ describe('master key', () => {
     expect(() => loadMasterKey({ DATA_DIR: folder, MASTER_KEY: undefined })).toThrow('MASTER_KEY');
   });
 
-  it('gives another key for every purpose, always the same', () => {
+  it('gives the same derived key for the same purpose, and another for each other purpose', () => {
     const key = Buffer.alloc(32, 1);
     expect(deriveKey(key, 'cursors')).toEqual(deriveKey(key, 'cursors'));
     expect(deriveKey(key, 'cursors')).not.toEqual(deriveKey(key, 'answers'));

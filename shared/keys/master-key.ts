@@ -9,7 +9,11 @@ import type { Settings } from '../config/settings.ts';
 
 const KEY_BYTES = 32;
 
-/** The key that all others come from. Outside production it is made once, in `DATA_DIR`, readable by its owner alone. @throws CannotStart */
+/**
+ * Returns the key from which all others are derived. Outside production it is created once, in a file in `DATA_DIR` that
+ * only its owner can read.
+ * @throws CannotStart
+ */
 export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): Buffer => {
   if (MASTER_KEY !== undefined) return Buffer.from(MASTER_KEY, 'base64');
   const file = join(DATA_DIR, 'master.key');
@@ -17,7 +21,7 @@ export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_K
   return readKey(file) ?? makeKey(file);
 };
 
-/** A key of its own for one purpose (RFC 5869, HKDF-SHA-256). */
+/** Derives a separate key for each purpose (RFC 5869, HKDF-SHA-256). */
 export const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', masterKey, '', `annals/${purpose}`, KEY_BYTES));
 
@@ -25,7 +29,9 @@ const readKey = (file: string): Buffer | undefined => {
   try {
     const key = Buffer.from(readFileSync(file, 'utf8'), 'base64');
     if (key.length !== KEY_BYTES) {
-      throw new CannotStart(`${file} is damaged: put it back from a copy, or set MASTER_KEY to the key that was in it`);
+      throw new CannotStart(
+        `${file} is damaged: restore it from a backup, or set MASTER_KEY to the key that was in it`,
+      );
     }
     return key;
   } catch (error) {

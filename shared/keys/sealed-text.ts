@@ -4,21 +4,22 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypts with AES-256-GCM: base64 of nonce, tag and ciphertext.
- * @param place where the result is kept; it opens nowhere else
+ * Encrypts with AES-256-GCM.
+ * @param context authenticated with the text and needed to decrypt it, such as the name of the file that it is stored in
+ * @returns base64 of nonce, tag and ciphertext
  */
-export const sealText = (key: Uint8Array, place: string, text: string): string => {
+export const sealText = (key: Uint8Array, context: string, text: string): string => {
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place));
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context));
   const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64');
 };
 
-/** @throws when the key or the place is another, or a byte was changed */
-export const openText = (key: Uint8Array, place: string, sealedText: string): string => {
+/** @throws if the key or the context is not the same, or a byte was changed */
+export const openText = (key: Uint8Array, context: string, sealedText: string): string => {
   const bytes = Buffer.from(sealedText, 'base64');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-    .setAAD(Buffer.from(place))
+    .setAAD(Buffer.from(context))
     .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
 };

@@ -4,25 +4,25 @@ import { SignedText } from './signed-text.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const cursors = new SignedText(KEY, 'cursors');
-const read = (place: string, text: string): string | undefined => cursors.read(place, text)?.toString();
+const read = (context: string, text: string): string | undefined => cursors.read(context, text)?.toString();
 
 describe('signed text', () => {
-  it('is read where it was written, and is the same wherever it is written', () => {
+  it('is read with its context, and is the same whenever it is written', () => {
     fc.assert(
-      fc.property(fc.string(), fc.uint8Array({ maxLength: 500 }), (place, payload) => {
-        const text = cursors.write(place, payload);
+      fc.property(fc.string(), fc.uint8Array({ maxLength: 500 }), (context, payload) => {
+        const text = cursors.write(context, payload);
         expect(text).toMatch(/^[\w-]+$/);
-        expect(cursors.read(place, text)).toEqual(Buffer.from(payload));
-        expect(new SignedText(KEY, 'cursors').write(place, payload)).toBe(text);
+        expect(cursors.read(context, text)).toEqual(Buffer.from(payload));
+        expect(new SignedText(KEY, 'cursors').write(context, payload)).toBe(text);
       }),
     );
   });
 
-  it('has the form of the texts that were given out', () => {
+  it('has a format that must not change, because clients keep it', () => {
     expect(cursors.write('usr_1', '42')).toBe('NDI1Fbjg30pHfVRj3ZjWGDow');
   });
 
-  it('is refused at another place, for another purpose and under another key', () => {
+  it('is refused with another context, another purpose or another key', () => {
     const text = cursors.write('usr_1', '42');
     expect(read('usr_1', text)).toBe('42');
     expect(read('usr_2', text)).toBeUndefined();
@@ -30,13 +30,13 @@ describe('signed text', () => {
     expect(new SignedText(Buffer.alloc(32, 2), 'cursors').read('usr_1', text)).toBeUndefined();
   });
 
-  it('is refused when the end of its place is taken for the beginning of its payload', () => {
+  it('is refused when characters are moved from its context to its payload', () => {
     const bytes = Buffer.from(cursors.write('usr_1', '42'), 'base64url');
     const moved = Buffer.concat([Buffer.from('1'), bytes]).toString('base64url');
     expect(read('usr_', moved)).toBeUndefined();
   });
 
-  it('is refused when it is cut or any of its bits is another', () => {
+  it('is refused when it is cut or any of its bits is changed', () => {
     const bytes = Buffer.from(cursors.write('usr_1', '42'), 'base64url');
     for (let length = 0; length < bytes.length; length += 1) {
       expect(read('usr_1', bytes.subarray(0, length).toString('base64url'))).toBeUndefined();
@@ -49,7 +49,7 @@ describe('signed text', () => {
     }
   });
 
-  it('is refused in any other spelling', () => {
+  it('is refused in any other base64 form of the same bytes', () => {
     const text = cursors.write('usr_1', '\u00ff\u00fe?>'.repeat(3));
     const others = [`${text}=`, `${text}==`, ` ${text}`, `${text}\n`, `${text.slice(0, 9)}*${text.slice(9)}`];
     for (const other of [...others, text.replaceAll('-', '+').replaceAll('_', '/'), text.toUpperCase()]) {
@@ -62,7 +62,7 @@ describe('signed text', () => {
     }
   });
 
-  it('is refused when somebody makes it up, however long it is', () => {
+  it('is refused when it was not written here, however long it is', () => {
     for (const text of [
       '',
       'x',

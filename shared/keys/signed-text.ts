@@ -1,15 +1,15 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { deriveKey } from './master-key.ts';
 
-/** 128 bits: nobody guesses one. */
+/** 128 bits cannot be guessed. */
 const SIGNATURE_BYTES = 16;
-/** Far beyond the longest that is written. */
+/** Far more than the longest text has. */
 const CHARACTERS_MAX = 1_000;
 
 /**
- * Text that clients are given, keep and send back: opaque, and refused unless it was written here, on whichever node,
- * for the same purpose and place. Base64url of the payload and the first bytes of an HMAC-SHA-256 over place and payload.
- * The same payload gives the same text.
+ * Opaque text that clients receive and send back. It is only accepted with the same master key, purpose and context, by
+ * any node. It is base64url of the payload and the first bytes of an HMAC-SHA-256 over context and payload, so the same
+ * payload gives the same text.
  */
 export class SignedText {
   private readonly key: Uint8Array;
@@ -18,26 +18,26 @@ export class SignedText {
     this.key = deriveKey(masterKey, purpose);
   }
 
-  /** @param place where alone it can be read again */
-  write(place: string, payload: Uint8Array | string): string {
+  /** @param context needed to read the text again, such as the id of its user */
+  write(context: string, payload: Uint8Array | string): string {
     const bytes = Buffer.from(payload);
-    return Buffer.concat([bytes, this.sign(place, bytes)]).toString('base64url');
+    return Buffer.concat([bytes, this.sign(context, bytes)]).toString('base64url');
   }
 
-  /** The payload; `undefined` for anything that was not written for this place. */
-  read(place: string, text: string): Buffer | undefined {
+  /** Returns the payload; `undefined` for text that was not written with this context. */
+  read(context: string, text: string): Buffer | undefined {
     if (text.length > CHARACTERS_MAX) return undefined;
     const bytes = Buffer.from(text, 'base64url');
-    // Decoding passes over characters that are not base64url.
+    // The decoder ignores characters that are not base64url, so the text is compared with its canonical form.
     if (bytes.length < SIGNATURE_BYTES || bytes.toString('base64url') !== text) return undefined;
     const payload = bytes.subarray(0, -SIGNATURE_BYTES);
-    return timingSafeEqual(bytes.subarray(-SIGNATURE_BYTES), this.sign(place, payload)) ? payload : undefined;
+    return timingSafeEqual(bytes.subarray(-SIGNATURE_BYTES), this.sign(context, payload)) ? payload : undefined;
   }
 
-  /** The length keeps what ends the place from being taken for what begins the payload. */
-  private sign(place: string, payload: Uint8Array): Buffer {
+  /** The length separates the context from the payload, so that no characters can move from one to the other. */
+  private sign(context: string, payload: Uint8Array): Buffer {
     const hmac = createHmac('sha256', this.key)
-      .update(`${String(place.length)} ${place}`)
+      .update(`${String(context.length)} ${context}`)
       .update(payload);
     return hmac.digest().subarray(0, SIGNATURE_BYTES);
   }

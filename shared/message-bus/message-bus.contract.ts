@@ -9,7 +9,7 @@ import {
   type MessageToPublish,
   type Offsets,
 } from './message-bus.ts';
-import { topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
+import { defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
 
 /** Defines what every adapter of the port must do. */
 export const messageBusContract = (name: string, open: (topicSettings: TopicSettings) => Promise<MessageBus>): void => {
@@ -18,7 +18,7 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
     let topic: Topic;
     const now = Date.now();
     beforeAll(async () => {
-      bus = await open(topicsAsTheyAre);
+      bus = await open(defaultTopicSettings);
     });
     afterAll(() => bus.close());
     beforeEach(async () => {
@@ -43,16 +43,16 @@ export const messageBusContract = (name: string, open: (topicSettings: TopicSett
 
     it('gives every message complete, in order per key, each key in its partition', async () => {
       const keys = ['a', 'b', 'c', 'd'];
-      for (let turn = 0; turn < 5; turn += 1) {
+      for (let round = 0; round < 5; round += 1) {
         await bus.publish(
           topic,
-          keys.map((key) => message(key, `${key}${String(turn)}`)),
+          keys.map((key) => message(key, `${key}${String(round)}`)),
         );
       }
       const taken = await take(await bus.offsets(topic, 'earliest'), 20);
       for (const key of keys) {
         const ofKey = taken.filter((one) => one.key === key);
-        expect(ofKey.map(({ value }) => value)).toEqual([0, 1, 2, 3, 4].map((turn) => `${key}${String(turn)}`));
+        expect(ofKey.map(({ value }) => value)).toEqual([0, 1, 2, 3, 4].map((round) => `${key}${String(round)}`));
         expect(new Set(ofKey.map(({ partition }) => partition))).toEqual(new Set([bus.partitionOf(topic, key)]));
       }
       expect(taken[0]).toMatchObject({ headers: { ce_type: 'test' }, timestamp: now });

@@ -10,8 +10,8 @@ import {
   type Offsets,
 } from './message-bus.ts';
 import { messageBytes, refusalOfSize } from './message-size.ts';
-import { readOn } from './read-on.ts';
-import { partitionsDiffer, withTopicSettings, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
+import { pollPartitions } from './poll-partitions.ts';
+import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 
@@ -20,7 +20,7 @@ export class MemoryMessageBus implements MessageBus {
   private readonly partitions = new Map<string, BusMessage[][]>();
   private readonly published = new WakeUp();
 
-  constructor(private readonly topicSettings: TopicSettings = topicsAsTheyAre) {}
+  constructor(private readonly topicSettings: TopicSettings = defaultTopicSettings) {}
 
   createTopics(topics: readonly Topic[]): Promise<void> {
     for (const topic of topics.map((one) => this.configured(one))) {
@@ -71,7 +71,7 @@ export class MemoryMessageBus implements MessageBus {
     }
     const read = (partition: number, offset: number) =>
       this.log(topic, partition).slice(offset, offset + BATCH_MESSAGES_MAX);
-    yield* readOn({ from, read, more: this.published, signal });
+    yield* pollPartitions({ from, read, more: this.published, signal });
   }
 
   close(): Promise<void> {

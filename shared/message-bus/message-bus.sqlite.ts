@@ -13,8 +13,8 @@ import {
   type Offsets,
 } from './message-bus.ts';
 import { messageBytes, refusalOfSize } from './message-size.ts';
-import { readOn } from './read-on.ts';
-import { partitionsDiffer, withTopicSettings, topicsAsTheyAre, type TopicSettings } from './topic-settings.ts';
+import { pollPartitions } from './poll-partitions.ts';
+import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 const PRUNE_EVERY_MS = 60_000;
@@ -33,7 +33,7 @@ export class SqliteMessageBus implements MessageBus {
 
   constructor(
     file: string,
-    private readonly topicSettings: TopicSettings = topicsAsTheyAre,
+    private readonly topicSettings: TopicSettings = defaultTopicSettings,
     private readonly clock: Clock = systemClock,
   ) {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 32 });
@@ -120,7 +120,7 @@ export class SqliteMessageBus implements MessageBus {
     }
     const read = (partition: number, offset: number) =>
       this.from.all(name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
-    yield* readOn({ from, read, more: this.database.changed, signal });
+    yield* pollPartitions({ from, read, more: this.database.changed, signal });
   }
 
   close(): Promise<void> {

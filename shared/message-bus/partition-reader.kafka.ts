@@ -20,8 +20,8 @@ const FETCH_FACTOR = 4;
 /**
  * The pause at the end of a partition. The broker must not wait instead: it answers a connection's requests in order.
  */
-const LOOK_AGAIN_AFTER_MS = 20;
-const TRY_AGAIN_AFTER_MS = 250;
+const POLL_INTERVAL_MS = 20;
+const RETRY_DELAY_MS = 250;
 
 interface Connected {
   client: KafkaClient;
@@ -59,22 +59,22 @@ export class PartitionReader {
         this.drop(connected);
         const isOver = deadline.aborted || this.isClosed || !isRetriable(error);
         if (isOver) throw unavailable(`Kafka did not return the offsets of ${topicName}`, error);
-        await pause(TRY_AGAIN_AFTER_MS);
+        await pause(RETRY_DELAY_MS);
       }
     }
   }
 
   async *read(topicName: string, partition: number, from: string, signal: AbortSignal): AsyncGenerator<BusBatch> {
-    const place: PartitionOffset = { topicName, partition, offset: from };
+    const next: PartitionOffset = { topicName, partition, offset: from };
     for (
       let maxBytes = FETCH_BYTES_FIRST;
       !signal.aborted;
       maxBytes = Math.min(maxBytes * FETCH_FACTOR, FETCH_BYTES_MAX)
     ) {
-      const batch = await this.fetch(place, maxBytes, signal);
+      const batch = await this.fetch(next, maxBytes, signal);
       if (!batch) continue;
-      if (batch.rawMessages.length > 0) place.offset = String(BigInt(batch.lastOffset()) + 1n);
-      else await pause(LOOK_AGAIN_AFTER_MS, signal);
+      if (batch.rawMessages.length > 0) next.offset = String(BigInt(batch.lastOffset()) + 1n);
+      else await pause(POLL_INTERVAL_MS, signal);
       const messages = batch.messages.map((message) => toBusMessage(partition, message));
       if (messages.length > 0) yield { partition, messages };
     }
@@ -88,20 +88,20 @@ export class PartitionReader {
   }
 
   /** @returns `undefined` when the caller should try again */
-  private async fetch(place: PartitionOffset, maxBytes: number, signal: AbortSignal): Promise<Batch | undefined> {
+  private async fetch(next: PartitionOffset, maxBytes: number, signal: AbortSignal): Promise<Batch | undefined> {
     const connected = this.connect();
     try {
-      return await untilAborted(fetchOf(connected, place, maxBytes), signal);
+      return await untilAborted(fetchOf(connected, next, maxBytes), signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       if (isOffsetOutOfRange(error)) {
-        place.offset = await this.nearest(place);
+        next.offset = await this.nearest(next);
         return undefined;
       }
       this.drop(connected);
       if (!isRetriable(error)) throw error;
-      this.logger.debug({ err: error, ...place }, 'reading a partition failed and is retried');
-      await pause(TRY_AGAIN_AFTER_MS, signal);
+      this.logger.debug({ err: error, ...next }, 'reading a partition failed and is retried');
+      await pause(RETRY_DELAY_MS, signal);
       return undefined;
     }
   }

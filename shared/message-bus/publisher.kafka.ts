@@ -53,7 +53,7 @@ export class Publisher {
   private async send(topicName: string, request: readonly Routed[], signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     try {
-      await withPatience(signal, (patience) => this.request(topicName, request, patience));
+      await withTimeout(signal, (timeout) => this.request(topicName, request, timeout));
     } catch (error) {
       this.sender?.client.sockets.cut();
       this.sender = undefined;
@@ -69,10 +69,10 @@ export class Publisher {
     }
   }
 
-  private async request(topicName: string, request: readonly Routed[], patience: AbortSignal): Promise<void> {
+  private async request(topicName: string, request: readonly Routed[], timeout: AbortSignal): Promise<void> {
     this.sender ??= this.newSender();
     const { producer, connected } = this.sender;
-    await untilAborted(connected, patience);
+    await untilAborted(connected, timeout);
     const sent = producer.send({
       topic: topicName,
       acks: acknowledgements[this.acks],
@@ -85,7 +85,7 @@ export class Publisher {
         timestamp: String(timestamp),
       })),
     });
-    await untilAborted(sent, patience);
+    await untilAborted(sent, timeout);
   }
 
   private newSender(): Sender {
@@ -102,25 +102,25 @@ export class Publisher {
 }
 
 /** Aborts `ask` when it takes too long. @param signal aborts when the work must end, and shortens the time */
-const withPatience = async (
+const withTimeout = async (
   signal: AbortSignal | undefined,
-  ask: (patience: AbortSignal) => Promise<void>,
+  ask: (timeout: AbortSignal) => Promise<void>,
 ): Promise<void> => {
-  const patience = new AbortController();
-  const giveUpAfter = (ms: number) =>
+  const timeout = new AbortController();
+  const abortAfter = (ms: number) =>
     setTimeout(() => {
-      patience.abort(new Error(`no answer within ${String(ms)} ms`));
+      timeout.abort(new Error(`no answer within ${String(ms)} ms`));
     }, ms);
-  let timer = giveUpAfter(REQUEST_TIMEOUT_MS);
-  const hurry = () => {
+  let timer = abortAfter(REQUEST_TIMEOUT_MS);
+  const shorten = () => {
     clearTimeout(timer);
-    timer = giveUpAfter(LAST_REQUEST_MS);
+    timer = abortAfter(LAST_REQUEST_MS);
   };
-  signal?.addEventListener('abort', hurry, { once: true });
+  signal?.addEventListener('abort', shorten, { once: true });
   try {
-    await ask(patience.signal);
+    await ask(timeout.signal);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', hurry);
+    signal?.removeEventListener('abort', shorten);
   }
 };

@@ -16,7 +16,7 @@ const SESSION_TIMEOUT_MS = 10_000;
 const MAX_WAIT_MS = 100;
 const PARTITION_BYTES_MAX = 512 * 1024;
 const FETCH_BYTES_MAX = 4 * 1024 * 1024;
-const START_AGAIN_AFTER_MS = 250;
+const RESTART_DELAY_MS = 250;
 /** kafkajs emits STOP before the CRASH that caused it. */
 const CRASH_AFTER_STOP_MS = 1_000;
 
@@ -55,7 +55,7 @@ export class TopicFollower {
         if (!isRetriable(error)) throw error;
         const message = 'the consumer of a topic ended and is replaced';
         this.logger[reported.isDue(message) ? 'warn' : 'debug']({ err: error, topic: topicName }, message);
-        await pause(START_AGAIN_AFTER_MS, signal);
+        await pause(RESTART_DELAY_MS, signal);
       } finally {
         void consumer.end().finally(() => this.consumers.delete(consumer));
       }

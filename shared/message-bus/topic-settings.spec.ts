@@ -1,11 +1,11 @@
 import { expect, it } from '@jest/globals';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { partitionsDiffer, withTopicSettings, topicsAsTheyAre } from './topic-settings.ts';
+import { partitionsDiffer, withTopicSettings, defaultTopicSettings } from './topic-settings.ts';
 
 const topic = { name: 'annals.users.v1', partitions: 12, retentionMs: 7 };
 
 it('a topic has the prefix and the partitions that are set, else its own', () => {
-  expect(withTopicSettings(topic, topicsAsTheyAre)).toEqual(topic);
+  expect(withTopicSettings(topic, defaultTopicSettings)).toEqual(topic);
   expect(withTopicSettings(topic, { prefix: 'test.', partitions: { 'annals.users.v1': 3 } })).toEqual({
     name: 'test.annals.users.v1',
     partitions: 3,

@@ -11,7 +11,8 @@ export interface TopicSettings {
   partitions: Readonly<Partial<Record<string, number>>>;
 }
 
-export const topicsAsTheyAre: TopicSettings = { prefix: '', partitions: {} };
+/** Leaves topics as the schemas define them. */
+export const defaultTopicSettings: TopicSettings = { prefix: '', partitions: {} };
 
 /** Returns the topic as it is on the bus. */
 export const withTopicSettings = ({ name, partitions, retentionMs }: Topic, settings: TopicSettings): Topic => ({

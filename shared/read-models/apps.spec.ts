@@ -10,7 +10,7 @@ const shop = storedEvent(
 );
 
 describe('an app', () => {
-  it('has its name and its origins, and nothing of its keys', async () => {
+  it('has its name and its origins, and no keys', async () => {
     const other = storedEvent('AppRegistered', { appId: 'app_2', name: 'Other', origins: [] }, { position: 2 });
     expect(await project(appsModel, [shop, other])).toEqual({
       app: {
@@ -20,7 +20,7 @@ describe('an app', () => {
     });
   });
 
-  it('is as it was registered last', async () => {
+  it('has the data of its last registration', async () => {
     const again = storedEvent(
       'AppRegistered',
       { appId: 'app_1', name: 'New shop', origins: ['https://new.example'] },

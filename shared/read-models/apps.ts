@@ -5,7 +5,7 @@ import { readModel } from './read-model.ts';
 const appDocument = z.object({ id: z.string(), name: z.string(), origins: z.array(z.string()) });
 export type AppDocument = z.infer<typeof appDocument>;
 
-/** Apps, by app id: which origins browsers may come from. */
+/** Apps, by app id: browsers are served from these origins. */
 export const appsModel = readModel({
   name: 'apps-v1',
   collections: { app: { name: 'apps', document: appDocument, indexes: [] } },

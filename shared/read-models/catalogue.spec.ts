@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { collections, readModels } from './catalogue.ts';
 
 describe('the catalogue of read models', () => {
-  it('has the names under which documents and checkpoints are stored: a changed one is a new name', () => {
+  it('has the stored names of read models and collections, which change only by a new version', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
       ['users-v1', ['users']],
       ['sessions-v1', ['sessions']],
@@ -15,7 +15,7 @@ describe('the catalogue of read models', () => {
     ]);
   });
 
-  it('has what queries filter and sort by', () => {
+  it('has an index for each query that filters or sorts', () => {
     const indexed = collections.filter(({ indexes }) => indexes.length > 0);
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
       ['history', [['userId', 'sequence']]],
@@ -24,7 +24,7 @@ describe('the catalogue of read models', () => {
     ]);
   });
 
-  it('has every read model that there is a file of', () => {
+  it('has as many read models as the folder has files of them', () => {
     const files = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.spec.ts'));
     expect(readModels).toHaveLength(files.filter((file) => !['catalogue.ts', 'read-model.ts'].includes(file)).length);
   });

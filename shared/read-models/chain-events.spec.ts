@@ -27,14 +27,14 @@ const observed = (position: number, changes: Partial<ObservedRecord> = {}) =>
 const reverted = (position: number, changes: Partial<ObservedRecord> = {}) =>
   storedEvent('ChainEventReverted', { ...transfer, ...changes }, { position });
 
-/** The record, but for what the chain gave. */
+/** The record and its count after these events. */
 const stateAfter = async (...events: Parameters<typeof project>[1]) => {
   const { record, count } = await project(chainEventsModel, events);
   return { ...record?.[id], count: count?.[countId] };
 };
 
-describe('a caught event', () => {
-  it('is the record that was observed, and is counted', async () => {
+describe('a record', () => {
+  it('has the data that was observed, and is counted', async () => {
     expect(await project(chainEventsModel, [observed(3)])).toEqual({
       record: {
         [id]: {
@@ -60,14 +60,14 @@ describe('a caught event', () => {
     });
   });
 
-  it('of a block that a reorganisation took away stays, says so, and is counted as reverted', async () => {
+  it('that a reorganisation reverted is kept, marked and counted as reverted', async () => {
     expect(await stateAfter(observed(3), reverted(5))).toMatchObject({
       ...{ Id: 'log-7-2', changes: [3, 5], observedPosition: 3, reverted: true },
       count: { canonical: 0, reverted: 1 },
     });
   });
 
-  it('of a block that came back is as it was observed last', async () => {
+  it('that was reverted and observed again has the data of the last observation', async () => {
     expect(await stateAfter(observed(3), reverted(5), observed(8, { Origin: 'replay' }))).toMatchObject({
       ...{ Origin: 'replay', changes: [3, 5, 8], observedPosition: 8, reverted: false },
       count: { canonical: 1, reverted: 0 },
@@ -78,7 +78,7 @@ describe('a caught event', () => {
     });
   });
 
-  it('does not change when it is told what it already is', async () => {
+  it('does not change by an event that repeats its state', async () => {
     expect(await stateAfter(observed(3), observed(4))).toMatchObject({
       ...{ changes: [3], observedPosition: 3, reverted: false },
       count: { canonical: 1, reverted: 0 },
@@ -89,7 +89,7 @@ describe('a caught event', () => {
     });
   });
 
-  it('does not change when what it was told comes again', async () => {
+  it('does not change when its events are delivered again', async () => {
     const events = [observed(3), observed(4), reverted(5), observed(8)];
     expect(await stateAfter(...events, ...events)).toMatchObject({
       ...{ changes: [3, 5, 8], observedPosition: 8, reverted: false },
@@ -97,7 +97,7 @@ describe('a caught event', () => {
     });
   });
 
-  it('is none when it was reverted and never observed', async () => {
+  it('does not exist when it was reverted and never observed', async () => {
     expect(await project(chainEventsModel, [reverted(3)])).toEqual({ record: {}, count: {} });
     expect(await stateAfter(reverted(3), observed(4))).toMatchObject({
       ...{ changes: [4], observedPosition: 4, reverted: false },
@@ -105,7 +105,7 @@ describe('a caught event', () => {
     });
   });
 
-  it('is counted with the others of its watch, and of no other', async () => {
+  it('is counted with the others of its watch only', async () => {
     const { record, count } = await project(chainEventsModel, [
       observed(3),
       observed(4, { LogIndex: 3 }),
@@ -120,7 +120,7 @@ describe('a caught event', () => {
     });
   });
 
-  it('does not change with the progress of its chain, which the projection hears of', async () => {
+  it('does not change by ChainAdvanced, which the read model follows', async () => {
     const advanced = storedEvent('ChainAdvanced', { chainId: 10 }, { position: 4 });
     expect(chainEventsModel.eventTypes).toContain('ChainAdvanced');
     expect(chainEventsModel.touches(advanced)).toEqual({});
@@ -132,10 +132,10 @@ describe('a caught event', () => {
   });
 });
 
-describe('a count that knows less than its record, as after a crash between the two', () => {
+describe('a count that lacks events of its record, as after a crash between the two writes', () => {
   const record = { ...transfer, changes: [3, 5, 8], observedPosition: 8, reverted: false };
 
-  it('takes each change of the record in turn, and the record stays', () => {
+  it('is changed by each of these events, and the record is not', () => {
     expect(chainEventsModel.evolve({ record, count: undefined }, observed(3))).toEqual({
       count: { canonical: 1, reverted: 0 },
     });
@@ -147,7 +147,7 @@ describe('a count that knows less than its record, as after a crash between the 
     });
   });
 
-  it('takes nothing that was no change of the record', () => {
+  it('is not changed by events that did not change the record', () => {
     expect(chainEventsModel.evolve({ record, count: undefined }, observed(4))).toEqual({});
     expect(chainEventsModel.evolve({ record, count: undefined }, reverted(6))).toEqual({});
     expect(chainEventsModel.evolve({ record, count: undefined }, observed(9))).toEqual({});
@@ -155,20 +155,20 @@ describe('a count that knows less than its record, as after a crash between the 
 });
 
 describe('the id of a record', () => {
-  it('says contract, block and log, in chain order as text', () => {
+  it('consists of contract, block and log, and sorts in chain order', () => {
     expect(chainEventDocumentId(transfer)).toBe(id);
     expect(chainEventCountId(transfer)).toBe(countId);
-    const places = [
+    const logs = [
       { BlockNumber: 9, LogIndex: 10 },
       { BlockNumber: 10, LogIndex: 9 },
       { BlockNumber: 10, LogIndex: 10 },
       { BlockNumber: 999_999_999_999, LogIndex: 0 },
     ];
-    const ids = places.map((place) => chainEventDocumentId({ ...transfer, ...place }));
+    const ids = logs.map((log) => chainEventDocumentId({ ...transfer, ...log }));
     expect(ids.toSorted()).toEqual(ids);
   });
 
-  it('is not before that of its block, and before that of the next', () => {
+  it('is between the lower bounds of its block and of the next', () => {
     const from = (block: number) => chainEventIdFrom(10, transfer.ContractAddress, block);
     expect(from(7)).toBe('10:0x5fbdb2315678afecb367f032d93f642f64180aa3:000000000007');
     expect(from(7) <= id && id < from(8)).toBe(true);

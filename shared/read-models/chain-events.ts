@@ -8,7 +8,10 @@ import {
 import { readModel } from './read-model.ts';
 
 const recordDocument = observedRecord.extend({
-  /** Positions of observed, reverted, observed again, … in turn: an odd count up to a position means it was canonical then. */
+  /**
+   * Positions of the events observed, reverted, observed again, … in this order. The record was canonical at a position
+   * if an odd number of these is not after it.
+   */
   changes: z.array(z.int()),
   /** Position of the newest observation. */
   observedPosition: z.int(),
@@ -16,15 +19,15 @@ const recordDocument = observedRecord.extend({
 });
 export type ChainEventDocument = z.infer<typeof recordDocument>;
 
-/** By `chainEventCountId`: how many records of a watch the chain has, and how many it had before a reorganisation. */
+/** By `chainEventCountId`: how many records of a watch are canonical, and how many a reorganisation has reverted. */
 const countDocument = z.object({ canonical: z.int(), reverted: z.int() });
 type ChainEventCount = z.infer<typeof countDocument>;
 
-/** Caught contract events, in chain order per contract, and how many there are; a reverted one stays and says so. */
+/** Records of contract events, in chain order per contract, and their counts. A reverted record is kept and marked. */
 export const chainEventsModel = readModel({
   name: 'chain-events-v2',
   collections: {
-    // Before their count: what it counts they know.
+    // Stored before the count, so that a record contains every event that its count contains.
     record: {
       name: 'chain-events',
       document: recordDocument,
@@ -32,14 +35,15 @@ export const chainEventsModel = readModel({
     },
     count: { name: 'chain-event-counts-v2', document: countDocument, indexes: [] },
   },
-  // Nothing is made of the last one: that what it calls final has come this far is told at once.
+  // `ChainAdvanced` changes no document. It is followed so that the checkpoint reaches its position at once: whoever
+  // reads finalized records waits for that.
   events: { ...chainEvents, ...chainProgressEvents },
   touches: ({ type, data }) =>
     type === 'ChainAdvanced' ? {} : { record: chainEventDocumentId(data), count: chainEventCountId(data) },
   evolve: ({ record, count }, { type, data, position }) => {
     if (type === 'ChainAdvanced') return {};
     const isReversal = type === 'ChainEventReverted';
-    // What its record knows already a count may not, after a crash between the two.
+    // After a crash between the two writes, the record contains an event that the count does not.
     const index = record?.changes.indexOf(position) ?? -1;
     if (index !== -1) return { count: evolveCount(count, isReversal, index === 0) };
     if (!isChange(record, isReversal, position)) return {};
@@ -55,7 +59,7 @@ export const chainEventsModel = readModel({
   },
 });
 
-/** A record that is told what it already is does not change, then or when the event comes again. */
+/** An event that repeats the record's state is not a change, neither now nor when it is delivered again. */
 const isChange = (record: ChainEventDocument | undefined, isReversal: boolean, position: number): boolean =>
   record ? record.reverted !== isReversal && position > (record.changes.at(-1) ?? 0) : !isReversal;
 
@@ -71,13 +75,13 @@ const evolveCount = (
 const BLOCK_DIGITS = 12;
 const LOG_INDEX_DIGITS = 6;
 
-/** Documents of one contract from this block on have ids not before it. */
+/** The lower bound of the ids of a contract's records from this block on. */
 export const chainEventIdFrom = (chainId: number, contractAddress: string, blockNumber: number): string =>
   `${String(chainId)}:${contractAddress.toLowerCase()}:${String(blockNumber).padStart(BLOCK_DIGITS, '0')}`;
 
 /**
- * Ids sort in chain order per contract, so that the ids alone serve ranges of blocks, and new documents land side by side
- * on disk.
+ * Ids sort in chain order per contract, so that a range of blocks is a range of ids, and new documents are stored next to
+ * each other on disk.
  */
 export const chainEventDocumentId = ({
   ChainId,

@@ -24,7 +24,7 @@ const advanced = storedEvent(
 );
 
 describe('the progress of a chain', () => {
-  it('is how far it was read, and when the newest block was made', async () => {
+  it('has head, finalized block and ranges still to be read, with the time of the head block', async () => {
     expect(await project(chainsModel, [advanced])).toEqual({
       chain: {
         10: {
@@ -39,7 +39,7 @@ describe('the progress of a chain', () => {
     });
   });
 
-  it('is the newest, also where a reorganisation has taken blocks away', async () => {
+  it('is replaced by the newest, also when a reorganisation has lowered the head', async () => {
     const shorter = storedEvent(
       'ChainAdvanced',
       { chainId: 10, head: 8, finalized: 8, window: [block(8, 1_767_225_613)], backfills: [], watchesUpTo: 6 },
@@ -59,7 +59,7 @@ describe('the progress of a chain', () => {
     });
   });
 
-  it('is kept for each chain', async () => {
+  it('is kept for each chain separately', async () => {
     const other = storedEvent('ChainAdvanced', { chainId: 1, head: 4 }, { position: 7 });
     const { chain } = await project(chainsModel, [advanced, other]);
     expect(chain).toMatchObject({ 10: { chainId: 10, head: 9 }, 1: { chainId: 1, head: 4 } });

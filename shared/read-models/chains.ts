@@ -9,7 +9,7 @@ const chainDocument = z.object({
   head: blockNumber,
   headTime: isoTime,
   finalized: blockNumber,
-  /** What is not yet covered; a watch registered up to `watchesUpTo` and without a joining range is live. */
+  /** Ranges still to be read. A watch that was registered up to `watchesUpTo` and has no joining range here is live. */
   backfills: z.array(backfillRange),
   /** Position up to which registrations are taken into account. */
   watchesUpTo: z.int().nonnegative(),
@@ -23,7 +23,7 @@ export const chainsModel = readModel({
   events: chainProgressEvents,
   touches: ({ data }) => ({ chain: String(data.chainId) }),
   evolve: (_, { data: { chainId, head, finalized, window, backfills, watchesUpTo } }) => {
-    // Of a chain in seconds.
+    // Block timestamps are in seconds.
     const headTime = toIso((window.at(-1)?.timestamp ?? 0) * 1_000);
     return { chain: { chainId, head, headTime, finalized, backfills, watchesUpTo } };
   },

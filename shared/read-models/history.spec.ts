@@ -33,7 +33,7 @@ const revoked = storedEvent(
   },
 );
 
-/** As whoever checks a history computes it. */
+/** The hash as an auditor computes it. */
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const zeros = '0000000000000000000000000000000000000000000000000000000000000000';
 const first = hashOf(
@@ -52,7 +52,7 @@ const third = hashOf(
 );
 
 describe('the history of a user', () => {
-  it('has an item for each event, each bound to the one before it by its hash', async () => {
+  it('has an item for each event, whose hash covers the previous item', async () => {
     expect(await project(historyModel, [registered, updated, revoked])).toEqual({
       item: {
         'usr_1:7': {
@@ -81,14 +81,14 @@ describe('the history of a user', () => {
     });
   });
 
-  it('is the same when an event comes again', async () => {
+  it('does not change when an event is delivered again', async () => {
     const events = [registered, updated, revoked];
     expect(await project(historyModel, [registered, updated, registered, updated, revoked])).toEqual(
       await project(historyModel, events),
     );
   });
 
-  it('begins anew for each user', async () => {
+  it('is a chain of hashes of its own for each user', async () => {
     const other = storedEvent('UserLoggedIn', { userId: 'usr_2' }, { position: 8 });
     const { item, head } = await project(historyModel, [registered, other, updated]);
     expect(item).toMatchObject({
@@ -99,7 +99,7 @@ describe('the history of a user', () => {
     expect(head).toMatchObject({ usr_1: { count: 2, hash: second }, usr_2: { count: 1 } });
   });
 
-  it('has links of identities too, and nothing of how a session goes on', async () => {
+  it('has linked identities too, and no refreshes of sessions', async () => {
     const linked = storedEvent('IdentityLinked', { userId }, { position: 8 });
     const refreshed = storedEvent('SessionRefreshed', {}, { position: 9 });
     const { item } = await project(historyModel, [registered, linked, refreshed]);

@@ -7,8 +7,9 @@ import { sha256 } from '../primitives/ids.ts';
 import { readModel } from './read-model.ts';
 
 /**
- * By `{userId}:{position}`. `hash` is the lower-hex SHA-256 of the JSON of what an answer lists from `type` to `position`,
- * in that order, then `previous`: the hash of the item before, 64 zeros for the first.
+ * By `{userId}:{position}`. `hash` is the SHA-256, in lower-case hex, of a JSON object: the members that an answer lists
+ * from `type` to `position`, in that order, then `previous`, the hash of the previous item, which is 64 zeros for the
+ * first.
  */
 const itemDocument = historyItem.extend({
   userId: z.string(),
@@ -17,15 +18,15 @@ const itemDocument = historyItem.extend({
   previous: z.string(),
 });
 
-/** By user id: where the chain of hashes goes on. */
+/** By user id: how many items the user has, and the hash of the last one. */
 const headDocument = z.object({ count: z.int(), hash: z.string() });
 const NO_ITEM = { count: 0, hash: '0'.repeat(64) };
 
-/** Everything that happened to a user's account, each item bound to the one before it by its hash. */
+/** Everything that happened to a user's account; the hash of each item covers the one before it. */
 export const historyModel = readModel({
   name: 'history-v1',
   collections: {
-    // Before their head: it never counts an item that is not there.
+    // Stored before the head, so that the head never counts an item that is missing.
     item: { name: 'history', document: itemDocument, indexes: [['userId', 'sequence']] },
     head: { name: 'history-heads', document: headDocument, indexes: [] },
   },

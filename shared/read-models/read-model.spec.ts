@@ -11,7 +11,7 @@ const base = {
 } as const;
 
 describe('a read model', () => {
-  it('follows the events of its tables, and folds them typed', () => {
+  it('follows the events of its definitions, and its fold is typed by them', () => {
     const logins = readModel({
       ...base,
       events: { UserLoggedIn: userEvents.UserLoggedIn, SessionStarted: sessionEvents.SessionStarted },
@@ -25,9 +25,9 @@ describe('a read model', () => {
     expect(logins.evolve({ login: { method: 'wallet' } }, event)).toEqual({ login: { method: 'wallet' } });
   });
 
-  // What tsc refuses: an error that it no longer sees is an error.
-  it('does not compile when its fold forgets an event of a table that it takes whole', () => {
-    const forgetful = readModel({
+  // tsc reports a `@ts-expect-error` that no longer has an error below it.
+  it('does not compile when its fold does not handle one of its events', () => {
+    const incomplete = readModel({
       ...base,
       events: sessionEvents,
       touches: ({ data }) => ({ login: data.sessionId }),
@@ -37,10 +37,10 @@ describe('a read model', () => {
         if (type === 'SessionRefreshed') return { login };
       },
     });
-    expect(forgetful.eventTypes).toContain('SessionRevoked');
+    expect(incomplete.eventTypes).toContain('SessionRevoked');
   });
 
-  it('does not compile with what its documents do not have, or with a role that there is not', () => {
+  it('does not compile with an incomplete document, an unknown role or an index of an unknown member', () => {
     const { touches, evolve } = { touches: () => ({}), evolve: () => ({}) };
     const login = { ...base.collections.login, indexes: [['app']] } as const;
     const wrong = [

@@ -8,41 +8,43 @@ type DocumentSchema = z.ZodType<JsonObject>;
 type Schemas = Record<string, DocumentSchema>;
 
 interface Collection<Schema extends DocumentSchema = DocumentSchema> {
-  /** Under which documents are stored. */
+  /** The name under which documents are stored. */
   name: string;
   document: Schema;
   /** Members that queries filter and sort by, indexed together in this order. */
   indexes: readonly (readonly (keyof z.infer<Schema> & string)[])[];
 }
 
-/** At most one document of each role; `undefined` where there is none. */
+/** At most one document of each role; `undefined` if there is none. */
 type Documents<S extends Schemas> = { readonly [Role in keyof S]?: z.infer<S[Role]> | undefined };
 type Ids<S extends Schemas> = { readonly [Role in keyof S]?: string };
 
-/** A stored event that one of these definitions describes: its type says what its data is. */
+/** A stored event that one of these definitions describes, typed by its `type`. */
 type StoredEventOf<Definitions extends Record<string, EventDefinition>> = EventOf<Definitions> &
   Omit<StoredEvent, 'type' | 'data'>;
 
 /**
- * Which events it follows and what they make of its documents. Pure, and a fold: the same events in the same order give
- * the same documents. A changed one has a new name, and so has each collection whose documents change.
+ * The events that a read model follows and the fold that makes documents of them. The fold is pure: the same events in
+ * the same order give the same documents. A changed fold needs a new name, and so does each collection whose documents
+ * change.
  */
 export interface ReadModel<S extends Schemas = Schemas> {
-  /** With its version, as `users-v1`: its checkpoint's name. */
+  /** With its version, as `users-v1`; also the name of its checkpoint. */
   readonly name: string;
   /**
-   * In the order in which documents are stored, and in its reverse loaded, so that no document knows an event that one of
-   * a collection before its own does not, neither after a crash between two nor while another process stores.
+   * In the order in which documents are stored; they are loaded in the reverse order. So a document never contains an
+   * event that a document of an earlier collection lacks, neither after a crash between two writes nor while another
+   * process stores.
    */
   readonly collections: { readonly [Role in keyof S]: Collection<S[Role]> };
   readonly eventTypes: readonly string[];
   /** Ids of the documents that the event may change. */
   readonly touches: (event: StoredEvent) => Ids<Schemas>;
-  /** Those documents after the event, whole; what is left out stays as it was before. */
+  /** These documents after the event, complete; a role that is left out does not change. */
   readonly evolve: (before: Documents<Schemas>, event: StoredEvent) => Documents<Schemas>;
 }
 
-/** A read model whose fold is typed by the events that it takes: a table of them whole, or some of it. */
+/** Defines a read model whose fold is typed by its events: a whole table of event definitions, or a part of one. */
 export const readModel = <Definitions extends Record<string, EventDefinition>, S extends Schemas>({
   name,
   collections,
@@ -59,7 +61,7 @@ export const readModel = <Definitions extends Record<string, EventDefinition>, S
   name,
   collections,
   eventTypes: Object.keys(events),
-  // It is given events of these types alone, which were checked against their definitions before they were stored.
+  // Only events of these types are passed in, and each was checked against its definition before it was stored.
   touches: touches as ReadModel['touches'],
   evolve: evolve as ReadModel['evolve'],
 });

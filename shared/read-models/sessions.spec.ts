@@ -19,14 +19,14 @@ const revoked = storedEvent(
   { sessionId, userId: 'usr_1' },
   { position: 3, time: Date.parse('2026-01-02T03:00:00.000Z') },
 );
-const begun = { id: 'ses_1', userId: 'usr_1', appId: 'app_1', method: 'wallet', device: 'a browser' };
+const startedSession = { id: 'ses_1', userId: 'usr_1', appId: 'app_1', method: 'wallet', device: 'a browser' };
 
 describe('a session', () => {
-  it('begins with a login, used at that moment and not ended', async () => {
+  it('is created by its login, and not ended', async () => {
     expect(await project(sessionsModel, [started])).toEqual({
       session: {
         ses_1: {
-          ...begun,
+          ...startedSession,
           createdAt: '2026-01-02T01:00:00.000Z',
           lastUsedAt: '2026-01-02T01:00:00.000Z',
           revokedAt: null,
@@ -35,11 +35,11 @@ describe('a session', () => {
     });
   });
 
-  it('is used again by each refresh', async () => {
+  it('has the time of its last refresh', async () => {
     expect(await project(sessionsModel, [started, refreshed])).toEqual({
       session: {
         ses_1: {
-          ...begun,
+          ...startedSession,
           createdAt: '2026-01-02T01:00:00.000Z',
           lastUsedAt: '2026-01-02T02:00:00.000Z',
           revokedAt: null,
@@ -48,9 +48,9 @@ describe('a session', () => {
     });
   });
 
-  it('that was revoked has ended, and a refresh does not bring it back', async () => {
+  it('that was revoked has ended, and stays ended after a refresh', async () => {
     const ended = {
-      ...begun,
+      ...startedSession,
       createdAt: '2026-01-02T01:00:00.000Z',
       lastUsedAt: '2026-01-02T02:00:00.000Z',
       revokedAt: '2026-01-02T03:00:00.000Z',
@@ -66,11 +66,11 @@ describe('a session', () => {
     });
   });
 
-  it('that nobody started is none', async () => {
+  it('that was never started does not exist', async () => {
     expect(await project(sessionsModel, [refreshed, revoked])).toEqual({ session: {} });
   });
 
-  it('ends alone', async () => {
+  it('is revoked without any other session', async () => {
     const other = storedEvent('SessionStarted', { sessionId: 'ses_2', device: null }, { position: 2 });
     const { session } = await project(sessionsModel, [started, other, revoked]);
     expect(session?.['ses_1']).toMatchObject({ revokedAt: '2026-01-02T03:00:00.000Z' });

@@ -12,11 +12,11 @@ const sessionDocument = z.object({
   device: z.string().nullable(),
   createdAt: isoTime,
   lastUsedAt: isoTime,
-  /** `null`: its access tokens are valid until they expire. */
+  /** When the session was ended, since when its access tokens are refused; `null` while it is not. */
   revokedAt: isoTime.nullable(),
 });
 
-/** Sessions, by session id: what every service asks before it trusts an access token. */
+/** Sessions, by session id. Every service checks here whether the session of an access token has ended. */
 export const sessionsModel = readModel({
   name: 'sessions-v1',
   collections: { session: { name: 'sessions', document: sessionDocument, indexes: [] } },

@@ -18,7 +18,7 @@ const documentOf = async (...events: Parameters<typeof project>[1]) =>
   (await project(usersModel, events))['user']?.[userId];
 
 describe('a user', () => {
-  it('is registered, linked to its first identity and not changed by a login but for the revision', async () => {
+  it('is registered, linked to its first identity, and changed by a login only in its revision', async () => {
     expect(await project(usersModel, [registered, linked, loggedIn])).toEqual({
       user: {
         usr_1: {
@@ -62,7 +62,7 @@ describe('a user', () => {
     });
   });
 
-  it('takes over the members of the profile that were changed, and keeps the others', async () => {
+  it('has the members of the profile that were changed, and keeps the others', async () => {
     const named = storedEvent(
       'ProfileUpdated',
       {
@@ -91,7 +91,7 @@ describe('a user', () => {
     });
   });
 
-  it('begins with whichever of its events is the first, and is created when it is registered', async () => {
+  it('is created by its first event of any type, and takes createdAt from UserRegistered', async () => {
     const first = storedEvent('UserLoggedIn', { userId }, { position: 1, revision: 0, time: time(1) });
     const created = { createdAt: '2026-01-02T01:00:00.000Z', updatedAt: '2026-01-02T01:00:00.000Z', revision: 0 };
     expect(await documentOf(first)).toMatchObject({ id: 'usr_1', identities: [], ...created });
@@ -104,7 +104,7 @@ describe('a user', () => {
     });
   });
 
-  it('is not changed by the events of another, nor by its own again', async () => {
+  it('is not changed by events of another user, nor by its own when they are delivered again', async () => {
     const other = storedEvent('UserRegistered', { userId: 'usr_2' }, { position: 4, time: time(4) });
     const { user } = await project(usersModel, [registered, linked, other, linked]);
     expect(Object.keys(user ?? {})).toEqual(['usr_1', 'usr_2']);

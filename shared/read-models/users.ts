@@ -5,7 +5,7 @@ import type { StoredEvent } from '../event-store/event-store.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
 
-/** Users as they are answered, by user id. */
+/** Users, by user id, as HTTP answers them. */
 export const usersModel = readModel({
   name: 'users-v1',
   collections: { user: { name: 'users', document: userEntity, indexes: [] } },
@@ -15,7 +15,7 @@ export const usersModel = readModel({
 });
 
 /**
- * A user after one more event of its stream: what the read model keeps and what a command answers with.
+ * Returns a user after one more event of its stream, for the read model and for the answer of a command.
  * @param user `undefined` before the first event
  */
 export const evolveUser = (

@@ -25,7 +25,7 @@ const registered = storedEvent('ContractRegistered', registration, {
   position: 5,
   time: Date.parse('2026-01-02T01:00:00.000Z'),
 });
-const claimed = (appId: string, position: number) =>
+const registeredBy = (appId: string, position: number) =>
   storedEvent(
     'ContractRegistered',
     { ...registration, appId },
@@ -56,23 +56,29 @@ const watch = {
 };
 
 describe('a watch', () => {
-  it('is what was registered, for the app that did', async () => {
+  it('has the data of its registration, and the app that registered it', async () => {
     expect(await project(watchesModel, [registered])).toEqual({ watch: { wch_1: watch } });
   });
 
-  it('keeps the claim of each app, in the order in which they came, and the first registration', async () => {
-    expect(await project(watchesModel, [registered, claimed('app_3', 6), claimed('app_2', 7)])).toEqual({
+  it('has every app that registered it, in order, and the data of the first registration', async () => {
+    expect(await project(watchesModel, [registered, registeredBy('app_3', 6), registeredBy('app_2', 7)])).toEqual({
       watch: { wch_1: { ...watch, apps: ['app_1', 'app_3', 'app_2'] } },
     });
   });
 
-  it('has one claim of an app, however often it comes', async () => {
-    const events = [registered, claimed('app_2', 6), claimed('app_1', 7), claimed('app_2', 8), registered];
+  it('has an app once, however often that registered it', async () => {
+    const events = [
+      registered,
+      registeredBy('app_2', 6),
+      registeredBy('app_1', 7),
+      registeredBy('app_2', 8),
+      registered,
+    ];
     expect(await project(watchesModel, events)).toEqual({ watch: { wch_1: { ...watch, apps: ['app_1', 'app_2'] } } });
   });
 
-  it('begins where it was extended to, also for whoever claims it later', async () => {
-    expect(await project(watchesModel, [registered, extendedTo(50, 6), claimed('app_2', 7)])).toEqual({
+  it('starts at the block to which it was extended, also after another app registered it', async () => {
+    expect(await project(watchesModel, [registered, extendedTo(50, 6), registeredBy('app_2', 7)])).toEqual({
       watch: { wch_1: { ...watch, startBlock: 50, apps: ['app_1', 'app_2'] } },
     });
     expect(await project(watchesModel, [registered, extendedTo(50, 6), extendedTo(0, 7)])).toEqual({
@@ -80,12 +86,12 @@ describe('a watch', () => {
     });
   });
 
-  it('is none when it was extended and never registered', async () => {
+  it('does not exist when it was extended and never registered', async () => {
     expect(await project(watchesModel, [extendedTo(50, 1)])).toEqual({ watch: {} });
     expect(await project(watchesModel, [extendedTo(50, 1), registered])).toEqual({ watch: { wch_1: watch } });
   });
 
-  it('of an anonymous event has no topic, and is apart from others', async () => {
+  it('of an anonymous event has no topic, and is a watch of its own', async () => {
     const anonymous = storedEvent(
       'ContractRegistered',
       { ...registration, watchId: 'wch_2', topic0: null, appId: 'app_2' },

@@ -6,13 +6,13 @@ import { readModel } from './read-model.ts';
 
 const watchDocument = watchedContract.omit({ state: true }).extend({
   fragment: eventFragment,
-  /** Apps that hold a claim, in the order in which they came; never empty. */
+  /** The apps that registered it, in the order of registration; never empty. */
   apps: z.array(z.string()),
   /** Position of the first registration. */
   createdPosition: z.int(),
 });
 export type WatchDocument = z.infer<typeof watchDocument>;
-/** A contract event that is watched, and for whom. */
+/** A contract event that is watched, and the apps for which it is. */
 export type Watch = Omit<WatchDocument, 'createdPosition'>;
 
 /** Watched contract events, by watch id. */
@@ -28,7 +28,7 @@ export const watchesModel = readModel({
 });
 
 /**
- * A watch after one more event of its stream: what the read model builds on and what a registration decides by.
+ * Returns a watch after one more event of its stream, for the read model and for the decision of a registration.
  * @param watch `undefined` before the first event
  * @param time Unix milliseconds of the event
  */

@@ -104,9 +104,9 @@ export class MongoReadStore implements ReadStore {
       const inserted = this.leases.insertOne({ _id: name, holder, epoch, renewals });
       return this.database.withDeadline(inserted.then(() => true, unlessDuplicate(false)));
     }
-    const standing = { _id: name, holder: expected.holder, epoch: expected.epoch, renewals: expected.renewals };
+    const current = { _id: name, holder: expected.holder, epoch: expected.epoch, renewals: expected.renewals };
     const { matchedCount } = await this.database.withDeadline(
-      this.leases.updateOne(standing, { $set: { holder, epoch, renewals } }),
+      this.leases.updateOne(current, { $set: { holder, epoch, renewals } }),
     );
     return matchedCount === 1;
   }

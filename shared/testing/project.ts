@@ -9,7 +9,7 @@ import type { ReadStore } from '../read-store/read-store.ts';
 
 type Store = Pick<ReadStore, 'getMany' | 'apply'>;
 
-/** What a read model makes of these events, one by one: its documents, whole and as queries read them, by role and id. */
+/** Folds events one by one into a read model, and returns its documents, as queries read them, by role and id. */
 export const project = async (
   model: ReadModel,
   events: readonly StoredEvent[],

@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { swcOptions } from './swc-options.mjs';
 
 const SOURCES = ['deploy/examples', 'schemas', 'services', 'shared'];
-/** Beside those: what the program is called, and its version. */
+/** The program reads its name and version from here. */
 const MANIFEST = 'package.json';
 const OUTPUT = 'dist';
-/** Tells a whole build from one that was cut short, and of what it is. The dot keeps it from counting as built. */
+/** Written when a build is complete, with a digest of its sources. Files that begin with a dot are not outputs. */
 const STAMP = 'dist/.built';
 const UNFINISHED = 'dist/.unfinished';
 
 /**
- * All files of a folder, relative to it and in order; none if it is not there.
+ * All files of a folder, relative to it and in order; none if it does not exist.
  * @param {string} folder
  * @returns {string[]}
  */
@@ -41,7 +41,7 @@ const outputsIn = (root) => filesIn(join(root, OUTPUT)).filter((file) => !file.s
 const outputOf = (source) => source.replace(/\.ts$/, '.js');
 
 /**
- * Of all that a build is made of, and of the names of what it makes.
+ * A digest of everything that a build depends on, and of the names of its outputs.
  * @param {string} root
  * @param {readonly string[]} outputs
  */
@@ -55,14 +55,14 @@ const digest = (root, outputs) => {
 };
 
 /**
- * Whether dist holds what these sources give.
+ * Whether dist is complete and built from the present sources.
  * @param {string} root
  */
 export const isBuilt = (root) =>
   existsSync(join(root, STAMP)) && readFileSync(join(root, STAMP), 'utf8') === digest(root, outputsIn(root));
 
 /**
- * Never half a file: whoever reads dist meanwhile has the old one or the new one.
+ * Writes a file so that a concurrent reader sees either the old or the new content.
  * @param {string} root
  * @param {string} file
  * @param {string | Uint8Array} content
@@ -74,16 +74,16 @@ const write = (root, file, content) => {
 };
 
 /**
- * Builds everything, which takes a second: specs and contracts are left out, what is not TypeScript is copied.
+ * Builds everything except specs and contracts; files other than TypeScript are copied.
  * @param {string} root
  */
 export const build = async (root) => {
-  // Only here, because the launcher runs before the packages are there.
+  // Imported here, because the launcher loads this module before the packages are installed.
   const { transformFile } = await import('@swc/core');
   rmSync(join(root, STAMP), { force: true });
   const sources = sourcesIn(root);
   const outputs = sources.map(outputOf).sort();
-  // Before anything is read: what changes meanwhile is built again.
+  // Computed before the sources are read, so that a source that changes meanwhile makes the stamp outdated.
   const stamp = digest(root, outputs);
   await Promise.all(
     sources.map(async (source) => {

@@ -25,21 +25,21 @@ beforeEach(async () => {
 });
 
 describe('the build', () => {
-  it('leaves nothing to do', () => {
+  it('is up to date once it is done', () => {
     expect(isBuilt(root)).toBe(true);
   });
 
-  it('imports what it has built', () => {
+  it('rewrites imports to the built files', () => {
     expect(read('dist/shared/greeting.js')).toContain('from "./name.js"');
   });
 
-  it('maps back to the source', () => {
+  it('has source maps', () => {
     const map =
       /sourceMappingURL=data:application\/json;.*base64,(.*)/.exec(read('dist/shared/greeting.js'))?.[1] ?? '';
     expect(JSON.parse(Buffer.from(map, 'base64').toString())).toMatchObject({ sources: ['../../shared/greeting.ts'] });
   });
 
-  it('tells Nest what to inject', async () => {
+  it('emits the decorator metadata by which Nest injects', async () => {
     write(
       'services/a.ts',
       'const D = (_: unknown): void => undefined;\nexport class B {}\n@D\nexport class A {\n  constructor(b: B) {}\n}\n',
@@ -48,7 +48,7 @@ describe('the build', () => {
     expect(read('dist/services/a.js')).toContain('"design:paramtypes"');
   });
 
-  it('leaves specs and contracts out, and copies what is not TypeScript', async () => {
+  it('leaves out specs and contracts, and copies files other than TypeScript', async () => {
     write('shared/name.spec.ts', '');
     write('shared/name.contract.ts', '');
     expect(isBuilt(root)).toBe(true);
@@ -66,19 +66,19 @@ describe('the build', () => {
     ['a source is gone', () => rmSync(join(root, 'shared/greeting.ts'))],
     ['a package has changed', () => write('package-lock.json', '{ "packages": {} }')],
     ['an output is gone', () => rmSync(join(root, 'dist/shared/name.js'))],
-    ['an output has no source', () => write('dist/shared/stranger.js', '')],
-    ['it was cut short', () => write('dist/.built', '')],
-  ])('is made again when %s', async (_what, change) => {
+    ['an output has no source', () => write('dist/shared/removed.js', '')],
+    ['it was interrupted', () => write('dist/.built', '')],
+  ])('is repeated when %s', async (_what, change) => {
     change();
     expect(isBuilt(root)).toBe(false);
     await build(root);
     expect(isBuilt(root)).toBe(true);
     expect(existsSync(join(root, 'dist/shared/greeting.js'))).toBe(existsSync(join(root, 'shared/greeting.ts')));
-    expect(existsSync(join(root, 'dist/shared/stranger.js'))).toBe(false);
+    expect(existsSync(join(root, 'dist/shared/removed.js'))).toBe(false);
     expect(read('dist/shared/name.js')).toContain(/'.*'/.exec(read('shared/name.ts'))?.[0].slice(1, -1));
   });
 
-  it('does not count as done when a source cannot be compiled, nor when that is taken back', async () => {
+  it('is not up to date after a source could not be compiled, even when that is restored', async () => {
     write('shared/name.ts', 'export const = ;\n');
     await expect(build(root)).rejects.toThrow('name.ts');
     write('shared/name.ts', "export const name = 'you';\n");

@@ -4,7 +4,7 @@ import { cruise, FOLDERS } from './cruise.mjs';
 import { Failure, runCommand } from './failure.mjs';
 import { root } from './ready.mjs';
 
-/** The rest is documents and what is generated. A cruiser that cannot read TypeScript reads next to nothing. */
+/** Not every file is a module of the graph. If dependency-cruiser cannot read TypeScript, it reads almost none. */
 const READ_MIN = 0.6;
 
 await runCommand(async () => {

@@ -4,7 +4,7 @@ import { runChecks } from './run-checks.mjs';
 
 const AT_ONCE = 2;
 
-/** The slowest first, so that none is waited for alone. */
+/** The slowest first, so that the total time is short. */
 const checks = [
   { what: 'lint', command: ['eslint', '.'] },
   { what: 'types', command: ['tsc', '-p', '.'] },

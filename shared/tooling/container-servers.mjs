@@ -4,10 +4,10 @@ import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainer
 
 /** @typedef {import('testcontainers').ContainerRuntimeClient} Engine */
 /** @typedef {{ url: string, stop: () => Promise<unknown> }} StartedServer */
-/** @typedef {{ image: string, host: string }} Wanted `host`: under which this machine sees the engine's ports */
+/** @typedef {{ image: string, host: string }} ServerOptions `host` is where this machine reaches the containers' ports */
 
 const ENGINE_ANSWERS_WITHIN_MS = 5_000;
-/** Until the registry answers; the download itself takes what it takes. */
+/** Until the registry answers; the download itself has no time limit. */
 const REGISTRY_ANSWERS_WITHIN_MS = 15_000;
 const STARTS_WITHIN_MS = 60_000;
 
@@ -35,17 +35,18 @@ export const findEngine = async () => {
   try {
     return await within(getContainerRuntimeClient(), ENGINE_ANSWERS_WITHIN_MS, 'no answer');
   } catch {
-    // None is an ordinary machine, not a fault: whoever asked says what that means.
+    // Many machines have no container engine, which is not an error.
     return undefined;
   }
 };
 
 /**
- * testcontainers would not notice a download that breaks off, nor bound the wait for a registry that is not reached.
+ * Pulls an image unless it is there. testcontainers would not notice a download that breaks off, and would wait without
+ * a time limit for a registry that cannot be reached.
  * @param {Engine} engine
  * @param {string} image
  */
-const haveImage = async ({ container: { dockerode } }, image) => {
+const ensureImage = async ({ container: { dockerode } }, image) => {
   if ((await dockerode.listImages({ filters: { reference: [image] } })).length > 0) return;
   /** @type {NodeJS.ReadableStream} */
   const download = await within(dockerode.pull(image), REGISTRY_ANSWERS_WITHIN_MS, 'the registry does not answer');
@@ -58,7 +59,7 @@ const haveImage = async ({ container: { dockerode } }, image) => {
 };
 
 /**
- * A broker has to tell its clients where it is before it is anywhere: its port is chosen first.
+ * A broker must advertise its address before its container has one, so its port is chosen first.
  * @returns {Promise<number>}
  */
 const freePort = async () => {
@@ -79,7 +80,7 @@ const start = async (container, ready) => {
   return { started, stop: () => started.stop({ timeout: 0 }) };
 };
 
-/** @type {(wanted: Wanted) => Promise<StartedServer>} */
+/** @type {(options: ServerOptions) => Promise<StartedServer>} */
 const startKafka = async ({ image, host }) => {
   const port = await freePort();
   const container = new GenericContainer(image).withExposedPorts({ container: 9092, host: port }).withEnvironment({
@@ -87,7 +88,7 @@ const startKafka = async ({ image, host }) => {
     KAFKA_PROCESS_ROLES: 'broker,controller',
     KAFKA_CONTROLLER_QUORUM_VOTERS: '1@localhost:9093',
     KAFKA_CONTROLLER_LISTENER_NAMES: 'CONTROLLER',
-    // It speaks to itself too, to check transactions, and from inside its clients' address leads nowhere.
+    // The broker connects to itself too, and inside the container the clients' address leads nowhere.
     KAFKA_LISTENERS: 'CLIENTS://:9092,LOCAL://localhost:9094,CONTROLLER://localhost:9093',
     KAFKA_ADVERTISED_LISTENERS: `CLIENTS://${host}:${String(port)},LOCAL://localhost:9094`,
     KAFKA_LISTENER_SECURITY_PROTOCOL_MAP: 'CLIENTS:PLAINTEXT,LOCAL:PLAINTEXT,CONTROLLER:PLAINTEXT',
@@ -102,13 +103,13 @@ const startKafka = async ({ image, host }) => {
   return { url: `${host}:${String(port)}`, stop: (await start(container, ready)).stop };
 };
 
-/** @type {(wanted: Wanted) => Promise<StartedServer>} */
+/** @type {(options: ServerOptions) => Promise<StartedServer>} */
 const startMongo = async ({ image, host }) => {
   const { started, stop } = await start(new GenericContainer(image).withExposedPorts(27017), Wait.forListeningPorts());
   return { url: `mongodb://${host}:${String(started.getMappedPort(27017))}`, stop };
 };
 
-/** @type {(wanted: Wanted) => Promise<StartedServer>} */
+/** @type {(options: ServerOptions) => Promise<StartedServer>} */
 const startEventStore = async ({ image, host }) => {
   const container = new GenericContainer(image)
     .withExposedPorts(2113)
@@ -120,12 +121,12 @@ const startEventStore = async ({ image, host }) => {
 const starters = { KAFKA_BROKERS: startKafka, MONGO_URL: startMongo, EVENTSTORE_URL: startEventStore };
 
 /**
- * Starts a server of its own in a container, and returns when it takes connections.
+ * Starts a server in a container, and returns when it accepts connections.
  * @param {Engine} engine
  * @param {keyof typeof starters} setting
  * @param {string} image
  */
 export const startContainer = async (engine, setting, image) => {
-  await haveImage(engine, image);
+  await ensureImage(engine, image);
   return starters[setting]({ image, host: engine.info.containerRuntime.host });
 };

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { root } from './ready.mjs';
 
-/** Where modules are that the dependency rules speak of. */
+/** The folders whose modules the dependency rules check. */
 export const FOLDERS = ['deploy', 'schemas', 'services', 'shared'];
 
 /** @typedef {{ from: string, to: string, rule: { name: string } }} Violation */
 
 /**
- * Asks dependency-cruiser, with our rules, about the modules of a checkout.
+ * Runs dependency-cruiser with our rules over the modules of a checkout.
  * @param {string} checkout
  * @returns {Promise<{ modules: { source: string }[], summary: { violations: Violation[] } }>}
  */

@@ -5,7 +5,7 @@ import configuration from '../../.dependency-cruiser.mjs';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { cruise } from './cruise.mjs';
 
-/** For each rule a file that breaks it, and what that file imports. */
+/** For each rule, a file that violates it and the modules that this file imports. */
 const violations: Record<string, { file: string; imports: string[] }> = {
   'nothing-circular': { file: 'shared/circle/left.ts', imports: ['./right.ts'] },
   'no-orphans': { file: 'shared/orphan/alone.ts', imports: [] },
@@ -47,8 +47,8 @@ const violations: Record<string, { file: string; imports: string[] }> = {
   'product-does-not-import-development-packages': { file: 'shared/tested/measured.ts', imports: ['jest'] },
 };
 
-/** What the violations lead to. */
-const bystanders: Record<string, string[]> = {
+/** The modules that the violating files import, with their own imports. */
+const importedModules: Record<string, string[]> = {
   'shared/circle/right.ts': ['./left.ts'],
   'services/right/right.module.ts': ['@nestjs/common'],
   'services/right/domain/rule.ts': [],
@@ -66,7 +66,7 @@ const plant = (folder: string): void => {
     writeFileSync(join(folder, file), content);
   };
   const modules = [
-    ...Object.entries(bystanders),
+    ...Object.entries(importedModules),
     ...Object.values(violations).map(({ file, imports }) => [file, imports] as const),
   ];
   for (const [file, imports] of modules) {

@@ -1,4 +1,4 @@
 import { jest } from '@jest/globals';
 
-// A whole system starts, fills, crashes and starts again within one test.
+// One test may start a whole system, fill it with events, kill it and start it again.
 jest.setTimeout(240_000);

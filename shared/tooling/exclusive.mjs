@@ -1,9 +1,9 @@
 import { mkdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 
-const BEAT_MS = 1_000;
-/** After this long without a beat the holder is taken for dead. A process id would not tell: containers use them again. */
-const DEAD_AFTER_MS = 5 * BEAT_MS;
+const HEARTBEAT_MS = 1_000;
+/** Without a heartbeat for this long, the lock has expired. A process id would not do, because containers reuse them. */
+const EXPIRES_AFTER_MS = 5 * HEARTBEAT_MS;
 
 /** @param {string} lock */
 const take = (lock) => {
@@ -17,33 +17,33 @@ const take = (lock) => {
 };
 
 /** @param {string} lock */
-const dropIfDead = (lock) => {
-  const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-  if (since === undefined || Date.now() - since < DEAD_AFTER_MS) return;
-  const grave = `${lock}.${String(process.pid)}`;
-  renameSync(lock, grave);
-  rmSync(grave, { recursive: true });
+const removeIfExpired = (lock) => {
+  const beatAt = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+  if (beatAt === undefined || Date.now() - beatAt < EXPIRES_AFTER_MS) return;
+  const expired = `${lock}.${String(process.pid)}`;
+  renameSync(lock, expired);
+  rmSync(expired, { recursive: true });
 };
 
 /**
- * Does `work` while no other process of this machine does work under the same lock, a folder.
+ * Does `work` while holding a lock, which is a folder that only one process of this machine can have created.
  * @template Result
- * @param {{ lock: string, onWait: () => void }} options `onWait` is called once, when somebody else holds the lock
+ * @param {{ lock: string, onWait: () => void }} options `onWait` is called once if another process holds the lock
  * @param {() => Promise<Result>} work
  */
 export const exclusively = async ({ lock, onWait }, work) => {
   for (let waits = 0; !take(lock); waits += 1) {
     if (waits === 0) onWait();
-    dropIfDead(lock);
+    removeIfExpired(lock);
     await pause(100);
   }
-  const beat = setInterval(() => {
+  const heartbeat = setInterval(() => {
     utimesSync(lock, new Date(), new Date());
-  }, BEAT_MS);
+  }, HEARTBEAT_MS);
   try {
     return await work();
   } finally {
-    clearInterval(beat);
+    clearInterval(heartbeat);
     rmSync(lock, { recursive: true });
   }
 };

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { exclusively } from './exclusive.mjs';
@@ -8,13 +8,13 @@ import { exclusively } from './exclusive.mjs';
 const folder = temporaryFolder();
 
 describe('work under a lock', () => {
-  it('is done by one after the other', async () => {
-    const lock = join(folder, 'taken-in-turn');
+  it('is done by one process at a time', async () => {
+    const lock = join(folder, 'contended');
     let [inside, most, waited] = [0, 0, 0];
     const work = async () => {
       inside += 1;
       most = Math.max(most, inside);
-      await turn();
+      await setImmediate();
       inside -= 1;
     };
     const onWait = () => {
@@ -32,7 +32,7 @@ describe('work under a lock', () => {
     expect(existsSync(lock)).toBe(false);
   });
 
-  it('does not wait for the dead', async () => {
+  it('takes over a lock whose holder has crashed', async () => {
     const lock = join(folder, 'left-behind');
     mkdirSync(lock);
     utimesSync(lock, new Date(0), new Date(0));

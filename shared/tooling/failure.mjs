@@ -1,8 +1,8 @@
-/** A failure whose message is one sentence that says what to do; its stack helps nobody. */
+/** A failure whose message says in one sentence what to do; it is printed without a stack. */
 export class Failure extends Error {}
 
 /**
- * Runs what a command does; whatever goes wrong becomes exit code 1.
+ * Runs the work of a command. If it fails, it prints the error and sets exit code 1.
  * @param {() => Promise<void>} work
  */
 export const runCommand = async (work) => {

@@ -5,13 +5,13 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Failure } from './failure.mjs';
 
-/** Written by npm as the last thing of an installation: the packages that are really there. */
+/** Written by npm at the end of an installation: the packages that are installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/** Written by us after it. */
+/** Written by `recordInstallation` after that. */
 const STAMP = 'node_modules/.annals-installed.json';
 
 /**
- * What was installed: `wanted` is a digest of what was asked for, `contents` what each package's folder holds.
+ * What was installed: `wanted` is a digest of the lockfile, `contents` the entries of each package's folder.
  * @typedef {{ wanted: string, contents: Record<string, string> }} Stamp
  */
 
@@ -39,14 +39,14 @@ const readStamp = (root) => {
   try {
     return /** @type {Stamp} */ (JSON.parse(readFileSync(join(root, STAMP), 'utf8')));
   } catch {
-    // Never written, or cut short: both mean that nothing is known.
+    // The file was never written, or its writing was interrupted.
     return undefined;
   }
 };
 
 /**
- * Compares what is installed with what has to be. `remove` names what npm would wrongly keep: it trusts every package
- * whose package.json is there, however little else of it is.
+ * Compares the installed packages with the lockfile. `remove` names folders that npm would wrongly keep, because it
+ * considers a package installed as soon as its package.json exists.
  * @param {string} root
  */
 export const inspectInstallation = (root) => {
@@ -60,7 +60,7 @@ export const inspectInstallation = (root) => {
 };
 
 /**
- * Remembers what npm has installed.
+ * Writes down which packages are installed, and which files they have.
  * @param {string} root
  */
 export const recordInstallation = (root) => {
@@ -74,7 +74,7 @@ export const recordInstallation = (root) => {
   writeFileSync(join(root, STAMP), JSON.stringify(stamp));
 };
 
-/** The environment without our own .bin folder: npm must not run on the Node that it is replacing. */
+/** The environment without our own .bin folder, because npm must not run on the Node that it replaces. */
 const outerEnvironment = () => ({
   ...process.env,
   PATH: process.env['PATH']
@@ -91,8 +91,8 @@ const reasonIn = (report) =>
     .find((line) => line !== '' && !/^(code|errno|syscall|path|dest) /.test(line));
 
 /**
- * Installs what is missing. Not by `npm ci`: it refuses a lockfile when the registry lacks an optional package of
- * another platform.
+ * Installs missing packages. It does not use `npm ci`, which fails if the registry lacks an optional package of another
+ * platform.
  * @param {string} root
  */
 export const install = async (root) => {
@@ -115,7 +115,7 @@ export const install = async (root) => {
   if (outcome !== 0) {
     const reason = reasonIn(report) ?? String(outcome);
     throw new Failure(
-      `The packages cannot be installed (${reason}): see to that and start again; "npm install" says more.`,
+      `The packages cannot be installed (${reason}): correct that and start again; "npm install" prints more.`,
     );
   }
   recordInstallation(root);

@@ -16,7 +16,7 @@ const remove = (file: string): void => {
   rmSync(join(root, file), { recursive: true });
 };
 
-/** What npm leaves behind. */
+/** Writes what npm writes in an installation. */
 beforeEach(() => {
   checkouts += 1;
   root = join(folder, String(checkouts));
@@ -41,7 +41,7 @@ describe('an installation', () => {
     expect(inspectInstallation(root).whole).toBe(true);
   });
 
-  it('is to be completed when other packages are wanted, or nobody recorded it', () => {
+  it('is incomplete when the lockfile has changed or there is no record of it', () => {
     write('package-lock.json', '{ "packages": {} }');
     expect(inspectInstallation(root)).toEqual({ whole: false, remove: [] });
     write('package-lock.json', '{}');
@@ -49,26 +49,26 @@ describe('an installation', () => {
     expect(inspectInstallation(root)).toEqual({ whole: false, remove: [] });
   });
 
-  it('is to be completed when its record was cut short', () => {
+  it('is incomplete when its record is damaged', () => {
     const record = readFileSync(join(root, 'node_modules/.annals-installed.json'), 'utf8');
     write('node_modules/.annals-installed.json', record.slice(0, 20));
     expect(inspectInstallation(root)).toEqual({ whole: false, remove: [] });
   });
 
-  it('is to be made anew when npm did not come to its end', () => {
+  it('is repeated from the beginning when npm did not complete it', () => {
     remove('node_modules/.package-lock.json');
     expect(inspectInstallation(root)).toEqual({ whole: false, remove: ['node_modules'] });
     remove('node_modules');
     expect(inspectInstallation(root).whole).toBe(false);
   });
 
-  it.each(['node_modules/left', 'node_modules/left/dist'])('has to get back %s', (lost) => {
+  it.each(['node_modules/left', 'node_modules/left/dist'])('is damaged when %s is missing', (lost) => {
     remove(lost);
     const damaged = ['node_modules/left', 'node_modules/.package-lock.json'];
     expect(inspectInstallation(root)).toEqual({ whole: false, remove: damaged });
   });
 
-  it('has to get back a command', () => {
+  it('is damaged when a command is missing', () => {
     remove('node_modules/.bin/tool');
     expect(inspectInstallation(root).remove).toContain('node_modules/.bin');
   });

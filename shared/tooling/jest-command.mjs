@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { root } from './ready.mjs';
 
-/** What Node is given to run jest. */
+/** The arguments with which Node runs jest. */
 export const jestCommand = [
   '--experimental-vm-modules',
   '--disable-warning=ExperimentalWarning',

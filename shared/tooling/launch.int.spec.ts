@@ -30,24 +30,24 @@ const launch = () => {
     child,
     lines,
     exit,
-    says: (line: string) => eventually(() => lines.includes(line), 10_000, `it must say: ${line}`),
+    prints: (line: string) => eventually(() => lines.includes(line), 10_000, `it must print: ${line}`),
   };
 };
 
 describe('the launcher', () => {
-  it('runs a program on Node 26, gives it a signal once, waits for its end and takes over its exit code', async () => {
-    const { child, lines, exit, says } = launch();
-    await says('up 26 --fresh');
+  it('runs a program on Node 26, forwards a repeated signal once, and exits with its exit code', async () => {
+    const { child, lines, exit, prints } = launch();
+    await prints('up 26 --fresh');
     child.kill('SIGTERM');
     child.kill('SIGTERM');
     expect(await exit).toBe(7);
     expect(lines).toContain('drained after 1');
   });
 
-  it('lets the program notice that it was killed', async () => {
-    const { child, says } = launch();
-    await says('up 26 --fresh');
+  it('disconnects from its program when it is killed', async () => {
+    const { child, prints } = launch();
+    await prints('up 26 --fresh');
     child.kill('SIGKILL');
-    await says('alone');
+    await prints('alone');
   });
 });

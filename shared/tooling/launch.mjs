@@ -7,11 +7,11 @@ import { Failure } from './failure.mjs';
 import { getReady, root } from './ready.mjs';
 
 const NODE_MAJOR = 26;
-/** npm sends its own copy of a signal after the terminal's; a person does not press Ctrl-C twice this fast. */
+/** npm forwards a signal that the terminal has sent already. Nobody presses Ctrl-C twice within this time. */
 const SAME_SIGNAL_MS = 300;
 const PARENT_POLL_MS = 500;
 
-/** The Node that comes with the packages, or this one where there is none for the platform. */
+/** The Node that is installed as a package, or the present one if there is no package for the platform. */
 const nodeBinary = () => {
   const packaged = join(root, 'node_modules/.bin/node');
   if (existsSync(packaged)) return packaged;
@@ -23,8 +23,7 @@ const nodeBinary = () => {
 };
 
 /**
- * Calls back when the npm that runs this process has died without a word; a program started without npm may outlive
- * the shell it was started from.
+ * Calls back when the npm that runs this process was killed. A program that was started without npm may outlive its shell.
  * @param {() => void} onGone
  */
 const watchNpm = (onGone) => {
@@ -39,10 +38,10 @@ const watchNpm = (onGone) => {
 };
 
 /**
- * Runs Node as a child until it ends, and returns its exit code. The child is a process group of its own, so that one
- * Ctrl-C reaches it once, through here; should this process be killed, the child's IPC channel disconnects.
+ * Runs Node as a child process until it ends, and returns its exit code. The child is in a process group of its own, so
+ * that it receives a Ctrl-C only once, from this process. If this process is killed, the child's IPC channel disconnects.
  * @param {string[]} argv
- * @param {(line: string) => void} [onLine] is given what the child says; without it the child has this terminal
+ * @param {(line: string) => void} [onLine] receives the child's output line by line; without it the child writes to this terminal
  * @returns {Promise<number>}
  */
 export const runNode = (argv, onLine) => {

@@ -1,20 +1,20 @@
-/** What is shown of a line before and behind a fault. */
+/** How much of a line is shown before and after a mutant. */
 const CONTEXT_CHARACTERS_MAX = 80;
 const REPLACED_CHARACTERS_MAX = 160;
 
 /** @type {Record<string, string>} */
 const OUTCOMES = {
-  Survived: 'no spec notices',
+  Survived: 'no spec fails',
   NoCoverage: 'no spec runs it',
   Timeout: 'ran too long',
   RuntimeError: 'the worker failed',
 };
 
-/** What Stryker's reason begins with when a worker fails; any other error is of a spec file that cannot be loaded. */
+/** The beginning of Stryker's reason when a worker fails; with any other reason a spec file could not be loaded. */
 const WORKER_FAILED = 'Test runner crashed';
 
 /**
- * A fault and what became of it, as Stryker has it; lines and columns begin with 1.
+ * A mutant and its outcome, as Stryker reports it; lines and columns begin with 1.
  * @typedef {{
  *   file: string,
  *   location: Record<'start' | 'end', { line: number, column: number }>,
@@ -22,20 +22,20 @@ const WORKER_FAILED = 'Test runner crashed';
  *   status: string,
  *   statusReason?: string | undefined,
  * }} Mutant
- * @typedef {{ place: string, outcome: string, was: string, became: string }} Survivor
+ * @typedef {{ location: string, outcome: string, original: string, mutated: string }} Survivor
  * @typedef {{ mutants: number, found: number, percent: number }} Score
  * @typedef {Score & { files: (Score & { file: string, survivors: Survivor[] })[] }} Report
  */
 
 /**
- * A fault is found when a spec fails, or cannot even be loaded; not when a spec does not come to its end.
+ * A mutant is found when a spec fails or its file cannot be loaded, but not when a spec times out.
  * @param {Mutant} mutant
  */
 const isFound = ({ status, statusReason = '' }) =>
   status === 'Killed' || (status === 'RuntimeError' && !statusReason.startsWith(WORKER_FAILED));
 
-/** Of what runs only once, as its file is loaded, nothing is said. @param {Mutant} mutant */
-const isAsked = ({ status }) => status !== 'Ignored';
+/** Mutants of code that only runs while its file is loaded are not counted. @param {Mutant} mutant */
+const isCounted = ({ status }) => status !== 'Ignored';
 
 /** @param {readonly Mutant[]} mutants @returns {Score} */
 const scoreOf = (mutants) => {
@@ -58,26 +58,26 @@ const survivorOf = ({ file, location: { start, end }, replacement = '', status }
   const lines = source.split('\n').slice(start.line - 1, end.line);
   const last = lines.at(-1) ?? '';
   const before = endOf(inOneLine(lines[0]?.slice(0, start.column - 1) ?? '').trimStart(), CONTEXT_CHARACTERS_MAX);
-  const behind = beginningOf(inOneLine(last.slice(end.column - 1)).trimEnd(), CONTEXT_CHARACTERS_MAX);
+  const after = beginningOf(inOneLine(last.slice(end.column - 1)).trimEnd(), CONTEXT_CHARACTERS_MAX);
   const replaced = [...lines.slice(0, -1), last.slice(0, end.column - 1)].join('\n').slice(start.column - 1);
   /** @param {string} text */
-  const inItsPlace = (text) => `${before}${beginningOf(inOneLine(text), REPLACED_CHARACTERS_MAX)}${behind}`;
+  const inContext = (text) => `${before}${beginningOf(inOneLine(text), REPLACED_CHARACTERS_MAX)}${after}`;
   return {
-    place: `${file}:${String(start.line)}:${String(start.column)}`,
+    location: `${file}:${String(start.line)}:${String(start.column)}`,
     outcome: OUTCOMES[status] ?? status,
-    was: inItsPlace(replaced),
-    became: inItsPlace(replacement),
+    original: inContext(replaced),
+    mutated: inContext(replacement),
   };
 };
 
 /**
- * How many of the faults were found, and each that was not.
+ * Counts how many mutants were found, and lists those that were not.
  * @param {readonly Mutant[]} all
  * @param {(file: string) => string} read
  * @returns {Report}
  */
 export const reportOf = (all, read) => {
-  const mutants = all.filter(isAsked);
+  const mutants = all.filter(isCounted);
   const files = [...Map.groupBy(mutants, ({ file }) => file)].map(([file, inFile]) => {
     const source = read(file);
     const survivors = inFile.filter((mutant) => !isFound(mutant)).map((mutant) => survivorOf(mutant, source));
@@ -92,7 +92,8 @@ const scoreText = ({ mutants, found, percent }) =>
   `${percent.toFixed(1).padStart(5)} % found, ${String(found)} of ${String(mutants)}`;
 
 /** @param {Survivor} survivor */
-const survivorText = ({ place, outcome, was, became }) => `  ${place}  ${outcome}\n    - ${was}\n    + ${became}`;
+const survivorText = ({ location, outcome, original, mutated }) =>
+  `  ${location}  ${outcome}\n    - ${original}\n    + ${mutated}`;
 
 /** @param {Report} report @param {number} percentMin */
 export const asText = (report, percentMin) =>
@@ -101,5 +102,5 @@ export const asText = (report, percentMin) =>
       `${scoreText(score)}  ${file}`,
       ...survivors.map(survivorText),
     ]),
-    `${scoreText(report)}; at least ${String(percentMin)} % have to be`,
+    `${scoreText(report)}; at least ${String(percentMin)} % are required`,
   ].join('\n');

@@ -20,27 +20,27 @@ const mutant = (status: string, file = 'rule.ts') => ({
 const report = (...mutants: Parameters<typeof reportOf>[0]) => reportOf(mutants, () => source);
 
 describe('a report of mutants', () => {
-  it('counts as found only what made a spec fail: not what ran too long, and not what no spec runs', () => {
+  it('counts a mutant as found if a spec fails, but not if it times out or no spec runs it', () => {
     const some = ['Killed', 'Killed', 'Survived', 'Timeout', 'NoCoverage'].map((one) => mutant(one));
     expect(report(...some)).toMatchObject({ mutants: 5, found: 2, percent: 40 });
   });
 
-  it('counts as found what kept a spec file from being loaded, and not what made a worker fail', () => {
+  it('counts a mutant as found if a spec file cannot be loaded, but not if the worker fails', () => {
     const unloaded = { ...mutant('RuntimeError'), statusReason: 'TypeError: it is not a function' };
     const failed = { ...mutant('RuntimeError'), statusReason: 'Test runner crashed. Tried twice to restart it.' };
     expect(report(unloaded, failed)).toMatchObject({ mutants: 2, found: 1 });
   });
 
-  it('leaves out what runs only as its file is loaded', () => {
+  it('leaves out mutants of code that only runs while its file is loaded', () => {
     expect(report(mutant('Killed'), mutant('Ignored'))).toMatchObject({ mutants: 1, found: 1, percent: 100 });
   });
 
-  it('never rounds up: 85 % are 85 %', () => {
+  it('rounds percentages down', () => {
     const some = Array.from({ length: 2_000 }, (_, index) => mutant(index < 1_699 ? 'Killed' : 'Survived'));
     expect(report(...some).percent).toBe(84.9);
   });
 
-  it('has each file by itself, in order', () => {
+  it('has each file separately, in order', () => {
     const { files } = report(mutant('Killed', 'b.ts'), mutant('Survived', 'a.ts'), mutant('Survived', 'b.ts'));
     expect(files.map(({ file, percent }) => [file, percent])).toEqual([
       ['a.ts', 0],
@@ -48,33 +48,33 @@ describe('a report of mutants', () => {
     ]);
   });
 
-  it('shows the line as it was and as it became', () => {
+  it('shows the original line and the mutated one', () => {
     expect(report(mutant('Killed'), mutant('Survived')).files[0]?.survivors).toEqual([
       {
-        place: 'rule.ts:1:48',
-        outcome: 'no spec notices',
-        was: 'export const isLate = (at: number): boolean => at > 10;',
-        became: 'export const isLate = (at: number): boolean => at >= 10;',
+        location: 'rule.ts:1:48',
+        outcome: 'no spec fails',
+        original: 'export const isLate = (at: number): boolean => at > 10;',
+        mutated: 'export const isLate = (at: number): boolean => at >= 10;',
       },
     ]);
   });
 
-  it('shows in one line what was in several', () => {
+  it('shows several lines as one', () => {
     const [first] = report({ ...mutant('NoCoverage'), location: at(2, 21, 5, 2), replacement: '[]' }).files;
     expect(first?.survivors[0]).toMatchObject({
       outcome: 'no spec runs it',
-      was: 'export const both = [ 1, 2, ];',
-      became: 'export const both = [];',
+      original: 'export const both = [ 1, 2, ];',
+      mutated: 'export const both = [];',
     });
   });
 
-  it('is a text that ends with the sum', () => {
+  it('is printed as a text that ends with the sum', () => {
     expect(asText(report(mutant('Killed'), mutant('Timeout')), 85)).toBe(
       ` 50.0 % found, 1 of 2  rule.ts
   rule.ts:1:48  ran too long
     - export const isLate = (at: number): boolean => at > 10;
     + export const isLate = (at: number): boolean => at >= 10;
- 50.0 % found, 1 of 2; at least 85 % have to be`,
+ 50.0 % found, 1 of 2; at least 85 % are required`,
     );
   });
 });

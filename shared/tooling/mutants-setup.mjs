@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 
-/** Each fault waits for all of them. */
+/** So few because they are repeated for each mutant. */
 const RUNS_MAX = 30;
 
-// The same cases for each fault, and no search for a smaller one.
+// The same cases for each mutant, without shrinking a failing one.
 fc.configureGlobal({ seed: 1, endOnFailure: true });
 fc.installGlobalPlugin(() => {
   let runs = 0;

@@ -16,7 +16,7 @@ const plant = (...args: string[]) => {
   return { child, exit, output: text(child.stdout), left: () => readdirSync(TMPDIR) };
 };
 
-it('a run over one file says what was found there, and leaves nothing behind', async () => {
+it('a run over one file reports its mutants and removes its temporary folder', async () => {
   const { exit, output, left } = plant('shared/primitives/first-index.ts', '--json');
   const report = JSON.parse(await output) as { percent: number; mutants: number };
   expect(report).toMatchObject({ files: [{ file: 'shared/primitives/first-index.ts', mutants: report.mutants }] });
@@ -25,15 +25,15 @@ it('a run over one file says what was found there, and leaves nothing behind', a
   expect(left()).toEqual([]);
 });
 
-it('a run that is interrupted leaves nothing behind', async () => {
+it('a run that is interrupted removes its temporary folder', async () => {
   const { child, exit, left } = plant('services/account/domain');
-  await eventually(() => left().length > 0, 30_000, 'it makes a folder of its own');
+  await eventually(() => left().length > 0, 30_000, 'it must create a temporary folder');
   child.kill('SIGINT');
   expect(await exit).toEqual([130, null]);
   expect(left()).toEqual([]);
 });
 
-it('a run over what is not pure says so', async () => {
+it('a run over a file that is not pure is refused', async () => {
   const { child, exit } = plant('services/account/main.ts');
   expect(await text(child.stderr)).toContain('There is no pure file at services/account/main.ts');
   expect(await exit).toEqual([1, null]);

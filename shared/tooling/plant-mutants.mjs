@@ -12,11 +12,11 @@ import { root } from './ready.mjs';
 const PERCENT_MIN = 85;
 
 /**
- * Whatever ends this process, nothing of it stays: a fault may have made a worker's loop endless, and such a worker
- * does not notice that nobody waits for it any more.
+ * Kills the workers and removes the folder however this process ends. A mutant may have made a worker's loop endless, and
+ * such a worker would not end by itself.
  * @param {string} folder
  */
-const leaveNothing = (folder) => {
+const cleanUpAtExit = (folder) => {
   /** @type {import('node:child_process').ChildProcess[]} */
   const workers = [];
   subscribe('child_process', (message) => {
@@ -44,7 +44,7 @@ const filesBelow = (path) => {
 /** @param {readonly string[]} files @param {{ isQuiet: boolean }} options */
 const plant = async (files, { isQuiet }) => {
   const folder = mkdtempSync(join(tmpdir(), 'annals-mutants-'));
-  leaveNothing(folder);
+  cleanUpAtExit(folder);
   const progress = process.stdout.isTTY ? 'progress' : 'progress-append-only';
   const stryker = new Stryker({
     mutate: [...files],
@@ -54,14 +54,14 @@ const plant = async (files, { isQuiet }) => {
   try {
     return await stryker.runMutationTest();
   } catch {
-    // It has said why.
-    throw new Failure('No fault was planted: the specs of these files have to pass first.');
+    // Stryker has printed the reason.
+    throw new Failure('No mutant was planted: the specs of these files have to pass first.');
   }
 };
 
 const command = new Command('npm run mutants')
   .description(
-    `Plants faults in what is pure (folds, decisions, rules, codecs), one at a time, and says which of them no spec finds.\nExits with 1 when less than ${String(PERCENT_MIN)} % are found.`,
+    `Changes pure code (folds, decisions, rules, codecs) in one place at a time, and prints which of these mutants no spec finds.\nExits with 1 if less than ${String(PERCENT_MIN)} % are found.`,
   )
   .argument('[path]', 'a file, or a folder: only what is below it')
   .option('--json', 'for machines')

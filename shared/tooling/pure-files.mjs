@@ -1,42 +1,42 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Pure as a whole, whatever is in them: domains, and the folds of the read models. */
+/** Folders whose files are all pure: domains, and the folds of the read models. */
 const PURE_FOLDERS = /^services\/[^/]+\/domain\/|^shared\/read-models\//;
-/** What starts, binds, describes or helps: tests find faults in it by what comes of it, or there is none to find. */
-const ASIDE =
+/** Files without rules of their own, whose faults only other tests find: wiring, tooling, documents, test helpers. */
+const EXCLUDED =
   /^(services|shared)\/(.+\/)?testing\/|^services\/standalone\/|^services\/[^/]+\/[^/]+$|^shared\/(tooling|documents)\/|^schemas\/examples\//;
-/** A suffix says what a file touches: a driver, the framework, the test runner. */
+/** Files without a suffix: a suffix names the driver, framework or test runner that a file uses. */
 const WITHOUT_SUFFIX = /\/[^/.]+\.ts$/;
-const WAITS = /\b(async|await|Promise|AbortSignal|setTimeout|setInterval)\b/;
+const ASYNCHRONOUS = /\b(async|await|Promise|AbortSignal|setTimeout|setInterval)\b/;
 const IMPORTED = /^(?:import|export) (?!type\b)[^;]*? from '([^']+)';/gms;
-/** What only computes. */
+/** Packages and modules of Node without side effects. */
 const PURE_MODULE = /^zod$|^(node:)?(buffer|crypto|net|querystring|util)$/;
 
 /** @param {string} text */
 const isPure = (text) =>
-  !WAITS.test(text) &&
+  !ASYNCHRONOUS.test(text) &&
   [...text.matchAll(IMPORTED)].every(([, module = '']) =>
     module.startsWith('.') ? WITHOUT_SUFFIX.test(module) : PURE_MODULE.test(module),
   );
 
 /**
- * The sources in which every fault has to be found: folds, decisions, rules and codecs. Which these are is told from
- * what they do: they wait for nothing and touch nothing outside.
+ * The sources whose mutants specs must find: folds, decisions, rules and codecs. They are recognised by being synchronous
+ * and importing nothing with side effects.
  * @param {string} root the checkout
  * @returns {string[]} paths below it, with slashes, in order
  */
 export const pureFiles = (root) =>
   globSync(['schemas/**/*.ts', 'services/**/*.ts', 'shared/**/*.ts'], { cwd: root })
     .map((file) => file.replaceAll('\\', '/'))
-    .filter((file) => WITHOUT_SUFFIX.test(file) && !ASIDE.test(file))
+    .filter((file) => WITHOUT_SUFFIX.test(file) && !EXCLUDED.test(file))
     .filter((file) => PURE_FOLDERS.test(file) || isPure(readFileSync(join(root, file), 'utf8')))
     .sort();
 
 /**
- * The specs that have to find them: those of pure folders, and of any other pure file the one of its name.
+ * The specs that must find these mutants: all specs of pure folders, and for any other pure file the spec of its name.
  * @param {string} root the checkout
- * @param {readonly string[]} files what `pureFiles` says
+ * @param {readonly string[]} files the result of `pureFiles`
  */
 export const specsOf = (root, files) => [
   ...globSync(['services/*/domain/*.spec.ts', 'shared/read-models/*.spec.ts'], { cwd: root }),

@@ -16,7 +16,7 @@ const checkout = (files: Record<string, string>): string => {
 };
 const rule = 'export const isRight = true;\n';
 
-it('a file is pure that waits for nothing and touches nothing outside, wherever it is', () => {
+it('a file is pure if it is synchronous and imports nothing with side effects, in whatever folder', () => {
   const pure = {
     'schemas/topics.ts': "import { z } from 'zod';\n",
     'services/account/edge/signature.ts': "import type { FastifyRequest } from 'fastify';\n",
@@ -37,7 +37,7 @@ it('a file is pure that waits for nothing and touches nothing outside, wherever 
   expect(pureFiles(checkout({ ...pure, ...others }))).toEqual(Object.keys(pure));
 });
 
-it('a domain and the folds of the read models are pure as a whole', () => {
+it('every file of a domain and of the read models is pure', () => {
   const files = {
     'services/stream/domain/catch-up.ts': 'export const catchUp = async () => 1;\n',
     'shared/read-models/users.ts': "import { strict } from 'node:assert';\n",
@@ -45,7 +45,7 @@ it('a domain and the folds of the read models are pure as a whole', () => {
   expect(pureFiles(checkout(files))).toEqual(Object.keys(files));
 });
 
-it('faults are found by the specs of pure folders, and elsewhere by the spec of the same name', () => {
+it('mutants are found by all specs of pure folders, and elsewhere by the spec of the same name', () => {
   const root = checkout({
     'services/stream/domain/cursor.ts': rule,
     'services/stream/domain/cursors-of-all-kinds.spec.ts': rule,

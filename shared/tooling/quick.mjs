@@ -7,7 +7,7 @@ import { runChecks } from './run-checks.mjs';
 const jest = ['node', ...jestCommand];
 const withoutServers = ['--filter', join(root, 'shared/tooling/without-servers.mjs')];
 
-/** What tells within two minutes whether it is worth going on. All at once: specs wait more than they work. */
+/** The checks before a commit, within two minutes. They run at once, because specs wait more than they compute. */
 const checks = [
   { what: 'specs without servers', command: [...jest, ...withoutServers, '--selectProjects', 'unit', 'integration'] },
   { what: 'main path in one process', command: [...jest, 'services/standalone/end-to-end/one-process'] },

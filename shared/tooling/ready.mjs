@@ -17,7 +17,7 @@ const installAndBuild = async () => {
   if (!isBuilt(root)) await build(root);
 };
 
-/** Makes sure that the packages are installed and dist is built from the sources as they are, whoever else does so too. */
+/** Installs the packages and builds dist unless both are up to date; safe while other processes do the same. */
 export const getReady = async () => {
   if (inspectInstallation(root).whole && isBuilt(root)) return;
   try {
@@ -29,6 +29,6 @@ export const getReady = async () => {
   } catch (error) {
     const { code, path, message } = /** @type {NodeJS.ErrnoException} */ (error);
     if (!['EACCES', 'EPERM', 'EROFS', 'ENOSPC'].includes(code ?? '')) throw error;
-    throw new Failure(`${path ?? root} cannot be written (${message}): see to that and start again.`);
+    throw new Failure(`${path ?? root} cannot be written (${message}): correct that and start again.`);
   }
 };

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import ts from 'typescript';
 
-/** Names of the language, of libraries (MongoDB's write concern) and of the interface in which a retired word stands all the same. */
+/** Names of the language, of libraries (MongoDB's write concern) and of the interface, which we cannot change. */
 const EXEMPT = new Set(['allSettled', 'PromiseSettledResult', 'SponsorshipSettled', 'journal']);
-/** Decision records tell what was, in the words of their time. */
+/** Decision records keep the words of their time. */
 const EXEMPT_FOLDERS = /^(shared\/decisions|schemas\/generated)\//;
 
 /**
@@ -32,7 +32,7 @@ const partsOf = (name) =>
     .toLowerCase()} `;
 
 /**
- * The names in these files in which a retired word stands, by file.
+ * The file names and identifiers that contain a retired word.
  * @param {string} root
  * @param {readonly string[]} files relative to it
  * @param {readonly string[]} words

@@ -29,7 +29,7 @@ describe('the retired words', () => {
   };
   const words = retiredWords(glossary);
 
-  it('are those of the second table of the glossary, in all their forms', () => {
+  it('are those of the second table of the glossary, with all forms that it lists', () => {
     expect(words).toEqual(['hand over', 'settle', 'settled']);
   });
 
@@ -49,7 +49,7 @@ describe('the retired words', () => {
     ]);
   });
 
-  it('may stand in text, in longer words, in names that are not ours, and in decision records', () => {
+  it('are allowed in text, in longer words, in names of libraries and in decision records', () => {
     const files = [
       write('shared/text.ts', `// settle\nconst settlement = 'settle'; void Promise.allSettled([]);`),
       write('shared/decisions/0001-settle.md', ''),

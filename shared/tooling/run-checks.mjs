@@ -9,7 +9,7 @@ import { root } from './ready.mjs';
 const secondsSince = (since) => `${((performance.now() - since) / 1_000).toFixed(1)} s`;
 
 /**
- * Runs one program. Of one that went well only its last line is shown.
+ * Runs one program. If it succeeds, only the last line of its output is printed.
  * @param {Check} check
  */
 const run = async ({ what, command: [program = '', ...args] }) => {
@@ -28,7 +28,7 @@ const run = async ({ what, command: [program = '', ...args] }) => {
 };
 
 /**
- * Runs programs, so many at a time and in this order, and says how each went and how long all took.
+ * Runs programs in this order, so many at a time, and prints the result of each and the total time.
  * @param {readonly Check[]} checks
  * @param {number} atOnce
  * @returns {Promise<number>} the exit code
@@ -40,7 +40,7 @@ export const runChecks = async (checks, atOnce) => {
     for (const check of waiting) results.push(await run(check));
   };
   await Promise.all(Array.from({ length: atOnce }, worker));
-  const failed = results.filter((isGood) => !isGood).length;
+  const failed = results.filter((succeeded) => !succeeded).length;
   console.log(`${failed === 0 ? 'all is well' : `${String(failed)} failed`}, after ${secondsSince(startedAt)}`);
   return failed === 0 ? 0 : 1;
 };

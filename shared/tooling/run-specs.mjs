@@ -3,30 +3,30 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { runCommand } from './failure.mjs';
 import { jestCommand } from './jest-command.mjs';
-import { runLanes } from './lanes.mjs';
+import { runSpecJobs } from './spec-jobs.mjs';
 import { runNode } from './launch.mjs';
 import { missingServers, skippedSuites, startServers } from './test-servers.mjs';
 
 const args = process.argv.slice(2);
 const jest = [...jestCommand, ...args];
 
-/** What a spec is called that needs more than itself. */
-const NEEDY = /\.(int|e2e)\.spec\.ts$/;
+/** The file names of specs that may need a server. */
+const MAY_NEED_SERVERS = /\.(int|e2e)\.spec\.ts$/;
 
-/** The texts of such specs that jest is going to run; none where it does not understand what it is asked. */
+/** The texts of the selected specs that may need a server; none if jest rejects the arguments, which it then reports. */
 const selectedSpecs = async () => {
   try {
     const { stdout } = await promisify(execFile)(process.execPath, [...jest, '--listTests', '--json']);
     /** @type {string[]} */
     const files = JSON.parse(stdout);
-    return files.filter((file) => NEEDY.test(file)).map((file) => readFileSync(file, 'utf8'));
+    return files.filter((file) => MAY_NEED_SERVERS.test(file)).map((file) => readFileSync(file, 'utf8'));
   } catch {
     return [];
   }
 };
 
-/** testcontainers takes a moment to load and needs the packages: only where it has something to do. */
-const containers = async () => {
+/** Loads testcontainers, which is slow, only when a server must be started in a container. */
+const containerStarter = async () => {
   const { findEngine, startContainer } = await import('./container-servers.mjs');
   const engine = await findEngine();
   /** @type {import('./test-servers.mjs').StartServer | undefined} */
@@ -34,10 +34,10 @@ const containers = async () => {
   return start;
 };
 
-/** All of them run in lanes; what somebody picks out, in one jest. */
+/** All specs run as jobs side by side; a selection runs in one jest. */
 const runSpecs = () =>
   args.length === 0
-    ? runLanes({ run: (lane, onLine) => runNode([...jest, ...lane], onLine), say: console.log })
+    ? runSpecJobs({ run: (jobArgs, onLine) => runNode([...jest, ...jobArgs], onLine), print: console.log })
     : runNode(jest);
 
 // Runs on our own Node: testcontainers does not load on an old one.
@@ -50,8 +50,8 @@ await runCommand(async () => {
       interruption.abort();
     });
   }
-  const start = missing.length > 0 ? await containers() : undefined;
-  const servers = await startServers(missing, { environment: process.env, start, say: console.error });
+  const start = missing.length > 0 ? await containerStarter() : undefined;
+  const servers = await startServers(missing, { environment: process.env, start, print: console.error });
   for (const line of skippedSuites(specs, process.env)) console.error(line);
   try {
     Object.assign(process.env, servers.settings);

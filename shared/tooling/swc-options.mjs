@@ -1,6 +1,6 @@
 /**
- * How TypeScript becomes JavaScript, in the build and under jest alike.
- * Decorator metadata is what Nest injects by; class names are what its messages and tokens show.
+ * How TypeScript is compiled, in the build and under jest. Nest injects by decorator metadata, and shows class names in
+ * its messages.
  * @type {import('@swc/core').Options}
  */
 export const swcOptions = {

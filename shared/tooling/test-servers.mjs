@@ -2,7 +2,7 @@
 /** @typedef {{ url: string, stop: () => Promise<unknown> }} StartedServer */
 /** @typedef {(setting: ServerSetting, image: string) => Promise<StartedServer>} StartServer */
 
-/** What specs may need, by the setting that leads to it. */
+/** The servers that specs may need, by the setting with their address. */
 export const servers = {
   KAFKA_BROKERS: {
     imageSetting: 'KAFKA_IMAGE',
@@ -22,7 +22,7 @@ export const servers = {
 };
 
 /**
- * The settings that these specs read and nobody gave. A spec that needs a server names its setting.
+ * The settings of servers that these specs need and that are not set. A spec that needs a server contains its setting.
  * @param {readonly string[]} specs their texts
  * @param {NodeJS.ProcessEnv} environment
  */
@@ -31,7 +31,7 @@ export const missingServers = (specs, environment) =>
     (setting) => !environment[setting] && specs.some((text) => text.includes(setting)),
   );
 
-/** Suites that ask for a setting which nothing can be started for, and what is said where it is not given. */
+/** The settings of suites for which no server can be started here, and what is printed where they are not set. */
 const suites = {
   TEST_SERVERS:
     'No TEST_SERVERS: specs that stop and start a server are skipped. Set TEST_SERVERS to a folder as the README says.',
@@ -39,7 +39,7 @@ const suites = {
 };
 
 /**
- * One line for each suite that is among these specs and is not going to run.
+ * One line for each suite among these specs that is skipped.
  * @param {readonly string[]} specs their texts
  * @param {NodeJS.ProcessEnv} environment
  */
@@ -49,7 +49,7 @@ export const skippedSuites = (specs, environment) =>
     .map(([, line]) => line);
 
 /**
- * One line, without what an engine's client puts before the engine's own words.
+ * The message of the container engine in one line, without the prefix of its client.
  * @param {unknown} error
  */
 const reasonOf = (error) =>
@@ -59,37 +59,37 @@ const reasonOf = (error) =>
     .replaceAll(/\s+/g, ' ');
 
 /**
- * Starts the servers that are missing, all at once. One that cannot be had is said to be missing in one line.
+ * Starts the missing servers, all at once. For one that cannot be started it prints a line.
  * @param {readonly ServerSetting[]} missing
- * @param {object} means
- * @param {NodeJS.ProcessEnv} means.environment
- * @param {StartServer | undefined} means.start absent where there is no container engine
- * @param {(line: string) => void} means.say
+ * @param {object} options
+ * @param {NodeJS.ProcessEnv} options.environment
+ * @param {StartServer | undefined} options.start `undefined` if there is no container engine
+ * @param {(line: string) => void} options.print
  */
-export const startServers = async (missing, { environment, start, say }) => {
+export const startServers = async (missing, { environment, start, print }) => {
   /** @type {Record<string, string>} */
   const settings = {};
   /** @type {StartedServer[]} */
   const started = [];
   /** @param {ServerSetting} setting */
-  const have = async (setting) => {
-    const { imageSetting, image: usual, without } = servers[setting];
+  const startServer = async (setting) => {
+    const { imageSetting, image: defaultImage, without } = servers[setting];
     if (!start) {
-      say(`No ${setting} and no container engine: ${without}. Set ${setting}, or start Docker.`);
+      print(`No ${setting} and no container engine: ${without}. Set ${setting}, or start Docker.`);
       return;
     }
-    const image = environment[imageSetting] ?? usual;
+    const image = environment[imageSetting] ?? defaultImage;
     try {
       const server = await start(setting, image);
       started.push(server);
       settings[setting] = server.url;
-      say(`${setting}=${server.url} is a container of ${image}.`);
+      print(`${setting}=${server.url} is a container of ${image}.`);
     } catch (error) {
-      const reason = `the image ${image} gives no server (${reasonOf(error)})`;
-      say(`No ${setting}, and ${reason}: ${without}. Set ${setting}, or ${imageSetting}.`);
+      const reason = `no server starts from the image ${image} (${reasonOf(error)})`;
+      print(`No ${setting}, and ${reason}: ${without}. Set ${setting}, or ${imageSetting}.`);
     }
   };
-  await Promise.all(missing.map(have));
+  await Promise.all(missing.map(startServer));
   return {
     settings,
     stop: async () => {

@@ -4,7 +4,7 @@ import { missingServers, skippedSuites, startServers, type StartServer } from '.
 const KAFKA_SPEC = "whereServer('KAFKA_BROKERS', (brokers) => {});";
 const MONGO_SPEC = "whereServer('MONGO_URL', (url) => {});";
 
-/** An engine that has one image, and keeps count of what it runs. */
+/** A container engine that has one image, and records which servers run. */
 const engineWith = (known: string) => {
   const running: string[] = [];
   const start: StartServer = (setting, image) => {
@@ -19,17 +19,17 @@ const engineWith = (known: string) => {
 };
 
 describe('the servers that specs need', () => {
-  it('are those that a selected spec names and nobody gave', () => {
+  it('are missing if a selected spec names their setting and that is not set', () => {
     expect(missingServers([KAFKA_SPEC, MONGO_SPEC], {})).toEqual(['KAFKA_BROKERS', 'MONGO_URL']);
     expect(missingServers([KAFKA_SPEC, MONGO_SPEC], { KAFKA_BROKERS: 'broker:9092' })).toEqual(['MONGO_URL']);
     expect(missingServers([KAFKA_SPEC], {})).toEqual(['KAFKA_BROKERS']);
     expect(missingServers(['expect(1).toBe(1)'], {})).toEqual([]);
   });
 
-  it('are said to be missing, one line each, where there is no container engine', async () => {
+  it('are reported as missing, one line each, if there is no container engine', async () => {
     const lines: string[] = [];
-    const means = { environment: {}, start: undefined, say: (line: string) => lines.push(line) };
-    const { settings, stop } = await startServers(['KAFKA_BROKERS', 'EVENTSTORE_URL'], means);
+    const options = { environment: {}, start: undefined, print: (line: string) => lines.push(line) };
+    const { settings, stop } = await startServers(['KAFKA_BROKERS', 'EVENTSTORE_URL'], options);
     expect(settings).toEqual({});
     expect(lines).toEqual([
       'No KAFKA_BROKERS and no container engine: specs on Kafka are skipped. Set KAFKA_BROKERS, or start Docker.',
@@ -44,24 +44,24 @@ describe('the servers that specs need', () => {
     const { settings, stop } = await startServers(['KAFKA_BROKERS', 'MONGO_URL'], {
       environment: { MONGO_IMAGE: 'my/mongo:1' },
       start: engine.start,
-      say: (line) => lines.push(line),
+      print: (line) => lines.push(line),
     });
     expect(settings).toEqual({ MONGO_URL: 'mongodb://127.0.0.1:1' });
     expect(engine.running).toEqual(['MONGO_URL']);
     expect(lines.toSorted()).toEqual([
       'MONGO_URL=mongodb://127.0.0.1:1 is a container of my/mongo:1.',
-      'No KAFKA_BROKERS, and the image apache/kafka:4.1.0 gives no server (no such host): specs on Kafka are skipped. Set KAFKA_BROKERS, or KAFKA_IMAGE.',
+      'No KAFKA_BROKERS, and no server starts from the image apache/kafka:4.1.0 (no such host): specs on Kafka are skipped. Set KAFKA_BROKERS, or KAFKA_IMAGE.',
     ]);
     await stop();
     expect(engine.running).toEqual([]);
   });
 });
 
-describe('the suites that ask for more', () => {
+describe('the suites that need a setting', () => {
   const FAULTS_SPEC = "whereServer('TEST_SERVERS', () => {});";
   const COMPOSE_SPEC = "if (process.env['ANNALS_COMPOSE'] === '1') {}";
 
-  it('are said to be skipped, one line each, where they were selected and their setting is not given', () => {
+  it('are reported as skipped, one line each, if they are selected and their setting is not set', () => {
     expect(skippedSuites([FAULTS_SPEC, FAULTS_SPEC, COMPOSE_SPEC], {})).toEqual([
       'No TEST_SERVERS: specs that stop and start a server are skipped. Set TEST_SERVERS to a folder as the README says.',
       'The suite on a composition is skipped. npm run test:compose runs it.',

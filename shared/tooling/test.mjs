@@ -3,7 +3,7 @@ import { runCommand } from './failure.mjs';
 import { runNode } from './launch.mjs';
 import { getReady, root } from './ready.mjs';
 
-// Built too: the end-to-end specs start the real program.
+// The build is needed because the end-to-end specs start the built program.
 await runCommand(async () => {
   await getReady();
   process.exitCode = await runNode([join(root, 'shared/tooling/run-specs.mjs'), ...process.argv.slice(2)]);

@@ -8,5 +8,5 @@ const withoutServers = (files) => ({
   filtered: files.filter((file) => !readFileSync(file, 'utf8').includes('whereServer(')),
 });
 
-// jest requires it, and takes what it is given for the function.
+// jest loads this module with require, and its export must be the function itself.
 export { withoutServers as 'module.exports' };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { topics } from '../../../schemas/topics.ts';
@@ -19,7 +19,7 @@ const COUNTED_BETWEEN_KILLS = 400;
 const AHEAD_MAX = 5_000;
 const WITHIN_MS = 30_000;
 
-const count = z.object({ contract: z.string(), observed: z.int(), reverted: z.int(), standing: z.int() });
+const count = z.object({ contract: z.string(), observed: z.int(), reverted: z.int(), canonical: z.int() });
 const line = z.object({ caughtUp: z.boolean(), contracts: z.array(count) });
 
 const root = temporaryFolder();
@@ -31,7 +31,7 @@ const start = (settings: Record<string, string>, ...args: string[]): RunningProc
     ...settings,
   });
 
-/** Publishes all the time, and repeats some, while the program counts, is killed and started again. */
+/** Publishes changes without pause, some repeatedly, while the program counts, is killed and started again. */
 const countThroughKills = async (messageBus: MessageBus, settings: Record<string, string>): Promise<void> => {
   await messageBus.createTopics([topics.chainEvents]);
   const changes = new PublishedChanges(messageBus);
@@ -45,10 +45,10 @@ const countThroughKills = async (messageBus: MessageBus, settings: Record<string
       const some = Array.from({ length: 20 }, (_, at) => ({ contract: at % 7, isReverted: (round + at) % 5 === 0 }));
       await changes.publish(some, round % 10 === 0 ? 100 : 0);
       published += some.length;
-      // No further ahead than the last start counts in time, however slowly the others start.
+      // Not further ahead than the last start can count within its time limit.
       const isNear = () => stop.signal.aborted || published - counted() <= AHEAD_MAX;
       await eventually(isNear, WITHIN_MS, 'the program must count on');
-      await turn();
+      await setImmediate();
     }
   })();
   for (let kill = 0; kill < KILLS; kill += 1) {
@@ -68,7 +68,7 @@ const countThroughKills = async (messageBus: MessageBus, settings: Record<string
 };
 
 describe('the example that counts events', () => {
-  it('counts everything once, however often it is killed', async () => {
+  it('counts every change once, however often it is killed', async () => {
     await using bus = new AsyncDisposableStack();
     const folder = aFolder();
     const messageBus = new SqliteMessageBus(join(folder, 'bus.db'));
@@ -76,7 +76,7 @@ describe('the example that counts events', () => {
     await countThroughKills(messageBus, { DATA_DIR: folder });
   });
 
-  it('says what changes until it is told to stop', async () => {
+  it('prints the counts whenever they change, until it is stopped', async () => {
     await using bus = new AsyncDisposableStack();
     const folder = aFolder();
     const messageBus = new SqliteMessageBus(join(folder, 'bus.db'));
@@ -91,7 +91,7 @@ describe('the example that counts events', () => {
     expect(program.output.trim().split('\n')).toHaveLength(2);
   });
 
-  it('says in one line what is in its way', async () => {
+  it('prints in one line why it cannot start', async () => {
     const program = start({ KAFKA_BROKERS: 'nowhere' });
     await eventually(() => program.hasEnded, WITHIN_MS, 'it must not start');
     expect(program.output).toMatch(/^count-events: KAFKA_BROKERS is not a list of host:port.*\n$/);
@@ -102,7 +102,7 @@ describe('the example that counts events', () => {
 whereServer('KAFKA_BROKERS', (brokers) => {
   const kafka = kafkaForTests(brokers);
   describe('the example that counts events', () => {
-    it('counts everything once on Kafka, however often it is killed', async () => {
+    it('counts every change once on Kafka, however often it is killed', async () => {
       await using bus = new AsyncDisposableStack();
       const messageBus = await connectForTests(kafka);
       bus.defer(() => messageBus.close());

@@ -17,7 +17,7 @@ import { byName, PublishedChanges, type ContractChange } from './testing/publish
 
 type Crash = 'none' | 'before' | 'after';
 
-/** Fails once, before or after a batch is stored. */
+/** Fails once, before or after it has stored a batch. */
 class CrashingCounts extends EventCounts {
   hasCrashed = false;
 
@@ -36,20 +36,20 @@ class CrashingCounts extends EventCounts {
   }
 }
 
-/** Deletes everything before anybody looks. */
-class ForgetfulBus extends MemoryMessageBus {
-  isForgetful = false;
+/** Behaves as if all messages had been deleted, if that is set. */
+class DeletingBus extends MemoryMessageBus {
+  hasDeleted = false;
 
   override offsets(topic: Topic, at: 'earliest' | 'latest' | number): Promise<Offsets> {
-    return super.offsets(topic, this.isForgetful ? 'latest' : at);
+    return super.offsets(topic, this.hasDeleted ? 'latest' : at);
   }
 }
 
 const folder = temporaryFolder();
 const aFile = () => join(folder, `${randomUUID()}.db`);
 
-/** One life of the program: counts until it crashes, or until all is counted. */
-const live = async (
+/** Runs the program until it crashes, or until everything is counted. */
+const run = async (
   messageBus: MessageBus,
   file: string,
   crash: Crash = 'none',
@@ -58,8 +58,8 @@ const live = async (
   const counts = new CrashingCounts(file, crash);
   try {
     const counting = await startCounting({ messageBus, counts, logger });
-    const isOver = () => (crash === 'none' ? counting.isCaughtUp() : counts.hasCrashed);
-    await eventually(isOver, 20_000, 'everything must be counted');
+    const isDone = () => (crash === 'none' ? counting.isCaughtUp() : counts.hasCrashed);
+    await eventually(isDone, 20_000, 'everything must be counted');
     await counting.close();
     return { counts: counts.all().sort(byName), logged: logged.map(({ msg }) => msg) };
   } finally {
@@ -75,19 +75,19 @@ const busWithTopic = async <Bus extends MessageBus>(bus: Bus): Promise<Bus> => {
 const changesOf = (contracts: number, count: number): ContractChange[] =>
   Array.from({ length: count }, (_, at) => ({ contract: at % contracts, isReverted: at % 7 === 6 }));
 
-/** In two lives, with repeats at their seam. */
-const countInTwoLives = async (messageBus: MessageBus): Promise<void> => {
+/** Counts in two runs; the second one begins with messages that are repeated. */
+const countInTwoRuns = async (messageBus: MessageBus): Promise<void> => {
   const changes = new PublishedChanges(messageBus);
   const file = aFile();
   await changes.publish(changesOf(20, 1_500));
-  expect((await live(messageBus, file)).counts).toEqual(changes.counts);
+  expect((await run(messageBus, file)).counts).toEqual(changes.counts);
   await changes.publish(changesOf(25, 1_500), 700);
-  expect((await live(messageBus, file)).counts).toEqual(changes.counts);
-  expect((await live(messageBus, aFile())).counts).toEqual(changes.counts);
+  expect((await run(messageBus, file)).counts).toEqual(changes.counts);
+  expect((await run(messageBus, aFile())).counts).toEqual(changes.counts);
 };
 
 describe('the counts of events', () => {
-  it('are those of what was published, whatever comes again and wherever the program ends', async () => {
+  it('are those of the published changes, whatever is repeated and whenever the program crashes', async () => {
     const change = fc.record({ contract: fc.nat({ max: 4 }), isReverted: fc.boolean() });
     const round = fc.record({
       changes: fc.array(change, { minLength: 1, maxLength: 12 }),
@@ -100,21 +100,21 @@ describe('the counts of events', () => {
       const file = aFile();
       for (const { changes, again, crash } of rounds) {
         await published.publish(changes, again);
-        await live(messageBus, file, crash);
+        await run(messageBus, file, crash);
       }
-      expect((await live(messageBus, file)).counts).toEqual(published.counts);
+      expect((await run(messageBus, file)).counts).toEqual(published.counts);
     });
     await fc.assert(property, { numRuns: 40, endOnFailure: true });
   });
 
-  it('come from the embedded bus', async () => {
+  it('are made from the embedded bus', async () => {
     await using bus = new AsyncDisposableStack();
     const messageBus = await busWithTopic(new SqliteMessageBus(aFile()));
     bus.defer(() => messageBus.close());
-    await countInTwoLives(messageBus);
+    await countInTwoRuns(messageBus);
   });
 
-  it('take a batch whole or not at all', () => {
+  it('contain a batch whole or not at all', () => {
     const counts = new EventCounts(aFile());
     const message = { key: 'k', value: '{}', timestamp: 0, partition: 0 };
     const headers = { ce_type: 'annals.ChainEventObserved.v1', ce_position: '1' };
@@ -133,32 +133,32 @@ describe('the counts of events', () => {
     const full = await busWithTopic(new MemoryMessageBus());
     await new PublishedChanges(full).publish(changesOf(3, 30));
     const file = aFile();
-    await live(full, file);
-    await expect(live(await busWithTopic(new MemoryMessageBus()), file)).rejects.toThrow(
+    await run(full, file);
+    await expect(run(await busWithTopic(new MemoryMessageBus()), file)).rejects.toThrow(
       'the counts are of another topic',
     );
   });
 
-  it('are said to lack something when messages were deleted before they were counted', async () => {
-    const messageBus = await busWithTopic(new ForgetfulBus());
+  it('are reported as incomplete when messages were deleted before they were counted', async () => {
+    const messageBus = await busWithTopic(new DeletingBus());
     const changes = new PublishedChanges(messageBus);
     const file = aFile();
     await changes.publish(changesOf(1, 1));
-    expect((await live(messageBus, file)).logged).toEqual([]);
+    expect((await run(messageBus, file)).logged).toEqual([]);
     await changes.publish(changesOf(1, 2));
-    messageBus.isForgetful = true;
-    expect((await live(messageBus, file)).logged).toEqual(['messages may have been deleted before they were counted']);
+    messageBus.hasDeleted = true;
+    expect((await run(messageBus, file)).logged).toEqual(['messages may have been deleted before they were counted']);
   });
 });
 
 whereServer('KAFKA_BROKERS', (brokers) => {
   const settings = kafkaForTests(brokers);
   describe('the counts of events', () => {
-    it('come from Kafka', async () => {
+    it('are made from Kafka', async () => {
       await using bus = new AsyncDisposableStack();
       const messageBus = await busWithTopic(await connectForTests(settings));
       bus.defer(() => messageBus.close());
-      await countInTwoLives(messageBus);
+      await countInTwoRuns(messageBus);
     });
   });
 });

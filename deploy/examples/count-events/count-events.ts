@@ -15,15 +15,15 @@ const topic = topics.chainEvents;
 class CountEvents {}
 
 export interface Counting {
-  /** Whether all that was published before the start is counted. */
+  /** Whether every message that was published before the start is counted. */
   isCaughtUp: () => boolean;
-  /** Returns when the batch in hand is counted. */
+  /** Returns when the current batch is counted. */
   close: () => Promise<void>;
 }
 
 /**
- * Counts from where `counts` has come to, or from the first message that is kept.
- * @throws CannotStart when they have come further than the topic goes
+ * Counts from the offsets that are stored with `counts`, or from the first message that is kept.
+ * @throws CannotStart if a stored offset is beyond the end of the topic
  */
 export const startCounting = async ({
   messageBus,
@@ -38,10 +38,10 @@ export const startCounting = async ({
     messageBus.offsets(topic, 'earliest'),
     messageBus.offsets(topic, 'latest'),
   ]);
-  const known = counts.next();
-  if (isBehindAny(latest, known))
+  const stored = counts.next();
+  if (isBehindAny(latest, stored))
     throw new CannotStart('the counts are of another topic: name another file by --counts');
-  if (isBehindAny(known, earliest)) logger.warn('messages may have been deleted before they were counted');
+  if (isBehindAny(stored, earliest)) logger.warn('messages may have been deleted before they were counted');
   const next = (): Offsets => new Map([...earliest, ...counts.next()]);
   const server = new BatchServer({ messageBus, logger, topics: [topic], startAt: () => Promise.resolve(next()) });
   const root = {
@@ -54,6 +54,6 @@ export const startCounting = async ({
   return { isCaughtUp: () => !isBehindAny(next(), latest), close: () => app.close() };
 };
 
-/** In any of the partitions that `some` names. */
+/** Whether an offset of `some` is before that of the same partition in `others`. */
 const isBehindAny = (some: Offsets, others: Offsets): boolean =>
   Array.from(some).some(([partition, offset]) => BigInt(offset) < BigInt(others.get(partition) ?? 0));

@@ -3,12 +3,12 @@ import type { BusBatch, Offsets } from '../../../shared/message-bus/message-bus.
 import { SqliteDatabase } from '../../../shared/primitives/database.sqlite.ts';
 
 export interface ContractCounts {
-  /** As the topic's key: `eip155:<chainId>/<contract>`. */
+  /** The key of its messages: `eip155:<chainId>/<contract>`. */
   contract: string;
   observed: number;
   reverted: number;
-  /** Observed, and not reverted since. */
-  standing: number;
+  /** How many are observed and not reverted since. */
+  canonical: number;
 }
 
 const counted: Partial<Record<string, { observed: number; reverted: number }>> = {
@@ -17,8 +17,9 @@ const counted: Partial<Record<string, { observed: number; reverted: number }>> =
 };
 
 /**
- * Counts, and how far in the topic they have come: one transaction changes both, so that a crash leaves neither behind.
- * A message may come again. Its key's messages have growing positions, so what is not newer than the last is not counted.
+ * The counts and the offsets up to which messages are counted. One transaction changes both, so that they agree after a
+ * crash. A message may be delivered again: the positions of a key's messages grow, so one that is not newer than the last
+ * is not counted.
  */
 export class EventCounts {
   private readonly database: SqliteDatabase;
@@ -26,7 +27,7 @@ export class EventCounts {
   private readonly advance: StatementSync;
 
   constructor(file: string) {
-    // A commit that a power cut takes back takes the offset back too.
+    // A power cut may undo the last commits. That is harmless, because the offsets are undone with the counts.
     this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 8 });
     this.database.exec(`
       CREATE TABLE IF NOT EXISTS counts (
@@ -55,16 +56,16 @@ export class EventCounts {
     });
   }
 
-  /** Where to go on, in the partitions that anything came from. */
+  /** The offsets of the next messages, for the partitions from which messages were counted. */
   next(): Offsets {
     const rows = this.database.prepare('SELECT "partition", CAST(next AS TEXT) AS next FROM offsets').all();
     return new Map(rows.map((row) => [row['partition'] as number, row['next'] as string]));
   }
 
-  /** The most standing first. */
+  /** Contracts with the most canonical events first. */
   all(): ContractCounts[] {
     const rows = this.database
-      .prepare('SELECT contract, observed, reverted, observed - reverted AS standing FROM counts ORDER BY 4 DESC, 1')
+      .prepare('SELECT contract, observed, reverted, observed - reverted AS canonical FROM counts ORDER BY 4 DESC, 1')
       .all();
     return rows.map((row) => ({ ...(row as unknown as ContractCounts) }));
   }

@@ -9,7 +9,7 @@ import { pause } from '../../../shared/primitives/pause.ts';
 import { startCounting, type Counting } from './count-events.ts';
 import { EventCounts, type ContractCounts } from './event-counts.sqlite.ts';
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 interface Options {
   counts?: string;
@@ -40,22 +40,22 @@ const openCounts = (file: string): EventCounts => {
   }
 };
 
-interface Shown {
+interface ShowOptions {
   counting: Counting;
   counts: EventCounts;
-  /** Show when all is counted that was there, and no more; otherwise whenever anything changed. */
+  /** Print once when every message from before the start is counted; otherwise whenever a count changes. */
   once: boolean;
   format: (contracts: ContractCounts[], caughtUp: boolean) => string;
 }
 
-const show = async ({ counting, counts, once, format }: Shown, signal: AbortSignal): Promise<void> => {
+const show = async ({ counting, counts, once, format }: ShowOptions, signal: AbortSignal): Promise<void> => {
   for (let shown = ''; !signal.aborted;) {
     const caughtUp = counting.isCaughtUp();
     const now = format(counts.all(), caughtUp);
     if (now !== shown && (caughtUp || !once)) process.stdout.write(now);
     if (once && caughtUp) return;
     shown = now;
-    await pause(LOOK_EVERY_MS, signal);
+    await pause(POLL_INTERVAL_MS, signal);
   }
 };
 
@@ -65,14 +65,14 @@ const toJson = (contracts: ContractCounts[], caughtUp: boolean): string =>
 const toTable = (contracts: ContractCounts[], caughtUp: boolean): string => {
   const row = (contract: string, ...numbers: (string | number)[]) =>
     `${contract.padEnd(56)}${numbers.map((one) => one.toLocaleString('en').padStart(12)).join('')}\n`;
-  const rows = contracts.map(({ contract, observed, reverted, standing }) =>
-    row(contract, observed, reverted, standing),
+  const rows = contracts.map(({ contract, observed, reverted, canonical }) =>
+    row(contract, observed, reverted, canonical),
   );
   const state = caughtUp ? '' : 'still counting what was published before\n';
-  return `${row('contract', 'observed', 'reverted', 'standing')}${rows.join('')}${state}\n`;
+  return `${row('contract', 'observed', 'reverted', 'canonical')}${rows.join('')}${state}\n`;
 };
 
-/** Ctrl-C, the end of the launcher, or of whoever reads the output; a second Ctrl-C does not wait. */
+/** Aborts on Ctrl-C, and when the launcher or the reader of the output ends; a second Ctrl-C ends the program at once. */
 const stopSignal = (): AbortSignal => {
   const stopping = new AbortController();
   const stop = () => stopping.abort();
@@ -84,10 +84,10 @@ const stopSignal = (): AbortSignal => {
 };
 
 await new Command('npm run count-events --')
-  .description('counts the events of every contract from the topic alone; goes on where it was, also after a kill -9')
-  .option('--counts <file>', 'where counts are kept; default: event-counts.db in DATA_DIR')
-  .option('--once', 'end when all is counted that was published before')
-  .option('--json', 'for machines: a line of JSON for every change')
+  .description('counts the events of every contract from the topic; continues after a restart, also after a kill -9')
+  .option('--counts <file>', 'file in which the counts are stored; default: event-counts.db in DATA_DIR')
+  .option('--once', 'ends when everything that was published before is counted')
+  .option('--json', 'prints a line of JSON for every change')
   .addHelpText(
     'after',
     `

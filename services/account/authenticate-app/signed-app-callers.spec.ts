@@ -6,7 +6,7 @@ import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing
 const folder = temporaryFolder();
 const SIGNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 
-describe('the headers of an app', () => {
+describe('the headers that authenticate an app', () => {
   let account: AccountUnderTest;
   beforeAll(async () => {
     account = await startAccountUnderTest(folder);
@@ -15,17 +15,17 @@ describe('the headers of an app', () => {
 
   const codeFor = async (headers: Record<string, string>, path = account.challengePath(SIGNER)) => {
     const answer = await account.ask(path, { headers });
-    return answer.ok ? 'let in' : (await problemOfAnswer(answer)).code;
+    return answer.ok ? 'accepted' : (await problemOfAnswer(answer)).code;
   };
 
-  it('let in the app that signed them', async () => {
-    expect(await codeFor(account.appHeaders())).toBe('let in');
+  it('are accepted from the app that signed them', async () => {
+    expect(await codeFor(account.appHeaders())).toBe('accepted');
     const local = await account.register({ origins: ['http://LOCALHOST:5173/', 'https://Other.example:443'] });
     expect(local.origins).toEqual(['http://localhost:5173', 'https://other.example']);
-    expect(await codeFor(account.appHeaders({ origin: 'http://localhost:5173' }, local))).toBe('let in');
+    expect(await codeFor(account.appHeaders({ origin: 'http://localhost:5173' }, local))).toBe('accepted');
   });
 
-  it('must all be there', async () => {
+  it('are all required', async () => {
     for (const name of ['x-api-key', 'origin', 'x-timestamp', 'x-signature']) {
       const { [name]: _, ...rest } = account.appHeaders();
       const problem = await problemOfAnswer(await account.ask(account.challengePath(SIGNER), { headers: rest }));
@@ -33,7 +33,7 @@ describe('the headers of an app', () => {
     }
   });
 
-  it('are checked in order: key, origin, timestamp, form of the signature, signature', async () => {
+  it('are checked in order: key, origin, timestamp, format of the signature, signature', async () => {
     const old = String(account.clock.now() - 300_001);
     const wrong = {
       'x-api-key': 'ak_unknown',
@@ -51,11 +51,11 @@ describe('the headers of an app', () => {
     expect(await codeFor(account.appHeaders({ 'x-signature': `0x${'1'.repeat(130)}` }))).toBe('app_signature_invalid');
   });
 
-  it('take a timestamp within five minutes, before and after', async () => {
+  it('need a timestamp that is at most five minutes before or after now', async () => {
     const at = (timestamp: string) => codeFor(account.appHeaders({ 'x-timestamp': timestamp }));
     const now = account.clock.now();
-    expect(await at(String(now - 300_000))).toBe('let in');
-    expect(await at(String(now + 300_000))).toBe('let in');
+    expect(await at(String(now - 300_000))).toBe('accepted');
+    expect(await at(String(now + 300_000))).toBe('accepted');
     for (const wrong of [
       String(now + 300_001),
       'now',
@@ -69,7 +69,7 @@ describe('the headers of an app', () => {
     }
   });
 
-  it('are signed by the key of that app over that origin, timestamp and key', async () => {
+  it("are refused when another app's key signed them, or another timestamp was signed", async () => {
     const other = await account.register();
     expect(await codeFor({ ...account.appHeaders({}, other), 'x-api-key': account.app.apiKey })).toBe(
       'app_signature_invalid',
@@ -78,7 +78,7 @@ describe('the headers of an app', () => {
     expect(await codeFor(account.appHeaders({ 'x-signature': signature }))).toBe('app_signature_invalid');
   });
 
-  it('of origins that differ in scheme, port or case are others', async () => {
+  it('are refused when the origin differs in scheme, port or case', async () => {
     for (const origin of [
       'http://app.example',
       'https://app.example:8443',
@@ -89,29 +89,31 @@ describe('the headers of an app', () => {
     }
   });
 
-  it('by scheme v2 are good once, for that request, and in one spelling', async () => {
+  it('of scheme v2 are valid once, for one request, in whatever form the signature is written', async () => {
     const path = account.challengePath(SIGNER);
     const headers = account.appHeadersV2('GET', path, undefined);
     expect(await codeFor(headers, `${path}&chainId=1`)).toBe('app_signature_invalid');
-    expect(await codeFor(headers)).toBe('let in');
+    expect(await codeFor(headers)).toBe('accepted');
     expect(await codeFor(headers)).toBe('request_replayed');
     const { 'x-signature': signature } = headers;
-    const spelled = signature.endsWith('1b') ? '00' : '01';
-    expect(await codeFor({ ...headers, 'x-signature': signature.slice(0, -2) + spelled })).toBe('request_replayed');
+    const recoveryByte = signature.endsWith('1b') ? '00' : '01';
+    expect(await codeFor({ ...headers, 'x-signature': signature.slice(0, -2) + recoveryByte })).toBe(
+      'request_replayed',
+    );
     expect(await codeFor({ ...headers, 'x-signature': `0x${signature.slice(2).toUpperCase()}` })).toBe(
       'request_replayed',
     );
   });
 
-  it('by scheme v2 are good once even when they come twice at the same time', async () => {
+  it('of scheme v2 are valid once even when they are sent ten times at once', async () => {
     account.clock.time += 1;
     const headers = account.appHeadersV2('GET', account.challengePath(SIGNER), undefined);
     const codes = await Promise.all(Array.from({ length: 10 }, () => codeFor(headers)));
-    expect(codes.filter((code) => code === 'let in')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'accepted')).toHaveLength(1);
     expect(codes.filter((code) => code === 'request_replayed')).toHaveLength(9);
   });
 
-  it('by scheme v2 sign the body', async () => {
+  it('of scheme v2 sign the body', async () => {
     const signer = account.newWallet().address;
     const body = { signer, signature: `0x${'1'.repeat(130)}` };
     const post = async (sent: unknown) => {
@@ -123,14 +125,16 @@ describe('the headers of an app', () => {
     expect(await post(body)).toBe('challenge_unknown');
   });
 
-  it('of an app that demands v2 are not taken by v1', async () => {
+  it('of scheme v1 are refused for an app that requires v2', async () => {
     const strict = await account.register({ scheme: 'v2' });
     expect(await codeFor(account.appHeaders({}, strict))).toBe('app_signature_invalid');
-    expect(await codeFor(account.appHeadersV2('GET', account.challengePath(SIGNER), undefined, strict))).toBe('let in');
+    expect(await codeFor(account.appHeadersV2('GET', account.challengePath(SIGNER), undefined, strict))).toBe(
+      'accepted',
+    );
   });
 
-  it('let in a new app at once', async () => {
+  it('are accepted from a new app at once', async () => {
     const app = await account.register();
-    expect(await codeFor(account.appHeaders({ origin: ORIGIN }, app))).toBe('let in');
+    expect(await codeFor(account.appHeaders({ origin: ORIGIN }, app))).toBe('accepted');
   });
 });

@@ -15,7 +15,7 @@ import { Apps } from './apps.ts';
 const WINDOW_MS = 300_000;
 const names = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] as const;
 
-/** Checks the headers H in the order of section 1 of the interface. */
+/** Checks the headers of an app in the order that section 1 of the interface gives: the first fault decides the code. */
 export class SignedAppCallers implements AppCallers {
   private readonly apps: Apps;
 
@@ -34,7 +34,7 @@ export class SignedAppCallers implements AppCallers {
     const scheme = schemeOf(app, parts, readSignature(signature));
     if (!scheme) throw new Refusal('app_signature_invalid', "the signature is not by the app's key over this request");
     const caller = { kind: 'app', appId: app.id, origin } as const;
-    if (scheme === 'v2') await this.spend(signature, caller, request);
+    if (scheme === 'v2') await this.useOnce(signature, caller, request);
     return caller;
   }
 
@@ -46,22 +46,22 @@ export class SignedAppCallers implements AppCallers {
   }
 
   /**
-   * Whoever appends first has used the signature, in whichever process. One text has one signature that
-   * `recoverSigner` takes but for its last byte's two spellings, which are left out here.
+   * The process that appends first has used the signature. The stream is named without the last byte, because
+   * `recoverSigner` accepts the same signature with that byte in two forms.
    */
-  private async spend(signature: string, caller: Omit<AppCaller, 'user'>, request: FastifyRequest): Promise<void> {
+  private async useOnce(signature: string, caller: Omit<AppCaller, 'user'>, request: FastifyRequest): Promise<void> {
     const { appId } = caller;
     const { appended } = await this.transactor.transact<boolean, SignatureEvent>({
       stream: `signature-${sha256(signature.toLowerCase().slice(0, -2))}`,
       fold: { initial: false, evolve: () => true },
       metadata: { ...requestMetadata(request), actor: { type: 'app', id: appId }, app: appId },
-      decide: (isSpent) => (isSpent ? [] : [{ type: 'SignatureUsed', data: { appId } }]),
+      decide: (isUsed) => (isUsed ? [] : [{ type: 'SignatureUsed', data: { appId } }]),
     });
     if (!appended) throw new Refusal('request_replayed', 'sign each request anew');
   }
 }
 
-/** An app on `v1` may sign by `v2` too. */
+/** An app registered for `v1` may also sign with `v2`. */
 const schemeOf = (app: App, parts: WholeRequest, signature: string): 'v1' | 'v2' | undefined => {
   if (app.scheme === 'v1' && recoverSigner(v1Text(parts), signature) === app.signer) return 'v1';
   return recoverSigner(v2Text(parts), signature) === app.signer ? 'v2' : undefined;

@@ -10,7 +10,7 @@ describe('the origin of an app', () => {
     ['http://localhost:5173', 'http://localhost:5173'],
     ['http://127.0.0.1:5173', 'http://127.0.0.1:5173'],
     ['http://[::1]:5173', 'http://[::1]:5173'],
-  ])('%s is what browsers send as %s', (text, origin) => {
+  ])('%s is normalised to %s, as browsers send it', (text, origin) => {
     expect(normaliseOrigin(text)).toBe(origin);
   });
 
@@ -39,7 +39,7 @@ describe('the origin of an app', () => {
 
 describe('a redirect URI of an app', () => {
   it.each(['https://shop.example/back?from=annals', 'http://localhost:5173/back', 'HTTPS://Shop.Example'])(
-    '%s stays as it is written',
+    '%s is kept as it is written',
     (text) => {
       expect(checkRedirectUri(text)).toBe(text);
     },

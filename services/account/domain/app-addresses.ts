@@ -2,30 +2,30 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** An origin as browsers send it: scheme, host and port. @throws Refusal validation_failed */
+/** Returns an origin as browsers send it: scheme, host and port. @throws Refusal validation_failed */
 export const normaliseOrigin = (text: string): string => {
   const url = readUrl(text, 'origin');
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || text.includes('*')) {
-    throw wrong('origin', text, 'is more than scheme, host and port');
+    throw refusalOf('origin', text, 'is more than scheme, host and port');
   }
   return url.origin;
 };
 
 /** @throws Refusal validation_failed */
 export const checkRedirectUri = (text: string): string => {
-  if (readUrl(text, 'redirectUri').hash !== '') throw wrong('redirectUri', text, 'has a fragment');
+  if (readUrl(text, 'redirectUri').hash !== '') throw refusalOf('redirectUri', text, 'has a fragment');
   return text;
 };
 
-/** `https`; on this machine `http` too, where nobody listens in between. */
+/** Allows `https`, and `http` on a loopback address, where nobody can listen in between. */
 const readUrl = (text: string, member: string): URL => {
   const url = URL.parse(text);
-  if (!url) throw wrong(member, text, 'is not a valid URL');
-  if (url.username !== '' || url.password !== '') throw wrong(member, text, 'has a user name');
+  if (!url) throw refusalOf(member, text, 'is not a valid URL');
+  if (url.username !== '' || url.password !== '') throw refusalOf(member, text, 'has a user name');
   const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.has(url.hostname));
-  if (!isSafe) throw wrong(member, text, 'is not https');
+  if (!isSafe) throw refusalOf(member, text, 'is not https');
   return url;
 };
 
-const wrong = (path: string, text: string, message: string): Refusal =>
+const refusalOf = (path: string, text: string, message: string): Refusal =>
   new Refusal('validation_failed', `${path} ${text} ${message}`, { errors: [{ path, message }] });

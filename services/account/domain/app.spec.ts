@@ -16,7 +16,7 @@ const app = { id: 'app_1', ...known };
 const registered: AppEvent = { type: 'AppRegistered', data: { appId: 'app_1', ...known } };
 
 describe('an app', () => {
-  it('is registered with all that is known of it', () => {
+  it('is registered with all its data', () => {
     given(appFold, [])
       .when((state) => registerApp(state, app))
       .then([registered]);
@@ -27,7 +27,7 @@ describe('an app', () => {
     expectNothingTheSecondTime(appFold, appFold.initial, (state) => registerApp(state, app), NOON);
   });
 
-  it('is found by its key alone, now and in ten years', () => {
+  it('has an id and a stream name that follow from its API key and must never change', () => {
     expect(apiKeyFrom('0123')).toBe('ak_0123');
     expect(appIdOf('ak_0123')).toBe('app_m7zwhdwv6xym2xe56tq3ww1gxd');
     expect(appStream('app_1')).toBe('app-app_1');

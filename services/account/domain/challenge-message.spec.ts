@@ -11,7 +11,7 @@ const challenge = {
   expiresAt: '2026-01-02T12:05:00.000Z',
 };
 
-it('the message of a challenge says who asks, for whom, where, and for how long', () => {
+it('the message of a challenge is an ERC-4361 message with domain, address, URI, chain, nonce and validity', () => {
   expect(challengeMessage(challenge)).toBe(
     `shop.example:8443 wants you to sign in with your Ethereum account:
 0x70997970C51812dc3A010C7d01b50e0d17dc79C8

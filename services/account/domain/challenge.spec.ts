@@ -7,7 +7,7 @@ import { challengeFold, challengeStream, issueChallenge, redeemChallenge } from 
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const MINUTE = 60_000;
-const asked = {
+const request = {
   appId: 'app_1',
   signer: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   origin: 'https://app.example',
@@ -15,40 +15,40 @@ const asked = {
 };
 
 const issued = (nonce: string, at = NOON): [ChallengeEvent, number] => [
-  { type: 'ChallengeIssued', data: { ...asked, nonce, issuedAt: toIso(at), expiresAt: toIso(at + 5 * MINUTE) } },
+  { type: 'ChallengeIssued', data: { ...request, nonce, issuedAt: toIso(at), expiresAt: toIso(at + 5 * MINUTE) } },
   at,
 ];
 const redeemed = (nonce: string, sessionId = 'ses_1', at = NOON): [ChallengeEvent, number] => [
   { type: 'ChallengeRedeemed', data: { nonce, sessionId } },
   at,
 ];
-const eleven = Array.from({ length: 11 }, (_, at) => issued(`nonce${String(at)}`, NOON + at));
+const elevenIssued = Array.from({ length: 11 }, (_, at) => issued(`nonce${String(at)}`, NOON + at));
 const redeem = (nonce: string, nowMs = NOON, sessionId = 'ses_1') => ({
   nonce,
   decide: (state: typeof challengeFold.initial) => redeemChallenge(state, nowMs, { nonce, sessionId }),
 });
 
 describe('a challenge', () => {
-  it('is issued for five minutes', () => {
+  it('is valid for five minutes', () => {
     given(challengeFold, [])
-      .when((state) => issueChallenge(state, NOON, { ...asked, nonce: 'a' }))
+      .when((state) => issueChallenge(state, NOON, { ...request, nonce: 'a' }))
       .then([issued('a')[0]]);
   });
 
-  it('is issued beside those that are open', () => {
+  it('is issued although another one is open', () => {
     given(challengeFold, [issued('a')])
-      .when((state) => issueChallenge(state, NOON, { ...asked, nonce: 'b' }))
+      .when((state) => issueChallenge(state, NOON, { ...request, nonce: 'b' }))
       .then([issued('b')[0]]);
   });
 
-  it('of one signer at one app is in one stream, in whatever case the signer is written', () => {
+  it('is in the same stream as the others of its signer and app, in whatever case the address is written', () => {
     const stream = 'challenge-fd393c2da2e4530937f97b4bc7b467955501497b0da8f483e9158350537f477d';
     expect(challengeStream('app_1', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8')).toBe(stream);
     expect(challengeStream('app_1', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')).toBe(stream);
     expect(challengeStream('app_2', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')).not.toBe(stream);
   });
 
-  it('is redeemed while it is open', () => {
+  it('can be redeemed while it is open', () => {
     given(challengeFold, [issued('a')])
       .when(redeem('a').decide)
       .then([redeemed('a')[0]]);
@@ -57,13 +57,13 @@ describe('a challenge', () => {
       .then([redeemed('a')[0]]);
   });
 
-  it('is not redeemed after five minutes', () => {
+  it('cannot be redeemed after five minutes', () => {
     given(challengeFold, [issued('a')])
       .when(redeem('a', NOON + 5 * MINUTE).decide)
       .refused('challenge_unknown', /ask for a challenge/);
   });
 
-  it('is refused as a wrong signature when another is open, and as unknown when none is', () => {
+  it('that does not exist is refused as wallet_signature_invalid if another is open, else as challenge_unknown', () => {
     const { when } = given(challengeFold, [issued('a'), issued('b'), redeemed('a')]);
     when(redeem('c').decide).refused('wallet_signature_invalid', /fits no open challenge/);
     given(challengeFold, [issued('a'), redeemed('a')])
@@ -71,49 +71,49 @@ describe('a challenge', () => {
       .refused('challenge_unknown');
   });
 
-  it('is forgotten when it had expired as a newer one was issued', () => {
+  it('is dropped from the state if it has expired when a newer one is issued', () => {
     const { state } = given(challengeFold, [issued('a'), issued('b', NOON + 5 * MINUTE)]);
     expect(state.map(({ nonce }) => nonce)).toEqual(['b']);
   });
 
-  it('stays with the session that it was redeemed for', () => {
+  it('keeps the session for which it was redeemed first', () => {
     const { state, when } = given(challengeFold, [issued('a'), redeemed('a', 'ses_1')]);
     when(redeem('a', NOON, 'ses_2').decide).then([]);
     expect(state[0]?.redemption?.sessionId).toBe('ses_1');
   });
 
-  it('is closed by the tenth after it', () => {
-    const { when } = given(challengeFold, eleven);
+  it('is closed when ten newer ones are open', () => {
+    const { when } = given(challengeFold, elevenIssued);
     when(redeem('nonce0').decide).refused('wallet_signature_invalid');
     when(redeem('nonce1').decide).then([redeemed('nonce1')[0]]);
   });
 
-  it('is not closed by ten after it of which one was redeemed', () => {
-    const past = [...eleven.slice(0, 10), redeemed('nonce5'), ...eleven.slice(10)];
-    given(challengeFold, past)
+  it('is not closed by ten newer ones if one of those is redeemed', () => {
+    const history = [...elevenIssued.slice(0, 10), redeemed('nonce5'), ...elevenIssued.slice(10)];
+    given(challengeFold, history)
       .when(redeem('nonce0').decide)
       .then([redeemed('nonce0')[0]]);
   });
 
-  it('is not missed when older events are no longer kept', () => {
+  it('is folded correctly when older events of the stream were deleted', () => {
     given(challengeFold, [redeemed('forgotten'), issued('a')])
       .when(redeem('a').decide)
       .then([redeemed('a')[0]]);
   });
 
-  it('is not issued or redeemed twice, whatever came before', () => {
+  it('is neither issued nor redeemed twice, whatever the history', () => {
     const nonce = fc.constantFrom('a', 'b', 'c');
-    const past = fc.array(
+    const history = fc.array(
       fc.oneof(
         fc.tuple(nonce, fc.nat(10 * MINUTE)).map(([one, after]) => issued(one, NOON + after)),
         nonce.map((one) => redeemed(one)),
       ),
     );
     fc.assert(
-      fc.property(past, nonce, fc.nat(10 * MINUTE), (events, one, after) => {
+      fc.property(history, nonce, fc.nat(10 * MINUTE), (events, one, after) => {
         const { state } = given(challengeFold, events);
         const nowMs = NOON + after;
-        const issue = (before: typeof state) => issueChallenge(before, nowMs, { ...asked, nonce: one });
+        const issue = (before: typeof state) => issueChallenge(before, nowMs, { ...request, nonce: one });
         expectNothingTheSecondTime(challengeFold, state, issue, nowMs);
         const { state: open } = given(challengeFold, [...events, issued('d', nowMs)]);
         expectNothingTheSecondTime(challengeFold, open, redeem('d', nowMs).decide, nowMs);

@@ -5,27 +5,27 @@ import { toIso } from '../../../shared/primitives/clock.ts';
 
 const LIFE_MS = 5 * 60_000;
 const OPEN_MAX = 10;
-/** More than ten open challenges and what redeemed others can take part in a decision: the stream keeps this many. */
+/** How many events the stream keeps: more than the ten open challenges and their redemptions, which decisions need. */
 export const CHALLENGE_EVENTS_KEPT = 256;
 
-/** All challenges of one signer at one app, so that one append decides who redeems. */
+/** All challenges of one signer at one app share a stream, so that one append decides which login redeems. */
 export const challengeStream = (appId: string, signer: string): string =>
   `challenge-${sha256(`${appId}:${signer.toLowerCase()}`)}`;
 
 export interface Challenge {
   nonce: string;
   appId: string;
-  /** EIP-55. */
+  /** With the EIP-55 checksum. */
   signer: string;
   origin: string;
   chainId: number;
   issuedAt: string;
   expiresAt: string;
-  /** For which session, and the event that says so. */
+  /** The session for which it was redeemed, and the id of that event; `undefined` while it is open. */
   redemption: { sessionId: string; eventId: string } | undefined;
 }
 
-/** Oldest first; only those that have not expired when the newest was issued. */
+/** Oldest first, without those that had expired when the newest was issued. */
 export type Challenges = readonly Challenge[];
 
 const isLive = ({ expiresAt }: Challenge, nowMs: number): boolean => Date.parse(expiresAt) > nowMs;
@@ -53,26 +53,26 @@ export const challengeFold = {
 export const issueChallenge = (
   challenges: Challenges,
   nowMs: number,
-  asked: Pick<Challenge, 'nonce' | 'appId' | 'signer' | 'origin' | 'chainId'>,
+  request: Pick<Challenge, 'nonce' | 'appId' | 'signer' | 'origin' | 'chainId'>,
 ): ChallengeEvent[] => {
-  if (challenges.some(({ nonce }) => nonce === asked.nonce)) return [];
-  const data = { ...asked, issuedAt: toIso(nowMs), expiresAt: toIso(nowMs + LIFE_MS) };
+  if (challenges.some(({ nonce }) => nonce === request.nonce)) return [];
+  const data = { ...request, issuedAt: toIso(nowMs), expiresAt: toIso(nowMs + LIFE_MS) };
   return [{ type: 'ChallengeIssued', data }];
 };
 
-/** One redemption per challenge; a challenge that is redeemed already stays with its session. */
+/** Redeems a challenge once: one that is already redeemed keeps its session. */
 export const redeemChallenge = (
   challenges: Challenges,
   nowMs: number,
   { nonce, sessionId }: { nonce: string; sessionId: string },
 ): ChallengeEvent[] => {
   const challenge = challenges.find((one) => one.nonce === nonce && isLive(one, nowMs));
-  if (!challenge) throw noneFits(challenges, nowMs);
+  if (!challenge) throw noMatchingChallenge(challenges, nowMs);
   return isOpen(challenge) ? [{ type: 'ChallengeRedeemed', data: { nonce, sessionId } }] : [];
 };
 
-/** Why a signature is refused that no challenge can be redeemed with. */
-export const noneFits = (challenges: Challenges, nowMs: number): Refusal =>
+/** The refusal of a signature that matches no open challenge. */
+export const noMatchingChallenge = (challenges: Challenges, nowMs: number): Refusal =>
   challenges.some((challenge) => isOpen(challenge) && isLive(challenge, nowMs))
     ? new Refusal('wallet_signature_invalid', 'the signature fits no open challenge of this signer')
     : new Refusal('challenge_unknown', 'ask for a challenge first; each can be used once, for 5 minutes');

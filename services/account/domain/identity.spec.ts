@@ -7,7 +7,7 @@ const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
 const claim = { ...wallet, userId: 'usr_1' };
 
 describe('an identity', () => {
-  it('is held by whoever claims it first', () => {
+  it('belongs to the user who claims it first', () => {
     given(identityFold, [])
       .when((holder) => claimIdentity(holder, claim))
       .then([{ type: 'IdentityClaimed', data: claim }]);
@@ -16,7 +16,7 @@ describe('an identity', () => {
     expect(state).toEqual({ userId: 'usr_1' });
   });
 
-  it('of a wallet is the same in whatever case it is written, now and in ten years', () => {
+  it('of a wallet has an id that ignores the case of the address and must never change', () => {
     const identityId = '295e1786a73e4156667cc0652b741d95e2680a4b97f74d1985ac2334034d55f8';
     expect(wallet).toEqual({ identityId, method: 'wallet', label: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' });
     expect(walletIdentity(wallet.label.toLowerCase()).identityId).toBe(identityId);

@@ -2,11 +2,11 @@ import type { IdentityEvent } from '../../../schemas/events/identity-events.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 
-/** What somebody proved, and whose it is. */
+/** A proven way to log in, such as a wallet. */
 export interface Identity {
   identityId: string;
   method: LoginMethod;
-  /** As its owner knows it. */
+  /** How its owner knows it: the address of a wallet. */
   label: string;
 }
 
@@ -24,6 +24,6 @@ export const identityFold = {
   evolve: (_holder: State, { data: { userId } }: IdentityEvent): State => ({ userId }),
 };
 
-/** Whoever is first holds it. The claim names the user, so that any later login can finish what a crash cut short. */
+/** The first claim wins. It names the user, so that a later login can complete one that a crash interrupted. */
 export const claimIdentity = (holder: State, claim: Identity & { userId: string }): IdentityEvent[] =>
   holder ? [] : [{ type: 'IdentityClaimed', data: claim }];

@@ -4,48 +4,52 @@ import { readProfile } from './profile.ts';
 
 const production = { allowLocalHttp: false };
 const development = { allowLocalHttp: true };
-/** Each member at fault is named, and what is wrong with it. */
-const refused = (profile: Parameters<typeof readProfile>[0], faults: Record<string, RegExp>, settings = production) => {
+/** Expects a refusal that names each invalid member and its error. */
+const expectRefused = (
+  profile: Parameters<typeof readProfile>[0],
+  memberErrors: Record<string, RegExp>,
+  settings = production,
+) => {
   const refusal = refusalBy(() => readProfile(profile, settings));
-  const errors = Object.entries(faults).map(([path, why]) => ({ path, message: expect.stringMatching(why) }));
+  const errors = Object.entries(memberErrors).map(([path, why]) => ({ path, message: expect.stringMatching(why) }));
   expect(refusal).toMatchObject({ code: 'validation_failed', errors });
   expect(refusal.detail).toBe(refusal.errors?.map(({ path, message }) => `${path}: ${message}`).join('; '));
 };
 
 describe('a profile', () => {
-  it('is trimmed, and one in its composed form', () => {
+  it('is trimmed and normalised to NFC', () => {
     expect(readProfile({ username: '  Zoe\u0308 ' }, production)).toEqual({ username: 'Zo\u00eb' });
   });
 
-  it('is cleared by null, nothing and blanks', () => {
+  it('has members that null, the empty text or white space clears', () => {
     const cleared = { username: null, firstname: null, lastname: null, avatar: null };
     expect(readProfile({ username: null, firstname: '', lastname: ' \u00a0\t', avatar: '' }, production)).toEqual(
       cleared,
     );
   });
 
-  it('leaves alone what is not given', () => {
+  it('keeps members that are not given', () => {
     expect(readProfile({}, production)).toEqual({});
   });
 
-  it('counts code points after trimming', () => {
+  it('limits members by code points, counted after trimming', () => {
     const fifty = '😀'.repeat(50);
     expect(readProfile({ username: ` ${fifty} ` }, production)).toEqual({ username: fifty });
-    refused({ username: `${fifty}x` }, { username: /50/ });
+    expectRefused({ username: `${fifty}x` }, { username: /50/ });
     expect(readProfile({ signature: 'x'.repeat(200) }, production)).toEqual({ signature: 'x'.repeat(200) });
-    refused({ signature: 'x'.repeat(201), firstname: 'x'.repeat(51) }, { firstname: /50/, signature: /200/ });
+    expectRefused({ signature: 'x'.repeat(201), firstname: 'x'.repeat(51) }, { firstname: /50/, signature: /200/ });
     expect(readProfile({ lastname: 'e\u0301'.repeat(50) }, production)).toEqual({ lastname: '\u00e9'.repeat(50) });
   });
 
-  it('has no control characters and no halves of characters', () => {
-    for (const wrong of ['a\u0000b', 'a\nb', 'a\u0085b']) refused({ username: wrong }, { username: /control/ });
-    refused({ username: 'a\ud800b' }, { username: /Unicode/ });
+  it('is refused with control characters or lone surrogates', () => {
+    for (const wrong of ['a\u0000b', 'a\nb', 'a\u0085b']) expectRefused({ username: wrong }, { username: /control/ });
+    expectRefused({ username: 'a\ud800b' }, { username: /Unicode/ });
   });
 
-  it('has a picture at an https URL of bounded length', () => {
+  it('has an avatar that is an https URL of at most 2048 characters', () => {
     const url = `https://img.example/${'x'.repeat(2_028)}`;
     expect(readProfile({ avatar: url }, production)).toEqual({ avatar: url });
-    refused({ avatar: `${url}x` }, { avatar: /2048/ });
+    expectRefused({ avatar: `${url}x` }, { avatar: /2048/ });
     const wrong = [
       'http://img.example/a.png',
       'javascript:alert(1)',
@@ -58,11 +62,11 @@ describe('a profile', () => {
       'https://img.example/"><script>',
       'https://img.example\\a.png',
     ];
-    for (const avatar of wrong) refused({ avatar }, { avatar: /https/ });
-    refused({ avatar: 'http://localhost:5173/a.png' }, { avatar: /https/ });
+    for (const avatar of wrong) expectRefused({ avatar }, { avatar: /https/ });
+    expectRefused({ avatar: 'http://localhost:5173/a.png' }, { avatar: /https/ });
     expect(readProfile({ avatar: 'http://localhost:5173/a.png' }, development)).toEqual({
       avatar: 'http://localhost:5173/a.png',
     });
-    refused({ avatar: 'http://localhost.evil/a.png' }, { avatar: /https/ }, development);
+    expectRefused({ avatar: 'http://localhost.evil/a.png' }, { avatar: /https/ }, development);
   });
 });

@@ -6,8 +6,8 @@ import { invalid } from '../../../shared/errors/refusal.ts';
 const members = Object.keys(profileRules) as ProfileMember[];
 
 /**
- * A profile as it may be stored: trimmed, NFC, empty text as `null`.
- * @throws Refusal validation_failed, naming every member at fault
+ * Returns profile changes as they are stored: trimmed, in Unicode NFC, with `null` for empty text.
+ * @throws Refusal validation_failed, which names every invalid member
  */
 export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLocalHttp: boolean }): ProfileChanges => {
   const errors: FieldError[] = [];
@@ -16,7 +16,7 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
     const value = given[member];
     if (value === undefined) continue;
     const text = value?.normalize('NFC').trim() ?? '';
-    const message = faultOf(profileRules[member], text, allowLocalHttp);
+    const message = errorOf(profileRules[member], text, allowLocalHttp);
     if (message !== undefined) errors.push({ path: member, message });
     profile[member] = text === '' ? null : text;
   }
@@ -24,7 +24,7 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
   return profile;
 };
 
-const faultOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {
+const errorOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {
   if (/\p{Cc}/u.test(text)) return 'has a control character';
   if (!text.isWellFormed()) return 'is not well-formed Unicode';
   if (Array.from(text).length > charactersMax) return `has more than ${String(charactersMax)} characters`;
@@ -32,11 +32,11 @@ const faultOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocal
   return undefined;
 };
 
-/** What RFC 3986 has no place for, and parsers mend in ways of their own: it ends up in pages of other people. */
-const NO_URL = /[\s<>"\\^`{|}]/;
+/** Characters that RFC 3986 does not allow and that parsers correct differently. The URL is shown on others' pages. */
+const NOT_IN_URLS = /[\s<>"\\^`{|}]/;
 
 const isAllowedUrl = (text: string, allowLocalHttp: boolean): boolean => {
   const url = URL.parse(text);
-  if (!url || NO_URL.test(text) || !/^https?:\/\//i.test(text)) return false;
+  if (!url || NOT_IN_URLS.test(text) || !/^https?:\/\//i.test(text)) return false;
   return url.protocol === 'https:' || (allowLocalHttp && url.hostname === 'localhost');
 };

@@ -33,7 +33,7 @@ const refresh = (tokenId: string, nowMs: number, next = 'next') => {
 };
 
 describe('a session', () => {
-  it('starts once; whoever comes second with other tokens is refused', () => {
+  it('starts once; a second start with other tokens is refused', () => {
     given(sessionFold, [])
       .when((state) => startSession(state, start))
       .then([started[0]]);
@@ -45,7 +45,7 @@ describe('a session', () => {
       .refused('challenge_unknown', /ask for another/);
   });
 
-  it('has what the events say', () => {
+  it('is folded from its events', () => {
     expect(given(sessionFold, [started]).state).toEqual({
       sessionId: 'ses_1',
       userId: 'usr_1',
@@ -70,51 +70,51 @@ describe('a session', () => {
     });
   });
 
-  it('does not begin with anything but its start', () => {
+  it('does not exist without SessionStarted', () => {
     expect(given(sessionFold, [refreshed(1, NOON), [revoked, NOON]]).state).toBeUndefined();
   });
 
-  it('has a stream of its own', () => {
+  it('has an id and a stream name', () => {
     expect(sessionIdFrom('1')).toBe('ses_1');
     expect(sessionStream('ses_1')).toBe('session-ses_1');
   });
 
-  it('rotates its newest refresh token', () => {
+  it('is refreshed by its newest refresh token', () => {
     const data = { sessionId: 'ses_1', counter: 2, accessTokenId: 'a-next', refreshTokenId: 'r-next' };
     given(sessionFold, [started, refreshed(1, NOON + 1)])
       .when(refresh('r1', NOON + 86_400_000))
       .then([{ type: 'SessionRefreshed', data }]);
   });
 
-  it('keeps the successor of the token before it for 30 s', () => {
+  it('accepts its previous refresh token for 30 s and is revoked by it after that', () => {
     const { when } = given(sessionFold, [started, refreshed(1, NOON)]);
     when(refresh('r0', NOON + HALF_MINUTE)).then([]);
     when(refresh('r0', NOON + HALF_MINUTE + 1)).then([revoked]);
   });
 
-  it('ends when an older token comes, even within 30 s', () => {
+  it('is revoked by an older or unknown refresh token, even within 30 s', () => {
     given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON)])
       .when(refresh('r0', NOON))
       .then([revoked]);
     given(sessionFold, [started]).when(refresh('unheard of', NOON)).then([revoked]);
   });
 
-  it('answers no token after its end', () => {
+  it('refuses every refresh token once it is revoked', () => {
     const { when } = given(sessionFold, [started, refreshed(1, NOON), [revoked, NOON]]);
     for (const token of ['r0', 'r1', 'other']) when(refresh(token, NOON)).refused('session_revoked', /sign in again/);
   });
 
-  it('must be known', () => {
+  it('that does not exist cannot be refreshed', () => {
     given(sessionFold, [])
       .when(refresh('r0', NOON))
       .refused('refresh_token_invalid', /session/);
   });
 
-  it('has one successor per token, whatever was rotated before and however often it is asked', () => {
+  it('has one successor for each refresh token, however often it was refreshed before or is now', () => {
     fc.assert(
       fc.property(fc.nat(20), fc.nat(HALF_MINUTE), (rotations, after) => {
-        const past = Array.from({ length: rotations }, (_, at) => refreshed(at + 1, NOON));
-        const { state } = given(sessionFold, [started, ...past]);
+        const history = Array.from({ length: rotations }, (_, at) => refreshed(at + 1, NOON));
+        const { state } = given(sessionFold, [started, ...history]);
         const again = refresh(`r${String(rotations)}`, NOON + after);
         expectNothingTheSecondTime(sessionFold, state, again, NOON + after);
         expectNothingTheSecondTime(sessionFold, sessionFold.initial, (none) => startSession(none, start), NOON);

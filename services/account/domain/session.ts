@@ -2,7 +2,7 @@ import type { SessionEvent } from '../../../schemas/events/session-events.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
-/** A client whose answer was lost may use the token before the newest for this long. */
+/** How long the previous refresh token is accepted, for a client that did not receive the answer with the newest. */
 export const PREVIOUS_TOKEN_MS = 30_000;
 
 export const sessionIdFrom = (token26: string): string => `ses_${token26}`;
@@ -14,12 +14,13 @@ export interface Session {
   appId: string;
   method: LoginMethod;
   startedAt: number;
-  /** Of the newest tokens: how often they were rotated, their `jti`, and when they were issued. */
+  /** How often the tokens were rotated. */
   counter: number;
+  /** `jti` of the newest tokens, and when they were issued. */
   accessTokenId: string;
   refreshTokenId: string;
   issuedAt: number;
-  /** `jti` of the refresh token that the newest replaced. */
+  /** `jti` of the refresh token that the newest one replaced. */
   previousTokenId: string | undefined;
   isRevoked: boolean;
 }
@@ -44,22 +45,22 @@ export const sessionFold = {
   },
 };
 
-type Start = Extract<SessionEvent, { type: 'SessionStarted' }>['data'];
+type SessionStart = Extract<SessionEvent, { type: 'SessionStarted' }>['data'];
 
-/** One start per session: of two that finish the same login, the second is refused. */
-export const startSession = (session: State, start: Start): SessionEvent[] => {
+/** Starts a session once: of two requests that complete the same login, the second is refused. */
+export const startSession = (session: State, start: SessionStart): SessionEvent[] => {
   if (!session) return [{ type: 'SessionStarted', data: start }];
   if (session.refreshTokenId === start.refreshTokenId) return [];
   throw new Refusal('challenge_unknown', 'the challenge was used; ask for another');
 };
 
 export interface Refresh {
-  /** `jti` of the refresh token that was presented. */
+  /** `jti` of the refresh token that the client sent. */
   tokenId: string;
   successor: { accessTokenId: string; refreshTokenId: string };
 }
 
-/** The newest token rotates; the one before it is answered the same again for 30 s; any older one ends the session. */
+/** The newest token is replaced by `successor`; the previous one changes nothing for 30 s; any other ends the session. */
 export const refreshSession = (session: State, nowMs: number, { tokenId, successor }: Refresh): SessionEvent[] => {
   if (!session) throw new Refusal('refresh_token_invalid', 'its session is not known');
   if (session.isRevoked) throw new Refusal('session_revoked', 'sign in again');

@@ -19,7 +19,7 @@ const loggedIn = (sessionId: string): UserEvent => ({
 const at = (...events: UserEvent[]): [UserEvent, number][] => events.map((event) => [event, NOON]);
 
 describe('a user', () => {
-  it('is registered and linked with the first login only', () => {
+  it('is registered and linked with its identity by the first login only', () => {
     given(userFold, [])
       .when((user) => logIn(user, login))
       .then([registered, linked, loggedIn('ses_1')]);
@@ -28,7 +28,7 @@ describe('a user', () => {
       .then([loggedIn('ses_1')]);
   });
 
-  it('is linked with another identity as that one logs in', () => {
+  it('is linked with another identity by the first login with it', () => {
     const second = { identityId: 'other', method: 'email' as const, label: 'ada@shop.example' };
     const { when } = given(userFold, at(registered, linked, loggedIn('ses_1')));
     when((user) => logIn(user, { ...login, ...second, sessionId: 'ses_2' })).then([
@@ -44,7 +44,7 @@ describe('a user', () => {
       .then([loggedIn('ses_1')]);
   });
 
-  it('remembers its last 64 logins by the events that record them', () => {
+  it('remembers its last 64 logins with the ids of their events', () => {
     const logins = Array.from({ length: 66 }, (_, index) => loggedIn(`ses_${String(index)}`));
     const { state } = given(userFold, at(registered, ...logins, linked));
     expect(state.logins).toHaveLength(64);
@@ -52,7 +52,7 @@ describe('a user', () => {
     expect(state.logins.at(-1)).toEqual({ sessionId: 'ses_65', eventId: 'event-66' });
   });
 
-  it('has what the events say', () => {
+  it('is folded from its events', () => {
     const { state } = given(userFold, at(registered, linked, loggedIn('ses_1')));
     expect(state.entity).toMatchObject({
       id: userId,
@@ -63,7 +63,7 @@ describe('a user', () => {
     });
   });
 
-  it('changes only what differs', () => {
+  it('records only members of the profile that differ', () => {
     const named = at(registered, {
       type: 'ProfileUpdated',
       data: { userId, changes: { username: 'ada', avatar: null } },
@@ -79,31 +79,31 @@ describe('a user', () => {
       .then([{ type: 'ProfileUpdated', data: { userId, changes: { username: null } } }]);
   });
 
-  it('keeps what a profile update does not mention', () => {
+  it('keeps members that a profile update does not mention', () => {
     given(userFold, at(registered))
       .when((user) => updateProfile(user, userId, {}))
       .then([]);
   });
 
-  it('has a stream of its own', () => {
+  it('has an id and a stream name', () => {
     expect(userIdFrom('1')).toBe('usr_1');
     expect(userStream('usr_1')).toBe('user-usr_1');
   });
 
-  it('does nothing the second time', () => {
+  it('records nothing when the same login or update comes again', () => {
     const text = fc.option(fc.string({ minLength: 1 }));
     const changes = fc.record({ username: text, lastname: text, signature: text }, { requiredKeys: [] });
-    const past = fc.array(
+    const history = fc.array(
       fc.oneof(
         fc.constantFrom(registered, linked, loggedIn('ses_1'), loggedIn('ses_2')),
         changes.map((one): UserEvent => ({ type: 'ProfileUpdated', data: { userId, changes: one } })),
       ),
     );
     fc.assert(
-      fc.property(past, changes, (events, asked) => {
+      fc.property(history, changes, (events, update) => {
         const { state } = given(userFold, at(...events));
         expectNothingTheSecondTime(userFold, state, (user) => logIn(user, login), NOON);
-        expectNothingTheSecondTime(userFold, state, (user) => updateProfile(user, userId, asked), NOON);
+        expectNothingTheSecondTime(userFold, state, (user) => updateProfile(user, userId, update), NOON);
       }),
     );
   });

@@ -6,12 +6,12 @@ import type { Identity } from './identity.ts';
 export const userStream = (userId: string): string => `user-${userId}`;
 export const userIdFrom = (token26: string): string => `usr_${token26}`;
 
-/** A login that was cut short is finished within the life of its challenge; more sessions cannot be open to that. */
+/** An interrupted login can be completed only while its challenge is valid, and fewer logins than this fit into that time. */
 const LOGINS_REMEMBERED = 64;
 
 export interface User {
   entity: UserEntity | undefined;
-  /** The newest, and the event that records each. */
+  /** The newest, oldest first, each with the id of its event. */
   logins: readonly { sessionId: string; eventId: string }[];
 }
 
@@ -26,7 +26,7 @@ export const userFold = {
   }),
 };
 
-/** Registers the user with its first login, and records the login once per session. */
+/** Records a login once per session. The first one registers the user; the first with an identity links that. */
 export const logIn = (
   { entity, logins }: User,
   { userId, appId, sessionId, ...identity }: Identity & { userId: string; appId: string; sessionId: string },
@@ -42,10 +42,10 @@ export const logIn = (
   ];
 };
 
-/** Records only what differs from what is. */
-export const updateProfile = ({ entity }: User, userId: string, asked: ProfileChanges): UserEvent[] => {
+/** Records only the members that differ from the current profile. */
+export const updateProfile = ({ entity }: User, userId: string, update: ProfileChanges): UserEvent[] => {
   const changes = Object.fromEntries(
-    Object.entries(asked).filter(([member, value]) => value !== entity?.[member as keyof ProfileChanges]),
+    Object.entries(update).filter(([member, value]) => value !== entity?.[member as keyof ProfileChanges]),
   );
   return Object.keys(changes).length === 0 ? [] : [{ type: 'ProfileUpdated', data: { userId, changes } }];
 };

@@ -15,7 +15,7 @@ const SESSION_SECONDS = 30 * 86_400;
 const ACCESS = 'at+jwt';
 const REFRESH = 'rt+jwt';
 
-/** Makes and reads the tokens of sessions. The same session gives tokens with the same claims, however often. */
+/** Signs and verifies the tokens of sessions. Tokens that are issued again for the same state have the same claims. */
 @Injectable()
 export class SessionTokens {
   constructor(
@@ -24,7 +24,6 @@ export class SessionTokens {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** The session object of the interface. */
   async issue(session: Session): Promise<SessionAnswer> {
     const { userId, sessionId, appId, method, counter, accessTokenId, refreshTokenId } = session;
     const iat = Math.floor(session.issuedAt / 1_000);
@@ -64,7 +63,7 @@ export class SessionTokens {
   }
 }
 
-/** This service's own keys: no request to itself. */
+/** Verifies tokens with this service's own keys, without a request to itself. */
 export const ownIssuer = (keys: SigningKeys, issuer: () => string): TokenIssuer => ({
   issuer,
   key: ({ kid }) => {

@@ -10,15 +10,18 @@ import { makeFolder } from '../../../shared/primitives/make-folder.ts';
 import { createFileWhole } from '../../../shared/primitives/write-file-whole.ts';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
 
-/** Numbered in the order they were made. */
-const FILE = /^token-signing-\d{4}\.key$/;
-const FIRST = 'token-signing-0001.key';
+/** Numbered in the order of creation. */
+const KEY_FILE = /^token-signing-\d{4}\.key$/;
+const FIRST_KEY_FILE = 'token-signing-0001.key';
 
-/** Opens the keys in a folder, readable by their owner alone and encrypted with the master key; makes the first. @throws CannotStart */
+/**
+ * Opens the keys in a folder, which only their owner can read and which the master key encrypts; creates the first key.
+ * @throws CannotStart
+ */
 export const openSigningKeys = (folder: string, masterKey: Uint8Array): SigningKeys => {
   const key = deriveKey(masterKey, 'token signing keys');
   makeFolder(folder, 0o700);
-  if (keyFiles(folder).length === 0) makeFirst(folder, key);
+  if (keyFiles(folder).length === 0) createFirstKey(folder, key);
   const keys = keyFiles(folder).map((file) => readKey(folder, file, key));
   const current = keys.at(-1);
   if (!current) throw new Error(`${folder} has no signing key`);
@@ -33,7 +36,7 @@ export const openSigningKeys = (folder: string, masterKey: Uint8Array): SigningK
 
 const keyFiles = (folder: string): string[] =>
   readdirSync(folder)
-    .filter((file) => FILE.test(file))
+    .filter((file) => KEY_FILE.test(file))
     .sort();
 
 const readKey = (folder: string, file: string, key: Uint8Array): SigningKey => {
@@ -53,11 +56,12 @@ const readKey = (folder: string, file: string, key: Uint8Array): SigningKey => {
   return { kid: sha256(JSON.stringify(coordinates(publicKey))).slice(0, 32), privateKey, publicKey };
 };
 
-const makeFirst = (folder: string, key: Uint8Array): void => {
+const createFirstKey = (folder: string, key: Uint8Array): void => {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-  createFileWhole(join(folder, FIRST), sealText(key, FIRST, pem), 0o600);
+  createFileWhole(join(folder, FIRST_KEY_FILE), sealText(key, FIRST_KEY_FILE, pem), 0o600);
 };
 
-const coordinatesOf = z.object({ crv: z.literal('P-256'), kty: z.literal('EC'), x: z.string(), y: z.string() });
-const coordinates = (publicKey: SigningKey['publicKey']) => coordinatesOf.parse(publicKey.export({ format: 'jwk' }));
+const coordinatesSchema = z.object({ crv: z.literal('P-256'), kty: z.literal('EC'), x: z.string(), y: z.string() });
+const coordinates = (publicKey: SigningKey['publicKey']) =>
+  coordinatesSchema.parse(publicKey.export({ format: 'jwk' }));

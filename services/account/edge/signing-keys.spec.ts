@@ -8,7 +8,7 @@ const folder = temporaryFolder();
 const masterKey = Buffer.alloc(32, 1);
 
 describe('the keys that sign tokens', () => {
-  it('are made once, and are the same after a restart', () => {
+  it('are created once, and are the same after a restart', () => {
     const made = openSigningKeys(join(folder, 'a'), masterKey);
     const again = openSigningKeys(join(folder, 'a'), masterKey);
     expect(again.published).toEqual(made.published);
@@ -17,19 +17,19 @@ describe('the keys that sign tokens', () => {
     expect(made.byId('other')).toBeUndefined();
   });
 
-  it('are made beside what a start left over that was killed', () => {
+  it('are created although a killed process has left a temporary file', () => {
     mkdirSync(join(folder, 'left-over'));
     writeFileSync(join(folder, 'left-over', 'token-signing-0001.key.3f1c'), 'cut of');
     expect(openSigningKeys(join(folder, 'left-over'), masterKey).published.keys).toHaveLength(1);
   });
 
-  it('publish nothing private', () => {
+  it('are published without their private part', () => {
     const { published } = openSigningKeys(join(folder, 'a'), masterKey);
     expect(published.keys).toHaveLength(1);
     expect(Object.keys(published.keys[0] ?? {}).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
   });
 
-  it('lie encrypted in files that their owner alone may read', () => {
+  it('are stored encrypted, in files that only their owner can read', () => {
     openSigningKeys(join(folder, 'b'), masterKey);
     const files = readdirSync(join(folder, 'b'));
     expect(files).toEqual(['token-signing-0001.key']);

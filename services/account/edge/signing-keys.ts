@@ -7,7 +7,7 @@ export interface SigningKey {
   publicKey: KeyObject;
 }
 
-/** The ES256 keys of this service: the newest signs, all of them verify. */
+/** The ES256 keys of this service: the newest one signs, all of them verify. */
 export interface SigningKeys {
   current: SigningKey;
   byId: (kid: string) => SigningKey | undefined;

@@ -7,7 +7,7 @@ import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { usersModel } from '../../../shared/read-models/users.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
-/** The user entity; of another than the caller only what everybody may see. */
+/** Finds a user: callers see all of themselves, and of others only what is public. */
 export class GetUser extends Query<UserEntity | PublicUser> {
   constructor(
     readonly userId: string,

@@ -8,7 +8,7 @@ import { challengeMessage } from '../domain/challenge-message.ts';
 
 export class IssueChallenge extends Command<Challenge> {
   constructor(
-    readonly asked: { appId: string; origin: string; signer: string; chainId: number },
+    readonly request: { appId: string; origin: string; signer: string; chainId: number },
     readonly metadata: EventMetadata,
   ) {
     super();
@@ -19,19 +19,19 @@ export class IssueChallenge extends Command<Challenge> {
 export class IssueChallengeHandler implements ICommandHandler<IssueChallenge> {
   constructor(private readonly transactor: Transactor) {}
 
-  async execute({ asked, metadata }: IssueChallenge): Promise<Challenge> {
-    const signer = readAddressMember('signer', asked.signer);
+  async execute({ request, metadata }: IssueChallenge): Promise<Challenge> {
+    const signer = readAddressMember('signer', request.signer);
     const nonce = this.transactor.ids.token(26); // 130 bits
-    const stream = challengeStream(asked.appId, signer);
+    const stream = challengeStream(request.appId, signer);
     const { state } = await this.transactor.transact({
       stream,
       fold: challengeFold,
       metadata,
-      decide: (challenges, nowMs) => issueChallenge(challenges, nowMs, { ...asked, signer, nonce }),
+      decide: (challenges, nowMs) => issueChallenge(challenges, nowMs, { ...request, signer, nonce }),
     });
     if (state.length === 1) await this.transactor.store.keepNewest(stream, CHALLENGE_EVENTS_KEPT);
     const issued = state.find((challenge) => challenge.nonce === nonce);
-    if (!issued) throw new Error('the newest challenge is always open');
+    if (!issued) throw new Error('the issued challenge is missing');
     return { message: challengeMessage(issued), nonce, expiresAt: issued.expiresAt };
   }
 }

@@ -4,7 +4,13 @@ import type { Session } from '../../../schemas/http/account-routes.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
-import { challengeFold, challengeStream, noneFits, redeemChallenge, type Challenge } from '../domain/challenge.ts';
+import {
+  challengeFold,
+  challengeStream,
+  noMatchingChallenge,
+  redeemChallenge,
+  type Challenge,
+} from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
 import { claimIdentity, identityFold, identityStream, walletIdentity, type Identity } from '../domain/identity.ts';
 import { sessionFold, sessionIdFrom, sessionStream, startSession } from '../domain/session.ts';
@@ -18,7 +24,7 @@ export interface LoggedIn {
   position: Position;
 }
 
-/** Redeems the challenge that a wallet signed. */
+/** Logs in with the signature of a wallet over an open challenge. */
 export class LogInWithWallet extends Command<LoggedIn> {
   constructor(
     readonly login: {
@@ -38,9 +44,9 @@ export class LogInWithWallet extends Command<LoggedIn> {
 const DEVICE_CHARACTERS_MAX = 200;
 
 /**
- * Challenge, identity, user, session: four streams, in this order. Each append holds what is needed to go on, and each
- * step changes nothing when it was done before. So the same signature finishes a login that a crash cut short; once
- * its session has started, it is refused.
+ * A login appends to four streams in this order: challenge, identity, user, session. Each append holds what the next step
+ * needs, and a repeated step appends nothing. So the same signature completes a login that a crash interrupted; once its
+ * session has started, the signature is refused.
  */
 @CommandHandler(LogInWithWallet)
 export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> {
@@ -57,7 +63,7 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
       asApp,
     );
     const identity = walletIdentity(signer);
-    const userId = await this.holderOf(identity, signer.toLowerCase(), { ...asApp, causationId });
+    const userId = await this.userOf(identity, signer.toLowerCase(), { ...asApp, causationId });
     const metadata = { ...asApp, actor: { type: 'user' as const, id: userId }, session: sessionId };
     const { state: user } = await this.transactor.transact({
       stream: userStream(userId),
@@ -66,7 +72,7 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
       decide: (before) => logIn(before, { ...identity, userId, appId, sessionId }),
     });
     const recorded = user.logins.find((one) => one.sessionId === sessionId);
-    if (!recorded) throw new Error('a login that was recorded is there');
+    if (!recorded) throw new Error('the recorded login is missing from the user');
     const start = {
       sessionId,
       userId,
@@ -81,21 +87,21 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
       metadata: { ...metadata, causationId: recorded.eventId },
       decide: (state) => startSession(state, start),
     });
-    if (!session) throw new Error('a session that started is there');
+    if (!session) throw new Error('the session that was started is missing');
     return { session: await this.tokens.issue(session), position };
   }
 
-  /** What the challenge was redeemed for. */
+  /** Redeems the challenge that was signed; one that is already redeemed keeps its session. */
   private async redeem(
     { appId, origin, signer, signature }: { appId: string; origin: string; signer: string; signature: string },
     metadata: EventMetadata,
   ): Promise<NonNullable<Challenge['redemption']>> {
     const stream = challengeStream(appId, signer);
-    const fits = (challenge: Challenge): boolean =>
+    const isSigned = (challenge: Challenge): boolean =>
       challenge.origin === origin && recoverSigner(challengeMessage(challenge), signature) === signer;
     const { state: challenges } = await this.transactor.load(stream, challengeFold);
-    const nonce = challenges.find(fits)?.nonce;
-    if (nonce === undefined) throw noneFits(challenges, this.transactor.clock.now());
+    const nonce = challenges.find(isSigned)?.nonce;
+    if (nonce === undefined) throw noMatchingChallenge(challenges, this.transactor.clock.now());
     const sessionId = sessionIdFrom(this.transactor.ids.token(26));
     const { state } = await this.transactor.transact({
       stream,
@@ -104,12 +110,12 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
       decide: (current, nowMs) => redeemChallenge(current, nowMs, { nonce, sessionId }),
     });
     const redemption = state.find((challenge) => challenge.nonce === nonce)?.redemption;
-    if (!redemption) throw new Error('a challenge that was redeemed is there');
+    if (!redemption) throw new Error('the challenge that was redeemed is missing');
     return redemption;
   }
 
-  /** The user whose wallet it is; a new one has the wallet's address as id, unless that was a user's before. */
-  private async holderOf(identity: Identity, addressId: string, metadata: EventMetadata): Promise<string> {
+  /** Returns the wallet's user. The id of a new user is the wallet's address, unless another user has that id already. */
+  private async userOf(identity: Identity, addressId: string, metadata: EventMetadata): Promise<string> {
     const stream = identityStream(identity.identityId);
     const { state: holder } = await this.transactor.load(stream, identityFold);
     if (holder) return holder.userId;

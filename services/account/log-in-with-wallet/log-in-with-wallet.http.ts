@@ -20,7 +20,7 @@ export class LogInWithWalletHttp {
 
   @Implements(logInWithWallet)
   async logIn({ body, caller, context }: ParsedRequest<typeof logInWithWallet>): Promise<CommandAnswer<Session>> {
-    // Never a plain login: who sends a token means to link.
+    // A caller that sends a token asks to link the wallet, so this must not become a plain login.
     if (caller.user) throw new Refusal('forbidden', 'wallets cannot be linked to a user yet; log in without a token');
     const { appId, origin } = caller;
     const login = { appId, origin, ...body, device: context.userAgent };

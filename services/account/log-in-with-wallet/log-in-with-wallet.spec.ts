@@ -17,7 +17,7 @@ describe('logging in with a wallet', () => {
   afterAll(() => account.service.close());
 
   const typesIn = async (stream: string) => (await account.foundation.eventStore.read(stream)).map(({ type }) => type);
-  /** Each event of a first login beside the one that caused it. */
+  /** The type of each event of a first login, with the type of the event that caused it. */
   const causesOfLogin = async (wallet: { address: string }) => {
     const id = wallet.address.toLowerCase();
     const eventsOf = (stream: string) => account.foundation.eventStore.read(stream);
@@ -32,7 +32,7 @@ describe('logging in with a wallet', () => {
     const typeOf = new Map(events.map((event) => [event.id, event.type]));
     return events.map(({ type, metadata: { causationId } }) => [type, causationId && typeOf.get(causationId)]);
   };
-  const causes = [
+  const expectedCauses = [
     ['ChallengeIssued', undefined],
     ['ChallengeRedeemed', undefined],
     ['IdentityClaimed', 'ChallengeRedeemed'],
@@ -43,7 +43,7 @@ describe('logging in with a wallet', () => {
   ];
   const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
-  it('begins with an ERC-4361 message for the origin of the caller', async () => {
+  it("begins with an ERC-4361 message for the caller's origin", async () => {
     const wallet = account.newWallet();
     const { message, nonce, expiresAt } = await account.challengeFor(wallet.address.toLowerCase());
     const fields = parseSiweMessage(message);
@@ -56,7 +56,7 @@ describe('logging in with a wallet', () => {
     expect(createSiweMessage(theirs)).toBe(message);
   });
 
-  it('answers the five members of a session, with tokens of every claim', async () => {
+  it('answers the five members of a session, with all claims in its tokens', async () => {
     const wallet = account.newWallet();
     const session = await account.logIn(wallet);
     expect(Object.keys(session).sort()).toEqual(
@@ -94,7 +94,7 @@ describe('logging in with a wallet', () => {
     expect(decodeProtectedHeader(session.refreshToken)).toMatchObject({ alg: 'ES256', typ: 'rt+jwt', kid: text });
   });
 
-  it('registers a wallet once, and knows it again in whatever case', async () => {
+  it('registers a wallet once, in whatever case its address is written', async () => {
     const wallet = account.newWallet();
     await account.logIn(wallet);
     await account.logIn({
@@ -106,7 +106,7 @@ describe('logging in with a wallet', () => {
     expect(await typesIn(`identity-${sha256(`wallet:${id}`)}`)).toEqual(['IdentityClaimed']);
   });
 
-  it('gives a wallet another id when somebody had its address as id before', async () => {
+  it("gives the user another id if a user already has the wallet's address as id", async () => {
     const wallet = account.newWallet();
     const id = wallet.address.toLowerCase();
     const { eventStore, ids } = account.foundation;
@@ -123,7 +123,7 @@ describe('logging in with a wallet', () => {
     expect((await account.logIn(wallet)).userId).toMatch(/^usr_[0-9a-z]{26}$/);
   });
 
-  it('redeems a challenge once, however many ask at the same time', async () => {
+  it('redeems a challenge once when 20 requests come at the same time', async () => {
     const wallet = account.newWallet();
     const { message } = await account.challengeFor(wallet.address);
     const signature = wallet.signMessageSync(message);
@@ -141,34 +141,34 @@ describe('logging in with a wallet', () => {
     expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
   });
 
-  it('keeps with each event which one caused it', async () => {
+  it('stores with each event the id of the event that caused it', async () => {
     const wallet = account.newWallet();
     await account.logIn(wallet);
-    expect(await causesOfLogin(wallet)).toEqual(causes);
+    expect(await causesOfLogin(wallet)).toEqual(expectedCauses);
   });
 
-  it('finishes what a crash cut short, after whichever append', async () => {
+  it('is completed by the same signature after a crash before any of its appends', async () => {
     const streams = ['identity-', 'user-', 'session-'];
-    for (const cutShort of streams) {
+    for (const failing of streams) {
       const wallet = account.newWallet();
       const { message } = await account.challengeFor(wallet.address);
       const signature = wallet.signMessageSync(message);
       const { eventStore } = account.foundation;
       const append = eventStore.append.bind(eventStore);
       eventStore.append = (stream, expected, events) =>
-        stream.startsWith(cutShort) ? Promise.reject(new Error('power cut')) : append(stream, expected, events);
+        stream.startsWith(failing) ? Promise.reject(new Error('power cut')) : append(stream, expected, events);
       expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('internal_error');
       eventStore.append = append;
       const again = await account.redeem(wallet.address, signature);
       expect(again.status).toBe(201);
       const { userId } = (await again.json()) as Session;
       expect(await typesIn(`user-${userId}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
-      expect(await causesOfLogin(wallet)).toEqual(causes);
+      expect(await causesOfLogin(wallet)).toEqual(expectedCauses);
       expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
     }
   });
 
-  it('says whether a challenge is open at all', async () => {
+  it('is refused with a code that tells whether a challenge is open', async () => {
     const [wallet, other] = [account.newWallet(), account.newWallet()];
     expect(await codeOf(await account.redeem(wallet.address, wallet.signMessageSync('x')))).toBe('challenge_unknown');
     const { message } = await account.challengeFor(wallet.address);
@@ -184,7 +184,7 @@ describe('logging in with a wallet', () => {
     );
   });
 
-  it('redeems whichever of ten open challenges fits; one more closes the oldest', async () => {
+  it('redeems any of ten open challenges; an eleventh closes the oldest', async () => {
     const wallet = account.newWallet();
     const messages: string[] = [];
     for (let issued = 0; issued < 11; issued += 1) messages.push((await account.challengeFor(wallet.address)).message);
@@ -193,7 +193,7 @@ describe('logging in with a wallet', () => {
     for (let at = 10; at >= 1; at -= 1) expect((await answerFor(at)).status).toBe(201);
   });
 
-  it('takes no signature for another origin, and none that is malformed or not canonical', async () => {
+  it('refuses a signature for another origin, and one that is malformed or not canonical', async () => {
     const both = await account.register({ origins: [ORIGIN, 'https://other.example'] });
     const wallet = account.newWallet();
     const { message } = await account.challengeFor(wallet.address, account.appHeaders({}, both));
@@ -213,18 +213,18 @@ describe('logging in with a wallet', () => {
   });
 
   it.each([
-    ['nothing', ''],
+    ['no characters', ''],
     ['a wrong checksum', '0x70997970c51812dc3A010C7d01b50e0d17dc79C8'],
     ['too few digits', '0x70997970'],
     ['other characters', `0x${'g'.repeat(40)}`],
     ['no prefix', '70997970C51812dc3A010C7d01b50e0d17dc79C8'],
   ])('refuses a signer with %s', async (_, signer) => {
-    const asked = await account.ask(account.challengePath(signer), { headers: account.appHeaders() });
-    expect((await problemOfAnswer(asked)).errors?.[0]?.path).toBe('signer');
+    const answer = await account.ask(account.challengePath(signer), { headers: account.appHeaders() });
+    expect((await problemOfAnswer(answer)).errors?.[0]?.path).toBe('signer');
     expect(await codeOf(await account.redeem(signer, `0x${'1'.repeat(130)}`))).toBe('validation_failed');
   });
 
-  it('with a token is not a plain login: a bad token is refused, and linking is not there', async () => {
+  it('refuses a request with a token, whether that is valid or not, because it asks to link', async () => {
     const wallet = account.newWallet();
     const { accessToken } = await account.logIn(wallet);
     const { message } = await account.challengeFor(wallet.address);
@@ -236,7 +236,7 @@ describe('logging in with a wallet', () => {
     expect((await account.redeem(wallet.address, signature)).status).toBe(201);
   });
 
-  it('answers a repeated request the same again', async () => {
+  it('answers a request that is repeated with its idempotency key the same again', async () => {
     const wallet = account.newWallet();
     const { message } = await account.challengeFor(wallet.address);
     const signature = wallet.signMessageSync(message);
@@ -247,7 +247,7 @@ describe('logging in with a wallet', () => {
     expect(await again.json()).toEqual(await first.json());
   });
 
-  it('keeps the request id, the app and the session with the events, and a device of bounded length', async () => {
+  it('stores the request id, the app, the session and at most 200 characters of the device', async () => {
     const wallet = account.newWallet();
     const { message } = await account.challengeFor(wallet.address);
     const headers = { ...account.appHeaders(), 'x-request-id': 'login-1', 'user-agent': 'x'.repeat(500) };

@@ -45,7 +45,7 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
     };
   }
 
-  /** The number of the event to go on after. @throws Refusal cursor_invalid */
+  /** Returns the sequence number after which the page begins. @throws Refusal cursor_invalid */
   private readCursor(userId: string, cursor: string): number {
     const sequence = this.cursors.read(userId, cursor);
     if (sequence) return Number(sequence);

@@ -14,7 +14,7 @@ export class ReadHistoryHttp {
 
   @Implements(readHistory, { reads: [historyModel.name] })
   read({ params, query, caller }: ParsedRequest<typeof readHistory>): Promise<HistoryPage> {
-    if (params.id !== caller.userId) throw new Refusal('forbidden', 'a history is read by its user alone');
+    if (params.id !== caller.userId) throw new Refusal('forbidden', 'only the user can read this history');
     return this.queries.execute(new ReadHistory(params.id, query));
   }
 }

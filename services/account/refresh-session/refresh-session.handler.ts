@@ -11,7 +11,7 @@ import { SessionTokens } from '../edge/session-tokens.jose.ts';
 export interface Refreshed {
   session: Session;
   position: Position;
-  /** `false`: the same successor again. */
+  /** `false` when the previous token was sent, for which the same successor is issued again. */
   rotated: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface Refreshed {
 export class RefreshSession extends Command<Refreshed> {
   constructor(
     readonly token: { sessionId: string; tokenId: string },
-    /** Of rotations of this session. It holds up neither a repeat nor the end of the session. */
+    /** The limit of rotations of this session. Repeats and the revocation of the session are not limited. */
     readonly limit: RateLimitStatus | undefined,
     readonly metadata: EventMetadata,
   ) {
@@ -48,7 +48,7 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
       },
     });
     if (!state || state.isRevoked) {
-      throw new Refusal('refresh_token_reused', 'the token was exchanged before; the session has ended, sign in again');
+      throw new Refusal('refresh_token_reused', 'the token was used before, so the session was ended; sign in again');
     }
     return { session: await this.tokens.issue(state), position, rotated: appended };
   }

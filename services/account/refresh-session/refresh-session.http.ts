@@ -8,7 +8,7 @@ import { RefreshSession } from './refresh-session.handler.ts';
 
 const { refreshSession } = accountRoutes;
 
-/** Counts by session, and only rotations: a client that lost the answer may ask again. */
+/** Limits rotations by session. A repeat does not count, so that a client that lost the answer can ask again. */
 @Controller()
 export class RefreshSessionHttp {
   constructor(
@@ -19,9 +19,9 @@ export class RefreshSessionHttp {
 
   @Implements(refreshSession)
   async refresh({ body, context }: ParsedRequest<typeof refreshSession>): Promise<CommandAnswer<Session>> {
-    const token = await this.read(body.refreshToken, context.ip);
+    const token = await this.verify(body.refreshToken, context.ip);
     const key = `session:${token.sessionId}`;
-    const left = await this.limits.look('refresh', key);
+    const left = await this.limits.peek('refresh', key);
     context.showRateLimit(left);
     const metadata = {
       ...context.metadata,
@@ -34,8 +34,8 @@ export class RefreshSessionHttp {
     return { body: session, position };
   }
 
-  /** A token that is none of ours counts against the address. */
-  private async read(refreshToken: string, ip: string) {
+  /** A token that is not valid counts against the rate limit of the caller's address. */
+  private async verify(refreshToken: string, ip: string) {
     try {
       return await this.tokens.readRefreshToken(refreshToken);
     } catch (error) {

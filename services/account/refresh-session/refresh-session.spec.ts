@@ -33,7 +33,7 @@ describe('refreshing a session', () => {
     expect(second.refreshTokenExpire).toBe(first.refreshTokenExpire + 60_000);
   });
 
-  it('has one successor for a thousand parallel refreshes', async () => {
+  it('gives a thousand parallel requests the same successor', async () => {
     const { refreshToken } = await account.logIn(account.newWallet());
     const answers = await Promise.all(Array.from({ length: 1_000 }, () => account.refresh(refreshToken)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -44,7 +44,7 @@ describe('refreshing a session', () => {
     expect(events.map(({ type }) => type)).toEqual(['SessionStarted', 'SessionRefreshed']);
   });
 
-  it('answers the token before the newest the same again for 30 s', async () => {
+  it('answers the previous token the same again for 30 s', async () => {
     const first = await account.logIn(account.newWallet());
     const second = await session(await account.refresh(first.refreshToken));
     account.clock.time += 30_000;
@@ -52,7 +52,7 @@ describe('refreshing a session', () => {
     expect((await account.refresh(second.refreshToken)).status).toBe(201);
   });
 
-  it('ends the session when a token comes that was replaced longer ago', async () => {
+  it('ends the session when the previous token comes after more than 30 s', async () => {
     const first = await account.logIn(account.newWallet());
     const second = await session(await account.refresh(first.refreshToken));
     account.clock.time += 30_001;
@@ -63,14 +63,14 @@ describe('refreshing a session', () => {
     expect(events.at(-1)).toMatchObject({ type: 'SessionRevoked', data: { userId: first.userId } });
   });
 
-  it('ends the session when a token comes that was replaced twice', async () => {
+  it('ends the session when a token older than the previous one comes', async () => {
     const first = await account.logIn(account.newWallet());
     const second = await session(await account.refresh(first.refreshToken));
     await account.refresh(second.refreshToken);
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
   });
 
-  it('is possible for 7 days after the last time, and for 30 days in all', async () => {
+  it('is possible for 7 days after the last refresh, and for 30 days in all', async () => {
     const idle = await account.logIn(account.newWallet());
     let busy = await account.logIn(account.newWallet());
     const began = account.clock.time;
@@ -84,7 +84,7 @@ describe('refreshing a session', () => {
     expect(await codeOf(await account.refresh(busy.refreshToken))).toBe('refresh_token_invalid');
   });
 
-  it('takes no other token', async () => {
+  it('refuses an access token and tokens that are forged, unsigned, changed or malformed', async () => {
     const { accessToken, refreshToken } = await account.logIn(account.newWallet());
     const claims = decodeJwt(refreshToken);
     const forged = await new SignJWT(claims)
@@ -104,7 +104,7 @@ describe('refreshing a session', () => {
     expect((await account.refresh(refreshToken)).status).toBe(201);
   });
 
-  it('is repeated by an idempotency key after the 30 s too', async () => {
+  it('is answered the same for the same idempotency key, after 30 s too', async () => {
     const { refreshToken } = await account.logIn(account.newWallet());
     const key = { 'idempotency-key': 'refresh-1' };
     const first = await session(await account.refresh(refreshToken, key));
@@ -113,8 +113,8 @@ describe('refreshing a session', () => {
   });
 });
 
-describe('the limit of refreshes', () => {
-  it('counts rotations of one session, neither repeats nor its end', async () => {
+describe('the rate limit of refreshes', () => {
+  it('counts rotations of one session, neither repeats nor the revocation', async () => {
     const RATE_LIMITS = JSON.stringify({ refresh: { points: 2, seconds: 300 } });
     await using account = await startAccountUnderTest(folder, { RATE_LIMITS });
     const first = await account.logIn(account.newWallet());

@@ -16,14 +16,14 @@ export interface AppToRegister {
   scheme: SignatureScheme;
 }
 
-/** What `annals app create` shows, and never again: the signing key is not kept. */
+/** What `annals app create` shows once: the signing key is not stored. */
 export interface RegisteredApp extends AppToRegister {
   id: string;
   apiKey: string;
   signingKey: string;
 }
 
-/** Makes an app with keys of its own. Only the operator can. @throws Refusal validation_failed */
+/** Registers an app with new keys, for an operator. @throws Refusal validation_failed */
 export const createApp = async (
   transactor: Transactor,
   app: AppToRegister,
@@ -31,10 +31,10 @@ export const createApp = async (
 ): Promise<RegisteredApp> => {
   const name = app.name.trim();
   if (name === '' || name.length > NAME_CHARACTERS_MAX)
-    throw new Refusal('validation_failed', 'name has 1 to 50 characters');
-  if (app.origins.length === 0) throw new Refusal('validation_failed', 'an app has at least one origin');
+    throw new Refusal('validation_failed', 'name must have 1 to 50 characters');
+  if (app.origins.length === 0) throw new Refusal('validation_failed', 'an app must have at least one origin');
   const apiKey = apiKeyFrom(transactor.ids.token(32));
-  const signingKey = `0x${sha256(transactor.ids.token(52))}`; // 260 bits of chance in 256
+  const signingKey = `0x${sha256(transactor.ids.token(52))}`; // 260 random bits, hashed to 256
   const registration = {
     id: appIdOf(apiKey),
     name,

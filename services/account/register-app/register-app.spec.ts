@@ -20,7 +20,7 @@ describe('registering an app', () => {
       someMetadata,
     );
 
-  it('shows a signing key of which only the address is kept', async () => {
+  it('returns a signing key of which only the address is stored', async () => {
     const app = await register();
     expect(app).toMatchObject({ name: 'Shop', origins: ['https://shop.example'], redirectUris: [], scheme: 'v1' });
     expect(app.apiKey).toMatch(/^ak_[0-9a-z]{32}$/);
@@ -30,14 +30,14 @@ describe('registering an app', () => {
     expect(stored?.dataText).not.toContain(app.signingKey.slice(2));
   });
 
-  it('writes origins as browsers do', async () => {
+  it('normalises origins as browsers send them', async () => {
     const origins = ['HTTPS://Shop.Example:443/', 'http://localhost:5173', 'http://127.0.0.1', 'https://shop.example'];
     expect((await register({ origins })).origins).toEqual([
       ...['https://shop.example', 'http://localhost:5173', 'http://127.0.0.1'],
     ]);
   });
 
-  it('refuses origins and addresses that are unsafe or none', async () => {
+  it('refuses origins and redirect URIs that are unsafe or not valid', async () => {
     const wrong = [
       '',
       '*',
@@ -57,7 +57,7 @@ describe('registering an app', () => {
     expect(await foundation.eventStore.head()).toBe(0);
   });
 
-  it('is what the list shows, in order, without the key', async () => {
+  it('adds the app to the list, in order of registration, without the signing key', async () => {
     const [first, second] = [await register(), await register({ name: 'Other', scheme: 'v2' })];
     const apps = await listApps(foundation.eventStore);
     expect(apps.map(({ id, name, scheme }) => ({ id, name, scheme }))).toEqual([

@@ -12,7 +12,7 @@ export class ReportStatus extends Query<AccountStatus> {}
 
 const { chain } = chainsModel.collections;
 
-/** Answers with what is known, whatever is down. */
+/** Answers even if a dependency is down, with what can still be read. */
 @QueryHandler(ReportStatus)
 export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
   constructor(
@@ -23,18 +23,18 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
 
   async execute(): Promise<AccountStatus> {
     const dependencies = await this.health.dependencies();
-    const isWhole = Object.values(dependencies).every((state) => state === 'up');
+    const allUp = Object.values(dependencies).every((state) => state === 'up');
     return {
       name: 'Annals',
       version: VERSION,
-      status: isWhole ? 'ok' : 'degraded',
+      status: allUp ? 'ok' : 'degraded',
       chains: await this.chains(dependencies.readStore === 'up'),
       loginMethods: ['wallet'],
       dependencies,
     };
   }
 
-  /** The chains that are configured or were followed; their heads as far as they can be read. */
+  /** The chains that are configured or were followed; `headBlock` is `null` where it cannot be read. */
   private async chains(canRead: boolean): Promise<AccountStatus['chains']> {
     const heads = new Map<number, number | null>(this.settings.CHAINS?.map(({ chainId }) => [chainId, null]));
     const found = canRead ? await this.readStore.find(chain.name, {}) : [];

@@ -10,7 +10,7 @@ import { startAccountUnderTest, type AccountUnderTest } from '../testing/account
 const folder = temporaryFolder();
 const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
 
-describe('what the account service says of itself', () => {
+describe('the status of the account service', () => {
   let account: AccountUnderTest;
   beforeAll(async () => {
     const CHAINS =
@@ -21,7 +21,7 @@ describe('what the account service says of itself', () => {
   });
   afterAll(() => account.service.close());
 
-  it('is its version, its chains as far as it knows them, and what it can do', async () => {
+  it('has version, chains with their known heads, login methods and dependencies', async () => {
     const answer = await account.ask('/universal-account');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({
@@ -37,7 +37,7 @@ describe('what the account service says of itself', () => {
     });
   });
 
-  it('is said in bounded time when a store hangs or fails', async () => {
+  it('is answered within 2 s when a store hangs or fails', async () => {
     const { eventStore, readStore } = account.foundation;
     const head = eventStore.head.bind(eventStore);
     const position = readStore.position.bind(readStore);
@@ -54,7 +54,7 @@ describe('what the account service says of itself', () => {
     expect((await account.ask('/health/ready')).status).toBe(200);
   });
 
-  it('includes the keys that its tokens are verified with', async () => {
+  it('is accompanied by the public keys that verify its tokens', async () => {
     const keys = (await (await account.ask('/.well-known/jwks.json')).json()) as JSONWebKeySet;
     const { accessToken } = await account.logIn(account.newWallet());
     const { protectedHeader } = await jwtVerify(accessToken, createLocalJWKSet(keys), { issuer: account.service.url });

@@ -9,13 +9,13 @@ import { startAccount } from '../account.module.ts';
 
 export const ORIGIN = 'https://app.example';
 
-interface Asked {
+interface RequestOptions {
   method?: string;
   body?: unknown;
   headers?: Record<string, string>;
 }
 
-/** The account service over real HTTP, on stores in memory and a clock that stands until it is set. */
+/** The account service over real HTTP, with stores in memory and a clock that only moves when a spec sets it. */
 export const startAccountUnderTest = async (dataDir: string, environment: Record<string, string> = {}) => {
   const clock = new TestClock(Date.now());
   const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
@@ -26,14 +26,14 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     createApp(transactor, { name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1', ...app }, someMetadata);
   const app = await register();
 
-  const ask = (path: string, { method = 'GET', body, headers = {} }: Asked = {}) =>
+  const ask = (path: string, { method = 'GET', body, headers = {} }: RequestOptions = {}) =>
     fetch(service.url + path, {
       method,
       headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
 
-  /** The headers H by scheme `v1`; each can be made wrong. */
+  /** The headers of an app by scheme `v1`; each can be replaced with a wrong one. */
   const appHeaders = (changes: Record<string, string> = {}, by: RegisteredApp = app): Record<string, string> => {
     const timestamp = changes['x-timestamp'] ?? String(clock.now());
     const origin = changes['origin'] ?? ORIGIN;
@@ -42,7 +42,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     return { 'x-api-key': by.apiKey, origin, 'x-timestamp': timestamp, 'x-signature': signature, ...changes };
   };
 
-  /** The headers H by scheme `v2`. */
+  /** The headers of an app by scheme `v2`. */
   const appHeadersV2 = (method: string, path: string, body: unknown, by: RegisteredApp = app) => {
     const timestamp = String(clock.now());
     const hash = sha256(body === undefined ? '' : JSON.stringify(body));

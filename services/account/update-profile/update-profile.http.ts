@@ -19,7 +19,7 @@ export class UpdateProfileHttp {
     caller,
     context,
   }: ParsedRequest<typeof updateProfile>): Promise<CommandAnswer<UserEntity>> {
-    if (params.id !== caller.userId) throw new Refusal('forbidden', 'a profile is changed by its user alone');
+    if (params.id !== caller.userId) throw new Refusal('forbidden', 'only the user can change this profile');
     const { user, position } = await this.commands.execute(new UpdateProfile(params.id, body, context.metadata));
     return { body: user, position };
   }

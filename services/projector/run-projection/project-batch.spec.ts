@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
@@ -25,7 +25,7 @@ const newEvent = (type: keyof typeof eventExamples, stream: string, changed: Jso
 
 const contract = 'chain-2484-0x5fbdb2315678afecb367f032d93f642f64180aa3';
 
-/** Some event that some read model follows, of few enough users, sessions, watches and logs that they meet often. */
+/** An event that some read model follows, of so few users, sessions, watches and logs that events often share documents. */
 const someEvent: fc.Arbitrary<NewEvent> = fc
   .tuple(fc.constantFrom('0', '1', '2'), fc.string({ maxLength: 4 }))
   .chain(([who, name]) => {
@@ -48,7 +48,7 @@ const someEvent: fc.Arbitrary<NewEvent> = fc
     );
   });
 
-const someLog = fc.array(someEvent, { minLength: 1, maxLength: 40 });
+const someEvents = fc.array(someEvent, { minLength: 1, maxLength: 40 });
 
 const store = async (newEvents: readonly NewEvent[]): Promise<StoredEvent[]> => {
   const events = new MemoryEventStore();
@@ -72,8 +72,8 @@ const deliver = (model: ReadModel, readStore: Pick<MemoryReadStore, 'getMany' | 
   return projectBatch(model, readStore, { events: followed, position: events.at(-1)?.position ?? 0 });
 };
 
-/** Again and again, whatever it fails with, until it says that it is done. */
-const until = async (attempt: () => Promise<boolean>): Promise<void> => {
+/** Repeats the attempt, also when the store fails, until it returns true. */
+const retryUntilDone = async (attempt: () => Promise<boolean>): Promise<void> => {
   for (let isDone = false; !isDone;) {
     isDone = await attempt().catch((error: unknown) => {
       expect(String(error)).toContain('the store is away');
@@ -90,8 +90,12 @@ const foldedOneByOne = async (events: StoredEvent[]) => {
   return contents(readStore);
 };
 
-/** A store of which every single step waits until the scheduler lets it go on. */
-const pausable = (readStore: MemoryReadStore, scheduler: fc.Scheduler, store: (change: DocumentChange) => void) => {
+/** A read store whose every operation waits until the scheduler runs it; `observe` sees each change before that. */
+const scheduledStore = (
+  readStore: MemoryReadStore,
+  scheduler: fc.Scheduler,
+  observe: (change: DocumentChange) => void,
+) => {
   const step = async <Answer>(call: () => Promise<Answer>): Promise<Answer> => {
     await scheduler.schedule(Promise.resolve());
     return call();
@@ -101,7 +105,7 @@ const pausable = (readStore: MemoryReadStore, scheduler: fc.Scheduler, store: (c
     getMany: (collection: string, ids: readonly string[]) => step(() => readStore.getMany(collection, ids)),
     apply: async (name: string, changes: readonly DocumentChange[], position: number) => {
       for (const change of changes) {
-        store(change);
+        observe(change);
         await step(() => readStore.apply(name, [change], 0));
       }
       await step(() => readStore.apply(name, [], position));
@@ -109,37 +113,37 @@ const pausable = (readStore: MemoryReadStore, scheduler: fc.Scheduler, store: (c
   };
 };
 
-/** Works from the checkpoint to the end, in batches as they are cut. */
-const workThrough = async (
+/** Projects all events after the checkpoint, in batches of the given sizes. */
+const projectFromCheckpoint = async (
   model: ReadModel,
-  readStore: ReturnType<typeof pausable>,
+  readStore: ReturnType<typeof scheduledStore>,
   events: readonly StoredEvent[],
-  cuts: readonly number[],
+  batchSizes: readonly number[],
 ): Promise<void> => {
   const projector = new BatchProjector(model, readStore);
   let after = await readStore.position(model.name);
-  for (const cut of [...cuts, events.length - 1]) {
-    const batch = events.filter(({ position }) => position > after).slice(0, 1 + (cut % events.length));
+  for (const size of [...batchSizes, events.length - 1]) {
+    const batch = events.filter(({ position }) => position > after).slice(0, 1 + (size % events.length));
     after = batch.at(-1)?.position ?? after;
     await projector.project({ events: batch.filter(({ type }) => model.eventTypes.includes(type)), position: after });
   }
   await projector.whenStored();
 };
 
-/** Lets so many steps go on, if so many come. */
-const letGo = async (scheduler: fc.Scheduler | undefined, steps: number): Promise<void> => {
-  await nextTurn();
+/** Runs up to so many scheduled steps. */
+const runSteps = async (scheduler: fc.Scheduler | undefined, steps: number): Promise<void> => {
+  await setImmediate();
   for (let step = 0; step < steps && scheduler && scheduler.count() > 0; step += 1) {
     await scheduler.waitNext(1);
-    await nextTurn();
+    await setImmediate();
   }
 };
 
 describe('projections', () => {
-  it('give what each event gives by itself, whatever is delivered again and however it is cut', async () => {
+  it('give the same as folding each event by itself, whatever the batches and their repeats', async () => {
     await fc.assert(
       fc.asyncProperty(
-        someLog,
+        someEvents,
         fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 12 }),
         async (newEvents, deliveries) => {
           const events = await store(newEvents);
@@ -160,51 +164,56 @@ describe('projections', () => {
     );
   });
 
-  it('give the same when each batch is folded while the one before it is stored, and a store that fails begins again', async () => {
-    const someCuts = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
+  it('give the same when each batch is folded while the previous one is stored, and when storing fails and is repeated', async () => {
+    const someBatchSizes = fc.array(fc.nat(), { minLength: 1, maxLength: 12 });
     await fc.assert(
-      fc.asyncProperty(someLog, someCuts, fc.array(fc.nat({ max: 12 })), async (newEvents, cuts, failures) => {
-        const events = await store(newEvents);
-        const readStore = await freshReadStore();
-        for (const model of readModels) {
-          let applied = 0;
-          const failing = new Set(failures);
-          const slow = {
-            getMany: readStore.getMany.bind(readStore),
-            apply: async (...args: Parameters<MemoryReadStore['apply']>) => {
-              await nextTurn();
-              applied += 1;
-              if (failing.delete(applied)) throw new Error('the store is away');
-              await readStore.apply(...args);
-            },
-          };
-          await until(async () => {
-            const projector = new BatchProjector(model, slow);
-            let after = await readStore.position(model.name);
-            for (const cut of [...cuts, events.length]) {
-              const batch = events.filter(({ position }) => position > after).slice(0, 1 + (cut % events.length));
-              after = batch.at(-1)?.position ?? after;
-              await projector.project({
-                events: batch.filter(({ type }) => model.eventTypes.includes(type)),
-                position: after,
-              });
-            }
-            await projector.whenStored();
-            return after === events.at(-1)?.position;
-          });
-        }
-        expect(await contents(readStore)).toEqual(await foldedOneByOne(events));
-      }),
+      fc.asyncProperty(
+        someEvents,
+        someBatchSizes,
+        fc.array(fc.nat({ max: 12 })),
+        async (newEvents, sizes, failures) => {
+          const events = await store(newEvents);
+          const readStore = await freshReadStore();
+          for (const model of readModels) {
+            let applied = 0;
+            const failing = new Set(failures);
+            const slow = {
+              getMany: readStore.getMany.bind(readStore),
+              apply: async (...args: Parameters<MemoryReadStore['apply']>) => {
+                await setImmediate();
+                applied += 1;
+                if (failing.delete(applied)) throw new Error('the store is away');
+                await readStore.apply(...args);
+              },
+            };
+            await retryUntilDone(async () => {
+              const projector = new BatchProjector(model, slow);
+              let after = await readStore.position(model.name);
+              for (const size of [...sizes, events.length]) {
+                const batch = events.filter(({ position }) => position > after).slice(0, 1 + (size % events.length));
+                after = batch.at(-1)?.position ?? after;
+                await projector.project({
+                  events: batch.filter(({ type }) => model.eventTypes.includes(type)),
+                  position: after,
+                });
+              }
+              await projector.whenStored();
+              return after === events.at(-1)?.position;
+            });
+          }
+          expect(await contents(readStore)).toEqual(await foldedOneByOne(events));
+        },
+      ),
     );
   });
 
-  it('give the same after a crash in the middle of storing a batch: some collections whole, one in part', async () => {
+  it('give the same after crashes that leave a batch stored in part: some collections whole, one in part', async () => {
     const someCrash = fc.record({
       whole: fc.nat({ max: 2 }),
       survives: fc.array(fc.boolean(), { minLength: 1, maxLength: 60 }),
     });
     await fc.assert(
-      fc.asyncProperty(someLog, fc.array(someCrash, { maxLength: 4 }), async (newEvents, crashes) => {
+      fc.asyncProperty(someEvents, fc.array(someCrash, { maxLength: 4 }), async (newEvents, crashes) => {
         const events = await store(newEvents);
         const readStore = await freshReadStore();
         for (const model of readModels) {
@@ -214,8 +223,8 @@ describe('projections', () => {
               apply: (name: string, changes: readonly DocumentChange[]) => {
                 const order = [...new Set(changes.map(({ collection }) => collection))];
                 const survivors = changes.filter(({ collection }, at) => {
-                  const place = order.indexOf(collection);
-                  return place < whole || (place === whole && survives[at % survives.length]);
+                  const index = order.indexOf(collection);
+                  return index < whole || (index === whole && survives[at % survives.length]);
                 });
                 return readStore.apply(name, survivors, 0);
               },
@@ -229,40 +238,50 @@ describe('projections', () => {
     );
   });
 
-  it('give the same when two work at once, however long either is paused: what they store at one position is the same', async () => {
-    const someCuts = fc.array(fc.nat(), { maxLength: 4 });
-    const someTurns = fc.array(fc.tuple(fc.nat({ max: 1 }), fc.nat({ max: 60 })), { maxLength: 8 });
+  it('give the same when two processes project at once, however their steps interleave', async () => {
+    const someBatchSizes = fc.array(fc.nat(), { maxLength: 4 });
+    const someInterleaving = fc.array(fc.tuple(fc.nat({ max: 1 }), fc.nat({ max: 60 })), { maxLength: 8 });
     const onePause = fc.nat({ max: 12 }).map((steps) => [[0, steps] as const, [1, 1_000] as const]);
-    const someWork = [someLog, fc.tuple(someCuts, someCuts), fc.oneof(someTurns, onePause)] as const;
+    const inputs = [
+      someEvents,
+      fc.tuple(someBatchSizes, someBatchSizes),
+      fc.oneof(someInterleaving, onePause),
+    ] as const;
     await fc.assert(
-      fc.asyncProperty(...someWork, fc.scheduler(), fc.scheduler(), async (newEvents, cuts, turns, ...schedulers) => {
-        const events = await store(newEvents);
-        const readStore = await freshReadStore();
-        const stored = new Map<string, JsonObject>();
-        const isTheSame = ({ collection, id, position, document }: DocumentChange) => {
-          const key = `${collection}/${id} at ${String(position)}`;
-          expect([key, document]).toEqual([key, stored.get(key) ?? document]);
-          stored.set(key, document);
-        };
-        for (const model of readModels) {
-          const working = new Set(schedulers);
-          const work = (scheduler: fc.Scheduler, at: number) => {
-            const its = pausable(readStore, scheduler, isTheSame);
-            return workThrough(model, its, events, cuts[at] ?? []).finally(() => working.delete(scheduler));
+      fc.asyncProperty(
+        ...inputs,
+        fc.scheduler(),
+        fc.scheduler(),
+        async (newEvents, sizes, interleaving, ...schedulers) => {
+          const events = await store(newEvents);
+          const readStore = await freshReadStore();
+          const stored = new Map<string, JsonObject>();
+          const expectSameAtPosition = ({ collection, id, position, document }: DocumentChange) => {
+            const key = `${collection}/${id} at ${String(position)}`;
+            expect([key, document]).toEqual([key, stored.get(key) ?? document]);
+            stored.set(key, document);
           };
-          const ended = Promise.allSettled(schedulers.map(work));
-          for (const [who, steps] of turns) await letGo(schedulers[who], steps);
-          while (working.size > 0) for (const scheduler of working) await letGo(scheduler, 1);
-          for (const end of await ended) if (end.status === 'rejected') throw end.reason;
-        }
-        expect(await contents(readStore)).toEqual(await foldedOneByOne(events));
-      }),
+          for (const model of readModels) {
+            const running = new Set(schedulers);
+            const run = (scheduler: fc.Scheduler, index: number) => {
+              const scheduled = scheduledStore(readStore, scheduler, expectSameAtPosition);
+              const projected = projectFromCheckpoint(model, scheduled, events, sizes[index] ?? []);
+              return projected.finally(() => running.delete(scheduler));
+            };
+            const ended = Promise.allSettled(schedulers.map(run));
+            for (const [index, steps] of interleaving) await runSteps(schedulers[index], steps);
+            while (running.size > 0) for (const scheduler of running) await runSteps(scheduler, 1);
+            for (const result of await ended) if (result.status === 'rejected') throw result.reason;
+          }
+          expect(await contents(readStore)).toEqual(await foldedOneByOne(events));
+        },
+      ),
     );
   });
 });
 
 describe('a read model that changes a document without touching it', () => {
-  it('is refused, and named', async () => {
+  it('is refused with an error that names it', async () => {
     const model: ReadModel = { ...usersModel, touches: () => ({}) };
     const [event] = await store([newEvent('UserRegistered', 'user-1', {})]);
     const delivered = deliver(model, await freshReadStore(), event ? [event] : []);
@@ -270,8 +289,8 @@ describe('a read model that changes a document without touching it', () => {
   });
 });
 
-describe('batch after batch', () => {
-  it('asks once for what it does not have, the last collection first, and stores what changed, the first first', async () => {
+describe('a projector of consecutive batches', () => {
+  it('loads only documents that are not pending, the last collection first, and stores the changed ones, the first first', async () => {
     const readStore = await freshReadStore();
     const calls: unknown[] = [];
     const observing = {
@@ -314,7 +333,7 @@ describe('batch after batch', () => {
           ['chain-event-counts-v2', true],
         ],
       ],
-      // What is under way is not asked for.
+      // Pending documents are not loaded again.
       [
         4,
         [
@@ -322,7 +341,7 @@ describe('batch after batch', () => {
           ['chain-event-counts-v2', false],
         ],
       ],
-      // A second reversal is not a change, so that nothing is under way for the next.
+      // A second reversal changes nothing, so no document is pending for the next batch.
       [5, []],
       ...[
         ['chain-event-counts-v2', 1],

@@ -5,64 +5,65 @@ import type { DocumentChange, ReadStore } from '../../../shared/read-store/read-
 
 type Ids = ReturnType<ReadModel['touches']>;
 
-interface Loaded {
+interface LoadedDocument {
   position: Position;
   document: JsonObject | undefined;
   changed: boolean;
   isNew: boolean;
 }
 
-/** The documents of one role. */
-interface Role {
-  name: string;
+/** The documents that one role of the read model has in a batch. */
+interface RoleDocuments {
+  role: string;
   collection: string;
-  byId: Map<string, Loaded>;
+  byId: Map<string, LoadedDocument>;
 }
 
 /**
- * Folds batch after batch into their documents, and stores each with its position. What a document already knows is not
- * folded again, so a batch may come twice, or in part. While one batch is stored, the next is loaded and folded: the
- * documents of the one under way are taken from here.
+ * Folds batch after batch into the documents of a read model, and stores these together with the batch's position. An
+ * event that a document already contains is not folded into it again, so a batch may be repeated whole or in part. While
+ * one batch is being stored, the next is loaded and folded; documents of the unfinished write are read from memory.
  */
 export class BatchProjector {
   private storing: Promise<void> = Promise.resolve();
-  private underWay: readonly Role[];
+  /** The documents of the batch that is being stored, or was stored last. */
+  private pending: readonly RoleDocuments[];
 
   constructor(
     private readonly model: ReadModel,
     private readonly store: Pick<ReadStore, 'getMany' | 'apply'>,
   ) {
-    this.underWay = Object.entries(model.collections).map(([name, collection]) => ({
-      name,
+    this.pending = Object.entries(model.collections).map(([role, collection]) => ({
+      role,
       collection: collection.name,
-      byId: new Map<string, Loaded>(),
+      byId: new Map<string, LoadedDocument>(),
     }));
   }
 
   /**
-   * Returns when the batch is folded and the one before it is stored. Stores nothing more once the signal has aborted.
-   * @throws what the one before it failed with, or the signal's reason
+   * Returns when the batch is folded and the previous one is stored. Begins no write once the signal has aborted.
+   * @throws the error with which storing the previous batch failed, or the signal's reason
    */
   async project({ events, position }: Pick<EventBatch, 'events' | 'position'>, signal?: AbortSignal): Promise<void> {
     const { model, store } = this;
     const touched = events.map((event) => model.touches(event));
-    const documents = await load(store, touched, this.underWay);
+    const documents = await load(store, touched, this.pending);
     fold(model, documents, events, touched);
     await this.storing;
     signal?.throwIfAborted();
-    this.underWay = documents.map(changed);
-    this.storing = store.apply(model.name, this.underWay.flatMap(changesOf), position);
-    // Whoever comes next hears of it; this only keeps it from being reported as unhandled.
+    this.pending = documents.map(onlyChanged);
+    this.storing = store.apply(model.name, this.pending.flatMap(changesOf), position);
+    // The next call throws this error; the handler only keeps it from being reported as unhandled.
     this.storing.catch(() => undefined);
   }
 
-  /** Returns when everything is stored. @throws what that failed with */
+  /** Returns when everything is stored. @throws the error with which storing failed */
   whenStored(): Promise<void> {
     return this.storing;
   }
 }
 
-/** One batch alone. */
+/** Folds and stores a single batch. */
 export const projectBatch = async (
   model: ReadModel,
   store: Pick<ReadStore, 'getMany' | 'apply'>,
@@ -75,43 +76,43 @@ export const projectBatch = async (
 
 const fold = (
   model: ReadModel,
-  documents: readonly Role[],
+  documents: readonly RoleDocuments[],
   events: readonly StoredEvent[],
   touched: readonly Ids[],
 ): void => {
   for (const [at, event] of events.entries()) {
     const ids = touched[at] ?? {};
     const before: Record<string, JsonObject | undefined> = {};
-    for (const role of documents) before[role.name] = loaded(role, ids)?.document;
+    for (const ofRole of documents) before[ofRole.role] = loadedDocument(ofRole, ids)?.document;
     const after = model.evolve(before, event);
-    for (const role of documents) {
-      const document = after[role.name];
+    for (const ofRole of documents) {
+      const document = after[ofRole.role];
       if (!document) continue;
-      const known = loaded(role, ids);
-      if (!known) throw new Error(`${model.name} changes the ${role.name} of ${event.type} without touching it`);
-      if (known.position >= event.position) continue;
-      known.position = event.position;
-      known.document = document;
-      known.changed = true;
+      const loaded = loadedDocument(ofRole, ids);
+      if (!loaded) throw new Error(`${model.name} changes the ${ofRole.role} of ${event.type} without touching it`);
+      if (loaded.position >= event.position) continue;
+      loaded.position = event.position;
+      loaded.document = document;
+      loaded.changed = true;
     }
   }
 };
 
-const loaded = ({ name, byId }: Role, ids: Ids): Loaded | undefined => {
-  const id = ids[name];
+const loadedDocument = ({ role, byId }: RoleDocuments, ids: Ids): LoadedDocument | undefined => {
+  const id = ids[role];
   return id === undefined ? undefined : byId.get(id);
 };
 
 /**
- * Of the last role first. Another may store meanwhile, and what a document has of its events those of the roles before it
- * have too: so it must be with what is loaded of them.
+ * Loads the collections in the reverse of the order in which they are stored. Another process may be storing the same
+ * batch: in this order, an event that a loaded document contains is contained in the documents of earlier roles too.
  */
 const load = async (
   store: Pick<ReadStore, 'getMany'>,
   touched: readonly Ids[],
-  underWay: readonly Role[],
-): Promise<Role[]> => {
-  const documents = underWay.map((role) => ({ ...role, byId: touchedOf(role, touched) }));
+  pending: readonly RoleDocuments[],
+): Promise<RoleDocuments[]> => {
+  const documents = pending.map((ofRole) => ({ ...ofRole, byId: touchedIn(ofRole, touched) }));
   for (const { collection, byId } of documents.toReversed()) {
     const missing = [...byId].filter(([, { document }]) => document === undefined).map(([id]) => id);
     if (missing.length === 0) continue;
@@ -122,20 +123,23 @@ const load = async (
   return documents;
 };
 
-/** What a batch touches of a role, as far as it is under way. */
-const touchedOf = ({ name, byId: underWay }: Role, touched: readonly Ids[]): Role['byId'] => {
-  const byId: Role['byId'] = new Map();
-  for (const { [name]: id } of touched) {
+/** The documents of a role that a batch touches; those that are not pending are still to be loaded. */
+const touchedIn = ({ role, byId: pending }: RoleDocuments, touched: readonly Ids[]): RoleDocuments['byId'] => {
+  const byId: RoleDocuments['byId'] = new Map();
+  for (const { [role]: id } of touched) {
     if (id === undefined || byId.has(id)) continue;
-    const { position = 0, document } = underWay.get(id) ?? {};
+    const { position = 0, document } = pending.get(id) ?? {};
     byId.set(id, { position, document, changed: false, isNew: document === undefined });
   }
   return byId;
 };
 
-const changed = (role: Role): Role => ({ ...role, byId: new Map([...role.byId].filter(([, one]) => one.changed)) });
+const onlyChanged = (ofRole: RoleDocuments): RoleDocuments => ({
+  ...ofRole,
+  byId: new Map([...ofRole.byId].filter(([, { changed }]) => changed)),
+});
 
-const changesOf = ({ collection, byId }: Role): DocumentChange[] => {
+const changesOf = ({ collection, byId }: RoleDocuments): DocumentChange[] => {
   const changes: DocumentChange[] = [];
   for (const [id, { position, document, isNew }] of byId) {
     if (document) changes.push({ collection, id, position, document, isNew });

@@ -11,30 +11,30 @@ import { projectionLoop } from './projection-loop.ts';
 
 const logger = pino({ level: 'silent' });
 
-describe("a projection's loop", () => {
-  it('stores nothing more once it is to end, when what it waits for comes late', async () => {
+describe('a projection loop', () => {
+  it('stores nothing once it is stopped, even if documents are loaded after that', async () => {
     const eventStore = new MemoryEventStore();
     const data = eventExamples.UserRegistered;
     await eventStore.append(`user-${data.userId}`, -1, [anEvent({ type: 'UserRegistered', data })]);
     const readStore = new MemoryReadStore();
     await readStore.define(collections);
-    const [asked, late] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+    const [loading, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const getMany = readStore.getMany.bind(readStore);
-    readStore.getMany = async (...of) => {
-      asked.resolve(undefined);
-      await late.promise;
-      return getMany(...of);
+    readStore.getMany = async (...args) => {
+      loading.resolve(undefined);
+      await released.promise;
+      return getMany(...args);
     };
     const loop = projectionLoop(usersModel, { eventStore, readStore, logger });
     loop.start();
-    await asked.promise;
+    await loading.promise;
     const stopped = loop.stop();
-    late.resolve(undefined);
+    released.resolve(undefined);
     await stopped;
     expect(await readStore.position(usersModel.name)).toBe(0);
   });
 
-  it('begins anew when a batch cannot be stored, also when nothing follows', async () => {
+  it('restarts when a batch cannot be stored, even if no further event follows', async () => {
     const eventStore = new MemoryEventStore();
     const data = eventExamples.UserRegistered;
     const readStore = new MemoryReadStore();
@@ -53,8 +53,8 @@ describe("a projection's loop", () => {
     const { position } = await eventStore.append(`user-${data.userId}`, -1, [
       anEvent({ type: 'UserRegistered', data }),
     ]);
-    const hasCome = async () => (await readStore.position(usersModel.name)) === position;
-    await eventually(hasCome, 10_000, 'the read model must reach the head');
+    const hasReachedTheHead = async () => (await readStore.position(usersModel.name)) === position;
+    await eventually(hasReachedTheHead, 10_000, 'the read model must reach the head');
     await loop.stop();
     expect(refusals).toBe(0);
   });

@@ -7,13 +7,13 @@ import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BatchProjector } from './project-batch.ts';
 
-/** While events keep coming one by one, those of so long are stored together: each batch costs as many calls as a large one. */
-const GATHERS_MS = 20;
+/** While events arrive one by one, those of this time are stored together, because a small batch costs as much as a large one. */
+const BATCH_INTERVAL_MS = 20;
 
 /**
- * Keeps one read model up with the event store, from its checkpoint on, in one process at a time. Two at once, as when one
- * was paused while another took its lease, do the same work twice: what either makes of a document at a position is the
- * same, and a document takes only what is newer than itself.
+ * Keeps one read model up to date with the event store, from its checkpoint on, in one process at a time. If two processes
+ * work at once, because one was paused while the other took its lease, they do the same work twice without harm: both make
+ * the same document for a position, and a document is only replaced by a newer one.
  */
 export const projectionLoop = (
   model: ReadModel,
@@ -28,17 +28,17 @@ export const projectionLoop = (
       const projector = new BatchProjector(model, readStore);
       try {
         for await (const batch of eventStore.subscribeAll(checkpoint, { types: model.eventTypes }, signal)) {
-          const nextAt = performance.now() + GATHERS_MS;
+          const nextAt = performance.now() + BATCH_INTERVAL_MS;
           await projector.project(batch, signal);
           working();
           if (batch.caughtUp) {
             await pause(Math.max(0, nextAt - performance.now()), signal);
-            // What failed to be stored is begun anew even if nothing follows.
+            // A failed write must restart the loop even if no further event comes.
             await projector.whenStored();
           }
         }
       } finally {
-        // Another may work as soon as this returns.
+        // Another process may start to work as soon as this returns.
         await projector.whenStored();
       }
     },

@@ -16,10 +16,13 @@ describe('a published event', () => {
     },
   );
 
-  it.each(['ContractRegistered', 'WatchExtended'])('%s goes to the topic of contracts, keyed by them', (type) => {
-    const event = stored(type, 'watch-wch_1', { chainId: 10, contractAddress: CONTRACT });
-    expect([topicOf(event), keyOf(event)]).toEqual(['contracts', `eip155:10/${CONTRACT.toLowerCase()}`]);
-  });
+  it.each(['ContractRegistered', 'WatchExtended'])(
+    '%s goes to the topic of contracts, keyed by the contract',
+    (type) => {
+      const event = stored(type, 'watch-wch_1', { chainId: 10, contractAddress: CONTRACT });
+      expect([topicOf(event), keyOf(event)]).toEqual(['contracts', `eip155:10/${CONTRACT.toLowerCase()}`]);
+    },
+  );
 
   it.each(['ChainEventObserved', 'ChainEventReverted'])(
     '%s goes to the topic of chain events, keyed by the contract of its stream',
@@ -29,7 +32,7 @@ describe('a published event', () => {
     },
   );
 
-  it('is of one of eight types; what else is stored stays here', () => {
+  it('has one of eight types; events of other types are not published', () => {
     expect(publishedTypes).toHaveLength(8);
     expect(() => topicOf(stored('SessionStarted', 'session-ses_1'))).toThrow('SessionStarted is not published');
   });

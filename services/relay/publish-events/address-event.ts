@@ -6,7 +6,7 @@ export type TopicName = keyof typeof topics;
 const keyOfUser = ({ stream }: StoredEvent): string => stream.slice('user-'.length).toLowerCase();
 const keyOfContract = ({ data }: StoredEvent): string =>
   contractKey(data['chainId'] as number, data['contractAddress'] as string);
-/** Reads the stream's name, not the data: this is the hot path. */
+/** Reads the stream's name and not the data, whose parsing costs too much on this hot path. */
 const keyOfChainEvent = ({ stream }: StoredEvent): string => {
   const [, chainId = '', contract = ''] = stream.split('-');
   return contractKey(Number(chainId), contract);
@@ -23,12 +23,12 @@ const topicNames = new Map<string, TopicName>(
 );
 export const publishedTypes = [...topicNames.keys()] as PublishedType[];
 
-/** @throws for an event whose type is not among `publishedTypes` */
+/** @throws if the event's type is not in `publishedTypes` */
 export const topicOf = ({ type }: StoredEvent): TopicName => {
   const name = topicNames.get(type);
   if (!name) throw new Error(`${type} is not published`);
   return name;
 };
 
-/** The key that an event is published under: events of one key keep their order. */
+/** The key of an event's message. Messages with the same key keep their order. */
 export const keyOf = (event: StoredEvent): string => keys[topicOf(event)](event);

@@ -4,18 +4,18 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { Checkpoint, RELAY_CHECKPOINT } from './checkpoint.ts';
 
 describe("the relay's checkpoint", () => {
-  it('is saved whenever it moves, also after it was reached again', async () => {
+  it('is saved whenever it advances, also after the same position was given repeatedly', async () => {
     const store = new MemoryReadStore();
     const checkpoint = new Checkpoint(store);
     await checkpoint.load();
     for (const position of [3, 3, 3, 7]) {
-      checkpoint.reach(position);
-      await checkpoint.settle();
+      checkpoint.advance(position);
+      await checkpoint.flush();
       expect(await store.position(RELAY_CHECKPOINT)).toBe(position);
     }
   });
 
-  it('is written at once after a rest, then now and then, and at the end: the newest each time', async () => {
+  it('is saved at once when idle, then once per interval, and when flushed: only the newest position each time', async () => {
     const store = new MemoryReadStore();
     const written: number[] = [];
     const never = 1_000_000;
@@ -29,23 +29,23 @@ describe("the relay's checkpoint", () => {
       },
       never,
     );
-    for (const position of [1, 2, 3]) checkpoint.reach(position);
+    for (const position of [1, 2, 3]) checkpoint.advance(position);
     await eventually(async () => (await store.position(RELAY_CHECKPOINT)) === 1, 1_000, 'the first must be written');
-    checkpoint.reach(4);
+    checkpoint.advance(4);
     expect(written).toEqual([1]);
-    await checkpoint.settle();
+    await checkpoint.flush();
     expect(written).toEqual([1, 4]);
   });
 
-  it('says what it could not save, and nothing after it', async () => {
+  it('throws the error of a failed save when it is flushed and when it advances', async () => {
     const checkpoint = new Checkpoint({
       position: () => Promise.resolve(0),
       apply: () => Promise.reject(new Error('the store is away')),
     });
-    checkpoint.reach(1);
-    await expect(checkpoint.settle()).rejects.toThrow('the store is away');
+    checkpoint.advance(1);
+    await expect(checkpoint.flush()).rejects.toThrow('the store is away');
     expect(() => {
-      checkpoint.reach(2);
+      checkpoint.advance(2);
     }).toThrow('the store is away');
   });
 });

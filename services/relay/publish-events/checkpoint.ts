@@ -5,10 +5,10 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 /** Name of the relay's checkpoint in the read store. */
 export const RELAY_CHECKPOINT = 'relay-v1';
 
-/** What a crash publishes again, at most, is what this time brings. */
+/** After a crash, at most the events of this time are published again. */
 const SAVE_EVERY_MS = 100;
 
-/** Saves how far the relay has come beside its work, now and then: the newest position wins. */
+/** Saves the relay's position in the background, at intervals; only the newest position is written. */
 export class Checkpoint {
   private saving: Promise<void> | undefined;
   private saved: Position = 0;
@@ -21,7 +21,7 @@ export class Checkpoint {
     private readonly everyMs = SAVE_EVERY_MS,
   ) {}
 
-  /** Aborts with what a save failed with, also when nothing is reached any more. */
+  /** Aborts when a save fails, with its error as the reason, so that a relay without new events notices too. */
   get failed(): AbortSignal {
     return this.failing.signal;
   }
@@ -31,15 +31,15 @@ export class Checkpoint {
     return this.saved;
   }
 
-  /** @throws what an earlier save failed with */
-  reach(position: Position): void {
+  /** @throws the error of an earlier save that failed */
+  advance(position: Position): void {
     this.failed.throwIfAborted();
     this.reached = position;
     if (position > this.saved) this.saving ??= this.save();
   }
 
-  /** Returns when all that was reached is saved, which is not put off any more. */
-  async settle(): Promise<void> {
+  /** Saves the newest position without waiting for the interval. @throws the error of a save that failed */
+  async flush(): Promise<void> {
     this.ending.abort();
     await this.saving;
     this.failed.throwIfAborted();

@@ -23,7 +23,7 @@ const identity = {
 };
 
 describe('an event as a CloudEvent', () => {
-  it('has its attributes as headers and its data as it is stored, byte by byte', () => {
+  it('has its attributes as headers and the stored data, unchanged, as its value', () => {
     expect(toCloudEvent(stored(), 'usr_1')).toEqual({
       key: 'usr_1',
       headers: {
@@ -37,7 +37,7 @@ describe('an event as a CloudEvent', () => {
     });
   });
 
-  it('says what caused it and where it is traced, when that is known', () => {
+  it('names the event that caused it and its trace when the metadata has them', () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const { headers } = toCloudEvent(stored({ more: { causationId: 'b4cc', traceparent } }), 'usr_1');
     expect(headers).toMatchObject({ ce_causationid: 'b4cc', traceparent });
@@ -45,7 +45,7 @@ describe('an event as a CloudEvent', () => {
 });
 
 describe('an event that cannot be published', () => {
-  it('says what is certain of it and why, and that later events of its key go on', () => {
+  it('is parked with its identity, the reason and the policy "continue"', () => {
     expect(toParked(stored(), 'usr_1', 'its time is not a date')).toEqual({
       key: 'usr_1',
       headers: { ...identity, ce_parkedreason: 'its time is not a date', ce_parkedpolicy: 'continue' },
@@ -54,11 +54,11 @@ describe('an event that cannot be published', () => {
     });
   });
 
-  it('has the time 0 when its own is none', () => {
+  it('is parked with timestamp 0 when its own time is not valid', () => {
     expect(toParked(stored({ time: 0.5 }), 'usr_1', 'reason').timestamp).toBe(0);
   });
 
-  it('gives the beginning of a long reason', () => {
+  it('is parked with the first 500 characters of a longer reason', () => {
     expect(toParked(stored(), 'usr_1', 'x'.repeat(501)).headers['ce_parkedreason']).toBe('x'.repeat(500));
   });
 });

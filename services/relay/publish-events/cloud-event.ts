@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 
-/** Longer reasons are a driver's stack of messages: their beginning says enough. */
+/** Longer reasons are nested messages of a driver, of which the beginning is enough. */
 const REASON_CHARACTERS_MAX = 500;
 const SOURCE = '/annals/event-store';
 const typeOf = ({ type, schemaVersion }: StoredEvent): string => `${type}.v${String(schemaVersion)}`;
@@ -22,7 +22,7 @@ export const toCloudEvent = (event: StoredEvent, key: string): MessageToPublish 
   return { key, headers, value: event.dataText, timestamp: event.time };
 };
 
-/** What is certain of every stored event, whoever wrote it. */
+/** The headers that every stored event has, also one that is parked because the rest of it is not valid. */
 const identityOf = (event: StoredEvent): Record<string, string> => ({
   'content-type': 'application/json',
   ce_specversion: '1.0',
@@ -34,7 +34,7 @@ const identityOf = (event: StoredEvent): Record<string, string> => ({
   ce_position: String(event.position),
 });
 
-/** An event that cannot be published: what is certain of it, why, and that the later events of its key go on. */
+/** The message for the parked topic: its headers say why, and that the later events of the key were published. */
 export const toParked = (event: StoredEvent, key: string, reason: string): MessageToPublish => ({
   key,
   headers: {

@@ -26,7 +26,7 @@ interface Seen {
 
 const contractAddress = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
 
-/** Rounds over all contracts, so that their events are mixed. */
+/** Appends to all contracts in rotation, so that their events are mixed. */
 const appendChainEvents = async (eventStore: MemoryEventStore): Promise<void> => {
   for (let revision = -1; (revision + 1) * CONTRACTS < EVENTS; revision += APPENDED_AT_ONCE) {
     for (let index = 0; index < CONTRACTS; index += 1) {
@@ -42,7 +42,7 @@ const appendChainEvents = async (eventStore: MemoryEventStore): Promise<void> =>
   }
 };
 
-/** A process that dies after it has published and before its checkpoint is saved, `crashes` times. */
+/** Fails `crashesMax` times to save the relay's checkpoint, as if the process crashed after publishing. */
 class CrashingReadStore extends MemoryReadStore {
   crashes = 0;
   private saves = 0;
@@ -62,7 +62,7 @@ class CrashingReadStore extends MemoryReadStore {
   }
 }
 
-const firsts = (seen: readonly Seen[]): Seen[] => {
+const firstCopies = (seen: readonly Seen[]): Seen[] => {
   const ids = new Set<string>();
   return seen.filter(({ id }) => !ids.has(id) && ids.add(id));
 };
@@ -140,7 +140,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       const seen = await relayed(eventStore, readStore, 'crashing');
       expect(readStore.crashes).toBe(3);
       expect(seen.length).toBeGreaterThan(EVENTS);
-      expect(byKey(firsts(seen))).toEqual(byKey(appended));
+      expect(byKey(firstCopies(seen))).toEqual(byKey(appended));
     });
   });
 });

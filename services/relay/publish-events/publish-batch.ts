@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { keyOf, topicOf, type TopicName } from './address-event.ts';
 import { toCloudEvent, toParked } from './cloud-event.ts';
 
-interface Outgoing {
+interface AddressedMessage {
   event: StoredEvent;
   message: MessageToPublish;
 }
@@ -17,8 +17,8 @@ interface Unpublishable {
 }
 
 /**
- * Publishes events in their order, by topic. One that can never be published is parked, with the reason, before what
- * follows it; the later events of its key go on.
+ * Publishes events in their order, topic by topic. An event that can never be published is parked in a topic of its own,
+ * with the reason; the later events of its key are published all the same.
  */
 export class BatchPublisher {
   constructor(
@@ -26,69 +26,72 @@ export class BatchPublisher {
     private readonly logger: Logger,
   ) {}
 
-  /** @throws the signal's reason once it aborts: what is under way may still be published, and nothing after it */
+  /** @throws the signal's reason once it aborts: a request in flight may still succeed, and no further one is sent */
   async publish(events: readonly StoredEvent[], signal: AbortSignal): Promise<void> {
-    for (const [name, outgoing] of await this.address(events, signal)) await this.publishIn(name, outgoing, signal);
+    for (const [topic, messages] of await this.address(events, signal)) await this.publishTo(topic, messages, signal);
   }
 
-  private async address(events: readonly StoredEvent[], signal: AbortSignal): Promise<Map<TopicName, Outgoing[]>> {
-    const byTopic = new Map<TopicName, Outgoing[]>();
+  private async address(
+    events: readonly StoredEvent[],
+    signal: AbortSignal,
+  ): Promise<Map<TopicName, AddressedMessage[]>> {
+    const byTopic = new Map<TopicName, AddressedMessage[]>();
     for (const event of events) {
-      const name = topicOf(event);
-      const message = await this.messageOf(event, name, signal);
+      const topic = topicOf(event);
+      const message = await this.messageOrPark(event, topic, signal);
       if (!message) continue;
-      const ofTopic = byTopic.get(name);
-      if (ofTopic) ofTopic.push({ event, message });
-      else byTopic.set(name, [{ event, message }]);
+      const messages = byTopic.get(topic);
+      if (messages) messages.push({ event, message });
+      else byTopic.set(topic, [{ event, message }]);
     }
     return byTopic;
   }
 
-  private async messageOf(
+  private async messageOrPark(
     event: StoredEvent,
-    name: TopicName,
+    topic: TopicName,
     signal: AbortSignal,
   ): Promise<MessageToPublish | undefined> {
     try {
       return toCloudEvent(event, keyOf(event));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      await this.park(name, { event, key: event.stream, reason }, signal);
+      await this.park(topic, { event, key: event.stream, reason }, signal);
       return undefined;
     }
   }
 
-  private async publishIn(name: TopicName, outgoing: readonly Outgoing[], signal: AbortSignal): Promise<void> {
-    let left = outgoing;
-    while (left.length > 0) {
+  private async publishTo(topic: TopicName, messages: readonly AddressedMessage[], signal: AbortSignal): Promise<void> {
+    let remaining = messages;
+    while (remaining.length > 0) {
       try {
         await this.messageBus.publish(
-          topics[name],
-          left.map(({ message }) => message),
+          topics[topic],
+          remaining.map(({ message }) => message),
           signal,
         );
         return;
       } catch (error) {
-        const refused = error instanceof MessageRefused ? left[error.index] : undefined;
+        const refused = error instanceof MessageRefused ? remaining[error.index] : undefined;
         if (!(error instanceof MessageRefused) || !refused) throw error;
         const { event, message } = refused;
-        await this.park(name, { event, key: message.key, reason: error.reason }, signal);
-        left = left.filter((one) => one !== refused);
+        await this.park(topic, { event, key: message.key, reason: error.reason }, signal);
+        remaining = remaining.filter((one) => one !== refused);
       }
     }
   }
 
-  private async park(name: TopicName, { event, key, reason }: Unpublishable, signal: AbortSignal): Promise<void> {
+  private async park(topic: TopicName, { event, key, reason }: Unpublishable, signal: AbortSignal): Promise<void> {
     const parked = toParked(event, key, reason);
     this.logger.error(
-      { eventId: event.id, position: event.position, topic: parkedTopics[name].name, reason },
+      { eventId: event.id, position: event.position, topic: parkedTopics[topic].name, reason },
       'an event cannot be published and is parked',
     );
     try {
-      await this.messageBus.publish(parkedTopics[name], [parked], signal);
+      await this.messageBus.publish(parkedTopics[topic], [parked], signal);
     } catch (error) {
       if (!(error instanceof MessageRefused)) throw error;
-      await this.messageBus.publish(parkedTopics[name], [{ ...parked, value: null }], signal);
+      await this.messageBus.publish(parkedTopics[topic], [{ ...parked, value: null }], signal);
     }
   }
 }

@@ -87,7 +87,7 @@ describe('relay', () => {
     }
   });
 
-  it('makes CloudEvents of them, with the data as it is stored', async () => {
+  it('publishes events as CloudEvents, with their data as it is stored', async () => {
     const system = await aSystem();
     await appendExamples(system);
     await relayAll(system);
@@ -109,7 +109,7 @@ describe('relay', () => {
     });
   });
 
-  it('says which event caused one, and which trace it belongs to', async () => {
+  it('publishes the id of the event that caused one, and its trace', async () => {
     const system = await aSystem();
     const causationId = 'c0ffee00-0000-4000-8000-000000000000';
     const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
@@ -122,7 +122,7 @@ describe('relay', () => {
     expect(message?.headers).toMatchObject({ ce_id: event.id, ce_causationid: causationId, traceparent });
   });
 
-  it('goes on from its checkpoint after a restart, and publishes again only what the checkpoint did not reach', async () => {
+  it('continues from its checkpoint after a restart', async () => {
     const system = await aSystem();
     await appendExamples(system);
     await relayAll(system);
@@ -136,7 +136,7 @@ describe('relay', () => {
     expect(new Set(after.map(({ headers }) => headers['ce_id'])).size).toBe(after.length);
   });
 
-  it('parks what can never be published, with the reason, and goes on with its key', async () => {
+  it('parks an event that can never be published, with the reason, and publishes the later events of its key', async () => {
     const system = await aSystem();
     const stream = `chain-2484-${contract}`;
     const tooLarge = { ...eventExamples.ChainEventObserved, Data: { text: 'x'.repeat(1_000_000) } };
@@ -170,7 +170,7 @@ describe('relay', () => {
     ]);
   });
 
-  it('does not publish again what it got through of a batch of large events, when the bus fails behind it', async () => {
+  it('repeats only the failed part of a batch of large events when the bus fails', async () => {
     const system = await aSystem();
     const large = { ...eventExamples.ChainEventObserved, Data: { text: 'x'.repeat(900_000) } };
     const events = Array.from({ length: 10 }, () => anEvent({ type: 'ChainEventObserved', data: large }));
@@ -187,7 +187,7 @@ describe('relay', () => {
     expect(sequence).toEqual(events.map((_, at) => at));
   });
 
-  it('publishes nothing more, once it is to stop, of what it has in hand', async () => {
+  it('publishes no further message of its batch after the signal has aborted', async () => {
     const { eventStore, messageBus, logger } = await aSystem();
     await eventStore.append(`user-${wallet}`, -1, [
       anEvent({ type: 'UserLoggedIn', data: eventExamples.UserLoggedIn }),
@@ -207,7 +207,7 @@ describe('relay', () => {
     expect(await published({ messageBus }, topics.contracts)).toHaveLength(0);
   });
 
-  it('begins anew when its checkpoint cannot be saved, also when nothing follows', async () => {
+  it('restarts when its checkpoint cannot be saved, even if no further event follows', async () => {
     const system = await aSystem();
     const apply = system.readStore.apply.bind(system.readStore);
     let saves = 0;
@@ -229,7 +229,7 @@ describe('relay', () => {
     expect(saves).toBeGreaterThanOrEqual(3);
   });
 
-  it('keeps trying while the bus refuses, and loses nothing', async () => {
+  it('retries while the bus fails, and loses no event', async () => {
     const system = await aSystem();
     await appendExamples(system);
     let refusals = 3;

@@ -8,14 +8,14 @@ import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { publishedTypes } from './address-event.ts';
 import { Checkpoint } from './checkpoint.ts';
-import { piecesOf } from './pieces-of-batch.ts';
+import { splitBatch } from './split-batch.ts';
 import { BatchPublisher } from './publish-batch.ts';
 
 /**
- * Publishes the event store's events in position order, one batch at a time, in one process at a time. The checkpoint
- * follows the publishing, so a crash between the two publishes again what it did not reach: at least once, the same
- * `ce_id`. Whoever publishes begins at the checkpoint, so within a key every event comes first after all before it, even
- * when the last request of a process that lost its turn arrives late.
+ * Publishes the event store's events in position order, one batch at a time, in one process at a time. The checkpoint is
+ * saved after the events are published, so after a crash some are published again, with the same `ce_id`: delivery is at
+ * least once. Every process begins at the checkpoint, so the first copy of an event comes after a copy of each earlier
+ * event of its key, even if a request of a process that lost its lease reaches the bus late.
  */
 export const relayLoop = ({
   eventStore,
@@ -40,14 +40,14 @@ export const relayLoop = ({
       const until = AbortSignal.any([signal, checkpoint.failed]);
       try {
         for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, until)) {
-          for (const { events, position } of piecesOf(batch)) {
+          for (const { events, position } of splitBatch(batch)) {
             await publisher.publish(events, until);
-            checkpoint.reach(position);
+            checkpoint.advance(position);
             working();
           }
         }
       } finally {
-        await checkpoint.settle();
+        await checkpoint.flush();
       }
     },
   });

@@ -11,12 +11,12 @@ import { someObservation } from './some-observation.ts';
 
 const PER_SECOND = 500;
 const SECONDS = 20;
-/** Not counted: connections, caches and compilers are cold. */
+/** Not measured, because connections and caches are cold and code is not compiled yet. */
 const WARM_UP_SECONDS = 5;
 const ARRIVES_WITHIN_MS = 30_000;
 const CONTRACT = '0x00000000000000000000000000000000000ca7c4';
 
-/** How long an event takes from its append to a socket, with a process for each service. */
+/** Measures the time from an event's append to its delivery on a socket, with a process for each service. */
 export const appendToSocket = async (
   folder: string,
   engines: Record<string, string>,
@@ -48,12 +48,12 @@ const subscribe = async ({ development }: RunningProcesses): Promise<Subscriber>
 };
 
 const measureLatency = async (subscriber: Subscriber, eventStore: EventStore): Promise<Latency> => {
-  const begun = new Map<string, number>();
+  const appendedAt = new Map<string, number>();
   const tookMs: number[] = [];
   const warmUp = WARM_UP_SECONDS * PER_SECOND;
   const count = SECONDS * PER_SECOND;
   subscriber.socket.on('event', ({ event }: { event: { Id: string } }) => {
-    tookMs.push(performance.now() - (begun.get(event.Id) ?? Number.NaN));
+    tookMs.push(performance.now() - (appendedAt.get(event.Id) ?? Number.NaN));
   });
   const startedAt = performance.now();
   const appends: Promise<unknown>[] = [];
@@ -62,7 +62,7 @@ const measureLatency = async (subscriber: Subscriber, eventStore: EventStore): P
     const due = Math.min(count, Math.floor(((performance.now() - startedAt) / 1_000) * PER_SECOND));
     for (; sent < due; sent += 1, revision += 1) {
       const event = someObservation(CONTRACT, sent);
-      begun.set(event.data['Id'] as string, performance.now());
+      appendedAt.set(event.data['Id'] as string, performance.now());
       appends.push(eventStore.append(`chain-2484-${CONTRACT}`, revision, [event]));
     }
     await pause(1);

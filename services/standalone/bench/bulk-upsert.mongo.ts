@@ -2,7 +2,7 @@ import { MongoClient } from 'mongodb';
 
 const DOCUMENTS_PER_WRITE = 1_000;
 
-/** The server's own rate: the same documents as plain upserts, with nothing of ours between. */
+/** Writes the same documents as plain upserts with the driver alone, to compare with the projection. */
 export const bulkUpsert = async (
   url: string,
   database: string,

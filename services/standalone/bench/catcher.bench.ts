@@ -32,7 +32,7 @@ const GAS = `0x${(28_000_000).toString(16)}`;
  */
 const EMITTER = `0x6000355b8015603c57600190038060005230337f${TRANSFER.slice(2)}60206000a36003565b00`;
 
-/** From a chain's logs to the queryable read model, on the embedded engines; then with the relay publishing beside it. */
+/** Measures from a chain's logs to the read model on the embedded engines, first without and then with the relay. */
 export const benchCatcher = async (folder: string, report: Report): Promise<void> => {
   const chain = await startLocalChain({ chainId: 2484, folder: join(folder, 'chain'), port: 0 });
   try {
@@ -49,13 +49,13 @@ export const benchCatcher = async (folder: string, report: Report): Promise<void
   }
 };
 
-interface Range {
+interface CatchOptions {
   rpcUrl: string;
   events: number;
   withRelay: boolean;
 }
 
-const catchAll = async ({ rpcUrl, events, withRelay }: Range, engines: Engines): Promise<void> => {
+const catchAll = async ({ rpcUrl, events, withRelay }: CatchOptions, engines: Engines): Promise<void> => {
   const dependencies = {
     ...engines,
     logger,
@@ -71,7 +71,7 @@ const catchAll = async ({ rpcUrl, events, withRelay }: Range, engines: Engines):
   await register(engines);
   for (const loop of loops) loop.start();
   followed.loops.start();
-  await allRead(engines, events);
+  await whenProjected(engines, events);
   await followed.loops.stop();
   await Promise.all(loops.map((loop) => loop.stop()));
   reader.close();
@@ -84,9 +84,9 @@ const register = async ({ eventStore }: Engines): Promise<void> => {
   await eventStore.append('watch-bench', -1, [event]);
 };
 
-const allRead = ({ readStore }: Engines, events: number): Promise<void> => {
+const whenProjected = ({ readStore }: Engines, events: number): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-  const look = async (): Promise<void> => {
+  const checkCount = async (): Promise<void> => {
     const counts = await readStore.find(chainEventsModel.collections.count.name, {});
     if (counts[0]?.document['canonical'] === events) {
       clearInterval(timer);
@@ -94,12 +94,12 @@ const allRead = ({ readStore }: Engines, events: number): Promise<void> => {
     }
   };
   const timer = setInterval(() => {
-    look().catch(reject);
+    checkCount().catch(reject);
   }, POLL_MS);
   return promise;
 };
 
-/** @returns how many logs the chain has then */
+/** Emits the events. @returns how many logs the chain has after that */
 const emit = async (rpcUrl: string): Promise<number> => {
   const call = async (method: string, ...params: unknown[]): Promise<unknown> => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });

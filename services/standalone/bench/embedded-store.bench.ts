@@ -21,7 +21,7 @@ const BULK_EVENTS = 300_000;
 const EVENTS_PER_APPEND = 1_000;
 const metadata = { correlationId: 'bench', actor: { type: 'system', id: 'bench' } } as const;
 
-/** One-event commands, bulk appends, replay and projection on the SQLite stores. */
+/** Measures one-event commands, bulk appends, replay and projection on the SQLite stores. */
 export const benchEmbeddedStore = async (folder: string, report: Report): Promise<void> => {
   const store = new SqliteEventStore(join(folder, 'events.db'));
   const readStore = new SqliteReadStore(join(folder, 'read.db'));
@@ -43,10 +43,10 @@ export const benchEmbeddedStore = async (folder: string, report: Report): Promis
 
 const runCommands = async (store: EventStore): Promise<void> => {
   const transactor = new Transactor(store, systemClock, systemIds);
-  let begun = 0;
+  let started = 0;
   const caller = async () => {
-    while (begun < COMMANDS) {
-      begun += 1;
+    while (started < COMMANDS) {
+      started += 1;
       const userId = randomUUID();
       await transactor.transact<number, UserEvent>({
         stream: `user-${userId}`,
@@ -72,12 +72,12 @@ const someChainEvents = (): EventToAppend[][] =>
   );
 
 const replay = async (store: EventStore): Promise<void> => {
-  let looked = 0;
+  let parsed = 0;
   for await (const { events, caughtUp } of store.subscribeAll(0, undefined, new AbortController().signal)) {
-    for (const { data } of events) if (typeof data === 'object') looked += 1;
+    for (const { data } of events) if (typeof data === 'object') parsed += 1;
     if (caughtUp) break;
   }
-  if (looked !== COMMANDS + BULK_EVENTS) throw new Error(`replayed ${String(looked)} events`);
+  if (parsed !== COMMANDS + BULK_EVENTS) throw new Error(`replayed ${String(parsed)} events`);
 };
 
 const project = async (model: ReadModel, store: EventStore, readStore: SqliteReadStore): Promise<void> => {

@@ -20,7 +20,7 @@ import { bulkUpsert } from './bulk-upsert.mongo.ts';
 import { measure, type Report } from './measure.ts';
 import { someObservation } from './some-observation.ts';
 
-/** As many as a test server with 512 MB holds twice. */
+/** A test server with 512 MB has room for twice as many. */
 const EVENTS = 50_000;
 const DOCUMENTS_PER_PAGE = 5_000;
 const CONTRACTS = 50;
@@ -29,15 +29,15 @@ const POLL_MS = 5;
 const logger = pino({ level: 'error' });
 const NO_SERVERS = 'set KAFKA_BROKERS and MONGO_URL to servers to measure';
 
-/** Why this bench cannot run here; `undefined`: it can. */
+/** The reason why this bench cannot run here, or `undefined` if it can. */
 export const whyNoEngines = (): string | undefined => {
   const { KAFKA_BROKERS, MONGO_URL } = loadSettings(process.env).settings;
   return KAFKA_BROKERS && MONGO_URL ? undefined : NO_SERVERS;
 };
 
 /**
- * From EventStoreDB (its stand-in, unless `EVENTSTORE_URL` says where one is): the relay into Kafka, a projection into
- * MongoDB beside what MongoDB does by itself, and how long an event takes from its append to a subscriber's socket.
+ * Measures the relay into Kafka, a projection into MongoDB and, to compare, plain upserts into MongoDB, and the time from
+ * an append to a subscriber's socket. Events come from EventStoreDB at `EVENTSTORE_URL`, or else from its stand-in.
  */
 export const benchEngines = async (folder: string, report: Report): Promise<void> => {
   const { settings: given } = loadSettings(process.env);
@@ -45,18 +45,18 @@ export const benchEngines = async (folder: string, report: Report): Promise<void
   if (!KAFKA_BROKERS || !MONGO_URL) throw new CannotStart(`engines: ${NO_SERVERS}`);
   const standIn = given.EVENTSTORE_URL === undefined ? await startStandIn() : undefined;
   const name = `bench-${randomUUID().slice(0, 8)}`;
-  const places = {
+  const engineSettings = {
     EVENTSTORE_URL: given.EVENTSTORE_URL ?? standIn?.url ?? '',
     KAFKA_BROKERS: KAFKA_BROKERS.join(','),
     MONGO_URL,
     MONGO_DATABASE: name,
     TOPIC_PREFIX: `${name}.`,
   };
-  const { settings } = loadSettings({ ...process.env, ...places });
+  const { settings } = loadSettings({ ...process.env, ...engineSettings });
   const engines = await openEngines(settings, logger, everyEngine);
   try {
     await benchThroughput(engines, { url: MONGO_URL, database: name }, report);
-    report(await appendToSocket(join(folder, 'services'), places, engines.eventStore));
+    report(await appendToSocket(join(folder, 'services'), engineSettings, engines.eventStore));
   } finally {
     await closeEngines(engines);
     await dropDatabases(MONGO_URL, [name]);
@@ -65,7 +65,7 @@ export const benchEngines = async (folder: string, report: Report): Promise<void
   }
 };
 
-/** In a process of its own, as a server is. */
+/** Starts the stand-in in a process of its own, so that it does not share a thread with what is measured. */
 const startStandIn = async () => {
   const program = ['shared/testing/event-store-server/main.js', '127.0.0.1:0'];
   const server = RunningProcess.spawn('the stand-in for EventStoreDB', program, {});
@@ -79,7 +79,7 @@ const benchThroughput = async (
   report: Report,
 ): Promise<void> => {
   const { eventStore, readStore } = engines;
-  // A store that holds other events already is not read from its beginning.
+  // The store may hold other events already, which are not measured.
   const from = await eventStore.head();
   for (const name of [RELAY_CHECKPOINT, chainEventsModel.name]) await readStore.apply(name, [], from);
   report(await measure('append, 500 events an append', EVENTS, () => append(eventStore)));

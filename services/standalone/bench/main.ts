@@ -18,7 +18,7 @@ const run = async (names: readonly string[], json: boolean): Promise<void> => {
   const report: Report = (measured) => {
     process.stdout.write(`${json ? JSON.stringify(measured) : lineOf(measured)}\n`);
   };
-  for (const name of names.length === 0 ? benchesHere() : names) {
+  for (const name of names.length === 0 ? runnableBenches() : names) {
     const folder = mkdtempSync(join(tmpdir(), 'annals-bench-'));
     try {
       await benches[name]?.(folder, report);
@@ -28,8 +28,8 @@ const run = async (names: readonly string[], json: boolean): Promise<void> => {
   }
 };
 
-/** All that can run; of what cannot, it says why. */
-const benchesHere = (): string[] => {
+/** The benches that can run here; for the others it prints why not. */
+const runnableBenches = (): string[] => {
   const reason = whyNoEngines();
   if (reason !== undefined) process.stderr.write(`engines is left out: ${reason}\n`);
   return Object.keys(benches).filter((name) => name !== 'engines' || reason === undefined);

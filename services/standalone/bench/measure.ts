@@ -5,7 +5,7 @@ export interface Measured {
   seconds: number;
 }
 
-/** How long each of so many things took. */
+/** The distribution of the times that `count` operations took. */
 export interface Latency {
   what: string;
   p50Ms: number;
@@ -22,7 +22,7 @@ export const latencyOf = (what: string, tookMs: readonly number[]): Latency => {
   return { what, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), count: sorted.length };
 };
 
-/** Runs `work` once and says how many of `count` things it did in a second. */
+/** Runs `work` once, which does `count` operations, and returns how many it did in a second. */
 export const measure = async (what: string, count: number, work: () => Promise<void>): Promise<Measured> => {
   const startedAt = performance.now();
   await work();

@@ -5,7 +5,7 @@ import type { EventToAppend } from '../../../shared/event-store/event-store.ts';
 
 const EVENTS_PER_BLOCK = 10;
 
-/** The `index`th event of a contract, as the catcher stores it. */
+/** Returns the `index`th event of a contract, as the event catcher stores it. */
 export const someObservation = (contract: string, index: number): EventToAppend => ({
   id: randomUUID(),
   type: 'ChainEventObserved',

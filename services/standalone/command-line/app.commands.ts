@@ -6,7 +6,7 @@ import { requireWritable } from '../../../shared/host/preflight.ts';
 import { createLogger } from '../../../shared/host/logger.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { operateApps, type OperatedApps } from '../../account/apps.module.ts';
+import { appAdministration, type AppAdministration } from '../../account/apps.module.ts';
 
 interface CreateOptions {
   name: string;
@@ -23,12 +23,12 @@ export const appCommand = (): Command =>
     .description('apps: who may sign people in')
     .addCommand(
       new Command('create')
-        .description('makes an app and shows its signing key, once; it can log in at once, beside a running start too')
+        .description('registers an app and shows its signing key once; it can log in at once, also on a running start')
         .requiredOption('--name <name>', 'what operators call it')
-        .requiredOption('--origin <origin>', 'where its pages come from; may be given several times', collect, [])
+        .requiredOption('--origin <origin>', 'the origin of its pages; may be given several times', collect, [])
         .option('--redirect-uri <uri>', 'where logins may return to; may be given several times', collect, [])
         .addOption(
-          new Option('--scheme <scheme>', 'v2 demands signatures over the whole request')
+          new Option('--scheme <scheme>', 'v2 requires signatures over the whole request')
             .choices(signatureScheme.options)
             .default('v1'),
         )
@@ -52,21 +52,21 @@ const create = async ({ name, origin, redirectUri, scheme, json }: CreateOptions
 };
 
 const list = async ({ json }: { json?: boolean }): Promise<void> => {
-  const apps = await withApps((operated) => operated.list());
-  if (json) process.stdout.write(`${JSON.stringify(apps)}\n`);
-  else if (apps.length === 0) process.stdout.write('no apps; make one with: annals app create\n');
+  const registered = await withApps((apps) => apps.list());
+  if (json) process.stdout.write(`${JSON.stringify(registered)}\n`);
+  else if (registered.length === 0) process.stdout.write('no apps; register one with: annals app create\n');
   else
     process.stdout.write(
-      apps.map(({ id, name, apiKey, origins }) => `${id}  ${apiKey}  ${name}  ${origins.join(', ')}\n`).join(''),
+      registered.map(({ id, name, apiKey, origins }) => `${id}  ${apiKey}  ${name}  ${origins.join(', ')}\n`).join(''),
     );
 };
 
-const withApps = async <Result>(work: (apps: OperatedApps) => Promise<Result>): Promise<Result> => {
+const withApps = async <Result>(work: (apps: AppAdministration) => Promise<Result>): Promise<Result> => {
   const { settings } = loadSettings(process.env, {});
   if (isEmbedded('eventStore', settings)) requireWritable(settings.DATA_DIR);
   const engines = await openEngines(settings, createLogger(settings), ['eventStore']);
   try {
-    return await work(operateApps({ ...engines, clock: systemClock, ids: systemIds }));
+    return await work(appAdministration({ ...engines, clock: systemClock, ids: systemIds }));
   } finally {
     await closeEngines(engines);
   }

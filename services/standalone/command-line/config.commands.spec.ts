@@ -7,7 +7,7 @@ const config = async (args: string[], variables: Record<string, string>) => {
   const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     await configCommand().parseAsync(args, { from: 'user' });
-    return { said: write.mock.calls.map(([text]) => String(text)).join(''), exitCode: process.exitCode ?? 0 };
+    return { output: write.mock.calls.map(([text]) => String(text)).join(''), exitCode: process.exitCode ?? 0 };
   } finally {
     process.exitCode = 0;
     write.mockRestore();
@@ -16,7 +16,7 @@ const config = async (args: string[], variables: Record<string, string>) => {
 };
 
 describe('annals config print', () => {
-  it('shows every setting and no secret', () => {
+  it('prints every setting and no secret', () => {
     const MASTER_KEY = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64');
     const CHAINS = '[{"chainId":1,"rpcUrls":["https://rpc.example/hush"],"wsUrls":["wss://rpc.example/?key=hush"]}]';
     const engines = {
@@ -41,13 +41,13 @@ describe('annals config print', () => {
     for (const secret of [MASTER_KEY, 'hush']) expect(text).not.toContain(secret);
   });
 
-  it('shows the settings of one service in production, which is not given what another needs', async () => {
-    const { said } = await config(['print', '--json'], { NODE_ENV: 'production', HOST: '127.0.0.3' });
-    expect(JSON.parse(said)).toContainEqual(expect.objectContaining({ name: 'HOST', value: '127.0.0.3' }));
+  it('prints the settings in production too when some that a service requires are missing', async () => {
+    const { output } = await config(['print', '--json'], { NODE_ENV: 'production', HOST: '127.0.0.3' });
+    expect(JSON.parse(output)).toContainEqual(expect.objectContaining({ name: 'HOST', value: '127.0.0.3' }));
   });
 
-  it('says beside each setting what of it has no effect yet', async () => {
-    const lines = (await config(['print'], {})).said.split('\n');
+  it('prints beside each setting which part of it has no effect yet', async () => {
+    const lines = (await config(['print'], {})).output.split('\n');
     const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name} `));
     expect(lineOf('SMTP_URL')).toMatch(/\(no effect yet\)$/);
     expect(lineOf('RATE_LIMITS')).toMatch(
@@ -59,27 +59,27 @@ describe('annals config print', () => {
 });
 
 describe('annals config check', () => {
-  it('says that every setting fits', async () => {
-    expect(await config(['check'], { HOST: '127.0.0.3' })).toEqual({ said: 'every setting fits\n', exitCode: 0 });
+  it('prints that every setting is valid', async () => {
+    expect(await config(['check'], { HOST: '127.0.0.3' })).toEqual({ output: 'every setting is valid\n', exitCode: 0 });
   });
 
-  it('names every wrong setting, and ends with 1', async () => {
+  it('names every setting that is not valid, and exits with 1', async () => {
     const environment = { ACCOUNT_PORT: 'x', RATE_LIMITS: '{"logins":{"points":1,"seconds":1}}' };
     expect(await config(['check'], environment)).toEqual({
-      said: expect.stringMatching(/^ACCOUNT_PORT .*\nRATE_LIMITS .*\n$/) as unknown,
+      output: expect.stringMatching(/^ACCOUNT_PORT .*\nRATE_LIMITS .*\n$/) as unknown,
       exitCode: 1,
     });
-    const { said, exitCode } = await config(['check', '--json'], environment);
-    expect(JSON.parse(said)).toMatchObject({ ok: false, wrong: [{ name: 'ACCOUNT_PORT' }, { name: 'RATE_LIMITS' }] });
+    const { output, exitCode } = await config(['check', '--json'], environment);
+    expect(JSON.parse(output)).toMatchObject({ ok: false, wrong: [{ name: 'ACCOUNT_PORT' }, { name: 'RATE_LIMITS' }] });
     expect(exitCode).toBe(1);
   });
 
-  it('names a file that cannot be read, and not what may be missing because of it', async () => {
-    const { said } = await config(['check', '--json'], { NODE_ENV: 'production', ANNALS_ENV_FILE: '/no/such/file' });
-    expect(JSON.parse(said)).toMatchObject({ wrong: [{ name: 'ANNALS_ENV_FILE' }] });
+  it('names a settings file that cannot be read, and no setting that is missing because of that', async () => {
+    const { output } = await config(['check', '--json'], { NODE_ENV: 'production', ANNALS_ENV_FILE: '/no/such/file' });
+    expect(JSON.parse(output)).toMatchObject({ wrong: [{ name: 'ANNALS_ENV_FILE' }] });
   });
 
-  it('names what is set and has no effect yet, and ends with 0', async () => {
+  it('names settings that have no effect yet, and exits with 0', async () => {
     const chain = { chainId: 1, rpcUrls: ['http://127.0.0.1:1'], bloom: false };
     const environment = {
       CHAINS: JSON.stringify([chain, { ...chain, chainId: 2, wsUrls: ['ws://127.0.0.1:1'] }]),
@@ -88,10 +88,10 @@ describe('annals config check', () => {
       DOCS: '',
     };
     const noEffectYet = ['CHAINS.0.bloom', 'CHAINS.1.wsUrls', 'CHAINS.1.bloom', 'RATE_LIMITS.send', 'QUOTAS'];
-    const { said, exitCode } = await config(['check', '--json'], environment);
-    expect(JSON.parse(said)).toEqual({ ok: true, wrong: [], noEffectYet });
+    const { output, exitCode } = await config(['check', '--json'], environment);
+    expect(JSON.parse(output)).toEqual({ ok: true, wrong: [], noEffectYet });
     expect(exitCode).toBe(0);
-    const lines = ['every setting fits', ...noEffectYet.map((name) => `${name} has no effect yet`), ''];
-    expect((await config(['check'], environment)).said).toBe(lines.join('\n'));
+    const lines = ['every setting is valid', ...noEffectYet.map((name) => `${name} has no effect yet`), ''];
+    expect((await config(['check'], environment)).output).toBe(lines.join('\n'));
   });
 });

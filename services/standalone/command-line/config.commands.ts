@@ -13,19 +13,19 @@ interface PrintedSetting {
   value: unknown;
   source: string;
   meaning: string;
-  /** The whole, or members of its JSON. */
+  /** `true` for the whole setting, or else the members of its JSON that have no effect. */
   noEffectYet: true | readonly string[];
 }
 
 export const configCommand = (): Command =>
   new Command('config')
-    .description('what this process would run with')
+    .description('shows or checks the settings that this process would run with')
     .addCommand(
       new Command('print')
         .description('lists every setting with its value, source and meaning; secrets masked')
         .option('--json', 'for machines')
         .action(({ json }: { json?: boolean }) => {
-          // It shows what there is: what each service needs, and what is missing, is another question.
+          // No setting is required here: what a service needs is checked when that starts.
           const printed = printable(loadSettings(process.env, {}));
           process.stdout.write(json ? `${JSON.stringify(printed, null, 2)}\n` : printed.map(toLine).join(''));
         }),
@@ -43,7 +43,7 @@ export const configCommand = (): Command =>
             return;
           }
           const lines =
-            wrong.length === 0 ? ['every setting fits'] : wrong.map(({ name, message }) => `${name} ${message}`);
+            wrong.length === 0 ? ['every setting is valid'] : wrong.map(({ name, message }) => `${name} ${message}`);
           lines.push(...noEffectYet.map((name) => `${name} has no effect yet`));
           process.stdout.write(`${lines.join('\n')}\n`);
         }),

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { reasonToEnd } from '../../../shared/errors/reason-to-end.ts';
 
-/** Runs a command; what it cannot do it says in one line, with exit code 1. */
+/** Runs a command. If it fails, it prints the reason in one line and exits with code 1. */
 export const runCommandLine = async (program: Command): Promise<void> => {
   try {
     await program.parseAsync();

@@ -11,18 +11,18 @@ const helpOf = (command: ReturnType<typeof serviceCommands>[number]): string => 
 const settingsIn = (help: string): string[] =>
   Array.from(help.matchAll(/^ {2}([A-Z_]+) +\S/gm), ([, name = '']) => name);
 
-/** Of the whole, which tells clients where its services are, and of its own chain. */
-const OF_NPM_START = ['EVENT_URL', 'LOCAL_CHAIN_PORT', 'STREAM_URL'];
+/** Settings that only `npm start` reads: the URLs that it shows to clients, and the port of its local chain. */
+const ONLY_NPM_START = ['EVENT_URL', 'LOCAL_CHAIN_PORT', 'STREAM_URL'];
 
 describe('annals <service> --help', () => {
-  it('is there for each service', () => {
+  it('exists for each service', () => {
     expect(serviceCommands().map((command) => command.name())).toEqual([
       ...['account', 'event-catcher', 'relay', 'projector', 'stream'],
     ]);
   });
 
   it.each(serviceCommands().map((command) => [command.name(), command] as const))(
-    'says of %s what it does, what it reads, and how it is started',
+    'tells what %s does, which settings it reads, and how it is started',
     (name, command) => {
       const help = helpOf(command);
       expect(help).toContain(command.description());
@@ -32,12 +32,12 @@ describe('annals <service> --help', () => {
     },
   );
 
-  it('says of every setting that has an effect who reads it, and that once', () => {
+  it('lists every setting that has an effect for each service that reads it, once', () => {
     const lists = serviceCommands().map((command) => settingsIn(helpOf(command)));
     for (const list of lists) expect(new Set(list).size).toBe(list.length);
     const read = new Set(lists.flat());
     const definitions = Object.entries(settingDefinitions);
     const withEffect = definitions.flatMap(([name, { noEffectYet }]) => (noEffectYet === true ? [] : name));
-    expect([...read, ...OF_NPM_START].toSorted()).toEqual(withEffect.toSorted());
+    expect([...read, ...ONLY_NPM_START].toSorted()).toEqual(withEffect.toSorted());
   });
 });

@@ -26,12 +26,15 @@ const AMOUNT = 42n * 10n ** 18n;
 const EVENT_WITHIN_MS = 10_000;
 const QUERY_AGAIN_MS = 50;
 
-type Say = (line: string) => void;
+type Print = (line: string) => void;
 type Token = NonNullable<DevelopmentFile['token']>;
 
-/** Signs in, changes the profile, registers, subscribes, transfers, sees it live, queries, reads the history. */
-export const runDemo = async (say: Say): Promise<boolean> => {
-  const steps = new Steps(say);
+/**
+ * Signs in, changes the profile, registers the token's Transfer, subscribes, transfers, receives the event, queries it and
+ * reads the history. @returns whether every step succeeded
+ */
+export const runDemo = async (print: Print): Promise<boolean> => {
+  const steps = new Steps(print);
   try {
     await demonstrate(steps);
     return true;
@@ -100,7 +103,7 @@ const readDevelopmentFile = (): DevelopmentFile => {
   try {
     return developmentFile.parse(JSON.parse(readFileSync(file, 'utf8')));
   } catch (cause) {
-    throw new Error(`${file} is not there: run npm start in another terminal first`, { cause });
+    throw new Error(`${file} cannot be read: run npm start in another terminal first`, { cause });
   }
 };
 
@@ -128,7 +131,7 @@ const watchOneTransfer = async (
     () => stream.open(),
     () => 'with the access token',
   );
-  const asked = { chainId, contractAddress: token.address, eventSignature: 'Transfer' };
+  const subscription = { chainId, contractAddress: token.address, eventSignature: 'Transfer' };
   const listener = {
     event: (event: StreamEvent) => {
       if (event.event.Data['to'] === to.address) arrived.resolve(event);
@@ -139,10 +142,10 @@ const watchOneTransfer = async (
   };
   await steps.run(
     'subscribe',
-    () => stream.subscribe(asked, listener),
+    () => stream.subscribe(subscription, listener),
     ({ channel }) => channel,
   );
-  const sentAt = await steps.run(
+  const sent = await steps.run(
     'transfer 42 tokens',
     () => transfer(rpcUrl, token, to.address),
     ({ hash }) => hash,
@@ -154,7 +157,7 @@ const watchOneTransfer = async (
     'see it arrive live',
     () => arrived.promise,
     ({ event, change }) => {
-      const sinceMs = Math.round(performance.now() - sentAt.minedAtMs);
+      const sinceMs = Math.round(performance.now() - sent.minedAtMs);
       return `${change} in block ${String(event.BlockNumber)}, value ${JSON.stringify(event.Data['value'])}, ${String(sinceMs)} ms after the receipt`;
     },
   );
@@ -184,30 +187,30 @@ const query = async (client: AnnalsClient, { chainId }: DevelopmentFile, token: 
     });
   const until = performance.now() + EVENT_WITHIN_MS;
   let page = await ask();
-  // A subscriber may hear of an event before the read model has it.
+  // A subscriber may receive an event before the read model has it.
   for (; page.total === 0 && performance.now() < until; page = await ask()) await pause(QUERY_AGAIN_MS);
   if (page.total !== 1) throw new Error(`the query answers ${String(page.total)} events`);
   return page;
 };
 
-/** Shows each step with its time. */
+/** Runs the steps of the demo and prints each with the time that it took. */
 class Steps {
   private readonly startedAt = performance.now();
   private current = '';
 
-  constructor(private readonly say: Say) {}
+  constructor(private readonly print: Print) {}
 
   async run<Result>(name: string, work: () => Promise<Result>, shown: (result: Result) => string): Promise<Result> {
     this.current = name;
     const from = performance.now();
     const result = await work();
-    this.say(`ok    ${name.padEnd(30)} ${this.since(from)}   ${shown(result)}`);
+    this.print(`ok    ${name.padEnd(30)} ${this.since(from)}   ${shown(result)}`);
     return result;
   }
 
   failed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
-    this.say(`FAIL  ${this.current.padEnd(30)} ${this.since(this.startedAt)}   ${reason}`);
+    this.print(`FAIL  ${this.current.padEnd(30)} ${this.since(this.startedAt)}   ${reason}`);
   }
 
   private since(from: number): string {

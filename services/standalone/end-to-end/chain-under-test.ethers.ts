@@ -14,7 +14,7 @@ interface RawLog {
   logIndex: string;
 }
 
-/** A real anvil with a token, whose blocks are mined and taken back at will. */
+/** An anvil with a token, whose blocks a spec mines and reverts. */
 export class ChainUnderTest {
   private constructor(
     private readonly chain: LocalChain,
@@ -23,20 +23,20 @@ export class ChainUnderTest {
 
   static async start(folder: string): Promise<ChainUnderTest> {
     const chain = await startLocalChain({ chainId: 2484, folder, port: 0 });
-    const under = new ChainUnderTest(chain, await ensureDevelopmentToken(chain.rpcUrl));
-    await under.call('evm_setAutomine', [false]);
-    return under;
+    const underTest = new ChainUnderTest(chain, await ensureDevelopmentToken(chain.rpcUrl));
+    await underTest.call('evm_setAutomine', [false]);
+    return underTest;
   }
 
-  /** `CHAINS` for a program that follows this chain. */
+  /** The value of `CHAINS` for a program that follows this chain. */
   get setting(): string {
     return JSON.stringify([{ chainId: this.chain.chainId, rpcUrls: [this.chain.rpcUrl], confirmations: 12 }]);
   }
 
-  /** Blocks of so many transfers each. */
+  /** Mines blocks with so many transfers each. */
   async mine(blocks: number, transfersPerBlock: number): Promise<void> {
     for (let block = 0; block < blocks; block += 1) {
-      // Named here: the chain may give one nonce to two of many that come at once.
+      // The nonces are given here, because anvil may give two concurrent transactions the same one.
       const nonce = Number(await this.call('eth_getTransactionCount', [OWNER, 'latest']));
       await this.callMany(
         'eth_sendTransaction',
@@ -46,22 +46,22 @@ export class ChainUnderTest {
     }
   }
 
-  /** @returns takes back everything mined since, as if it had never been */
+  /** @returns a function that reverts the chain to its present state */
   async snapshot(): Promise<() => Promise<void>> {
     const id = await this.call('evm_snapshot', []);
     return async () => {
       await this.call('evm_revert', [id]);
-      // What was mined since may be waiting to be mined again.
+      // Reverted transactions may be in the pool, from which they would be mined again.
       await this.call('anvil_dropAllTransactions', []);
     };
   }
 
-  /** The number of its newest block. */
+  /** The number of the newest block. */
   async head(): Promise<number> {
     return Number(await this.call('eth_blockNumber', []));
   }
 
-  /** `Id` of every transfer that the chain has, in chain order. */
+  /** The `Id` of every transfer on the chain, in chain order. */
   async transferIds(): Promise<string[]> {
     const filter = { fromBlock: '0x0', toBlock: 'latest', address: this.token.address, topics: [TRANSFER_TOPIC] };
     const logs = (await this.call('eth_getLogs', [filter])) as RawLog[];

@@ -8,20 +8,20 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { ChainUnderTest } from './chain-under-test.ethers.ts';
 import { registerTransfer } from './register-transfer.ts';
-import { standingAfter, Subscriber } from './subscriber.socketio.ts';
+import { canonicalIds, Subscriber } from './subscriber.socketio.ts';
 
-const PAST_EVENTS = 2_000;
-const COMES_WITHIN_MS = 60_000;
+const BACKFILLED_EVENTS = 2_000;
+const WAIT_MS = 60_000;
 
 let chain: ChainUnderTest;
 let program: WholeProgram;
 let user: SignedIn;
 
-/** A test; should it fail, what was said by what runs is shown. */
-const promise = (title: string, keeps: () => Promise<void>): void => {
+/** A test of the main path, which later ones build on. It prints the program's logs if it fails. */
+const step = (title: string, run: () => Promise<void>): void => {
   it(title, async () => {
     try {
-      await keeps();
+      await run();
     } catch (error) {
       process.stderr.write(`${program.logs}\n`);
       throw error;
@@ -33,7 +33,7 @@ const post = (url: string, body: object) => call(url, { method: 'POST', body, he
 
 const register = () => registerTransfer(program.development, user, chain.token.address);
 
-/** Every event that the query has, page by page. */
+/** The ids of all events that the query answers, read page by page. */
 const queriedIds = async (): Promise<string[]> => {
   const ids: string[] = [];
   let cursor = '';
@@ -62,14 +62,14 @@ const expectQueryToEqualTheChain = async (): Promise<void> => {
   );
 };
 
-const subscribe = async (asked: object = {}): Promise<Subscriber> => {
+const subscribe = async (options: object = {}): Promise<Subscriber> => {
   const { subscriber, refused } = await Subscriber.connect(program.development.streamUrl, user.accessToken);
   expect(refused).toBeUndefined();
   const answer = await subscriber.subscribe({
     chainId: 2484,
     contractAddress: chain.token.address,
     eventSignature: 'Transfer',
-    ...asked,
+    ...options,
   });
   expect(answer).toMatchObject({ ok: true });
   return subscriber;
@@ -78,22 +78,22 @@ const subscribe = async (asked: object = {}): Promise<Subscriber> => {
 const sorted = (ids: readonly string[]): string => JSON.stringify(ids.toSorted());
 
 /**
- * What the whole program promises over HTTP and Socket.IO, however it is run.
- * @param start starts it anew, with nothing kept, on this chain; `name` is another each time
+ * What the whole program must do over HTTP and Socket.IO, however it is run.
+ * @param start starts it without any data, on this chain; each call has another `name`
  */
-export const promisesTheMainPath = (start: (name: string, chain: ChainUnderTest) => Promise<WholeProgram>): void => {
+export const mainPathContract = (start: (name: string, chain: ChainUnderTest) => Promise<WholeProgram>): void => {
   const folder = temporaryFolder();
 
   beforeAll(async () => {
     chain = await ChainUnderTest.start(join(folder, 'chain'));
-    await chain.mine(PAST_EVENTS / 50, 50);
+    await chain.mine(BACKFILLED_EVENTS / 50, 50);
     program = await start('first', chain);
   });
-  // One by one: a program that did not start must not keep the chain from being stopped.
+  // Two hooks, so that the chain is stopped even if the program did not start.
   afterAll(() => program.stop());
   afterAll(() => chain.stop());
 
-  promise('signs in, keeps a profile and tells its history', async () => {
+  step('signs a user in, stores a profile and answers its history', async () => {
     const wallet = Wallet.createRandom();
     user = await signIn(program.development, wallet);
     const { accountUrl } = program.development;
@@ -117,66 +117,58 @@ export const promisesTheMainPath = (start: (name: string, chain: ChainUnderTest)
     ]);
   });
 
-  promise('backfills what happened before the registration', async () => {
+  step('backfills the events before the registration', async () => {
     expect(await register()).toMatchObject({
       status: 201,
       body: { eventSignature: 'Transfer(address indexed,address indexed,uint256)', startBlock: 0 },
     });
     await expectQueryToEqualTheChain();
-    expect((await queriedIds()).length).toBeGreaterThanOrEqual(PAST_EVENTS);
+    expect((await queriedIds()).length).toBeGreaterThanOrEqual(BACKFILLED_EVENTS);
     const status = `${program.development.eventUrl}/api/v1/status/2484/${chain.token.address}/Transfer`;
     await eventually(
       async () => (await call(status)).body['state'] === 'live',
-      COMES_WITHIN_MS,
-      'a watch that is filled must be live',
+      WAIT_MS,
+      'a watch that is backfilled must be live',
     );
   });
 
-  promise('streams what happens, and takes back what a reorganisation of depth 3 removes', async () => {
+  step('streams new events, and reverts those that a reorganisation of depth 3 removes', async () => {
     const whole = await subscribe({ fromBlock: 0 });
     await chain.mine(1, 1);
     const newest = (await chain.transferIds()).at(-1);
-    // Until the stream has come to the head, what is older is live to it.
-    await eventually(
-      () => whole.delivered.some(({ event }) => event.Id === newest),
-      COMES_WITHIN_MS,
-      'the newest must arrive',
-    );
+    // Until the stream has reached the head, it would deliver earlier events as live ones.
+    await eventually(() => whole.delivered.some(({ event }) => event.Id === newest), WAIT_MS, 'the newest must arrive');
     const live = await subscribe();
     await chain.mine(2, 3);
-    await eventually(() => live.delivered.length === 6, COMES_WITHIN_MS, 'six live events must arrive');
+    await eventually(() => live.delivered.length === 6, WAIT_MS, 'six live events must arrive');
     const revert = await chain.snapshot();
     await chain.mine(3, 4);
-    await eventually(() => live.delivered.length === 18, COMES_WITHIN_MS, 'twelve more must arrive');
+    await eventually(() => live.delivered.length === 18, WAIT_MS, 'twelve more must arrive');
     await revert();
     await chain.mine(4, 2);
-    await eventually(
-      () => live.delivered.length === 38,
-      COMES_WITHIN_MS,
-      'twelve reversals and eight new events must arrive',
-    );
+    await eventually(() => live.delivered.length === 38, WAIT_MS, 'twelve reversals and eight new events must arrive');
     const changes = live.delivered.map(({ change }) => change);
     expect(changes.slice(18)).toEqual([...Array<string>(12).fill('reverted'), ...Array<string>(8).fill('observed')]);
     await eventually(
-      async () => sorted(standingAfter(whole.delivered)) === sorted(await chain.transferIds()),
+      async () => sorted(canonicalIds(whole.delivered)) === sorted(await chain.transferIds()),
       10_000,
-      'history and live together must be the chain',
+      'backfilled and live events together must equal the chain',
     );
-    expect(whole.lives).toBe(1);
+    expect(whole.liveCount).toBe(1);
     await expectQueryToEqualTheChain();
     live.close();
     whole.close();
   });
 
-  promise('refuses a stream without a token, and from a foreign origin, before any event', async () => {
+  step('refuses a connection without a valid token or from another origin', async () => {
     const { streamUrl } = program.development;
     expect((await Subscriber.connect(streamUrl, '')).refused).toMatchObject({ code: 'token_missing' });
     expect((await Subscriber.connect(streamUrl, 'nonsense')).refused).toMatchObject({ code: 'token_invalid' });
-    const foreign = await Subscriber.connect(streamUrl, user.accessToken, 'https://evil.example');
-    expect(foreign.refused).toMatchObject({ code: 'origin_not_allowed' });
+    const fromElsewhere = await Subscriber.connect(streamUrl, user.accessToken, 'https://evil.example');
+    expect(fromElsewhere.refused).toMatchObject({ code: 'origin_not_allowed' });
   });
 
-  promise('loses and doubles nothing when it is killed in the middle, a reorganisation included', async () => {
+  step('loses and repeats no event when it is killed during a reorganisation', async () => {
     const earlier = new Set(await chain.transferIds());
     const before = await subscribe();
     await chain.mine(1, 5);
@@ -194,17 +186,17 @@ export const promisesTheMainPath = (start: (name: string, chain: ChainUnderTest)
     await expectQueryToEqualTheChain();
     await eventually(
       async () => {
-        const told = standingAfter([...before.delivered, ...after.delivered]);
-        return sorted(told) === sorted((await chain.transferIds()).filter((id) => !earlier.has(id)));
+        const ids = canonicalIds([...before.delivered, ...after.delivered]);
+        return sorted(ids) === sorted((await chain.transferIds()).filter((id) => !earlier.has(id)));
       },
       20_000,
-      'what was told before the kill and after it must be what happened, once',
+      'the events delivered before and after the kill must equal the chain, without repeats',
     );
     before.close();
     after.close();
   });
 
-  promise('goes on where it was after a kill during the backfill', async () => {
+  step('continues the backfill after it was killed during it', async () => {
     await program.stop();
     program = await start('second', chain);
     user = await signIn(program.development);

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { promisesTheMainPath } from './main-path.contract.ts';
+import { mainPathContract } from './main-path.contract.ts';
 
 const folder = temporaryFolder();
 
 describe('npm start', () => {
-  promisesTheMainPath((name, chain) => RunningProgram.start(join(folder, name), { CHAINS: chain.setting }));
+  mainPathContract((name, chain) => RunningProgram.start(join(folder, name), { CHAINS: chain.setting }));
 });

@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { promisesTheMainPath } from './main-path.contract.ts';
+import { mainPathContract } from './main-path.contract.ts';
 
 const folder = temporaryFolder();
 
 describe('a process for each service, on one data folder', () => {
-  promisesTheMainPath((name, chain) => RunningProcesses.start(join(folder, name), { CHAINS: chain.setting }));
+  mainPathContract((name, chain) => RunningProcesses.start(join(folder, name), { CHAINS: chain.setting }));
 });

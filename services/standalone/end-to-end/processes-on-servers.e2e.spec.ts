@@ -7,7 +7,7 @@ import { kafkaForTests } from '../../../shared/testing/test-bus.kafka.ts';
 import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { promisesTheMainPath } from './main-path.contract.ts';
+import { mainPathContract } from './main-path.contract.ts';
 
 whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
   whereServer('MONGO_URL', (MONGO_URL) => {
@@ -23,7 +23,7 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
     });
 
     describe('a process for each service, on EventStoreDB, Kafka and MongoDB', () => {
-      promisesTheMainPath(async (name, chain) => {
+      mainPathContract(async (name, chain) => {
         const eventStore = await EventStoreServer.start();
         eventStores.push(eventStore);
         const MONGO_DATABASE = `${run}-${name}`;

@@ -16,7 +16,7 @@ const TRANSFER_ABI = JSON.stringify([
   },
 ]);
 
-/** Asks for a contract's transfers, from the first block on. */
+/** Registers the Transfer event of a contract, from the first block on. */
 export const registerTransfer = (
   { eventUrl }: DevelopmentFile,
   { bearer }: SignedIn,

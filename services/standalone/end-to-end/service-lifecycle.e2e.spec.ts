@@ -16,14 +16,14 @@ afterEach(async () => {
   for (const server of servers.splice(0)) server.close();
 });
 
-const begin = (name: ServiceName, settings: Record<string, string>): ServiceProcess => {
+const spawn = (name: ServiceName, settings: Record<string, string>): ServiceProcess => {
   const service = new ServiceProcess(name, settings);
   running.push(service);
   return service;
 };
-const start = (name: ServiceName, settings: Record<string, string>) => begin(name, settings).ready();
+const start = (name: ServiceName, settings: Record<string, string>) => spawn(name, settings).ready();
 
-/** Accepts, and says nothing; returns its port. */
+/** Starts a server that accepts connections and never answers. */
 const silentServer = async (): Promise<{ port: number; connected: Set<Socket> }> => {
   const connected = new Set<Socket>();
   const server = createServer((socket) => connected.add(socket)).listen(0, '127.0.0.1');
@@ -38,8 +38,8 @@ const readiness = async (url: string): Promise<{ status: number; body: unknown }
 };
 
 describe('a service', () => {
-  it('says what it runs on and where it is, and stops once, however often it is told to', async () => {
-    const DATA_DIR = join(folder, 'told');
+  it('logs its engines, and stops once although several signals are sent', async () => {
+    const DATA_DIR = join(folder, 'signals');
     const { process, metricsUrl } = await start('relay', { DATA_DIR });
     expect(process.output.match(/INFO: engines.*/g)).toEqual([expect.stringContaining(`embedded in ${DATA_DIR}`)]);
     const dependencies = { eventStore: 'up', readStore: 'up', messageBus: 'up' };
@@ -52,7 +52,7 @@ describe('a service', () => {
     expect(process.output.match(/^stopped$/gm)).toHaveLength(1);
   });
 
-  it('is given no secrets in production that it does not use', async () => {
+  it('starts in production without the secrets that it does not use', async () => {
     const { process } = await start('relay', {
       DATA_DIR: join(folder, 'bare'),
       NODE_ENV: 'production',
@@ -61,17 +61,17 @@ describe('a service', () => {
     expect((await process.stop()).code).toBe(0);
   });
 
-  it('can be stopped while it waits for an engine', async () => {
+  it('stops while it waits for an engine', async () => {
     const { port, connected } = await silentServer();
     const EVENTSTORE_URL = `esdb://127.0.0.1:${String(port)}?tls=false`;
-    const { process } = begin('projector', { DATA_DIR: join(folder, 'waits'), EVENTSTORE_URL });
+    const { process } = spawn('projector', { DATA_DIR: join(folder, 'waits'), EVENTSTORE_URL });
     await eventually(() => connected.size > 0, 20_000, 'it must ask the event store');
     const { code, tookMs } = await process.stop();
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(STOPS_WITHIN_MS);
   });
 
-  it('stops after a fault of ours, and says that with its exit code', async () => {
+  it('stops with exit code 1 after an uncaught error', async () => {
     const fault = encodeURIComponent("process.once('SIGUSR2', () => setImmediate(() => { throw Error('planted') }))");
     const NODE_OPTIONS = `--import=data:text/javascript,${fault}`;
     const { process } = await start('projector', { DATA_DIR: join(folder, 'fault'), NODE_OPTIONS });
@@ -80,7 +80,7 @@ describe('a service', () => {
     expect(process.output).toMatch(/planted[^]*^stopped$/m);
   });
 
-  it('stands by where another works, is ready then, and takes over from one that was killed', async () => {
+  it('is ready while it stands by, and takes over from a process that was killed', async () => {
     const DATA_DIR = join(folder, 'two');
     const [first, second] = [await start('relay', { DATA_DIR }), await start('relay', { DATA_DIR })];
     const works = async ({ metricsUrl }: ServiceProcess) =>
@@ -93,14 +93,14 @@ describe('a service', () => {
 });
 
 describe('a service that checks tokens', () => {
-  it('starts before the account service, is ready with it, and stays so without it', async () => {
+  it('starts before the account service, is ready once that answers, and stays ready when that is gone', async () => {
     const DATA_DIR = join(folder, 'keys');
     const first = await start('account', { DATA_DIR });
     const { url: ACCOUNT_URL } = first;
     const ACCOUNT_PORT = new URL(ACCOUNT_URL).port;
     await first.process.stop();
 
-    const stream = begin('stream', { DATA_DIR, ACCOUNT_URL, LOG_LEVEL: 'debug' });
+    const stream = spawn('stream', { DATA_DIR, ACCOUNT_URL, LOG_LEVEL: 'debug' });
     await eventually(() => stream.process.output.includes('listening'), 20_000, 'it must listen');
     expect(stream.process.output).not.toContain('is ready');
 
@@ -115,7 +115,7 @@ describe('a service that checks tokens', () => {
 });
 
 describe('the services', () => {
-  it('all stop in time at once, as by one Ctrl-C', async () => {
+  it('stop in time when all are stopped at once, as by one Ctrl-C', async () => {
     const DATA_DIR = join(folder, 'all');
     const account = await start('account', { DATA_DIR });
     const settings = { DATA_DIR, ACCOUNT_URL: account.url };

@@ -12,16 +12,16 @@ const STOPS_WITHIN_MS = 5_000;
 const folder = temporaryFolder();
 const run = promisify(execFile);
 
-/** A built program beside the running one, on the same data folder. */
-const beside = (program: string, dataFolder: string, ...args: string[]) =>
+/** Runs a built program while another one runs on the same data folder. */
+const runBeside = (program: string, dataFolder: string, ...args: string[]) =>
   run(process.execPath, [join('dist/services/standalone', program), ...args], {
     env: { PATH: process.env['PATH'], DATA_DIR: dataFolder },
   });
 
-/** Runs the demo; what it said is the failure, should it fail. */
+/** Runs the demo; if it fails, the error has its output. */
 const demonstrate = async (dataFolder: string): Promise<string> => {
   try {
-    return (await beside('demo/main.js', dataFolder)).stdout;
+    return (await runBeside('demo/main.js', dataFolder)).stdout;
   } catch (error) {
     throw new Error(`the demo failed:\n${(error as { stdout: string }).stdout}`, { cause: error });
   }
@@ -33,7 +33,7 @@ describe('npm start', () => {
     await program?.stop();
   });
 
-  it('runs the demo, and goes on with chain, accounts and app after Ctrl-C and after a kill', async () => {
+  it('runs the demo, and keeps chain, accounts and app after Ctrl-C and after a kill', async () => {
     const dataFolder = join(folder, 'demo');
     program = await RunningProgram.start(dataFolder, {});
     const { development } = program;
@@ -53,10 +53,10 @@ describe('npm start', () => {
     expect(await demonstrate(dataFolder)).toMatch(/ok {4}query it/);
   });
 
-  it('lets an app log in at once that was made beside it', async () => {
+  it('lets an app log in at once that was registered while it runs', async () => {
     const dataFolder = join(folder, 'app');
     program = await RunningProgram.start(dataFolder, {});
-    const made = await beside(
+    const created = await runBeside(
       'annals.js',
       dataFolder,
       'app',
@@ -67,16 +67,16 @@ describe('npm start', () => {
       'https://shop.example',
       '--json',
     );
-    const app = JSON.parse(made.stdout) as DevelopmentFile['app'] & { origins: string[] };
+    const app = JSON.parse(created.stdout) as DevelopmentFile['app'] & { origins: string[] };
     const development = { ...program.development, app: { ...app, origin: 'https://shop.example' } };
     const { userId, bearer } = await signIn(development);
     expect(await call(`${development.accountUrl}/user/${userId}`, { headers: bearer })).toMatchObject({ status: 200 });
   });
 
-  it('refuses a second start on its folder in one line', async () => {
+  it('refuses a second start on its data folder with a message of one line', async () => {
     const dataFolder = join(folder, 'twice');
     program = await RunningProgram.start(dataFolder, {});
-    await expect(beside('main.js', dataFolder)).rejects.toMatchObject({
+    await expect(runBeside('main.js', dataFolder)).rejects.toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^annals cannot start: .*in use by another start.*\n$/),
     });

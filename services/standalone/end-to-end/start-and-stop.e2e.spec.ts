@@ -11,8 +11,8 @@ import { testSettings } from '../../../shared/testing/whole-program.ts';
 const STOPS_WITHIN_MS = 5_000;
 const folder = temporaryFolder();
 
-const chainOf = (dataFolder: string): number => Number(readFileSync(join(dataFolder, 'chain/anvil.pid'), 'utf8'));
-const runs = (pid: number): boolean => {
+const chainPid = (dataFolder: string): number => Number(readFileSync(join(dataFolder, 'chain/anvil.pid'), 'utf8'));
+const isRunning = (pid: number): boolean => {
   try {
     return process.kill(pid, 0);
   } catch {
@@ -22,28 +22,28 @@ const runs = (pid: number): boolean => {
 
 describe('npm start that is stopped', () => {
   it.each(['start.lock', 'chain/anvil.pid', 'events.db', 'keys'])(
-    'while it starts, when there is %s, leaves nothing running and is not a failure',
+    'during its start, as soon as %s exists, ends all its processes and exits with 0',
     async (file) => {
       const dataFolder = join(folder, file.replace('/', '-'));
       const program = ['services/standalone/main.js'];
       const process = RunningProcess.spawn('npm start', program, { ...testSettings, DATA_DIR: dataFolder });
       await eventually(() => existsSync(join(dataFolder, file)), 20_000, `there must be ${file}`);
       const chain = existsSync(join(dataFolder, 'chain/anvil.pid'))
-        ? await eventually(() => chainOf(dataFolder) || undefined, 5_000, 'the file must name the process')
+        ? await eventually(() => chainPid(dataFolder) || undefined, 5_000, 'the file must name the process')
         : undefined;
       expect((await process.stop()).code).toBe(0);
       expect(process.output).toMatch(/\nstopping …\nstopped\n$/);
       expect(process.output).not.toContain('cannot start');
-      if (chain !== undefined) expect(runs(chain)).toBe(false);
+      if (chain !== undefined) expect(isRunning(chain)).toBe(false);
       expect(existsSync(join(dataFolder, 'chain/anvil.pid'))).toBe(false);
     },
   );
 
-  it('does so in time while callers hold requests open, and others have gone', async () => {
+  it('ends in time while some callers hold requests open and others have disconnected', async () => {
     const dataFolder = join(folder, 'held');
     const running = await RunningProgram.start(dataFolder, {});
     const { accountUrl, eventUrl, streamUrl } = running.development;
-    const chain = chainOf(dataFolder);
+    const chain = chainPid(dataFolder);
     const half =
       'POST /auth/refresh HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{';
     const halfOfOther = half.replace('/auth/refresh', '/api/v1/contracts');
@@ -61,17 +61,17 @@ describe('npm start that is stopped', () => {
     const { code, tookMs } = await running.stop();
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(STOPS_WITHIN_MS);
-    expect(runs(chain)).toBe(false);
+    expect(isRunning(chain)).toBe(false);
   });
 
-  it('does so too when nobody reads what it says any more', async () => {
+  it('ends when its output is not read any more', async () => {
     const dataFolder = join(folder, 'unread');
     const running = await RunningProgram.start(dataFolder, {});
-    const chain = chainOf(dataFolder);
+    const chain = chainPid(dataFolder);
     running.child.stdout?.destroy();
     running.child.stderr?.destroy();
     expect((await running.stop()).code).toBe(0);
-    expect(runs(chain)).toBe(false);
+    expect(isRunning(chain)).toBe(false);
   });
 });
 
@@ -82,7 +82,7 @@ describe('npm start on a data folder', () => {
     running = undefined;
   });
 
-  it('makes one for its owner alone, and empties it of its own things when told to begin anew', async () => {
+  it('creates it for its owner alone, and removes its own files from it with --fresh', async () => {
     const dataFolder = join(folder, 'fresh');
     running = await RunningProgram.start(dataFolder, {});
     expect(statSync(dataFolder).mode & 0o777).toBe(0o700);
@@ -97,7 +97,7 @@ describe('npm start on a data folder', () => {
     expect(readFileSync(join(dataFolder, 'thesis.txt'), 'utf8')).toBe('not ours');
   });
 
-  it('makes another app where the file that told of the last one is damaged', async () => {
+  it('registers another development app when the file with the last one is damaged', async () => {
     const dataFolder = join(folder, 'no-app');
     mkdirSync(dataFolder);
     writeFileSync(join(dataFolder, 'dev.json'), '{"app":');
@@ -105,7 +105,7 @@ describe('npm start on a data folder', () => {
     expect(running.development.app.apiKey).toMatch(/^ak_/);
   });
 
-  it('serves the catcher where clients are told another address of the account service', async () => {
+  it('checks tokens in the event catcher although ACCOUNT_URL is only reachable by clients', async () => {
     running = await RunningProgram.start(join(folder, 'behind'), { ACCOUNT_URL: 'https://accounts.invalid/' });
     const { eventUrl, accountUrl } = running.development;
     expect(accountUrl).toBe('https://accounts.invalid');

@@ -6,17 +6,18 @@ interface Delivered {
   event: { Id: string; BlockNumber: number; LogIndex: number };
 }
 
-/** A stranger's subscriber: a plain socket that keeps all it is sent. */
+/** A subscriber on a plain socket, without the project's client, that keeps every event it receives. */
 export class Subscriber {
   readonly delivered: Delivered[] = [];
-  lives = 0;
+  /** How often it received the message `live`. */
+  liveCount = 0;
 
   private constructor(readonly socket: Socket) {
     socket.on('event', (delivered: Delivered) => this.delivered.push(delivered));
-    socket.on('live', () => (this.lives += 1));
+    socket.on('live', () => (this.liveCount += 1));
   }
 
-  /** Connects; `refused` is `connect_error.data` when the node says no. */
+  /** Connects; `refused` is `connect_error.data` if the connection is refused. */
   static connect(
     streamUrl: string,
     token: string,
@@ -40,8 +41,8 @@ export class Subscriber {
     });
   }
 
-  async subscribe(asked: object): Promise<{ ok: boolean; state: string }> {
-    return (await this.socket.timeout(10_000).emitWithAck('subscribe', asked)) as { ok: boolean; state: string };
+  async subscribe(request: object): Promise<{ ok: boolean; state: string }> {
+    return (await this.socket.timeout(10_000).emitWithAck('subscribe', request)) as { ok: boolean; state: string };
   }
 
   close(): void {
@@ -49,13 +50,13 @@ export class Subscriber {
   }
 }
 
-/** What stands after all changes; fails if anything is told that is no news. */
-export const standingAfter = (delivered: readonly Delivered[]): string[] => {
-  const standing = new Set<string>();
+/** The ids of the events that are canonical after these changes. @throws if a change repeats the state of its event */
+export const canonicalIds = (delivered: readonly Delivered[]): string[] => {
+  const canonical = new Set<string>();
   for (const { change, event } of delivered) {
-    if ((change === 'observed') === standing.has(event.Id)) throw new Error(`${change} ${event.Id} is no news`);
-    if (change === 'observed') standing.add(event.Id);
-    else standing.delete(event.Id);
+    if ((change === 'observed') === canonical.has(event.Id)) throw new Error(`${change} ${event.Id} changes nothing`);
+    if (change === 'observed') canonical.add(event.Id);
+    else canonical.delete(event.Id);
   }
-  return [...standing];
+  return [...canonical];
 };

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testSettings } from '../../../shared/testing/whole-program.ts';
 
 const REFUSES_WITHIN_MS = 15_000;
-const SPOTTED = 'h5Qw-hush-9';
+const PASSWORD = 'h5Qw-hush-9';
 const COMMAND_LINE = 'services/standalone/annals.js';
 
 const programs = {
@@ -36,10 +36,10 @@ const listening = async (server: Server): Promise<string> => {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 };
-const mute = await listening(createServer());
+const silent = await listening(createServer());
 const web = await listening(createHttpServer((_, answer) => answer.end('hello')));
 const nowhere = '127.0.0.1:9';
-const taken = mute.replace(/.*:/, '');
+const usedPort = silent.replace(/.*:/, '');
 const locked = await EventStoreServer.start({ credentials: 'annals:other' });
 const lockedEvents = `127.0.0.1:${String(locked.port)}`;
 const lockedBus = await startSaslRefusingBroker();
@@ -51,28 +51,28 @@ afterAll(async () => {
   lockedBus.close();
 });
 
-const esdb = (at: string): Environment => ({ EVENTSTORE_URL: `esdb://annals:${SPOTTED}@${at}?tls=false` });
+const esdb = (at: string): Environment => ({ EVENTSTORE_URL: `esdb://annals:${PASSWORD}@${at}?tls=false` });
 const kafka = (KAFKA_BROKERS: string, more: Environment = {}): Environment => ({ KAFKA_BROKERS, ...more });
-const mongo = (at: string): Environment => ({ MONGO_URL: `mongodb://annals:${SPOTTED}@${at}/` });
-const login = { KAFKA_SASL: JSON.stringify({ mechanism: 'plain', username: 'annals', password: SPOTTED }) };
+const mongo = (at: string): Environment => ({ MONGO_URL: `mongodb://annals:${PASSWORD}@${at}/` });
+const login = { KAFKA_SASL: JSON.stringify({ mechanism: 'plain', username: 'annals', password: PASSWORD }) };
 const production = { NODE_ENV: 'production', RATE_LIMITS: '', LOG_LEVEL: 'info' };
 
-/** What it said on its way out: one line, in time, without a stack and without a password. */
+/** Starts the program and returns its output, which must be one line, in time, without a stack and the password. */
 const refusal = async (program: Program, settings: Environment): Promise<string> => {
   const from = performance.now();
   const process = RunningProcess.spawn(program, programs[program], {
     ...testSettings,
-    // Of its own: npm start has its folder for itself.
+    // npm start needs a data folder for itself.
     DATA_DIR: mkdtempSync(join(folder, 'data-')),
     LOG_LEVEL: 'warn',
     ...{ ACCOUNT_URL: 'http://127.0.0.1:9', CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:9"]}]' },
     ...settings,
   });
-  const late = setTimeout(() => void process.kill(), 2 * REFUSES_WITHIN_MS);
+  const timer = setTimeout(() => void process.kill(), 2 * REFUSES_WITHIN_MS);
   const code = await process.ended();
-  clearTimeout(late);
-  expect({ code, said: process.output }).toEqual({ code: 1, said: expect.stringMatching(ONE_LINE) });
-  expect(process.output).not.toContain(SPOTTED);
+  clearTimeout(timer);
+  expect({ code, output: process.output }).toEqual({ code: 1, output: expect.stringMatching(ONE_LINE) });
+  expect(process.output).not.toContain(PASSWORD);
   expect(performance.now() - from).toBeLessThan(REFUSES_WITHIN_MS);
   return process.output;
 };
@@ -88,43 +88,48 @@ const damaged = (...names: string[]): Environment => {
 };
 
 /**
- * One of each kind, every program among them. What else can be wrong is tried where it is found: settings, engines,
- * folders, ports and keys have tables of their own.
+ * One case of each kind of error, with every program at least once. The specs of settings, engines, folders, ports and
+ * keys have the other cases.
  */
 const cases: Case[] = [
   [
     'account',
     'a setting that cannot be read',
-    { EVENTSTORE_URL: `http://a:${SPOTTED}@b` },
+    { EVENTSTORE_URL: `http://a:${PASSWORD}@b` },
     /EVENTSTORE_URL .*esdb URL/,
   ],
-  ['event-catcher', 'no setting that it needs', { CHAINS: '' }, /CHAINS is required here/],
-  ['stream', 'no way to know whose tokens count', { ACCOUNT_URL: '' }, /ACCOUNT_URL must be set, because ACCOUNT_PORT is 0/],
+  ['event-catcher', 'a required setting missing', { CHAINS: '' }, /CHAINS is required here/],
+  [
+    'stream',
+    'no account service whose tokens to accept',
+    { ACCOUNT_URL: '' },
+    /ACCOUNT_URL must be set, because ACCOUNT_PORT is 0/,
+  ],
   ['account', 'no key in production', production, /MASTER_KEY is required in production/],
   [
     'relay',
-    'what is only for development, in production',
+    'a setting in production that only development allows',
     { ...production, KAFKA_ACKS: '1' },
     /KAFKA_ACKS must be all/,
   ],
-  ['projector', 'nowhere to write', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
-  ['npm start', 'nowhere to write', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
-  ['app create', 'nowhere to write', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
-  ['stream', 'a port that is taken', { STREAM_PORT: taken }, /is in use: .* set STREAM_PORT/],
-  ['event-catcher', 'a port of metrics that is taken', { METRICS_PORT: taken }, /is in use: .* set METRICS_PORT/],
+  ['projector', 'a data folder that cannot be written', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
+  ['npm start', 'a data folder that cannot be written', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
+  ['app create', 'a data folder that cannot be written', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
+  ['stream', 'a port that is taken', { STREAM_PORT: usedPort }, /is in use: .* set STREAM_PORT/],
+  ['event-catcher', 'a port of metrics that is taken', { METRICS_PORT: usedPort }, /is in use: .* set METRICS_PORT/],
   ['npm start', 'a port twice', { ACCOUNT_PORT: '45999', STREAM_PORT: '45999' }, /PORT and STREAM_PORT are both 45999/],
   ['npm start', 'a lock that is damaged', damaged('start.lock'), /start\.lock is /],
   ['npm start', 'keys that are damaged', damaged('keys'), /keys/],
   ['app create', 'a store that is damaged', damaged('events.db'), /a store in .*damaged-events\S* cannot be opened/],
   [
     'relay',
-    'no engine that is there',
+    'engines that cannot be reached',
     { ...esdb(nowhere), ...kafka(nowhere), ...mongo(nowhere) },
     /EVENTSTORE_URL: nothing answers at/,
     ...OTHER.slice(1),
   ],
-  ['stream', 'engines that say nothing', { ...esdb(mute), ...kafka(mute), ...mongo(mute) }, ...OTHER],
-  ['npm start', 'something else in the place of each engine', { ...esdb(web), ...kafka(web), ...mongo(web) }, ...OTHER],
+  ['stream', 'engines that do not answer', { ...esdb(silent), ...kafka(silent), ...mongo(silent) }, ...OTHER],
+  ['npm start', 'another server in the place of each engine', { ...esdb(web), ...kafka(web), ...mongo(web) }, ...OTHER],
   ['projector', 'a wrong password', esdb(lockedEvents), /EVENTSTORE_URL: .* refuses these credentials/],
   ['app create', 'a wrong password', esdb(lockedEvents), /EVENTSTORE_URL: .* refuses these credentials/],
   [
@@ -135,10 +140,10 @@ const cases: Case[] = [
   ],
 ];
 
-describe('a start that something is in the way of says so in one line, in time and without a password:', () => {
-  // Most of their time is waiting for what does not answer.
+describe('a start that fails prints the reason in one line, in time and without a password:', () => {
+  // Concurrent, because most of their time is spent waiting for timeouts.
   it.concurrent.each(cases)('%s with %s', async (program, _what, settings, ...reasons) => {
-    const said = await refusal(program, settings);
-    for (const reason of reasons) expect(said).toMatch(reason);
+    const output = await refusal(program, settings);
+    for (const reason of reasons) expect(output).toMatch(reason);
   });
 });

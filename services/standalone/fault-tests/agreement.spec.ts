@@ -21,16 +21,16 @@ const observed = (index: number) =>
     data: { ...(eventExamples.ChainEventObserved as JsonObject), LogIndex: index, Id: `log${String(index)}` },
   });
 
-/** Whose keys can change their partitions. */
-class MovingBus extends MemoryMessageBus {
-  movedBy = 0;
+/** A bus that can assign keys to other partitions. */
+class RepartitioningBus extends MemoryMessageBus {
+  shift = 0;
 
   override partitionOf(topic: Topic, key: string): number {
-    return (super.partitionOf(topic, key) + this.movedBy) % topic.partitions;
+    return (super.partitionOf(topic, key) + this.shift) % topic.partitions;
   }
 }
 
-describe('agreement of what is derived with the event store', () => {
+describe('the comparison of read models and topics with the event store', () => {
   let engines: { eventStore: MemoryEventStore; readStore: MemoryReadStore; messageBus: MemoryMessageBus };
   beforeEach(async () => {
     engines = {
@@ -67,13 +67,13 @@ describe('agreement of what is derived with the event store', () => {
     await Promise.all(loops.map((loop) => loop.stop()));
   };
 
-  it('is seen when all is derived, repeats of messages included', async () => {
+  it('finds nothing when everything is projected and published, also when messages are repeated', async () => {
     await derive();
     await engines.messageBus.publish(topics.chainEvents, await everyMessage(engines.messageBus, topics.chainEvents));
     expect(await found(engines)).toEqual([]);
   });
 
-  it('is missed when nothing, or not all, is derived', async () => {
+  it('finds what is not projected or published', async () => {
     expect(await found(engines)).not.toEqual([]);
     await derive();
     await engines.eventStore.append(contract, 2, [observed(3)]);
@@ -84,7 +84,7 @@ describe('agreement of what is derived with the event store', () => {
     ]);
   });
 
-  it('is missed when a document differs, or there is one too many', async () => {
+  it('finds a document that differs, and one that should not exist', async () => {
     await derive();
     await engines.readStore.apply('users-v1', [{ collection: 'users', id: '0x2', position: 1, document: {} }], 1);
     const [user] = await engines.readStore.find('users', { filter: { id: '0x1' } });
@@ -96,7 +96,7 @@ describe('agreement of what is derived with the event store', () => {
     expect(await found(engines)).toEqual(['users: 0x1, 0x2 differ']);
   });
 
-  /** The same derived, but for a bus with other chain events and parked messages. */
+  /** The engines with another bus, which has these messages in the topic of chain events and in its parked topic. */
   const published = async (chainEvents: readonly BusMessage[], parkedMessages: readonly BusMessage[] = []) => {
     const messageBus = new MemoryMessageBus();
     await messageBus.createTopics(allTopics);
@@ -106,7 +106,7 @@ describe('agreement of what is derived with the event store', () => {
     return { ...engines, messageBus };
   };
 
-  describe('is missed when of the messages', () => {
+  describe('finds that', () => {
     let messages: BusMessage[];
     beforeEach(async () => {
       await derive();
@@ -119,61 +119,61 @@ describe('agreement of what is derived with the event store', () => {
       ...message,
       headers: { ...message.headers, [name]: value },
     });
-    /** All of them, and the first changed. */
+    /** All messages, with the first one changed. */
     const withFirst = (change: (first: BusMessage) => BusMessage): BusMessage[] =>
       messages.map((message, index) => (index === 0 ? change(message) : message));
 
-    it('one is missing, or another comes first', async () => {
+    it('a message is missing, or messages have another order', async () => {
       for (const wrong of [messages.slice(1), messages.toReversed()]) {
         expect(await found(await published(wrong))).toEqual(differs);
       }
     });
 
-    it('one has another value, none, or another time', async () => {
+    it('a message has another value, no value or another time', async () => {
       for (const change of [{ value: '{}' }, { value: null }, { timestamp: 1 }]) {
         expect(await found(await published(withFirst((first) => ({ ...first, ...change }))))).toEqual(differs);
       }
     });
 
     it.each(['ce_id', 'ce_type', 'ce_sequence', 'ce_position', 'ce_subject', 'ce_time', 'ce_correlationid', 'more'])(
-      'one has another header %s',
+      'a message has another header %s',
       async (name) => {
         expect(await found(await published(withFirst((first) => withHeader(first, name, '17'))))).toEqual(differs);
       },
     );
 
-    it('one lacks a header', async () => {
+    it('a message lacks a header', async () => {
       const wrong = withFirst(({ headers: { ce_source: _, ...headers }, ...first }) => ({ ...first, headers }));
       expect(await found(await published(wrong))).toEqual(differs);
     });
 
-    it('one has another key', async () => {
+    it('a message has another key', async () => {
       expect(await found(await published(withFirst((first) => ({ ...first, key: 'other' }))))).toEqual([
         expect.stringMatching(/^annals.chain-events.v1: eip155.*, other differ$/),
       ]);
     });
 
-    it('one is repeated, and is not the same then', async () => {
+    it('a message is repeated with another header', async () => {
       const repeated = withFirst((first) => withHeader(first, 'ce_position', '17')).slice(0, 1);
       expect(await found(await published([...messages, ...repeated]))).toEqual(differs);
     });
 
-    it('one is published in another partition than its key has', async () => {
-      const messageBus = new MovingBus();
+    it("a message is in another partition than its key's", async () => {
+      const messageBus = new RepartitioningBus();
       await messageBus.createTopics(allTopics);
       await messageBus.publish(topics.users, await everyMessage(engines.messageBus, topics.users));
-      messageBus.movedBy = 1;
+      messageBus.shift = 1;
       await messageBus.publish(topics.chainEvents, messages);
-      messageBus.movedBy = 0;
+      messageBus.shift = 0;
       expect(await found({ ...engines, messageBus })).toEqual(differs);
     });
 
-    it('one is published and parked too, or parked alone', async () => {
+    it('a message is parked, whether it is published too or not', async () => {
       const parked = messages.slice(0, 1);
-      expect(await found(await published(messages, parked))).toEqual(['annals.chain-events.v1.parked: 1 of them']);
+      expect(await found(await published(messages, parked))).toEqual(['annals.chain-events.v1.parked: 1 messages']);
       expect(await found(await published(messages.slice(1), parked))).toEqual([
         ...differs,
-        'annals.chain-events.v1.parked: 1 of them',
+        'annals.chain-events.v1.parked: 1 messages',
       ]);
     });
   });

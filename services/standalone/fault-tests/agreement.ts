@@ -11,16 +11,15 @@ import { keyOf, publishedTypes, topicOf, type TopicName } from '../../relay/publ
 import { toCloudEvent } from '../../relay/publish-events/cloud-event.ts';
 
 const EVENTS_PER_READ = 1_000;
-/** Few pages: the test server looks through the whole collection for each. */
+/** Large pages, because the test server scans the whole collection for each. */
 const DOCUMENTS_PER_PAGE = 20_000;
-/** A report that names more than a few is not read. */
 const SHOWN_MAX = 5;
 
 /**
- * Compares what was derived with the events it was derived from: every document of every read model with a clean
- * fold, and every topic, repeats left out, with the messages of the events that belong there, whole and in order per key.
- * Nothing may be parked: what these events are made of can all be published.
- * @returns what differs; empty when all agree
+ * Compares read models and topics with the event store: every document with that of a fold from the first event, and
+ * every topic, without repeats, with the messages of its events, complete and in order per key. No message may be parked,
+ * because all of these events can be published.
+ * @returns what differs; empty when everything agrees
  */
 export const disagreements = async (
   events: readonly StoredEvent[],
@@ -46,13 +45,13 @@ const inReadModels = async (events: readonly StoredEvent[], readStore: ReadStore
   }
   const found: string[] = [];
   for (const { name } of collections) {
-    const wrong = differing(await everyDocument(fold, name), await everyDocument(readStore, name));
-    if (wrong.length > 0) found.push(`${name}: ${some(wrong)}`);
+    const keys = differingKeys(await everyDocument(fold, name), await everyDocument(readStore, name));
+    if (keys.length > 0) found.push(`${name}: ${differText(keys)}`);
   }
   return found;
 };
 
-/** By id, in the order of ids. */
+/** All documents of a collection, by id and in the order of ids. */
 export const everyDocument = async (store: ReadStore, collection: string): Promise<Map<string, StoredDocument>> => {
   const documents = new Map<string, StoredDocument>();
   for (let last = ''; ;) {
@@ -80,17 +79,17 @@ const inTopics = async (events: readonly StoredEvent[], messageBus: MessageBus):
       const key = keyOf(event);
       return { ...toCloudEvent(event, key), partition: messageBus.partitionOf(topic, key) };
     });
-    const wrong = differing(byKey(expected), byKey(withoutRepeats(await everyMessage(messageBus, topic))));
-    if (wrong.length > 0) found.push(`${topic.name}: ${some(wrong)}`);
+    const keys = differingKeys(byKey(expected), byKey(withoutRepeats(await everyMessage(messageBus, topic))));
+    if (keys.length > 0) found.push(`${topic.name}: ${differText(keys)}`);
     const parked = await everyMessage(messageBus, parkedTopics[name]);
-    if (parked.length > 0) found.push(`${parkedTopics[name].name}: ${String(parked.length)} of them`);
+    if (parked.length > 0) found.push(`${parkedTopics[name].name}: ${String(parked.length)} messages`);
   }
   return found;
 };
 
 type Published = Omit<BusMessage, 'offset'>;
 
-/** A repeat is the same in everything but its offset. */
+/** Leaves out repeated messages, which are equal in everything but the offset. */
 const withoutRepeats = (messages: readonly BusMessage[]): Published[] => {
   const seen = new Map<string, Published>();
   for (const { offset: _, ...message } of messages) {
@@ -102,27 +101,27 @@ const withoutRepeats = (messages: readonly BusMessage[]): Published[] => {
 
 const byKey = (messages: readonly Published[]): Map<string, Published[]> => Map.groupBy(messages, ({ key }) => key);
 
-/** Everything that a topic holds now. */
+/** Every message that a topic holds now. */
 export const everyMessage = async (messageBus: MessageBus, topic: Topic): Promise<BusMessage[]> => {
   const [from, ends] = [await messageBus.offsets(topic, 'earliest'), await messageBus.offsets(topic, 'latest')];
-  const left = new Set(
+  const unfinished = new Set(
     [...ends].filter(([partition, end]) => from.get(partition) !== end).map(([partition]) => partition),
   );
   const messages: BusMessage[] = [];
-  if (left.size === 0) return messages;
+  if (unfinished.size === 0) return messages;
   const stop = new AbortController();
   for await (const batch of messageBus.consume(topic, from, stop.signal)) {
     messages.push(...batch.messages);
     const newest = BigInt(batch.messages.at(-1)?.offset ?? -1);
-    if (newest + 1n >= BigInt(ends.get(batch.partition) ?? 0)) left.delete(batch.partition);
-    if (left.size === 0) stop.abort();
+    if (newest + 1n >= BigInt(ends.get(batch.partition) ?? 0)) unfinished.delete(batch.partition);
+    if (unfinished.size === 0) stop.abort();
   }
   return messages;
 };
 
-/** Keys under which the two do not have the same. */
-const differing = (left: ReadonlyMap<string, unknown>, right: ReadonlyMap<string, unknown>): string[] =>
+/** The keys whose values differ. */
+const differingKeys = (left: ReadonlyMap<string, unknown>, right: ReadonlyMap<string, unknown>): string[] =>
   [...new Set([...left.keys(), ...right.keys()])].filter((key) => !isDeepStrictEqual(left.get(key), right.get(key)));
 
-const some = (wrong: readonly string[]): string =>
-  `${wrong.slice(0, SHOWN_MAX).join(', ')}${wrong.length > SHOWN_MAX ? ` and ${String(wrong.length - SHOWN_MAX)} more` : ''} differ`;
+const differText = (keys: readonly string[]): string =>
+  `${keys.slice(0, SHOWN_MAX).join(', ')}${keys.length > SHOWN_MAX ? ` and ${String(keys.length - SHOWN_MAX)} more` : ''} differ`;

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 
-/** A record that was seen on a chain, or taken back. */
+/** That a record was observed or reverted. */
 export interface ChainChange {
   change: 'observed' | 'reverted';
   id: string;
@@ -11,14 +11,14 @@ const changeOf: Partial<Record<string, ChainChange['change']>> = {
   ChainEventReverted: 'reverted',
 };
 
-/** What the event store has of chains, in order. */
+/** The changes of records among these events, in order. */
 export const chainChanges = (events: readonly StoredEvent[]): ChainChange[] =>
   events.flatMap(({ type, data }) => {
     const change = changeOf[type];
     return change ? [{ change, id: data['Id'] as string }] : [];
   });
 
-/** The records that are left after these changes, in order; and the changes of nothing: seen twice, or taken back unseen. */
+/** The records that are canonical after these changes, in order, and the changes that repeat the state of their record. */
 export const recordsAfter = (changes: readonly ChainChange[]): { records: string[]; repeated: ChainChange[] } => {
   const records = new Set<string>();
   const repeated = changes.filter(({ change, id }) => {

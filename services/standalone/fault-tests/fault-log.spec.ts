@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { FaultLog } from './fault-log.ts';
 
-it('the faults of a system are all named, in order and with their moments, since all was well', () => {
+it('a fault log has all faults since it was cleared, in order and with their times', () => {
   let now = 5_000;
   const faults = new FaultLog(() => now);
   expect(faults.text).toBe('after no fault');

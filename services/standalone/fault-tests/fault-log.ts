@@ -1,9 +1,9 @@
-/** What was done to a system since all was well, in order, each with its moment. */
+/** The faults that a test injected since the last comparison without differences, in order and with their times. */
 export class FaultLog {
   private faults: string[] = [];
   private since: number;
 
-  /** @param now milliseconds that only grow */
+  /** @param now a monotonic clock in milliseconds */
   constructor(private readonly now: () => number = () => performance.now()) {
     this.since = now();
   }
@@ -12,7 +12,6 @@ export class FaultLog {
     this.faults.push(`${((this.now() - this.since) / 1_000).toFixed(1)} s: ${what}`);
   }
 
-  /** All is well again. */
   clear(): void {
     this.faults = [];
     this.since = this.now();

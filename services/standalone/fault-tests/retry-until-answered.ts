@@ -1,9 +1,9 @@
 import { eventually } from '../../../shared/testing/eventually.ts';
 
-/** Longer than any server is away, also on a slow machine. */
+/** Longer than any outage, also on a slow machine. */
 export const ANSWERS_WITHIN_MS = 300_000;
 
-/** As a client does whose connection was lost: asks again, until it is answered. */
+/** Repeats a request, as a client does whose connection was lost, until it is answered. */
 export const retryUntilAnswered = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
   const { answer } = await eventually(
     async () => ({ answer: await ask() }),

@@ -18,16 +18,16 @@ import { registerTransfer } from '../end-to-end/register-transfer.ts';
 import { disagreements, everyDocument, everyEvent } from './agreement.ts';
 import { chainChanges, recordsAfter } from './chain-changes.ts';
 import { FaultLog } from './fault-log.ts';
-import { LastingSubscription } from './lasting-subscription.ethers.ts';
+import { ResumingSubscription } from './resuming-subscription.ethers.ts';
 import { Workload } from './workload.ethers.ts';
 
-/** As long as a slow machine may need for all that an outage has left behind. */
+/** How long a slow machine may need to catch up after an outage. */
 const CATCHES_UP_WITHIN_MS = 300_000;
 
-/** For whatever else has to come. Several waits fit into a test, so that it is the wait that fails, and says for what. */
-export const COMES_WITHIN_MS = 120_000;
+/** The bound of other waits; much less than the timeout of a test, so that a wait fails with its own message. */
+export const WAIT_MS = 120_000;
 
-/** A service of which one process works at a time, and the others stand by. */
+/** A service of which one process works at a time while the others stand by. */
 export type Worker = 'relay' | 'projector' | 'event-catcher';
 
 const checkpoints = {
@@ -35,11 +35,11 @@ const checkpoints = {
   projector: readModels.map(({ name }) => name),
 } as const satisfies Partial<Record<Worker, readonly string[]>>;
 
-/** Five processes on servers of their own that can be broken, a chain that they follow, and a view into their engines. */
+/** The five services as processes, their chain and their servers, which can be killed, and a connection to the engines. */
 export class SystemUnderFault {
   private readonly workloads: Workload[] = [];
-  private working: Workload | undefined;
-  private subscription: LastingSubscription | undefined;
+  private current: Workload | undefined;
+  private subscription: ResumingSubscription | undefined;
   private readonly faults = new FaultLog();
 
   private constructor(
@@ -68,66 +68,65 @@ export class SystemUnderFault {
     return new SystemUnderFault(servers, eventStoreServer, chain, processes, engines);
   }
 
-  /** Has the token's transfers caught, from the first block on. */
+  /** Registers the token's transfers, from the first block on. */
   async watchTheToken(): Promise<void> {
     const { development } = this.processes;
     const { status } = await registerTransfer(development, await signIn(development), this.chain.token.address);
     if (status !== 201) throw new Error(`the registration answered ${String(status)}`);
   }
 
-  /** Has them told to a subscriber. Before anything was taken back: what had been by then would not be told. */
+  /** Subscribes to the transfers. Call it before any reorganisation: earlier reverted records are not delivered. */
   async subscribe(): Promise<void> {
-    this.subscription = await LastingSubscription.open(this.processes.development, this.chain.token.address);
+    this.subscription = await ResumingSubscription.open(this.processes.development, this.chain.token.address);
   }
 
-  /** Begins to work; `rest` ends it. */
+  /** Starts a workload, which `stopWorkload` ends. */
   work(): Workload {
     const workload = new Workload(this.processes.development, this.chain);
     this.workloads.push(workload);
-    this.working = workload;
+    this.current = workload;
     return workload;
   }
 
-  async rest(): Promise<void> {
-    const { working } = this;
-    this.working = undefined;
-    await working?.stop();
+  async stopWorkload(): Promise<void> {
+    const { current } = this;
+    this.current = undefined;
+    await current?.stop();
   }
 
-  /** As crashes, of these processes or of all. */
+  /** Kills these processes, or all. */
   async kill(...names: ServiceName[]): Promise<void> {
     await this.processes.kill(...names);
-    this.faults.add(`${named(names)} killed`);
+    this.faults.add(`${nameList(names)} killed`);
   }
 
   async restart(...names: ServiceName[]): Promise<void> {
     await this.processes.restart(...names);
-    this.faults.add(`${named(names)} started again`);
+    this.faults.add(`${nameList(names)} started again`);
   }
 
-  /** As crashes, of servers. */
-  async takeAway(...names: ServerName[]): Promise<void> {
-    this.faults.add(`${names.join()} away`);
+  async killServers(...names: ServerName[]): Promise<void> {
+    this.faults.add(`${names.join()} killed`);
     await Promise.all(names.map((name) => this.servers.kill(name)));
   }
 
-  async bringBack(...names: ServerName[]): Promise<void> {
+  async restartServers(...names: ServerName[]): Promise<void> {
     for (const name of names) await this.servers.revive(name);
-    this.faults.add(`${names.join()} back`);
+    this.faults.add(`${names.join()} started again`);
   }
 
   /**
-   * Ends the workload, waits until everything is caught up, and compares it.
-   * @returns what differs, and what was acknowledged and is not stored once; then each fault since the last comparison
+   * Stops the workload, waits until everything has caught up, and compares it with the event store and the chain.
+   * @returns what differs, acknowledged commands that are not stored once, and the faults since the last comparison
    */
   async differences(): Promise<string[]> {
-    await this.rest();
-    // An array of this realm: what fetch gives is of another, and equals none.
+    await this.stopWorkload();
+    // Copied, because an array that fetch parsed is of another realm and never equals one of this realm.
     const transferIds = [...(await this.chain.transferIds())];
     await this.eventually(
       () => this.hasCaught(transferIds),
       CATCHES_UP_WITHIN_MS,
-      'what was caught must equal the chain, in its order',
+      'the records must equal the chain, in its order',
     );
     const differences = await this.differencesAtHead(transferIds);
     if (differences.length > 0) return [...differences, this.faults.text];
@@ -135,7 +134,7 @@ export class SystemUnderFault {
     return [];
   }
 
-  /** A failure shows what was done to the processes, and what they said. */
+  /** Waits for a condition; the error of a failure has the faults and the logs of the processes. */
   async eventually(ask: () => Promise<boolean> | boolean, withinMs: number, otherwise: string): Promise<void> {
     try {
       await eventually(ask, withinMs, otherwise);
@@ -145,17 +144,17 @@ export class SystemUnderFault {
     }
   }
 
-  /** Whether all that a worker does is done in this process, or nothing of it. */
-  async works(name: Worker, service: ServiceProcess, here: boolean): Promise<boolean> {
+  /** Whether this process does all of the worker's work or, where `isWorking` is `false`, none of it. */
+  async works(name: Worker, service: ServiceProcess, isWorking: boolean): Promise<boolean> {
     if (name === 'event-catcher') {
       const lease = await this.engines.readStore.lease(`chain ${String(this.processes.development.chainId)}`);
-      return (Number(lease?.holder?.split('/')[1]) === service.process.child.pid) === here;
+      return (Number(lease?.holder?.split('/')[1]) === service.process.child.pid) === isWorking;
     }
     const followed = await service.followedHere();
-    return checkpoints[name].every((checkpoint) => followed.get(checkpoint) === here);
+    return checkpoints[name].every((checkpoint) => followed.get(checkpoint) === isWorking);
   }
 
-  /** Does something while processes are stopped as by a debugger: they do not end, and nothing of them goes on. */
+  /** Does `act` while processes are suspended by SIGSTOP, as by a debugger. */
   async whileStopped(stopped: readonly ServiceProcess[], act: () => Promise<void>): Promise<void> {
     const names = stopped.map(({ process }) => process.name).join();
     for (const { process } of stopped) process.child.kill('SIGSTOP');
@@ -164,7 +163,7 @@ export class SystemUnderFault {
       await act();
     } finally {
       for (const { process } of stopped) process.child.kill('SIGCONT');
-      this.faults.add(`${names} gone on`);
+      this.faults.add(`${names} resumed`);
     }
   }
 
@@ -175,22 +174,22 @@ export class SystemUnderFault {
     return newest ? newest.revision + 1 : 0;
   }
 
-  /** The highest block that the follower of the chain has stored as caught. */
-  async checkpointedHead(): Promise<unknown> {
+  /** The head in the last stored progress of the chain. */
+  async storedHead(): Promise<unknown> {
     const stream = `chain-${String(this.processes.development.chainId)}`;
     const [newest] = await this.engines.eventStore.read(stream, { direction: 'backwards', limit: 1 });
     return newest?.data['head'];
   }
 
   async stop(): Promise<void> {
-    await this.rest();
+    await this.stopWorkload();
     this.subscription?.close();
     await this.processes.kill();
     await closeEngines(this.engines);
     await Promise.all([this.servers.stop(), this.eventStoreServer.close(), this.chain.stop()]);
   }
 
-  /** Looks again while anything was stored meanwhile: the subscriber asks for a new token when it likes. */
+  /** Compares again if events were appended meanwhile, as when the subscriber refreshes its token. */
   private async differencesAtHead(transferIds: readonly string[]): Promise<string[]> {
     for (;;) {
       await this.eventually(
@@ -207,9 +206,9 @@ export class SystemUnderFault {
       const events = await everyEvent(eventStore);
       const lost = this.workloads.flatMap((workload) => workload.lost(events));
       const differences = [
-        ...lost.map(({ userId }) => `the profile of ${userId} is lost, or there twice`),
-        ...caughtWrongly(events, transferIds),
-        ...(await this.toldWrongly(events)),
+        ...lost.map(({ userId }) => `the profile of ${userId} is lost or stored twice`),
+        ...differencesFromChain(events, transferIds),
+        ...(await this.differencesOfSubscription(events)),
         ...(await disagreements(events, this.engines)),
       ];
       if ((await eventStore.head()) === head) return differences;
@@ -219,24 +218,26 @@ export class SystemUnderFault {
   private async hasCaught(transferIds: readonly string[]): Promise<boolean> {
     const { readStore } = this.engines;
     const { record } = chainEventsModel.collections;
-    // All of them are read only when it looks as if they were there.
+    // All records are read only once the newest one is there.
     const [newest] = await readStore.find(record.name, {
       filter: { reverted: false },
       sort: [['id', 'desc']],
       limit: 1,
     });
-    const [isAt, mustBeAt] = [newest?.document['Id'], transferIds.at(-1)];
-    if (isAt !== mustBeAt) throw new Error(`it has come to ${JSON.stringify(isAt)}, the chain to ${String(mustBeAt)}`);
+    const [actual, expected] = [newest?.document['Id'], transferIds.at(-1)];
+    if (actual !== expected) {
+      throw new Error(`the newest record is ${JSON.stringify(actual)}, that of the chain ${String(expected)}`);
+    }
     const current = Array.from((await everyDocument(readStore, record.name)).values())
       .filter(({ document }) => document['reverted'] === false)
       .map(({ document }) => document['Id']);
-    const differs = current.findIndex((id, index) => id !== transferIds[index]);
-    if (differs === -1 && current.length === transferIds.length) return true;
-    const counts = `${String(current.length)} are caught of ${String(transferIds.length)}`;
-    throw new Error(`${counts}; number ${String(differs)} is ${JSON.stringify(current[differs])}`);
+    const index = current.findIndex((id, at) => id !== transferIds[at]);
+    if (index === -1 && current.length === transferIds.length) return true;
+    const counts = `${String(current.length)} records of ${String(transferIds.length)}`;
+    throw new Error(`${counts}; number ${String(index)} is ${JSON.stringify(current[index])}`);
   }
 
-  /** Whatever of relay and projections has not reached the head. */
+  /** The checkpoints of relay and projections that have not reached the head. */
   private async behind(): Promise<string[]> {
     const { eventStore, readStore } = this.engines;
     const head = await eventStore.head();
@@ -247,38 +248,36 @@ export class SystemUnderFault {
       .map(([name, position]) => `${name} is at ${String(position)} of ${String(head)}`);
   }
 
-  /** The subscriber has to be told every change, in the order in which they were stored. */
-  private async toldWrongly(events: readonly StoredEvent[]): Promise<string[]> {
+  /** The subscriber must receive every change, in the order of the event store. */
+  private async differencesOfSubscription(events: readonly StoredEvent[]): Promise<string[]> {
     const { subscription } = this;
     if (!subscription) return [];
-    const { told, troubles } = subscription;
+    const { received, failures } = subscription;
     const changes = chainChanges(events);
     await this.eventually(
       () => {
-        if (told.length >= changes.length || troubles.length > 0) return true;
-        throw new Error(`it was told ${String(told.length)} of ${String(changes.length)} changes`);
+        if (received.length >= changes.length || failures.length > 0) return true;
+        throw new Error(`it has received ${String(received.length)} of ${String(changes.length)} changes`);
       },
       CATCHES_UP_WITHIN_MS,
-      'the subscriber must be told every change',
+      'the subscriber must receive every change',
     );
-    const differs = changes.findIndex((change, index) => !isDeepStrictEqual(change, told[index]));
+    const index = changes.findIndex((change, at) => !isDeepStrictEqual(change, received[at]));
     return [
-      ...troubles.map((trouble) => `the subscriber had ${trouble}`),
-      ...(differs === -1 ? [] : [`the subscriber was told something else than change ${String(differs)}`]),
-      ...(told.length > changes.length ? ['the subscriber was told more than happened'] : []),
+      ...failures.map((failure) => `the subscription failed: ${failure}`),
+      ...(index === -1 ? [] : [`the subscriber received something else than change ${String(index)}`]),
+      ...(received.length > changes.length ? ['the subscriber received more changes than are stored'] : []),
     ];
   }
 }
 
-/** Every record of the chain is stored once, in its order, and none that it took back. */
-const caughtWrongly = (events: readonly StoredEvent[], transferIds: readonly string[]): string[] => {
+/** Every record of the chain must be stored once, in its order, and reverted ones must be stored as reverted. */
+const differencesFromChain = (events: readonly StoredEvent[], transferIds: readonly string[]): string[] => {
   const { records, repeated } = recordsAfter(chainChanges(events));
   return [
-    ...repeated.map(({ change, id }) => `${id} is stored as ${change}, which it was already`),
-    ...(isDeepStrictEqual(records, transferIds)
-      ? []
-      : ['what is stored of the chain is not what it has, in its order']),
+    ...repeated.map(({ change, id }) => `${id} is stored as ${change} twice in a row`),
+    ...(isDeepStrictEqual(records, transferIds) ? [] : ['the stored records of the chain differ from the chain']),
   ];
 };
 
-const named = (names: readonly ServiceName[]): string => (names.length > 0 ? names.join() : 'all');
+const nameList = (names: readonly ServiceName[]): string => (names.length > 0 ? names.join() : 'all');

@@ -8,19 +8,18 @@ import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { ANSWERS_WITHIN_MS, retryUntilAnswered } from './retry-until-answered.ts';
 
 const TRANSFERS_PER_BLOCK = 10;
-/** As fast as a busy chain, and slow enough that a minute of it is looked through in seconds. */
+/** As fast as a busy chain, and slow enough that the events of a minute are compared in seconds. */
 const BLOCK_EVERY_MS = 40;
-/** How often a chain takes blocks back: every so many. */
-const REORGANISED_EVERY = 7;
+const BLOCKS_PER_REORGANISATION = 7;
 
 interface Acknowledged {
   userId: string;
   username: string;
 }
 
-/** People who sign in and change their profile, and a chain that goes on and takes back, until it is stopped. */
+/** Users who sign in and change their profile, and a chain with new blocks and reorganisations, until it is stopped. */
 export class Workload {
-  /** What was answered with success, and so must not be lost. */
+  /** The commands that were answered with success, and so must not be lost. */
   readonly acknowledged: Acknowledged[] = [];
   private blocks = 0;
   private readonly stopping = new AbortController();
@@ -33,25 +32,29 @@ export class Workload {
     this.working = Promise.all([this.keepSigningIn(), this.keepMining()]);
   }
 
-  /** Grows while anything happens. */
+  /** How many commands and blocks are done. */
   get done(): number {
     return this.acknowledged.length + this.blocks;
   }
 
-  /** Returns when so much more has happened. */
+  /** Returns when so many more commands and blocks are done. */
   async goesOn(count: number): Promise<void> {
     const until = this.done + count;
-    const going = eventually(() => this.done >= until, ANSWERS_WITHIN_MS, `${String(count)} more things must happen`);
+    const going = eventually(
+      () => this.done >= until,
+      ANSWERS_WITHIN_MS,
+      `${String(count)} more commands and blocks must be done`,
+    );
     await Promise.race([going, this.working]);
   }
 
-  /** Returns when it has worked so long. */
+  /** Returns after this time, in which commands and blocks must be done. */
   async lasts(ms: number): Promise<void> {
     const until = performance.now() + ms;
     while (performance.now() < until) await this.goesOn(1);
   }
 
-  /** Returns when what was begun is done. */
+  /** Returns when the commands and blocks in progress are done. */
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.working;
@@ -82,7 +85,7 @@ export class Workload {
 
   private async keepMining(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const revert = this.blocks % REORGANISED_EVERY === 0 ? await this.chain.snapshot() : undefined;
+      const revert = this.blocks % BLOCKS_PER_REORGANISATION === 0 ? await this.chain.snapshot() : undefined;
       await this.chain.mine(1, TRANSFERS_PER_BLOCK);
       if (revert) {
         await this.chain.mine(1, TRANSFERS_PER_BLOCK);

@@ -16,7 +16,7 @@ export interface LoggedEvent {
   revision: number;
   id: string;
   type: string;
-  /** As it is sent to every reader. */
+  /** The encoded message that every reader receives. */
   message: Buffer;
 }
 
@@ -28,7 +28,7 @@ export type Outcome =
   | { kind: 'conflict'; actual: number }
   | { kind: 'deleted' };
 
-export type Encode = (event: ProposedEvent, place: Pick<LoggedEvent, 'stream' | 'revision' | 'position'>) => Buffer;
+export type Encode = (event: ProposedEvent, location: Pick<LoggedEvent, 'stream' | 'revision' | 'position'>) => Buffer;
 
 interface Stream {
   /** All events ever written; the index is the revision. */
@@ -72,7 +72,7 @@ export class EventLog {
     if (decided !== 'write') return decided;
     if (isDeleted(stream)) this.setMetadata(name, `{"$tb":${String(actual + 1)}}`);
     for (const event of proposed) this.write(name, stream, event);
-    if (name.startsWith('$$')) this.believe(name.slice(2), proposed.at(-1));
+    if (name.startsWith('$$')) this.applyMetadata(name.slice(2), proposed.at(-1));
     this.appended.ring();
     return written(stream);
   }
@@ -160,9 +160,9 @@ export class EventLog {
   }
 
   private write(name: string, stream: Stream, event: ProposedEvent): void {
-    const place = { stream: name, revision: stream.events.length, position: this.nextPosition };
+    const location = { stream: name, revision: stream.events.length, position: this.nextPosition };
     this.nextPosition += RECORD_OVERHEAD_BYTES + event.data.length + event.metadata.length;
-    const logged = { ...place, id: event.id, type: event.type, message: this.encode(event, place) };
+    const logged = { ...location, id: event.id, type: event.type, message: this.encode(event, location) };
     stream.events.push(logged);
     this.all.push(logged);
   }
@@ -178,7 +178,7 @@ export class EventLog {
     this.append(`$$${name}`, 'any', [event]);
   }
 
-  private believe(name: string, metadata: ProposedEvent | undefined): void {
+  private applyMetadata(name: string, metadata: ProposedEvent | undefined): void {
     if (!metadata) return;
     const stream = this.stream(name);
     const parsed = JSON.parse(Buffer.from(metadata.data).toString()) as { $maxCount?: number; $tb?: number };

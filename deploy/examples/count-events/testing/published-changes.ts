@@ -8,14 +8,14 @@ export interface ContractChange {
   isReverted: boolean;
 }
 
-/** What happens to some contracts, as the relay publishes it, and the counts that must come of it. */
+/** Publishes changes of some contracts as the relay does, and knows the counts that they must give. */
 export class PublishedChanges {
   private readonly stored: (MessageToPublish & { isReverted: boolean })[] = [];
   private published = 0;
 
   constructor(private readonly messageBus: MessageBus) {}
 
-  /** @param again so many of those before are published again: as a relay that lost its checkpoint */
+  /** @param again how many of the earlier messages are published again, as by a relay that crashed before its checkpoint */
   async publish(changes: readonly ContractChange[], again = 0): Promise<void> {
     for (const { contract, isReverted } of changes) {
       const type = isReverted ? 'annals.ChainEventReverted.v1' : 'annals.ChainEventObserved.v1';
@@ -37,7 +37,7 @@ export class PublishedChanges {
     return Array.from(byContract, ([contract, changes]) => {
       const reverted = changes.filter(({ isReverted }) => isReverted).length;
       const observed = changes.length - reverted;
-      return { contract, observed, reverted, standing: observed - reverted };
+      return { contract, observed, reverted, canonical: observed - reverted };
     }).sort(byName);
   }
 }

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A way to a server on this machine on which what a client sends can be kept back for a while. */
-export class HeldLink {
+/** A TCP proxy to a server on this machine that can hold back what clients send. */
+export class PausableProxy {
   private readonly sockets = new Set<Socket>();
-  /** In the order in which they were sent; absent while nothing is kept back. */
-  private kept: { to: Socket; bytes: Buffer }[] | undefined;
+  /** In the order of sending; absent while nothing is held back. */
+  private held: { to: Socket; bytes: Buffer }[] | undefined;
   private answered = 0;
 
   private constructor(
@@ -13,38 +13,38 @@ export class HeldLink {
     private readonly target: number,
   ) {
     server.on('connection', (client) => {
-      this.join(client);
+      this.forward(client);
     });
   }
 
-  static async open(target: number): Promise<HeldLink> {
+  static async open(target: number): Promise<PausableProxy> {
     const server = createServer({ noDelay: true }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new HeldLink(server, target);
+    return new PausableProxy(server, target);
   }
 
   get port(): number {
     return (this.server.address() as AddressInfo).port;
   }
 
-  hold(): void {
-    this.kept ??= [];
+  pause(): void {
+    this.held ??= [];
   }
 
-  get keptBytes(): number {
-    return (this.kept ?? []).reduce((sum, { bytes }) => sum + bytes.length, 0);
+  get heldBytes(): number {
+    return (this.held ?? []).reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  /** Since what was kept back was let go. */
+  /** How many bytes the server has sent since `resume`. */
   get answeredBytes(): number {
     return this.answered;
   }
 
-  letGo(): void {
-    const { kept = [] } = this;
-    this.kept = undefined;
+  resume(): void {
+    const { held = [] } = this;
+    this.held = undefined;
     this.answered = 0;
-    for (const { to, bytes } of kept) to.write(bytes);
+    for (const { to, bytes } of held) to.write(bytes);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -54,7 +54,7 @@ export class HeldLink {
     await closed;
   }
 
-  private join(client: Socket): void {
+  private forward(client: Socket): void {
     const server = connect({ host: '127.0.0.1', port: this.target, noDelay: true });
     const end = () => {
       client.destroy();
@@ -65,7 +65,7 @@ export class HeldLink {
       socket.on('error', end).on('close', end);
     }
     client.on('data', (bytes: Buffer) => {
-      if (this.kept) this.kept.push({ to: server, bytes });
+      if (this.held) this.held.push({ to: server, bytes });
       else server.write(bytes);
     });
     server.on('data', (bytes: Buffer) => {

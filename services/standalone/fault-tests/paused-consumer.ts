@@ -7,27 +7,27 @@ import { topics } from '../../../schemas/topics.ts';
 import type { BusBatch, BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
 
-/** A consumer of chain events from the first on, whose handler comes back only when it is let go. */
-export class HeldConsumer {
-  /** In the order in which they came. */
-  readonly given: BusMessage[] = [];
+/** A consumer of chain events from the first one on, whose handler does not return before `resume`. */
+export class PausedConsumer {
+  /** In the order of their arrival. */
+  readonly received: BusMessage[] = [];
 
   private constructor(
-    readonly letGo: () => void,
+    readonly resume: () => void,
     private readonly closing: () => Promise<void>,
   ) {}
 
-  static async start(messageBus: MessageBus): Promise<HeldConsumer> {
-    const { promise: held, resolve } = Promise.withResolvers<undefined>();
+  static async start(messageBus: MessageBus): Promise<PausedConsumer> {
+    const { promise: resumed, resolve } = Promise.withResolvers<undefined>();
     @Controller()
-    class Held {
+    class PausedController {
       @EventPattern([topics.chainEvents.name])
       async take(@Payload() { messages }: BusBatch): Promise<void> {
-        for (const message of messages) consumer.given.push(message);
-        await held;
+        for (const message of messages) consumer.received.push(message);
+        await resumed;
       }
     }
-    @Module({ controllers: [Held] })
+    @Module({ controllers: [PausedController] })
     class Root {}
     const strategy = new BatchServer({
       messageBus,
@@ -36,7 +36,7 @@ export class HeldConsumer {
       startAt: (topic) => messageBus.offsets(topic, 'earliest'),
     });
     const app = await NestFactory.createMicroservice(Root, { strategy, logger: false, abortOnError: false });
-    const consumer = new HeldConsumer(
+    const consumer = new PausedConsumer(
       () => {
         resolve(undefined);
       },
@@ -47,7 +47,7 @@ export class HeldConsumer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.letGo();
+    this.resume();
     await this.closing();
   }
 }

@@ -2,7 +2,7 @@ import { isAborted } from '../primitives/is-aborted.ts';
 import type { WakeUp } from '../primitives/wake-up.ts';
 import type { BusBatch, BusMessage, Offsets } from './message-bus.ts';
 
-interface Reading {
+interface Polling {
   from: Offsets;
   /** Returns at most one batch of messages; none when there are no newer ones. */
   read: (partition: number, offset: number) => BusMessage[];
@@ -11,8 +11,8 @@ interface Reading {
   signal: AbortSignal;
 }
 
-/** Reads partitions in turn, without end, until the signal aborts. */
-export async function* readOn({ from, read, more, signal }: Reading): AsyncGenerator<BusBatch> {
+/** Reads the partitions one after the other, again and again, until the signal aborts. */
+export async function* pollPartitions({ from, read, more, signal }: Polling): AsyncGenerator<BusBatch> {
   const next = new Map(Array.from(from, ([partition, offset]) => [partition, Number(offset)]));
   while (!signal.aborted) {
     const seen = more.rung;
