@@ -11,6 +11,7 @@ const checks = [
   { what: 'unused code', command: ['knip'] },
   { what: 'format', command: ['prettier', '--check', '.'] },
   { what: 'dependency rules', command: ['node', 'shared/tooling/check-dependencies.mjs'] },
+  { what: 'words', command: ['node', 'shared/tooling/check-words.mjs'] },
 ];
 
 await runCommand(async () => {
