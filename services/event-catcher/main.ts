@@ -8,7 +8,7 @@ await runService({
   port: 'EVENT_CATCHER_PORT',
   engines: ['eventStore', 'readStore'],
   // Only npm start has a local chain.
-  needs: ['CHAINS'],
+  requiredSettings: ['CHAINS'],
   start: (foundation) =>
     startEventCatcher(foundation, accountIssuer(foundation.settings), {
       chains: foundation.settings.CHAINS ?? [],

@@ -1,4 +1,4 @@
-import { setImmediate as letOthersWork } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import {
   NO_STREAM as NO_STREAM_EXPECTED,
   type AppendResult,
@@ -145,7 +145,7 @@ export class AppendQueue {
   }
 
   private async resume(): Promise<void> {
-    await letOthersWork();
+    await yieldToEventLoop();
     if (this.needsNewClient) {
       const disposed = withinDeadline('ending the appends', DISPOSE_MS, closeClient(this.connection.client));
       await disposed.catch((err: unknown) => {

@@ -28,7 +28,7 @@ interface PendingAppend {
 
 type Row = [number, string, number, string, string, number, number, string, string];
 
-/** The embedded event store: one SQLite file. Appends of one turn of the event loop share a commit. */
+/** The embedded event store: one SQLite file. Appends of one tick of the event loop share a commit (group commit). */
 export class SqliteEventStore implements EventStore {
   private readonly database: SqliteDatabase;
   private readonly insert: StatementSync;

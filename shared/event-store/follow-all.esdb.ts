@@ -1,4 +1,4 @@
-import { setImmediate as letOthersWork } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { START, eventTypeFilter, type AllStreamSubscription, type EventStoreDBClient } from '@eventstore/db-client';
 import type { Logger } from 'pino';
 import { Backoff } from '../primitives/backoff.ts';
@@ -135,8 +135,8 @@ class Feed {
           }
           await this.changed.wait(seen, signal);
         }
-        // Events that still arrive in this turn of the event loop join the next batch.
-        await letOthersWork();
+        // Events that still arrive in this tick of the event loop join the next batch.
+        await yieldToEventLoop();
       }
     } finally {
       clearTimeout(unconfirmed);

@@ -26,7 +26,7 @@ export type EngineName = keyof Engines;
 
 export const everyEngine = ['eventStore', 'messageBus', 'readStore'] as const satisfies readonly EngineName[];
 
-/** The only place that names adapters. Each engine is chosen by its own setting; without it, it is embedded. */
+/** The only place that names adapters of the engines. Each engine is chosen by its own setting; without it, it is embedded. */
 const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => Promise<Engines[Name]> } = {
   eventStore: async (settings, logger) => {
     const { EVENTSTORE_URL } = settings;

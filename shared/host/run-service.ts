@@ -1,7 +1,6 @@
 import { loadMasterKey } from '../keys/master-key.ts';
 import type { SettingName, Settings } from '../config/settings.ts';
 import { isEmbedded, type EngineName, type Engines } from './engines.ts';
-
 import type { HealthReport } from './health.ts';
 import type { Logger } from 'pino';
 import { pause } from '../primitives/pause.ts';
@@ -15,32 +14,32 @@ const READY_POLL_MS = 100;
 /** How often a start logs what it waits for. */
 const WAITING_EVERY_MS = 5_000;
 
-/** A foundation with these engines. */
-type On<Base, Name extends EngineName> = Omit<Base, EngineName> & Pick<Engines, Name>;
+/** A foundation with these engines only. */
+type FoundationWith<Base, Name extends EngineName> = Omit<Base, EngineName> & Pick<Engines, Name>;
 
-interface Part<Base, Name extends EngineName> {
+interface PartDefinition<Base, Name extends EngineName> {
   /** As in `annals <name>`. */
   name: string;
   engines: readonly Name[];
-  start: (foundation: On<Base, Name>) => RunningPart | Promise<RunningPart>;
+  start: (foundation: FoundationWith<Base, Name>) => RunningPart | Promise<RunningPart>;
 }
 
-interface Service<Name extends EngineName> extends Part<Foundation, Name> {
+interface ServiceDefinition<Name extends EngineName> extends PartDefinition<Foundation, Name> {
   /** The setting of the port that it listens on. */
   port: 'ACCOUNT_PORT' | 'EVENT_CATCHER_PORT' | 'STREAM_PORT';
   /** Required settings that have no default. */
-  needs?: readonly SettingName[];
-  /** Whether it writes into `DATA_DIR` even if no engine is embedded and its key is set. */
+  requiredSettings?: readonly SettingName[];
+  /** Whether it writes into `DATA_DIR` even if no engine is embedded and `MASTER_KEY` is set. */
   keepsFiles?: boolean;
 }
 
 /** Runs a part without a port as a process of its own. It does not receive the master key. */
-export const runWorker = <Name extends EngineName>(worker: Part<WorkerFoundation, Name>): Promise<void> =>
+export const runWorker = <Name extends EngineName>(worker: PartDefinition<WorkerFoundation, Name>): Promise<void> =>
   runProcess((starting) => runPart(worker, starting), {});
 
 /** Runs a part that listens on a port as a process of its own. */
-export const runService = <Name extends EngineName>(service: Service<Name>): Promise<void> => {
-  const { port, needs = [], keepsFiles = false, start } = service;
+export const runService = <Name extends EngineName>(service: ServiceDefinition<Name>): Promise<void> => {
+  const { port, requiredSettings = [], keepsFiles = false, start } = service;
   return runProcess(
     async (starting) => {
       const { settings } = starting;
@@ -49,13 +48,16 @@ export const runService = <Name extends EngineName>(service: Service<Name>): Pro
       const masterKey = loadMasterKey(settings);
       return runPart({ ...service, start: (foundation) => start({ ...foundation, masterKey }) }, starting);
     },
-    { always: needs, inProduction: ['MASTER_KEY'] },
+    { always: requiredSettings, inProduction: ['MASTER_KEY'] },
   );
 };
 
-/** Starts preflight, engines, the part itself and health; they end in reverse order. */
+/**
+ * Checks what the part needs, then opens the engines and starts the part and health, which end in the reverse order.
+ * @returns what is printed once it is ready
+ */
 const runPart = async <Name extends EngineName>(
-  { name, engines: names, start }: Part<WorkerFoundation, Name>,
+  { name, engines: names, start }: PartDefinition<WorkerFoundation, Name>,
   starting: StartingProcess,
 ): Promise<string> => {
   const { settings, logger, shutdown } = starting;
@@ -76,10 +78,10 @@ const preflight = async (settings: Settings, engines: readonly EngineName[]): Pr
 };
 
 const untilReady = async (health: () => Promise<HealthReport>, logger: Logger, signal: AbortSignal): Promise<void> => {
-  let saidAt = performance.now();
+  let loggedAt = performance.now();
   for (let report = await health(); !report.isReady; report = await health()) {
-    if (performance.now() - saidAt >= WAITING_EVERY_MS) {
-      saidAt = performance.now();
+    if (performance.now() - loggedAt >= WAITING_EVERY_MS) {
+      loggedAt = performance.now();
       logger.info({ ...report.dependencies, ...report.conditions }, 'not ready yet');
     }
     await pause(READY_POLL_MS, signal);

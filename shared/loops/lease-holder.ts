@@ -15,7 +15,10 @@ const processSpace = (): string => {
 
 const SPACE = processSpace();
 
-/** Stored as the holder when the last one ended with requests in flight, so that the next one can handle them. */
+/**
+ * Stored as the holder when the last one ended with requests in flight, so that the next one fences them. `null` is stored
+ * when it ended without any.
+ */
 export const ENDED = 'ended';
 
 /** Names one process uniquely, also across restarts. */

@@ -7,7 +7,7 @@ import { nameHolder } from './lease-holder.ts';
 import { leasedLoop, type LeaseTerm } from './leased-loop.ts';
 import type { SupervisedLoop } from './supervised-loop.ts';
 
-const timing = { renewEveryMs: 50, givesUpAfterMs: 400, silentAfterMs: 700, lookEveryMs: 5 };
+const timing = { renewEveryMs: 50, givesUpAfterMs: 400, silentAfterMs: 700, pollEveryMs: 5 };
 const logger = pino({ level: 'silent' });
 /** A process id that no process of this machine has. */
 const NOBODY = 4_194_305;
@@ -152,8 +152,8 @@ describe('the term of a lease', () => {
       logger,
       holder,
       timing,
-      run: async (signal, working, term) => {
-        working();
+      run: async (signal, reportRunning, term) => {
+        reportRunning();
         resolve(term.nothingInFlightBefore);
         await ends(term);
         await until(signal);
@@ -202,9 +202,9 @@ describe('the term of a lease', () => {
       logger,
       holder: 'elsewhere/2/b',
       timing,
-      run: async (signal, working) => {
+      run: async (signal, reportRunning) => {
         await gate;
-        working();
+        reportRunning();
         await until(signal);
       },
     });

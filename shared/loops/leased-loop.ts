@@ -17,14 +17,14 @@ export interface LeaseTiming {
   givesUpAfterMs: number;
   /** A holder that was silent for this long is replaced. */
   silentAfterMs: number;
-  lookEveryMs: number;
+  pollEveryMs: number;
 }
-const TIMING: LeaseTiming = { renewEveryMs: 1_000, givesUpAfterMs: 4_000, silentAfterMs: 5_500, lookEveryMs: 500 };
-const GIVE_BACK_WITHIN_MS = 1_000;
+const TIMING: LeaseTiming = { renewEveryMs: 1_000, givesUpAfterMs: 4_000, silentAfterMs: 5_500, pollEveryMs: 500 };
+const RELEASE_TIMEOUT_MS = 1_000;
 
 /** The time for which one process has the lease. */
 export interface LeaseTerm {
-  /** Whether the previous holder has ended with no request in flight. */
+  /** Whether the previous holder has ended with no request in flight. A lease that nobody had yet says no. */
   readonly nothingInFlightBefore: boolean;
   /**
    * Set when a request of this holder, or of an earlier one, may be in flight at the end. The next holder is notified.
@@ -41,21 +41,22 @@ export interface LeasedLoopOptions {
   holder?: string;
   timing?: LeaseTiming;
   /** The work of one process at a time, which continues until the signal aborts. */
-  run: (signal: AbortSignal, working: () => void, term: LeaseTerm) => Promise<void>;
+  run: (signal: AbortSignal, reportRunning: () => void, term: LeaseTerm) => Promise<void>;
 }
 
-interface Won {
+interface AcquiredLease {
   lease: Lease;
   /** When the lease was requested. The time until it must be renewed counts from then. */
-  askedAt: number;
+  requestedAt: number;
   nothingInFlightBefore: boolean;
 }
 
 /**
  * A supervised loop that runs in one process at a time. The others are on standby, and one of them takes over when the
- * holder ends, releases the lease, or is silent. A holder that was only slow notices that at its next renewal, or by
- * its own timer. Its requests in flight may still arrive, so its work must be safe to repeat, or a term without
- * `nothingInFlightBefore` must begin by having the requests of all earlier holders refused.
+ * holder ends, releases the lease, or is silent. A holder that was only slow learns at its next renewal, or by its own
+ * timer, that it lost the lease. Requests that it has sent may be carried out after that. So the work must be safe to
+ * repeat; otherwise a term without `nothingInFlightBefore` must begin with a fence, after which the requests of all
+ * earlier holders are refused.
  */
 export const leasedLoop = (options: LeasedLoopOptions): SupervisedLoop =>
   new SupervisedLoop(options.name, options.logger, async (signal, report) => {
@@ -67,7 +68,7 @@ const waitForLease = async (
   { name, leases, logger, holder = THIS_PROCESS, timing = TIMING }: LeasedLoopOptions,
   signal: AbortSignal,
   report: ReportState,
-): Promise<Won | undefined> => {
+): Promise<AcquiredLease | undefined> => {
   let hasStoodBy = false;
   let seen: Lease | undefined;
   let seenAt = performance.now();
@@ -80,75 +81,75 @@ const waitForLease = async (
     const isFree = !current?.holder || hasEnded(current.holder);
     if (isFree || performance.now() - seenAt >= timing.silentAfterMs) {
       const lease = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
-      const askedAt = performance.now();
+      const requestedAt = performance.now();
       if (await leases.replaceLease(name, current, lease)) {
-        // Without a standby before, there is nothing worth reporting.
+        // Only a takeover is worth a line; a first start is not.
         logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: lease.epoch }, `${name} runs in this process`);
-        return { lease, askedAt, nothingInFlightBefore: current?.holder === null };
+        return { lease, requestedAt, nothingInFlightBefore: current?.holder === null };
       }
     }
     hasStoodBy = true;
     report('standby');
-    await pause(timing.lookEveryMs, signal);
+    await pause(timing.pollEveryMs, signal);
   }
   return undefined;
 };
 
 const workUntilLost = async (
   options: LeasedLoopOptions,
-  won: Won,
+  won: AcquiredLease,
   signal: AbortSignal,
   report: ReportState,
 ): Promise<void> => {
   const { name, run } = options;
   const ending = new AbortController();
-  const until = AbortSignal.any([signal, ending.signal]);
-  const lost = (reason: string) => {
+  const stopSignal = AbortSignal.any([signal, ending.signal]);
+  const stopWork = (reason: string) => {
     ending.abort(new Error(`${name} stops in this process: ${reason}`));
   };
   const term = { nothingInFlightBefore: won.nothingInFlightBefore, leavesInFlight: false };
   report('starting');
-  const renewing = renew(options, won, until, lost);
+  const renewing = renew(options, won, stopSignal, stopWork);
   try {
-    await run(until, report, term);
+    await run(stopSignal, report, term);
     if (ending.signal.aborted) throw ending.signal.reason;
   } finally {
-    lost('its work ended');
+    stopWork('its work ended');
     await renewing;
-    await giveBack(options, won.lease, term.leavesInFlight ? ENDED : null);
+    await releaseLease(options, won.lease, term.leavesInFlight ? ENDED : null);
   }
 };
 
-/** Renews until the signal aborts. It does not wait for a renewal that hangs then. */
+/** Renews until the signal aborts, and does not wait for a renewal that is in progress at that moment. */
 const renew = async (
   { name, leases, logger, timing = TIMING }: LeasedLoopOptions,
-  { lease, askedAt }: Won,
-  until: AbortSignal,
-  lost: (reason: string) => void,
+  { lease, requestedAt }: AcquiredLease,
+  signal: AbortSignal,
+  stopWork: (reason: string) => void,
 ): Promise<void> => {
   const giveUpAt = (startedAt: number) => {
     const leftMs = Math.max(0, startedAt + timing.givesUpAfterMs - performance.now());
-    return setTimeout(lost, leftMs, 'its lease could not be renewed in time');
+    return setTimeout(stopWork, leftMs, 'its lease could not be renewed in time');
   };
   let newest = lease;
-  let timer = giveUpAt(askedAt);
-  while (!until.aborted) {
-    await pause(timing.renewEveryMs, until);
-    if (isAborted(until)) break;
+  let timer = giveUpAt(requestedAt);
+  while (!signal.aborted) {
+    await pause(timing.renewEveryMs, signal);
+    if (isAborted(signal)) break;
     const startedAt = performance.now();
     try {
-      const renewed = await untilAborted(renewOnce(leases, name, newest), until);
+      const renewed = await untilAborted(renewOnce(leases, name, newest), signal);
       if (!renewed) break;
       newest = renewed;
       clearTimeout(timer);
       timer = giveUpAt(startedAt);
     } catch (error) {
-      if (isAborted(until)) break;
+      if (isAborted(signal)) break;
       logger.warn({ err: error, lease: name }, `${name} could not renew its lease and retries`);
     }
   }
   clearTimeout(timer);
-  if (!isAborted(until)) lost('another process has its lease');
+  if (!isAborted(signal)) stopWork('another process has its lease');
 };
 
 /** @returns the current lease, `undefined` when another process holds it */
@@ -163,8 +164,8 @@ const currentLease = async (leases: Leases, name: string, lease: Lease): Promise
   return current?.holder === lease.holder && current.epoch === lease.epoch ? current : undefined;
 };
 
-/** Releases the lease, so that a standby need not wait. Gives up soon, because that is optional. */
-const giveBack = async (
+/** Releases the lease, so that a standby need not wait. Gives up after a second: without it a standby takes over later. */
+const releaseLease = async (
   { name, leases, logger }: LeasedLoopOptions,
   lease: Lease,
   holder: Lease['holder'],
@@ -174,7 +175,7 @@ const giveBack = async (
     if (current) await leases.replaceLease(name, current, { ...current, holder });
   };
   try {
-    await withinDeadline('releasing the lease', GIVE_BACK_WITHIN_MS, giving());
+    await withinDeadline('releasing the lease', RELEASE_TIMEOUT_MS, giving());
   } catch (error) {
     logger.warn({ err: error, lease: name }, `${name} did not release its lease: a standby takes over later`);
   }

@@ -7,9 +7,9 @@ it('a loop that fails repeatedly logs each reason once', async () => {
   const logged: string[] = [];
   const logger = pino({ level: 'error' }, { write: (line: string) => logged.push(line) });
   let runs = 0;
-  const loop = new SupervisedLoop('work', logger, (_, working) => {
+  const loop = new SupervisedLoop('work', logger, (_, reportRunning) => {
     runs += 1;
-    working();
+    reportRunning();
     return Promise.reject(new Error(runs < 4 ? 'the store is away' : 'the store is full'));
   });
   loop.start();

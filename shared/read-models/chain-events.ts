@@ -10,7 +10,7 @@ import { readModel } from './read-model.ts';
 const recordDocument = observedRecord.extend({
   /**
    * Positions of the events observed, reverted, observed again, … in this order. The record was canonical at a position
-   * if an odd number of these is not after it.
+   * if an odd number of these are at or before it.
    */
   changes: z.array(z.int()),
   /** Position of the newest observation. */
@@ -27,7 +27,7 @@ type ChainEventCount = z.infer<typeof countDocument>;
 export const chainEventsModel = readModel({
   name: 'chain-events-v2',
   collections: {
-    // Stored before the count, so that a record contains every event that its count contains.
+    // Stored first: the count never includes an event that its record does not have yet.
     record: {
       name: 'chain-events',
       document: recordDocument,
@@ -43,7 +43,7 @@ export const chainEventsModel = readModel({
   evolve: ({ record, count }, { type, data, position }) => {
     if (type === 'ChainAdvanced') return {};
     const isReversal = type === 'ChainEventReverted';
-    // After a crash between the two writes, the record contains an event that the count does not.
+    // After a crash between the two writes, the record has an event that the count does not.
     const index = record?.changes.indexOf(position) ?? -1;
     if (index !== -1) return { count: evolveCount(count, isReversal, index === 0) };
     if (!isChange(record, isReversal, position)) return {};
@@ -59,7 +59,7 @@ export const chainEventsModel = readModel({
   },
 });
 
-/** An event that repeats the record's state is not a change, neither now nor when it is delivered again. */
+/** Not a change: an observation of a canonical record, a reversal of a reverted one, and an event that comes again. */
 const isChange = (record: ChainEventDocument | undefined, isReversal: boolean, position: number): boolean =>
   record ? record.reverted !== isReversal && position > (record.changes.at(-1) ?? 0) : !isReversal;
 

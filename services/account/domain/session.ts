@@ -2,7 +2,7 @@ import type { SessionEvent } from '../../../schemas/events/session-events.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
-/** How long the previous refresh token is accepted, for a client that did not receive the answer with the newest. */
+/** How long the previous refresh token is accepted: its client may not have received the answer with the newest one. */
 export const PREVIOUS_TOKEN_MS = 30_000;
 
 export const sessionIdFrom = (token26: string): string => `ses_${token26}`;
@@ -16,9 +16,11 @@ export interface Session {
   startedAt: number;
   /** How often the tokens were rotated. */
   counter: number;
-  /** `jti` of the newest tokens, and when they were issued. */
+  /** `jti` of the newest access token. */
   accessTokenId: string;
+  /** `jti` of the newest refresh token. */
   refreshTokenId: string;
+  /** When the newest tokens were issued. */
   issuedAt: number;
   /** `jti` of the refresh token that the newest one replaced. */
   previousTokenId: string | undefined;
@@ -62,7 +64,7 @@ export interface Refresh {
 
 /** The newest token is replaced by `successor`; the previous one changes nothing for 30 s; any other ends the session. */
 export const refreshSession = (session: State, nowMs: number, { tokenId, successor }: Refresh): SessionEvent[] => {
-  if (!session) throw new Refusal('refresh_token_invalid', 'its session is not known');
+  if (!session) throw new Refusal('refresh_token_invalid', 'the session of this token does not exist');
   if (session.isRevoked) throw new Refusal('session_revoked', 'sign in again');
   const { sessionId, userId } = session;
   if (session.refreshTokenId === tokenId) {

@@ -32,7 +32,7 @@ export class LogInWithWallet extends Command<LoggedIn> {
       origin: string;
       signer: string;
       signature: string;
-      /** The `user-agent`. */
+      /** The header `user-agent`. */
       device: string | undefined;
     },
     readonly metadata: EventMetadata,
@@ -55,16 +55,16 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     private readonly tokens: SessionTokens,
   ) {}
 
-  async execute({ login, metadata: asApp }: LogInWithWallet): Promise<LoggedIn> {
+  async execute({ login, metadata: appMetadata }: LogInWithWallet): Promise<LoggedIn> {
     const { appId, device } = login;
     const signer = readAddressMember('signer', login.signer);
     const { sessionId, eventId: causationId } = await this.redeem(
       { ...login, signer, signature: readSignature(login.signature) },
-      asApp,
+      appMetadata,
     );
     const identity = walletIdentity(signer);
-    const userId = await this.userOf(identity, signer.toLowerCase(), { ...asApp, causationId });
-    const metadata = { ...asApp, actor: { type: 'user' as const, id: userId }, session: sessionId };
+    const userId = await this.userOf(identity, signer.toLowerCase(), { ...appMetadata, causationId });
+    const metadata = { ...appMetadata, actor: { type: 'user' as const, id: userId }, session: sessionId };
     const { state: user } = await this.transactor.transact({
       stream: userStream(userId),
       fold: userFold,
@@ -91,7 +91,7 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     return { session: await this.tokens.issue(session), position };
   }
 
-  /** Redeems the challenge that was signed; one that is already redeemed keeps its session. */
+  /** Redeems the challenge that was signed. Returns the redemption, the first one where the challenge was redeemed before. */
   private async redeem(
     { appId, origin, signer, signature }: { appId: string; origin: string; signer: string; signature: string },
     metadata: EventMetadata,
@@ -117,8 +117,8 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
   /** Returns the wallet's user. The id of a new user is the wallet's address, unless another user has that id already. */
   private async userOf(identity: Identity, addressId: string, metadata: EventMetadata): Promise<string> {
     const stream = identityStream(identity.identityId);
-    const { state: holder } = await this.transactor.load(stream, identityFold);
-    if (holder) return holder.userId;
+    const { state: owned } = await this.transactor.load(stream, identityFold);
+    if (owned) return owned.userId;
     const [taken] = await this.transactor.store.read(userStream(addressId), { limit: 1 });
     const userId = taken ? userIdFrom(this.transactor.ids.token(26)) : addressId;
     const { state } = await this.transactor.transact({

@@ -15,12 +15,12 @@ export interface Refreshed {
   rotated: boolean;
 }
 
-/** Exchanges a verified refresh token for its successor. */
+/** Rotates a verified refresh token. */
 export class RefreshSession extends Command<Refreshed> {
   constructor(
     readonly token: { sessionId: string; tokenId: string },
-    /** The limit of rotations of this session. Repeats and the revocation of the session are not limited. */
-    readonly limit: RateLimitStatus | undefined,
+    /** How many rotations of this session are left; the route counts this one. Repeats and a revocation are not limited. */
+    readonly rotationLimit: RateLimitStatus | undefined,
     readonly metadata: EventMetadata,
   ) {
     super();
@@ -34,7 +34,7 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
     private readonly tokens: SessionTokens,
   ) {}
 
-  async execute({ token: { sessionId, tokenId }, limit, metadata }: RefreshSession): Promise<Refreshed> {
+  async execute({ token: { sessionId, tokenId }, rotationLimit, metadata }: RefreshSession): Promise<Refreshed> {
     const { ids } = this.transactor;
     const successor = { accessTokenId: ids.token(26), refreshTokenId: ids.token(26) };
     const { state, position, appended } = await this.transactor.transact({
@@ -43,7 +43,7 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
       metadata,
       decide: (session, nowMs) => {
         const events = refreshSession(session, nowMs, { tokenId, successor });
-        if (events.some(({ type }) => type === 'SessionRefreshed')) refuseExceeded(limit);
+        if (events.some(({ type }) => type === 'SessionRefreshed')) refuseExceeded(rotationLimit);
         return events;
       },
     });

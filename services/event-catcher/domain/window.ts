@@ -1,7 +1,7 @@
 import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 
-/** How many blocks from the tip are walked one by one in one go, also when a reorganisation rewinds the window. */
+/** How many headers are fetched one by one in one advance to a head, also when a reorganisation rewinds the window. */
 export const WALK_BLOCKS_MAX = 500;
 
 /** The links of a block, by which a header is compared with the window. */
@@ -22,7 +22,7 @@ export type Window<Block extends LinkedBlock> = readonly [Block, ...Block[]];
 
 /** How a header relates to the window. */
 export type HeaderRelation =
-  /** It is in the window, or older than it: nothing to do. */
+  /** It is in the window, or older than it, on whatever branch: nothing to do. */
   | { kind: 'duplicate' }
   /** It follows the tip. */
   | { kind: 'extension' }
@@ -30,7 +30,7 @@ export type HeaderRelation =
   | { kind: 'gap'; from: number; to: number }
   /** It belongs to another branch; its parent must come first. */
   | { kind: 'fork' }
-  /** It follows a block before the tip: those after that are no longer of the chain. */
+  /** Its parent is a block before the tip: the blocks after its parent are no longer on the chain. */
   | { kind: 'reorganisation' }
   /** It is on a branch without the window's final block. */
   | { kind: 'deeper-than-finality' }
@@ -65,7 +65,7 @@ export const classifyHeader = (window: Window<LinkedBlock>, header: LinkedBlock)
   return { kind: 'fork' };
 };
 
-/** Splits the window after its block of this hash. The removed blocks come newest first. */
+/** Splits the window after the block of this hash, which must be in it. The removed blocks come newest first. */
 export const splitAfter = <Block extends LinkedBlock>(
   window: Window<Block>,
   hash: string,
@@ -87,13 +87,13 @@ export const extend = <Block extends LinkedBlock>(
 };
 
 /**
- * Whether a head is too far ahead to be walked to in one go. The blocks up to it are then read as ranges, or it is
- * approached in steps. This far ahead, no block of the window is in the next one.
+ * Whether a head is too far ahead for its headers to be fetched one by one. The blocks up to it are then read as ranges, or
+ * it is approached in steps. A window around such a head has no block in common with this one.
  */
 export const isFarAhead = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
   header.number - tipOf(window).number > confirmations + WALK_BLOCKS_MAX;
 
-/** @param since position after which all is stored that will be observed in the block */
+/** @param since every event that is observed in the block is stored after this position */
 export const toWindowBlock = ({ number, hash, parentHash, timestamp }: Header, since: Position): WindowBlock => ({
   number,
   hash,

@@ -13,7 +13,7 @@ import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
 import { addWatches } from './add-watches.ts';
 
-/** How many chunks of blocks all backfills of a chain may request, or hold until they are stored, at a time. */
+/** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
 const CHUNKS_AT_ONCE = 4;
 
 /**
@@ -22,24 +22,25 @@ const CHUNKS_AT_ONCE = 4;
  * - the window is linked, and the records of a block are stored before the stored progress contains the block;
  * - a watch is live only when its records before the window, and in it, are stored;
  * - only final blocks are read as ranges;
- * - before it reads what is stored after the stored progress, no append of an earlier follower can still be stored;
+ * - before it reads what is stored after the stored progress, the appends of earlier followers are fenced (decision 0012);
  * - whatever fails, running again from the stored progress stores nothing twice and misses nothing.
- * @param working called at each step forward
+ * @param reportRunning called whenever the follower has done what it could for now
  */
 export const followChain = async (
   settings: FollowSettings,
   dependencies: FollowerDependencies,
   signal: AbortSignal,
-  working: () => void,
+  reportRunning: () => void,
   term: LeaseTerm,
 ): Promise<void> => {
+  // Until they are fenced, requests of earlier followers may be in flight.
   term.leavesInFlight = !term.nothingInFlightBefore;
   while (!signal.aborted) {
     try {
-      await followFromStored(settings, dependencies, signal, working, term);
+      await followFromStored(settings, dependencies, signal, reportRunning, term);
     } catch (error) {
       if (!(error instanceof FinalBlocksLost)) throw error;
-      working();
+      reportRunning();
       await pause(settings.pollMs, signal);
     }
   }
@@ -49,7 +50,7 @@ const followFromStored = async (
   settings: FollowSettings,
   dependencies: FollowerDependencies,
   signal: AbortSignal,
-  working: () => void,
+  reportRunning: () => void,
   term: LeaseTerm,
 ): Promise<void> => {
   const stop = new AbortController();
@@ -58,7 +59,7 @@ const followFromStored = async (
   const running = new Set<Promise<unknown>>();
   try {
     const { chain, writer } = await resume(settings, dependencies, appends, stopping);
-    await new ChainFollower(chain, writer, dependencies.meter, running).follow(stopping, working);
+    await new ChainFollower(chain, writer, dependencies.meter, running).follow(stopping, reportRunning);
   } finally {
     stop.abort();
     await Promise.allSettled(running);
@@ -69,8 +70,8 @@ const followFromStored = async (
 /** Runs side by side: following the head, adding the watches that are registered, and a backfill for each range. */
 class ChainFollower {
   private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
-  /** Rings when a backfill has ended, which makes room for another range. */
-  private readonly covered = new WakeUp();
+  /** Rings when a backfill has ended: there is room for another range. */
+  private readonly backfillEnded = new WakeUp();
   private readonly backfilling = new Set<string>();
   private readonly failed = Promise.withResolvers<never>();
 
@@ -82,21 +83,21 @@ class ChainFollower {
     private readonly running: Set<Promise<unknown>>,
   ) {}
 
-  /** Returns when the signal has aborted, or throws the first error of what it runs. */
-  async follow(signal: AbortSignal, working: () => void): Promise<void> {
+  /** Returns when the signal has aborted, or throws the first error of the head, the registrations or a backfill. */
+  async follow(signal: AbortSignal, reportRunning: () => void): Promise<void> {
     this.startBackfills(signal);
     this.start(this.addRegistered(signal));
-    const head = this.followHead(signal, working);
+    const head = this.followHead(signal, reportRunning);
     this.start(head);
     await Promise.race([this.failed.promise, head]);
   }
 
-  private async followHead(signal: AbortSignal, working: () => void): Promise<void> {
+  private async followHead(signal: AbortSignal, reportRunning: () => void): Promise<void> {
     while (!signal.aborted) {
       const head = await this.chain.reader.head();
       await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
       this.startBackfills(signal);
-      working();
+      reportRunning();
       await pause(this.chain.pollMs, signal);
     }
   }
@@ -107,11 +108,11 @@ class ChainFollower {
     for await (const { changes, upTo } of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
       let waiting = changes;
       while (waiting.length > 0 && !signal.aborted) {
-        const seen = this.covered.rung;
+        const seen = this.backfillEnded.rung;
         const next = { changes: waiting, upTo };
         waiting = await this.writer.commit((progress) => addWatches(progress, next, this.chain));
         this.startBackfills(signal);
-        if (waiting.length > 0) await this.covered.wait(seen, signal);
+        if (waiting.length > 0) await this.backfillEnded.wait(seen, signal);
       }
     }
   }
@@ -132,7 +133,7 @@ class ChainFollower {
     } finally {
       meter.succeeded(range.watchId);
       this.backfilling.delete(id);
-      this.covered.ring();
+      this.backfillEnded.ring();
     }
   }
 

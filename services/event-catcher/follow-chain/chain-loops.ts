@@ -40,7 +40,7 @@ export class ChainLoops {
           name: `chain ${String(chainId)}`,
           leases: readStore,
           logger: dependencies.logger,
-          run: (signal, working, term) => followChain(chain, following, signal, working, term),
+          run: (signal, reportRunning, term) => followChain(chain, following, signal, reportRunning, term),
         });
         return [chainId, loop];
       }),

@@ -54,7 +54,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
     const term = { nothingInFlightBefore: true, leavesInFlight: false };
     const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true, rangesMax: 10 };
     const follow = following(followed, store, reader);
-    const loop = new SupervisedLoop('follower', logger, (signal, working) => follow(signal, working, term));
+    const loop = new SupervisedLoop('follower', logger, (signal, reportRunning) => follow(signal, reportRunning, term));
     const caught = async (count: number) => {
       await eventually(
         async () => (await store.read(`chain-${String(Anvil.chainId)}-${contract}`)).length === count,

@@ -26,7 +26,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
 
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
-    private readonly models: WatchModels,
+    private readonly watchModels: WatchModels,
     @Inject(MASTER_KEY) masterKey: Uint8Array,
   ) {
     this.cursors = new SignedText(masterKey, 'event cursors');
@@ -36,8 +36,8 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     const asked = { ...given, contractAddress: readAddressMember('contractAddress', given.contractAddress) };
     const { chainId, contractAddress, take, skip } = asked;
     const after = asked.cursor === undefined ? undefined : this.readCursor(asked.cursor, asked);
-    const watches = await this.models.ofContract(chainId, contractAddress);
-    const finalized = (await this.models.chain(chainId))?.finalized ?? -1;
+    const watches = await this.watchModels.ofContract(chainId, contractAddress);
+    const finalized = (await this.watchModels.chain(chainId))?.finalized ?? -1;
     const selection = selectEvents(asked, watches, finalized);
     const [found, total] = await Promise.all([this.page(asked, selection, after), this.total(asked, selection)]);
     const shown = found.slice(0, take);
@@ -55,7 +55,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
   private readCursor(cursor: string, asked: EventQueryParameters): string {
     const id = this.cursors.read(cursorScope(asked), cursor);
     if (id) return id.toString();
-    throw new Refusal('cursor_invalid', 'the cursor is not from this contract in this order');
+    throw new Refusal('cursor_invalid', 'the cursor was issued for another contract or order');
   }
 
   /** Returns the documents of the page, and the one after it if there is one. */
@@ -97,7 +97,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
   }
 }
 
-/** A cursor is valid for one contract and order, with any other filters. */
+/** A cursor is valid for one contract and order; the other filters may change. */
 const cursorScope = ({ chainId, contractAddress, order }: EventQueryParameters): string =>
   `${contractKey(chainId, contractAddress)} ${order}`;
 

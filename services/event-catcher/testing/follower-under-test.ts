@@ -70,7 +70,7 @@ export const following = (
     meter: new ProgressMeter(systemClock),
     logger: silent,
   };
-  return (signal, working, term) => followChain(settings, dependencies, signal, working, term);
+  return (signal, reportRunning, term) => followChain(settings, dependencies, signal, reportRunning, term);
 };
 
 /** A follower on a chain and a store in memory. It can be stopped, killed and started again. */
@@ -101,11 +101,11 @@ export class FollowerUnderTest {
     const { confirmations, isDevelopment, rangesMax } = this;
     const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment, rangesMax };
     const follow = following(followed, store, reader);
-    const loop = new SupervisedLoop('follower', silent, async (signal, working) => {
+    const loop = new SupervisedLoop('follower', silent, async (signal, reportRunning) => {
       this.starts += 1;
       const term = { nothingInFlightBefore: this.nothingInFlightBefore, leavesInFlight: false };
       this.nothingInFlightBefore = false;
-      await follow(signal, working, term).finally(() => {
+      await follow(signal, reportRunning, term).finally(() => {
         if (this.loop === loop) this.nothingInFlightBefore = !term.leavesInFlight;
       });
     });

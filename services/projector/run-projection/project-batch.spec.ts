@@ -127,7 +127,7 @@ const projectFromCheckpoint = async (
     after = batch.at(-1)?.position ?? after;
     await projector.project({ events: batch.filter(({ type }) => model.eventTypes.includes(type)), position: after });
   }
-  await projector.whenStored();
+  await projector.flush();
 };
 
 /** Runs up to so many scheduled steps. */
@@ -197,7 +197,7 @@ describe('projections', () => {
                   position: after,
                 });
               }
-              await projector.whenStored();
+              await projector.flush();
               return after === events.at(-1)?.position;
             });
           }
@@ -320,7 +320,7 @@ describe('a projector of consecutive batches', () => {
     ] as const) {
       await projector.project({ events: events.slice(from, to), position: to });
     }
-    await projector.whenStored();
+    await projector.flush();
     expect(calls).toEqual([
       ...[
         ['chain-event-counts-v2', 1],

@@ -3,16 +3,17 @@ import type { EventBatch, Position, StoredEvent } from '../../../shared/event-st
 import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import type { DocumentChange, ReadStore } from '../../../shared/read-store/read-store.ts';
 
-type Ids = ReturnType<ReadModel['touches']>;
+type DocumentIds = ReturnType<ReadModel['touches']>;
 
 interface LoadedDocument {
   position: Position;
   document: JsonObject | undefined;
   changed: boolean;
+  /** Not in the read store yet. */
   isNew: boolean;
 }
 
-/** The documents that one role of the read model has in a batch. */
+/** The documents of one role of the read model (see `collections` of `readModel`) that a batch touches. */
 interface RoleDocuments {
   role: string;
   collection: string;
@@ -26,14 +27,14 @@ interface RoleDocuments {
  */
 export class BatchProjector {
   private storing: Promise<void> = Promise.resolve();
-  /** The documents of the batch that is being stored, or was stored last. */
-  private pending: readonly RoleDocuments[];
+  /** The documents of the previous batch, which may still be being stored. */
+  private previous: readonly RoleDocuments[];
 
   constructor(
     private readonly model: ReadModel,
     private readonly store: Pick<ReadStore, 'getMany' | 'apply'>,
   ) {
-    this.pending = Object.entries(model.collections).map(([role, collection]) => ({
+    this.previous = Object.entries(model.collections).map(([role, collection]) => ({
       role,
       collection: collection.name,
       byId: new Map<string, LoadedDocument>(),
@@ -47,18 +48,18 @@ export class BatchProjector {
   async project({ events, position }: Pick<EventBatch, 'events' | 'position'>, signal?: AbortSignal): Promise<void> {
     const { model, store } = this;
     const touched = events.map((event) => model.touches(event));
-    const documents = await load(store, touched, this.pending);
+    const documents = await load(store, touched, this.previous);
     fold(model, documents, events, touched);
     await this.storing;
     signal?.throwIfAborted();
-    this.pending = documents.map(onlyChanged);
-    this.storing = store.apply(model.name, this.pending.flatMap(changesOf), position);
+    this.previous = documents.map(onlyChanged);
+    this.storing = store.apply(model.name, this.previous.flatMap(changesOf), position);
     // The next call throws this error; the handler only keeps it from being reported as unhandled.
     this.storing.catch(() => undefined);
   }
 
   /** Returns when everything is stored. @throws the error with which storing failed */
-  whenStored(): Promise<void> {
+  flush(): Promise<void> {
     return this.storing;
   }
 }
@@ -71,14 +72,14 @@ export const projectBatch = async (
 ): Promise<void> => {
   const projector = new BatchProjector(model, store);
   await projector.project(batch);
-  await projector.whenStored();
+  await projector.flush();
 };
 
 const fold = (
   model: ReadModel,
   documents: readonly RoleDocuments[],
   events: readonly StoredEvent[],
-  touched: readonly Ids[],
+  touched: readonly DocumentIds[],
 ): void => {
   for (const [at, event] of events.entries()) {
     const ids = touched[at] ?? {};
@@ -98,21 +99,21 @@ const fold = (
   }
 };
 
-const loadedDocument = ({ role, byId }: RoleDocuments, ids: Ids): LoadedDocument | undefined => {
+const loadedDocument = ({ role, byId }: RoleDocuments, ids: DocumentIds): LoadedDocument | undefined => {
   const id = ids[role];
   return id === undefined ? undefined : byId.get(id);
 };
 
 /**
- * Loads the collections in the reverse of the order in which they are stored. Another process may be storing the same
- * batch: in this order, an event that a loaded document contains is contained in the documents of earlier roles too.
+ * Loads the collections in the reverse of the order in which they are stored. Another process may be storing the same batch
+ * meanwhile. A count that is loaded first and contains an event then meets a record, loaded later, that contains it too.
  */
 const load = async (
   store: Pick<ReadStore, 'getMany'>,
-  touched: readonly Ids[],
-  pending: readonly RoleDocuments[],
+  touched: readonly DocumentIds[],
+  previous: readonly RoleDocuments[],
 ): Promise<RoleDocuments[]> => {
-  const documents = pending.map((ofRole) => ({ ...ofRole, byId: touchedIn(ofRole, touched) }));
+  const documents = previous.map((ofRole) => ({ ...ofRole, byId: touchedIn(ofRole, touched) }));
   for (const { collection, byId } of documents.toReversed()) {
     const missing = [...byId].filter(([, { document }]) => document === undefined).map(([id]) => id);
     if (missing.length === 0) continue;
@@ -123,12 +124,12 @@ const load = async (
   return documents;
 };
 
-/** The documents of a role that a batch touches; those that are not pending are still to be loaded. */
-const touchedIn = ({ role, byId: pending }: RoleDocuments, touched: readonly Ids[]): RoleDocuments['byId'] => {
+/** The documents of a role that a batch touches; those that the previous batch did not change are still to be loaded. */
+const touchedIn = ({ role, byId: previous }: RoleDocuments, touched: readonly DocumentIds[]): RoleDocuments['byId'] => {
   const byId: RoleDocuments['byId'] = new Map();
   for (const { [role]: id } of touched) {
     if (id === undefined || byId.has(id)) continue;
-    const { position = 0, document } = pending.get(id) ?? {};
+    const { position = 0, document } = previous.get(id) ?? {};
     byId.set(id, { position, document, changed: false, isNew: document === undefined });
   }
   return byId;

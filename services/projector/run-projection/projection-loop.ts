@@ -7,7 +7,7 @@ import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BatchProjector } from './project-batch.ts';
 
-/** While events arrive one by one, those of this time are stored together, because a small batch costs as much as a large one. */
+/** Events that arrive within this time are stored together, because a small batch costs as much as a large one. */
 const BATCH_INTERVAL_MS = 20;
 
 /**
@@ -23,23 +23,23 @@ export const projectionLoop = (
     name: `projection ${model.name}`,
     leases: readStore,
     logger,
-    run: async (signal, working) => {
+    run: async (signal, reportRunning) => {
       const checkpoint = await readStore.position(model.name);
       const projector = new BatchProjector(model, readStore);
       try {
         for await (const batch of eventStore.subscribeAll(checkpoint, { types: model.eventTypes }, signal)) {
           const nextAt = performance.now() + BATCH_INTERVAL_MS;
           await projector.project(batch, signal);
-          working();
+          reportRunning();
           if (batch.caughtUp) {
             await pause(Math.max(0, nextAt - performance.now()), signal);
             // A failed write must restart the loop even if no further event comes.
-            await projector.whenStored();
+            await projector.flush();
           }
         }
       } finally {
         // Another process may start to work as soon as this returns.
-        await projector.whenStored();
+        await projector.flush();
       }
     },
   });

@@ -5,7 +5,7 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 /** Name of the relay's checkpoint in the read store. */
 export const RELAY_CHECKPOINT = 'relay-v1';
 
-/** After a crash, at most the events of this time are published again. */
+/** After a crash, what was published since the last save is published again: about this long, and the batch in progress. */
 const SAVE_EVERY_MS = 100;
 
 /** Saves the relay's position in the background, at intervals; only the newest position is written. */
@@ -38,7 +38,7 @@ export class Checkpoint {
     if (position > this.saved) this.saving ??= this.save();
   }
 
-  /** Saves the newest position without waiting for the interval. @throws the error of a save that failed */
+  /** Saves the newest position at once, and ends the interval: called once, at the end. @throws the error of a save that failed */
   async flush(): Promise<void> {
     this.ending.abort();
     await this.saving;

@@ -17,8 +17,8 @@ interface Unpublishable {
 }
 
 /**
- * Publishes events in their order, topic by topic. An event that can never be published is parked in a topic of its own,
- * with the reason; the later events of its key are published all the same.
+ * Publishes the events of a batch, one topic after the other, in position order within a topic. An event that can never be
+ * published is parked in the topic's `.parked` topic, with the reason; the later events of its key are published all the same.
  */
 export class BatchPublisher {
   constructor(
@@ -28,10 +28,11 @@ export class BatchPublisher {
 
   /** @throws the signal's reason once it aborts: a request in flight may still succeed, and no further one is sent */
   async publish(events: readonly StoredEvent[], signal: AbortSignal): Promise<void> {
-    for (const [topic, messages] of await this.address(events, signal)) await this.publishTo(topic, messages, signal);
+    for (const [topic, messages] of await this.groupByTopic(events, signal))
+      await this.publishTo(topic, messages, signal);
   }
 
-  private async address(
+  private async groupByTopic(
     events: readonly StoredEvent[],
     signal: AbortSignal,
   ): Promise<Map<TopicName, AddressedMessage[]>> {
@@ -56,6 +57,7 @@ export class BatchPublisher {
       return toCloudEvent(event, keyOf(event));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
+      // The key could not be told from the event: its stream stands in for it.
       await this.park(topic, { event, key: event.stream, reason }, signal);
       return undefined;
     }
@@ -91,6 +93,7 @@ export class BatchPublisher {
       await this.messageBus.publish(parkedTopics[topic], [parked], signal);
     } catch (error) {
       if (!(error instanceof MessageRefused)) throw error;
+      // Too large to be parked with its data; the headers name the event.
       await this.messageBus.publish(parkedTopics[topic], [{ ...parked, value: null }], signal);
     }
   }

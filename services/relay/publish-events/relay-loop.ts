@@ -12,10 +12,11 @@ import { splitBatch } from './split-batch.ts';
 import { BatchPublisher } from './publish-batch.ts';
 
 /**
- * Publishes the event store's events in position order, one batch at a time, in one process at a time. The checkpoint is
- * saved after the events are published, so after a crash some are published again, with the same `ce_id`: delivery is at
- * least once. Every process begins at the checkpoint, so the first copy of an event comes after a copy of each earlier
- * event of its key, even if a request of a process that lost its lease reaches the bus late.
+ * Publishes the event store's events, in position order for each topic, one batch at a time, in one process at a time. The
+ * checkpoint is saved after the events are published, so after a crash some are published again, with the same `ce_id`:
+ * delivery is at least once. A reader that drops repeats sees the events of a key in order: each process begins at the
+ * checkpoint, so nothing is published for the first time before everything earlier was, not even by a process that lost
+ * its lease and whose last request is stored late.
  */
 export const relayLoop = ({
   eventStore,
@@ -32,18 +33,18 @@ export const relayLoop = ({
     name: 'relay',
     leases: readStore,
     logger,
-    run: async (signal, working) => {
+    run: async (signal, reportRunning) => {
       await untilAborted(messageBus.createTopics(allTopics), signal);
       const publisher = new BatchPublisher(messageBus, logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
-      const until = AbortSignal.any([signal, checkpoint.failed]);
+      const stopSignal = AbortSignal.any([signal, checkpoint.failed]);
       try {
-        for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, until)) {
+        for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, stopSignal)) {
           for (const { events, position } of splitBatch(batch)) {
-            await publisher.publish(events, until);
+            await publisher.publish(events, stopSignal);
             checkpoint.advance(position);
-            working();
+            reportRunning();
           }
         }
       } finally {

@@ -17,7 +17,7 @@ const common = [
 ];
 const bus = ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS'] as const;
 /** Settings of services that answer HTTP requests. */
-const edge = ['MASTER_KEY', 'TRUSTED_PROXIES', 'RATE_LIMITS'] as const;
+const httpSettings = ['MASTER_KEY', 'TRUSTED_PROXIES', 'RATE_LIMITS'] as const;
 /** Settings that say where the account service and its public keys are. */
 const issuer = ['ACCOUNT_URL', 'ACCOUNT_JWKS_URL', 'ACCOUNT_PORT'] as const;
 
@@ -25,7 +25,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'account',
     description: 'signs users in and keeps their sessions and profiles',
-    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...edge, ...common],
+    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...httpSettings, ...common],
     examples: [
       'annals account',
       'EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false MONGO_URL=mongodb://127.0.0.1:27017 annals account',
@@ -35,8 +35,8 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'event-catcher',
     description:
-      'follows chains and answers queries of their events; of several, one follows a chain and the others stand by',
-    settings: ['CHAINS', 'EVENT_CATCHER_PORT', ...issuer, ...edge, ...common],
+      'follows chains and answers queries of their events; of several processes, one follows each chain and the others stand by',
+    settings: ['CHAINS', 'EVENT_CATCHER_PORT', ...issuer, ...httpSettings, ...common],
     examples: [
       `METRICS_PORT=9465 CHAINS='[{"chainId":2484,"rpcUrls":["http://127.0.0.1:8545"]}]' annals event-catcher`,
     ],
@@ -44,14 +44,14 @@ const services: readonly ServiceCommand[] = [
   },
   {
     name: 'relay',
-    description: 'publishes stored events on the message bus; of several, one works and the others stand by',
+    description: 'publishes stored events on the message bus; of several processes, one works and the others stand by',
     settings: [...bus, 'KAFKA_ACKS', ...common],
     examples: ['METRICS_PORT=9466 annals relay', 'METRICS_PORT=9466 KAFKA_BROKERS=127.0.0.1:9092 annals relay'],
     run: () => import('../../relay/main.ts'),
   },
   {
     name: 'projector',
-    description: 'keeps the read models up to date with the event store; several divide them among themselves',
+    description: 'keeps the read models up to date with the event store; several processes divide the read models among themselves',
     settings: common,
     examples: ['METRICS_PORT=9467 annals projector'],
     run: () => import('../../projector/main.ts'),
@@ -59,7 +59,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'stream',
     description: 'streams the records of the event catcher to subscribers, over Socket.IO; any number may run',
-    settings: ['STREAM_PORT', ...issuer, ...edge, ...bus, ...common],
+    settings: ['STREAM_PORT', ...issuer, ...httpSettings, ...bus, ...common],
     examples: ['METRICS_PORT=9468 annals stream'],
     run: () => import('../../stream/main.ts'),
   },

@@ -46,12 +46,12 @@ export const runDemo = async (print: Print): Promise<boolean> => {
 
 const demonstrate = async (steps: Steps): Promise<void> => {
   const development = await steps.run(
-    'find the running start',
+    'find the running instance',
     () => Promise.resolve(readDevelopmentFile()),
     (found) => found.accountUrl,
   );
   const { token } = development;
-  if (!token) throw new Error('this start has no token: the demo needs the local chain, so start without CHAINS');
+  if (!token) throw new Error('this instance has no token: the demo needs the local chain, so run npm start without CHAINS');
   const wallet = Wallet.createRandom();
   const client = new AnnalsClient({
     ...development,

@@ -24,11 +24,11 @@ interface TokenExpiryOptions {
 
 /** Warns clients before their token expires; disconnects them after it expired, or when their session was revoked. */
 export const tokenExpiryLoop = ({ connections, readStore, clock, logger }: TokenExpiryOptions): SupervisedLoop =>
-  new SupervisedLoop('token ends', logger, async (signal, working) => {
+  new SupervisedLoop('token ends', logger, async (signal, reportRunning) => {
     while (!signal.aborted) {
       disconnectExpired(connections, clock.now());
       await disconnectRevoked(connections, readStore);
-      working();
+      reportRunning();
       await pause(POLL_INTERVAL_MS, signal);
     }
   });

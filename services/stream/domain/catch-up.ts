@@ -22,7 +22,7 @@ export const catchUp = async (feed: CatchUpFeed, subscription: Subscription, onC
       subscription.goLive();
       return;
     } else {
-      await subscription.deliver(page);
+      await subscription.sendPage(page);
     }
   }
 };
@@ -31,7 +31,7 @@ export const catchUp = async (feed: CatchUpFeed, subscription: Subscription, onC
 const catchUpByReplay = async (feed: CatchUpFeed, subscription: Subscription): Promise<void> => {
   const { channel, resumePoint, signal } = subscription;
   for await (const page of feed.replay(channel, resumePoint.position, signal)) {
-    await subscription.deliver(page);
+    await subscription.sendPage(page);
     if (feed.recent(channel, page.end.position)) return;
   }
   signal.throwIfAborted();

@@ -46,7 +46,7 @@ describe('a subscription', () => {
     subscription.end();
     subscription.offer(changeAt(4));
     expect(subscription.signal.aborted).toBe(true);
-    await expect(subscription.deliver({ deliveries: [changeAt(4)], end: resumePointAfter(4) })).rejects.toThrow();
+    await expect(subscription.sendPage({ deliveries: [changeAt(4)], end: resumePointAfter(4) })).rejects.toThrow();
     expect([client.sent, client.missed]).toEqual([[], []]);
     expect(subscription.resumePoint).toEqual(resumePointAfter(3));
   });
@@ -54,7 +54,7 @@ describe('a subscription', () => {
   it('catches up at the speed of its client', async () => {
     const { subscription, client } = someSubscription({ room: 2 });
     const deliveries = [4, 5, 6, 7, 8].map((position) => changeAt(position));
-    await subscription.deliver({ deliveries, end: resumePointAfter(9) });
+    await subscription.sendPage({ deliveries, end: resumePointAfter(9) });
     expect(client.sent).toEqual([4, 5, 6, 7, 8]);
     expect(client.waits).toEqual([2, 4]);
     expect(subscription.resumePoint).toEqual(resumePointAfter(9));
@@ -62,7 +62,7 @@ describe('a subscription', () => {
 
   it('catches up without changes before its first block', async () => {
     const { subscription, client } = someSubscription({ fromBlock: 100 });
-    await subscription.deliver({ deliveries: [changeAt(4, 99), changeAt(5, 100)], end: resumePointAfter(5) });
+    await subscription.sendPage({ deliveries: [changeAt(4, 99), changeAt(5, 100)], end: resumePointAfter(5) });
     expect(client.sent).toEqual([5]);
   });
 });

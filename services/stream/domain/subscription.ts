@@ -4,12 +4,12 @@ import type { Delivery, Page } from './delivery.ts';
 
 /** Sends to one client; shared by its subscriptions. */
 export interface SendBuffer {
-  /** Whether another change may be sent before the changes that wait have been written to the network. */
+  /** Whether another delivery may be sent before those that wait have been written to the network. */
   readonly hasRoom: boolean;
   send: (delivery: Delivery) => void;
-  /** Returns when no change waits. @throws when the signal aborts */
+  /** Returns when no delivery waits. @throws when the signal aborts */
   drained: (signal: AbortSignal) => Promise<void>;
-  /** Counts a change that is not sent now because the client is behind. */
+  /** Counts a delivery that is not sent now, because the client is behind or has not caught up yet. */
   countMissed: (delivery: Delivery) => void;
 }
 
@@ -20,13 +20,13 @@ interface SubscriptionOptions {
   resumePoint: ResumePoint;
   /** The first block of which the client wants events. */
   fromBlock: number;
-  /** Called when a live subscription has no room for a change: it is not live any more, and must catch up. */
+  /** Called when a live subscription has no room for a delivery: it is not live any more, and must catch up. */
   onFallBehind: (subscription: Subscription) => void;
 }
 
 /**
  * One subscription of a client to one channel. Invariant: everything up to the resume point has been sent, or is of a
- * block before `fromBlock`. A live subscription is sent what `offer` receives, any other what `deliver` receives.
+ * block before `fromBlock`. A live subscription is sent what `offer` receives; one that catches up is sent what `sendPage` receives.
  */
 export class Subscription {
   readonly id: string;
@@ -69,7 +69,7 @@ export class Subscription {
     this.reached = resumePoint;
   }
 
-  /** Sends a new change, if the subscription is live and its client has room. */
+  /** Sends a new delivery, if the subscription is live and its client has room. */
   offer(delivery: Delivery): void {
     if (delivery.position <= this.reached.position || this.isBeforeFromBlock(delivery) || this.signal.aborted) return;
     if (!this.isLive) {
@@ -88,7 +88,7 @@ export class Subscription {
   }
 
   /** Sends a page that was read to catch up, as fast as the client reads. @throws when the subscription ends */
-  async deliver({ deliveries, end }: Page): Promise<void> {
+  async sendPage({ deliveries, end }: Page): Promise<void> {
     for (const delivery of deliveries) {
       if (this.isBeforeFromBlock(delivery)) continue;
       if (!this.buffer.hasRoom) await this.buffer.drained(this.signal);

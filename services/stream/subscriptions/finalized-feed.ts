@@ -51,10 +51,10 @@ export class FinalizedFeed implements Feed {
   private readonly followed = new Map<string, FollowedChannel>();
 
   constructor(private readonly options: FinalizedFeedOptions) {
-    this.loop = new SupervisedLoop('finalized feed', options.logger, async (signal, working) => {
+    this.loop = new SupervisedLoop('finalized feed', options.logger, async (signal, reportRunning) => {
       while (!signal.aborted) {
         await this.offerNewlyFinalized();
-        working();
+        reportRunning();
         await pause(POLL_INTERVAL_MS, signal);
       }
     });

@@ -14,7 +14,7 @@ const topic = topics.chainEvents;
 
 /** A node starts to read this far back, so that clients that lost another node are served from memory. */
 const WARM_UP_MS = 60_000;
-/** Sockets are served after every batch, and within a batch after so many messages that had subscriptions. */
+/** Sockets are served after every batch, and within a batch after this many messages of contracts with subscriptions. */
 const MESSAGES_PER_TICK = 64;
 const POLL_INTERVAL_MS = 1_000;
 
@@ -39,16 +39,16 @@ export class LiveTail {
   private partitions: ReadonlyMap<number, RecentMessages> = new Map();
   /** Offset of the next message to handle, by partition. */
   private nextOffsets = new Map<number, string>();
-  /** Its heads are the ends of the partitions. */
+  /** Compares the offsets handled with the ends of the partitions. */
   private catchUpTracker = new CatchUpTracker<Offsets>();
   private readonly now: () => number;
 
   constructor(private readonly options: LiveTailOptions) {
     this.now = options.now ?? (() => performance.now());
-    this.loop = new SupervisedLoop(`end of ${topic.name}`, options.logger, async (signal, working) => {
+    this.loop = new SupervisedLoop(`end of ${topic.name}`, options.logger, async (signal, reportRunning) => {
       while (!signal.aborted) {
         await untilAborted(this.queryEnd(), signal);
-        working();
+        reportRunning();
         await pause(POLL_INTERVAL_MS, signal);
       }
     });
@@ -65,8 +65,8 @@ export class LiveTail {
   }
 
   /**
-   * Returns offsets a minute back, but not after the newest message: so that no message is missing between those that
-   * are replayed and those in memory.
+   * Returns offsets a minute back, and at the newest message at the latest, so that a replay of older messages overlaps
+   * with those in memory.
    */
   async findStartOffsets(): Promise<Offsets> {
     const { messageBus, clock } = this.options;
@@ -88,7 +88,7 @@ export class LiveTail {
       from.set(partition, String(isEmpty ? first : start < newest ? start : newest));
     }
     this.partitions = partitions;
-    // When the topic was replaced, the ends of the old one cannot be reached any more.
+    // The topic may have been replaced: what was known of the old one is forgotten.
     this.nextOffsets = new Map(from);
     this.catchUpTracker = new CatchUpTracker();
     this.catchUpTracker.headWas(latest, askedAtMs);
@@ -103,6 +103,7 @@ export class LiveTail {
     const askedAtMs = this.now();
     const latest = await messageBus.offsets(topic, 'latest');
     const earliest = await messageBus.offsets(topic, 'earliest');
+    // Meanwhile the start was looked for again.
     if (catchUpTracker !== this.catchUpTracker) return;
     // Messages that were deleted meanwhile need not be handled.
     for (const [partition, first] of earliest)

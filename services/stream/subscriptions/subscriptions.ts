@@ -135,7 +135,7 @@ export class Subscriptions implements SubscriptionCommands {
     const feed = feeds[channel.finality];
     try {
       if (startsWithHistory) {
-        for await (const page of feed.currentRecords(channel, fromBlock)) await subscription.deliver(page);
+        for await (const page of feed.currentRecords(channel, fromBlock)) await subscription.sendPage(page);
       }
       await catchUp(feed, subscription, () => {
         if (!announcesLive) return;
