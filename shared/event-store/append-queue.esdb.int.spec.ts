@@ -139,17 +139,17 @@ const storedIn = async (store: EsdbEventStore): Promise<string[]> =>
 
 // An unhandled rejection fails the test, as it would end a process.
 describe('appends to EventStoreDB', () => {
-  it('fail in their callers while the network stalls, and succeed when it recovers', async () => {
+  it('wait in their callers while the network stalls, and succeed when it recovers', async () => {
     const { network } = await aServer();
     const store = await connectTo(network);
     await store.append('test-first', -1, [anEvent()]);
     network.stall();
-    const appended = appendToMany(store, 150, { pad: 'x'.repeat(100_000) });
+    const appended = appendToMany(store, 40, { pad: 'x'.repeat(100_000) });
     const from = performance.now();
     await eventually(() => performance.now() - from > 500, 5_000, 'the stall must last');
     network.break();
     await appended;
-    expect(await storedIn(store)).toHaveLength(151);
+    expect(await storedIn(store)).toHaveLength(41);
   });
 
   it.each<Direction>(['to the server', 'to the client'])(
