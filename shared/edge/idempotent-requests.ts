@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import { requestEvents, type RequestEvent } from '../../schemas/events/request-events.ts';
-import { deriveKey } from '../keys/master-key.ts';
+import { deriveKey } from '../keys/derive-key.ts';
 import { openText, sealText } from '../keys/sealed-text.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../event-store/event-store.ts';

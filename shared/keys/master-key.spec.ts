@@ -2,7 +2,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { deriveKey, loadMasterKey } from './master-key.ts';
+import { loadMasterKey } from './master-key.ts';
 
 const folder = temporaryFolder();
 
@@ -30,11 +30,5 @@ describe('the master key', () => {
   it('is never replaced when its file is damaged', () => {
     writeFileSync(join(folder, 'master.key'), 'cut of');
     expect(() => loadMasterKey({ DATA_DIR: folder, MASTER_KEY: undefined })).toThrow('MASTER_KEY');
-  });
-
-  it('gives the same derived key for the same purpose, and another for each other purpose', () => {
-    const key = Buffer.alloc(32, 1);
-    expect(deriveKey(key, 'cursors')).toEqual(deriveKey(key, 'cursors'));
-    expect(deriveKey(key, 'cursors')).not.toEqual(deriveKey(key, 'answers'));
   });
 });

@@ -1,4 +1,4 @@
-import { hkdfSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -6,8 +6,7 @@ import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { makeFolder } from '../primitives/make-folder.ts';
 import { createFileWhole } from '../primitives/write-file-whole.ts';
 import type { Settings } from '../config/settings.ts';
-
-const KEY_BYTES = 32;
+import { KEY_BYTES } from './derive-key.ts';
 
 /**
  * Returns the key from which all others are derived. Outside production it is created once, in a file in `DATA_DIR` that
@@ -20,10 +19,6 @@ export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_K
   makeFolder(DATA_DIR);
   return readKey(file) ?? makeKey(file);
 };
-
-/** Derives a separate key for each purpose (RFC 5869, HKDF-SHA-256). */
-export const deriveKey = (masterKey: Uint8Array, purpose: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', masterKey, '', `annals/${purpose}`, KEY_BYTES));
 
 const readKey = (file: string): Buffer | undefined => {
   try {

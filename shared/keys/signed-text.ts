@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { deriveKey } from './master-key.ts';
+import { deriveKey } from './derive-key.ts';
 
 /** 128 bits cannot be guessed. */
 const SIGNATURE_BYTES = 16;

@@ -30,6 +30,8 @@ it('a file is pure if it is synchronous and imports nothing with side effects, i
     'services/account/edge/key.ts': "import { readFileSync } from 'node:fs';\n",
     'services/account/edge/guard.ts': "import {\n  Injectable,\n} from '@nestjs/common';\n",
     'services/account/edge/store.ts': "import { Store } from './store.sqlite.ts';\n",
+    'services/account/edge/wallets.ts': "import { find } from './apps.ts';\n",
+    'services/account/edge/all-wallets.ts': "import { all } from './wallets.ts';\n",
     'services/account/edge/signature.spec.ts': rule,
     'services/account/testing/builder.ts': rule,
     'shared/testing/given.ts': rule,

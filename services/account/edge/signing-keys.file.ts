@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { deriveKey } from '../../../shared/keys/master-key.ts';
+import { deriveKey } from '../../../shared/keys/derive-key.ts';
 import { openText, sealText } from '../../../shared/keys/sealed-text.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
