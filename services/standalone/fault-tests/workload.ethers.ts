@@ -8,8 +8,10 @@ import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { ANSWERS_WITHIN_MS, retryUntilAnswered } from './retry-until-answered.ts';
 
 const TRANSFERS_PER_BLOCK = 10;
-/** As fast as a busy chain, and slow enough that the events of a minute are compared in seconds. */
-const BLOCK_EVERY_MS = 40;
+/** Faster than any chain, and slow enough that the events of a minute are compared in seconds. */
+const BLOCK_EVERY_MS = 100;
+/** So that the services are always at work, and leave a core to what runs beside this. */
+const LOGIN_EVERY_MS = 50;
 const BLOCKS_PER_REORGANISATION = 7;
 
 interface Acknowledged {
@@ -80,6 +82,7 @@ export class Workload {
         if (status !== 200) throw new Error(`the profile answered ${String(status)}`);
       });
       this.acknowledged.push({ userId, username });
+      await pause(LOGIN_EVERY_MS);
     }
   }
 
