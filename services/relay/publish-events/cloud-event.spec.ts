@@ -24,7 +24,7 @@ const identity = {
 
 describe('an event as a CloudEvent', () => {
   it('has its attributes as headers and the stored data, unchanged, as its value', () => {
-    expect(toCloudEvent(stored(), 'usr_1')).toEqual({
+    expect(toCloudEvent(stored(), 'usr_1')).toStrictEqual({
       key: 'usr_1',
       headers: {
         ...identity,
