@@ -4,6 +4,7 @@ import {
   lastBlockOf,
   newJoiningRange,
   findJoiningRange,
+  findRange,
   liveWatches,
   rangeId,
   type Coverage,
@@ -41,5 +42,14 @@ describe('a range that is still to be read', () => {
     expect(rangeId({ ...extension, next: 3 })).toBe(rangeId(extension));
     const others = [{ ...joining, watchId: 'b' }, { ...extension, to: 0 }, { ...extension, watchId: 'c' }, joining];
     for (const other of others) expect(rangeId(other)).not.toBe(rangeId(extension));
+  });
+
+  it('is found as it is now until it is finished, among all of its watch and of others', () => {
+    const joiningToo: Range = { ...joining, watchId: 'b' };
+    const otherExtension: Range = { ...extension, watchId: 'a' };
+    const backfills = [otherExtension, joiningToo, joining, extension];
+    for (const range of backfills) expect(findRange({ ...coverage, backfills }, { ...range, next: 0 })).toBe(range);
+    expect(findRange({ ...coverage, backfills: [otherExtension, joiningToo] }, extension)).toBeUndefined();
+    expect(findRange({ ...coverage, backfills: [{ ...extension, to: 9 }] }, extension)).toBeUndefined();
   });
 });
