@@ -39,7 +39,7 @@ export const rangeId = ({ watchId, joins, to }: Range): string => (joins ? watch
 
 /** Returns the same range as it is now; `undefined` if it is finished. */
 export const findRange = ({ backfills }: Coverage, range: Range): Range | undefined =>
-  backfills.find((one) => one.watchId === range.watchId && rangeId(one) === rangeId(range));
+  backfills.find((one) => rangeId(one) === rangeId(range));
 
 /** Returns the range from which a watch is read up to the window's final block, and then joins. */
 export const newJoiningRange = (window: Window<WindowBlock>, watch: CoveredWatch): Range => ({
