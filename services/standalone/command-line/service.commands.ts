@@ -51,7 +51,8 @@ const services: readonly ServiceCommand[] = [
   },
   {
     name: 'projector',
-    description: 'keeps the read models up to date with the event store; several processes divide the read models among themselves',
+    description:
+      'keeps the read models up to date with the event store; several processes divide the read models among themselves',
     settings: common,
     examples: ['METRICS_PORT=9467 annals projector'],
     run: () => import('../../projector/main.ts'),

@@ -51,7 +51,8 @@ const demonstrate = async (steps: Steps): Promise<void> => {
     (found) => found.accountUrl,
   );
   const { token } = development;
-  if (!token) throw new Error('this instance has no token: the demo needs the local chain, so run npm start without CHAINS');
+  if (!token)
+    throw new Error('this instance has no token: the demo needs the local chain, so run npm start without CHAINS');
   const wallet = Wallet.createRandom();
   const client = new AnnalsClient({
     ...development,
