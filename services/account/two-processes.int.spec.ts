@@ -8,7 +8,7 @@ import type { RunningService } from '../../shared/edge/start-service.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
 import { startAccount } from './account.module.ts';
-import { appAdministration } from './apps.module.ts';
+import { appAdministration } from './app-administration.ts';
 
 const DATA_DIR = temporaryFolder();
 const ORIGIN = 'https://app.example';

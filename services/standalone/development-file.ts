@@ -4,7 +4,7 @@ import { ZodError } from 'zod';
 import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
 import { nodeErrorCode } from '../../shared/errors/node-error-code.ts';
 import { writeFileWhole } from '../../shared/primitives/write-file-whole.ts';
-import type { AppAdministration } from '../account/apps.module.ts';
+import type { AppAdministration } from '../account/app-administration.ts';
 
 const fileOf = (dataFolder: string): string => join(dataFolder, 'dev.json');
 const ORIGIN = 'http://localhost:5173';

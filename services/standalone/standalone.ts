@@ -14,7 +14,7 @@ import type { Shutdown } from '../../shared/host/shutdown.ts';
 import { remoteIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import { openFoundation, type Foundation, type WithMessageBus } from '../../shared/host/foundation.ts';
 import { startAccount } from '../account/account.module.ts';
-import { appAdministration } from '../account/apps.module.ts';
+import { appAdministration } from '../account/app-administration.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
 import { startProjector } from '../projector/projector.ts';
 import { startRelay } from '../relay/relay.ts';

@@ -71,8 +71,73 @@ describe('settings', () => {
     ['ACCOUNT_URL', 'ftp://accounts.example'],
     ['ACCOUNT_URL', 'https://accounts.example/?a'],
     ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]},{"chainId":1,"rpcUrls":["http://b"]}]'],
+    ['CHAINS', '[]'],
+    ['NODE_ENV', 'staging'],
+    ['EVENT_CATCHER_PORT', '1e3'],
+    ['STREAM_PORT', '65536'],
+    ['STREAM_PORT', 'x1'],
+    ['STREAM_PORT', '1x'],
+    ['STREAM_URL', 'https://stream.example/#a'],
+    ['ACCOUNT_JWKS_URL', 'file:///keys'],
+    ['KAFKA_BROKERS', ' , '],
+    ['KAFKA_BROKERS', 'a:99999'],
+    ['KAFKA_BROKERS', 'a b:1'],
+    ['KAFKA_BROKERS', 'a:1x'],
+    ['KAFKA_SASL', '{"mechanism":"scram-sha-1","username":"u","password":"p"}'],
+    ['KAFKA_SASL', '{"mechanism":"plain","username":"","password":"p"}'],
+    ['KAFKA_SASL', '{"mechanism":"plain","username":"u","password":""}'],
+    ['KAFKA_ACKS', '-1'],
+    ['TOPIC_PREFIX', 'a b'],
+    ['TOPIC_PREFIX', 'a'.repeat(65)],
+    ['TOPIC_PARTITIONS', '{"annals.users.v2":1}'],
+    ['TOPIC_PARTITIONS', '{"annals.users.v1":0}'],
+    ['TOPIC_PARTITIONS', '{"annals.users.v1":1001}'],
+    ['MONGO_DATABASE', 'a.b'],
+    ['MONGO_DATABASE', 'a'.repeat(39)],
+    ['MASTER_KEY', 'not base64!'],
+    ['MASTER_KEY', Buffer.alloc(31, 1).toString('base64')],
+    ['MASTER_KEY', Buffer.alloc(33, 1).toString('base64')],
+    ['TRUSTED_PROXIES', '::1/129'],
+    ['TRUSTED_PROXIES', '10.0.0.0/8/8'],
+    ['TRUSTED_PROXIES', '10.0.0.0/'],
+    ['TRUSTED_PROXIES', '10.0.0.0/1x'],
+    ['TRUSTED_PROXIES', '10.0.0.0/x1'],
+    ['RATE_LIMITS', 'on'],
+    ['RATE_LIMITS', '{"login":{"points":0,"seconds":1}}'],
+    ['LOG_LEVEL', 'verbose'],
   ])('do not accept %s=%s', (name, value) => {
-    expect(wrongIn({ [name]: value })).toEqual([name]);
+    expect(wrongIn({ [name]: value }).map((path) => path.split('.')[0])).toEqual([name]);
+  });
+
+  it.each([
+    ['STREAM_PORT', '65535', 65_535],
+    ['METRICS_PORT', '0', 0],
+    ['KAFKA_BROKERS', ' a-1.b_c:1, 10.0.0.1:65535 ,', ['a-1.b_c:1', '10.0.0.1:65535']],
+    ['KAFKA_ACKS', '0', '0'],
+    ['TOPIC_PREFIX', 'a'.repeat(64), 'a'.repeat(64)],
+    [
+      'TOPIC_PARTITIONS',
+      '{"annals.users.v1":1000,"annals.contracts.v1":1}',
+      { 'annals.users.v1': 1000, 'annals.contracts.v1': 1 },
+    ],
+    ['MONGO_DATABASE', `A_${'a'.repeat(36)}`, `A_${'a'.repeat(36)}`],
+    ['TRUSTED_PROXIES', '::1/128,10.0.0.1/32,::/0', ['::1/128', '10.0.0.1/32', '::/0']],
+    ['RATE_LIMITS', 'off', 'off'],
+    ['RATE_LIMITS', '{"login":{"points":1,"seconds":1}}', { login: { points: 1, seconds: 1 } }],
+    ['EVENT_URL', 'http://events.example//', 'http://events.example'],
+    ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]}]', [{ chainId: 1, rpcUrls: ['http://a'], confirmations: 64 }]],
+  ] as const)('accept %s=%s', (name, text, value) => {
+    expect(loadSettings({ [name]: text }).settings[name]).toEqual(value);
+  });
+
+  it.each([
+    ['0', false],
+    ['1', true],
+    ['512', true],
+    ['513', false],
+  ])('accept %s confirmations of a chain: %s', (confirmations, accepted) => {
+    const text = `[{"chainId":1,"rpcUrls":["http://a"],"confirmations":${confirmations}}]`;
+    expect(wrongIn({ CHAINS: text })).toEqual(accepted ? [] : ['CHAINS.0.confirmations']);
   });
 
   it('accept addresses and ranges of proxies, and remove the last slash of URLs', () => {

@@ -169,7 +169,7 @@ export const settingDefinitions = {
   LOCAL_CHAIN_PORT: setting(port.default(8545), 'of the development chain; 0: any free port'),
   MASTER_KEY: setting(
     z
-      .base64()
+      .base64({ abort: true })
       .refine((text) => Buffer.from(text, 'base64').length === 32, 'is not 32 bytes of base64')
       .optional(),
     '32 bytes, base64: encrypts signing keys at rest, signs cursors; made in DATA_DIR in development',

@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -9,6 +6,7 @@ import { pino } from 'pino';
 import { loadSettings } from '../config/load-settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
+import { startOtherServers } from '../testing/other-servers.ts';
 import { asAdmin } from '../testing/kafka-admin.kafka.ts';
 import { startSaslRefusingBroker } from '../testing/sasl-refusing-broker.ts';
 import { whereServer } from '../testing/servers.ts';
@@ -22,22 +20,14 @@ const noFile = join(DATA_DIR, 'none.pem');
 type Environment = Record<string, string>;
 type Case = [what: string, environment: Environment, reason: RegExp];
 
-const sockets = new Set<Socket>();
-const servers: Server[] = [];
-const listening = async (server: Server): Promise<string> => {
-  servers.push(server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined))));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-};
-const mute = await listening(createServer());
-const web = await listening(createHttpServer((_, answer) => answer.end('hello')));
+const others = await startOtherServers();
+const { silent, web } = others;
 const nowhere = '127.0.0.1:9';
 const lockedEvents = await EventStoreServer.start({ credentials: 'annals:other' });
 const lockedBus = await startSaslRefusingBroker();
 
 afterAll(async () => {
-  for (const socket of sockets) socket.destroy();
-  for (const server of servers) server.close();
+  others.close();
   await lockedEvents.close();
   lockedBus.close();
 });
@@ -87,7 +77,7 @@ describe('an event store is refused by its setting where', () => {
   isRefused('eventStore', [
     ['nothing listens', esdb(nowhere), /^EVENTSTORE_URL: nothing answers at 127\.0\.0\.1:9$/],
     ['no such host is known', esdb('no-such-host.invalid'), /^EVENTSTORE_URL: nothing answers at no-such-host/],
-    ['what listens says nothing', esdb(mute), another],
+    ['what listens says nothing', esdb(silent), another],
     ['something else answers', esdb(web), another],
     [
       'the password is wrong',
@@ -108,7 +98,7 @@ const noKafka = /^KAFKA_BROKERS: no Kafka answers at/;
 describe('a message bus is refused by its setting where', () => {
   isRefused('messageBus', [
     ['nothing listens', kafka(nowhere), noKafka],
-    ['what listens says nothing', kafka(mute), noKafka],
+    ['what listens says nothing', kafka(silent), noKafka],
     ['something else answers', kafka(web), noKafka],
     [
       'the password is wrong',
@@ -125,7 +115,7 @@ const noMongo = /^MONGO_URL: no MongoDB answers at/;
 describe('a read store is refused by its setting where', () => {
   isRefused('readStore', [
     ['nothing listens', mongo(nowhere), noMongo],
-    ['what listens says nothing', mongo(mute), noMongo],
+    ['what listens says nothing', mongo(silent), noMongo],
     ['something else answers', mongo(web), noMongo],
     ['an option is not known', mongo(nowhere, '?colour=red'), /^MONGO_URL: .*colour/],
     ['there is no file of certificates', mongo(nowhere, `?tls=true&tlsCAFile=${noFile}`), /^MONGO_URL: .*none\.pem/],

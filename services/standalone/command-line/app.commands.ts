@@ -6,7 +6,7 @@ import { requireWritable } from '../../../shared/host/preflight.ts';
 import { createLogger } from '../../../shared/host/logger.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { appAdministration, type AppAdministration } from '../../account/apps.module.ts';
+import { appAdministration, type AppAdministration } from '../../account/app-administration.ts';
 
 interface CreateOptions {
   name: string;

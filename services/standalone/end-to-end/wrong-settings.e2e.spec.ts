@@ -1,10 +1,8 @@
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
+import { startOtherServers } from '../../../shared/testing/other-servers.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
 import { serviceNames } from '../../../shared/testing/running-processes.ts';
 import { startSaslRefusingBroker } from '../../../shared/testing/sasl-refusing-broker.ts';
@@ -28,16 +26,8 @@ type Environment = Record<string, string>;
 type Case = [Program, string, Environment, ...RegExp[]];
 
 const folder = temporaryFolder();
-const sockets = new Set<Socket>();
-const servers: Server[] = [];
-
-const listening = async (server: Server): Promise<string> => {
-  servers.push(server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => undefined))));
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-};
-const silent = await listening(createServer());
-const web = await listening(createHttpServer((_, answer) => answer.end('hello')));
+const others = await startOtherServers();
+const { silent, web } = others;
 const nowhere = '127.0.0.1:9';
 const usedPort = silent.replace(/.*:/, '');
 const locked = await EventStoreServer.start({ credentials: 'annals:other' });
@@ -45,8 +35,7 @@ const lockedEvents = `127.0.0.1:${String(locked.port)}`;
 const lockedBus = await startSaslRefusingBroker();
 
 afterAll(async () => {
-  for (const socket of sockets) socket.destroy();
-  for (const server of servers) server.close();
+  others.close();
   await locked.close();
   lockedBus.close();
 });
