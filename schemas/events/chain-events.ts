@@ -8,8 +8,10 @@ export type EventOrigin = z.infer<typeof eventOrigin>;
 
 /** The event record of the interface without `Status`, as it is stored, published and streamed. */
 export const observedRecord = z.object({
-  /** `{chainId}:{blockHash}:{txHash}:{logIndex}`. */
+  /** `{chainId}:{blockHash}:{txHash}:{logIndex}`: names the log. Together with `WatchId` it names the record. */
   Id: z.string(),
+  /** A record stored without it belongs to the watch of its signature. */
+  WatchId: z.string().exactOptional(),
   ChainId: chainId,
   ContractAddress: address,
   EventName: z.string(),

@@ -9,6 +9,7 @@ const token = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const identityId = 'c0ffee'.padEnd(64, '0');
 const observed = {
   Id: `2484:${hash('b')}:${hash('c')}:0`,
+  WatchId: 'wch_0123456789abcdefghjkmnpqrs',
   ChainId: 2484,
   ContractAddress: token,
   EventName: 'Transfer',

@@ -8,6 +8,13 @@ const eventCatcher = { service: 'event-catcher' } as const;
 const addressInput = z.string().describe('an EVM address in any letter case; mixed case must have its EIP-55 checksum');
 const chainIdInput = z.coerce.number().pipe(chainId);
 const blockInput = z.coerce.number().pipe(blockNumber);
+const watchIdInput = z
+  .string()
+  .max(64)
+  .optional()
+  .describe(
+    'the id of one of several registrations of the event; without it the newest of the own app, else the oldest',
+  );
 const page = {
   take: z.coerce.number().pipe(z.int().min(1).max(1_000)).default(10),
   skip: z.coerce.number().pipe(z.int().min(0).max(10_000)).default(0),
@@ -82,20 +89,17 @@ export const eventCatcherRoutes = {
       chainId,
       contractAddress: addressInput,
       eventSignature: z.string().describe('with or without the word event, parameter names and ;'),
-      eventAbi: z.string().describe('a JSON array serialised into a string; one of its events is the signature’s'),
+      eventAbi: z
+        .unknown()
+        .refine((abi) => abi !== undefined, 'is required')
+        .describe('a JSON array, or its text; one of its events is the signature’s'),
       startBlock: z
         .union([blockNumber, z.literal('deploy')])
         .describe('deploy: the first block in which the contract has code'),
     }),
     status: 201,
     answer: registeredContract,
-    problems: [
-      'chain_not_supported',
-      'event_signature_invalid',
-      'event_abi_mismatch',
-      'start_block_in_future',
-      'contract_conflict',
-    ],
+    problems: ['chain_not_supported', 'event_signature_invalid', 'event_abi_mismatch', 'start_block_in_future'],
   }),
   listContracts: route({
     ...eventCatcher,
@@ -134,6 +138,7 @@ export const eventCatcherRoutes = {
           .string()
           .optional()
           .describe('the bare name, the signature without names, or the canonical form'),
+        watchId: watchIdInput,
         txHash: z.string().toLowerCase().pipe(hash).optional(),
         ...page,
         cursor: z.string().optional().describe('next of the previous page; skip then counts from there'),
@@ -158,6 +163,7 @@ export const eventCatcherRoutes = {
       contractAddress: addressInput,
       eventName: z.string().describe('the name, or the signature without names'),
     }),
+    query: z.object({ watchId: watchIdInput }),
     status: 200,
     answer: watchStatus,
     problems: ['watch_not_found', 'not_caught_up'],

@@ -6,5 +6,7 @@ export const recordStatus = z.enum(['observed', 'finalized', 'reverted']);
 export type RecordStatus = z.infer<typeof recordStatus>;
 
 /** The record in the answer of a query and in the stream. */
-export const eventRecord = observedRecord.omit({ Origin: true }).extend({ Status: recordStatus, Origin: eventOrigin });
+export const eventRecord = observedRecord
+  .omit({ Origin: true })
+  .extend({ WatchId: z.string(), Status: recordStatus, Origin: eventOrigin });
 export type EventRecord = z.infer<typeof eventRecord>;

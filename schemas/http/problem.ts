@@ -27,7 +27,6 @@ export const problemCatalogue = {
   subscription_not_found: { status: 404, title: 'No such subscription' },
   http_method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   already_subscribed: { status: 409, title: 'The connection has this subscription' },
-  contract_conflict: { status: 409, title: 'The event is registered with another ABI' },
   body_too_large: { status: 413, title: 'The body is too large' },
   content_type_not_json: { status: 415, title: 'The body must be application/json' },
   chain_not_supported: { status: 422, title: 'The chain is not supported' },

@@ -17,6 +17,7 @@ export const subscribe = z.object({
     .min(1)
     .max(1_000)
     .describe("the event's name; its signature without names where the contract has two of that name"),
+  watchId: z.string().max(64).optional().describe('the id of one of several registrations of the event'),
   cursor: streamCursor.optional().describe('continue strictly after its event'),
   fromBlock: blockNumber
     .optional()
@@ -32,7 +33,7 @@ export const refresh = z.object({ token: z.string().min(1).max(10_000) });
 export const subscribed = z.object({
   ok: z.literal(true),
   subscriptionId: z.string(),
-  channel: z.string().describe('chain, contract, event and finality; the same text as in each event'),
+  channel: z.string().describe('watch, chain, contract, event and finality; the same text as in each event'),
   cursor: streamCursor
     .nullable()
     .describe('the position of the subscription; null before history, which is requested again with fromBlock'),

@@ -1,10 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
-import { matcherByName, findNamed } from './watch-names.ts';
+import { matcherByName, findNamed, selectWatches } from './watch-names.ts';
 
 const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
-const transfer = { eventName: 'Transfer', eventSignature: TRANSFER };
-const other = { eventName: 'Transfer', eventSignature: 'Transfer(address indexed,bytes)' };
-const plain = { eventName: 'Paused', eventSignature: 'Paused(address)' };
+const watch = (
+  id: string,
+  eventSignature: string,
+  createdPosition: number,
+  appPositions: Record<string, number> = {},
+) => ({
+  id,
+  eventName: eventSignature.slice(0, eventSignature.indexOf('(')),
+  eventSignature,
+  createdPosition,
+  appPositions: { founder: createdPosition, ...appPositions },
+});
+const transfer = watch('wch_1', TRANSFER, 3);
+const other = watch('wch_2', 'Transfer(address indexed,bytes)', 1);
+const plain = watch('wch_3', 'Paused(address)', 2);
 
 describe('a watch', () => {
   it.each([
@@ -42,14 +54,53 @@ describe('a watch', () => {
   });
 
   it('is found by a name of a request, if any watch has it', () => {
-    expect(findNamed([transfer, other, plain], 'eventName', 'Paused')).toBe(plain);
-    expect(findNamed([transfer, other, plain], 'eventName', 'Transfer(address,bytes)')).toBe(other);
-    expect(findNamed([transfer, other, plain], 'eventName', 'Approval')).toBeUndefined();
+    expect(findNamed([transfer, other, plain], 'eventName', { name: 'Paused' })).toBe(plain);
+    expect(findNamed([transfer, other, plain], 'eventName', { name: 'Transfer(address,bytes)' })).toBe(other);
+    expect(findNamed([transfer, other, plain], 'eventName', { name: 'Approval' })).toBeUndefined();
   });
 
   it('must be named by its signature if several watches share the name', () => {
-    expect(() => findNamed([transfer, other, plain], 'eventName', 'Transfer')).toThrow(
+    expect(() => findNamed([transfer, other, plain], 'eventName', { name: 'Transfer' })).toThrow(
       `validation_failed: eventName: is the name of several events: say ${TRANSFER} or Transfer(address indexed,bytes)`,
     );
+  });
+});
+
+describe('several watches that match one event', () => {
+  const wrong = watch('wch_4', 'Transfer(address,address indexed,uint256)', 4, { app_2: 9 });
+  const right = watch('wch_5', TRANSFER, 5, { app_1: 8, app_2: 7 });
+  const named = (name: string, appId?: string) =>
+    selectWatches([right, wrong, plain], { name, appId }).map(({ id }) => id);
+
+  it('are told apart by who asks: the newest that the app itself registered is meant', () => {
+    expect(named('Transfer', 'app_1')).toEqual(['wch_5']);
+    expect(named('Transfer', 'app_2')).toEqual(['wch_4']);
+    expect(named('Transfer(address,address,uint256)', 'app_2')).toEqual(['wch_4']);
+  });
+
+  it('are the oldest for everybody else', () => {
+    for (const appId of [undefined, 'app_3', '__proto__']) expect(named('Transfer', appId)).toEqual(['wch_4']);
+  });
+
+  it('are told apart by what is indexed, if the name says so', () => {
+    expect(named(TRANSFER, 'app_2')).toEqual(['wch_5']);
+    expect(named(TRANSFER)).toEqual(['wch_5']);
+  });
+
+  it('are told apart by an id, whoever asks', () => {
+    const watches = [right, wrong, plain];
+    expect(selectWatches(watches, { name: 'Transfer', watchId: 'wch_5' })).toEqual([right]);
+    expect(selectWatches(watches, { watchId: 'wch_4', appId: 'app_1' })).toEqual([wrong]);
+    expect(selectWatches(watches, { name: 'Paused', watchId: 'wch_4' })).toEqual([]);
+    expect(selectWatches(watches, { watchId: 'wch_9' })).toEqual([]);
+  });
+
+  it('are all meant without a name', () => {
+    expect(selectWatches([right, wrong, plain], { appId: 'app_1' })).toEqual([right, wrong, plain]);
+  });
+
+  it('do not include the event of the same name that another app registered beside the own one', () => {
+    expect(selectWatches([right, other], { name: 'Transfer', appId: 'app_1' })).toEqual([right]);
+    expect(selectWatches([right, other], { name: 'Transfer' })).toEqual([right, other]);
   });
 });

@@ -2,16 +2,30 @@ import { invalid, Refusal } from '../errors/refusal.ts';
 import { bareSignature, canonicalSignature, parseEventSignature } from './event-signature.ts';
 
 interface Named {
+  id: string;
   eventName: string;
   /** Canonical. */
   eventSignature: string;
+  /** Position of the first registration. */
+  createdPosition: number;
+  /** Position of each app's registration. */
+  appPositions: Readonly<Record<string, number>>;
+}
+
+/** What a request says of the watch that it means. */
+export interface WatchSelector {
+  /** The event's name, its signature without `indexed`, or its canonical one. */
+  name?: string | undefined;
+  watchId?: string | undefined;
+  /** The app that asks, if it is known. */
+  appId?: string | undefined;
 }
 
 /**
  * Returns the test whether a text names a watch: by its event's name, its signature without `indexed`, or its canonical
  * one.
  */
-export const matcherByName = (text: string): ((watch: Named) => boolean) => {
+export const matcherByName = (text: string): ((watch: Pick<Named, 'eventName' | 'eventSignature'>) => boolean) => {
   const signature = parsed(text);
   if (!signature) return ({ eventName }) => eventName === text.trim();
   const canonical = canonicalSignature(signature);
@@ -20,13 +34,33 @@ export const matcherByName = (text: string): ((watch: Named) => boolean) => {
     isCanonical ? eventSignature === canonical : bareSignature(parseEventSignature(eventSignature)) === canonical;
 };
 
-/** Finds the watch that a member of a request names, if any. @throws Refusal validation_failed if it names several */
+/**
+ * Selects the watches that a request means. Without a name these are all. Of several watches that match an event by name
+ * it means the newest of the app's own, else the oldest of all; an id names one exactly.
+ */
+export const selectWatches = <Watch extends Named>(
+  watches: readonly Watch[],
+  { name, watchId, appId = '' }: WatchSelector,
+): Watch[] => {
+  const found = watches.filter(({ id }) => watchId === undefined || id === watchId);
+  if (name === undefined) return found;
+  const named = found.filter(matcherByName(name));
+  const rank = ({ createdPosition, appPositions }: Watch) =>
+    Object.hasOwn(appPositions, appId) ? (appPositions[appId] ?? 0) : -createdPosition;
+  const own = named.filter((watch) => rank(watch) > 0);
+  const events = Map.groupBy(own.length > 0 ? own : named, ({ eventSignature }) =>
+    bareSignature(parseEventSignature(eventSignature)),
+  );
+  return Array.from(events.values(), (same) => same.reduce((one, other) => (rank(other) > rank(one) ? other : one)));
+};
+
+/** Finds the one watch that a member of a request names. @throws Refusal validation_failed if it names several events */
 export const findNamed = <Watch extends Named>(
   watches: readonly Watch[],
   path: string,
-  text: string,
+  selector: WatchSelector & { name: string },
 ): Watch | undefined => {
-  const named = watches.filter(matcherByName(text));
+  const named = selectWatches(watches, selector);
   if (named.length <= 1) return named[0];
   const signatures = named.map(({ eventSignature }) => eventSignature).join(' or ');
   throw invalid({ path, message: `is the name of several events: say ${signatures}` });

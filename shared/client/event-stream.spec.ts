@@ -17,7 +17,7 @@ const event = (cursor: string): StreamEvent => ({
   channel: 'one',
   cursor,
   change: 'observed',
-  event: { ...eventExamples.ChainEventObserved, Status: 'observed' },
+  event: { ...eventExamples.ChainEventObserved, WatchId: 'wch_1', Status: 'observed' },
 });
 
 /** Speaks the protocol of section 7 of the interface, with a server that the test controls. */

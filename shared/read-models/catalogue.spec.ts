@@ -9,8 +9,8 @@ describe('the catalogue of read models', () => {
       ['sessions-v1', ['sessions']],
       ['apps-v1', ['apps']],
       ['history-v1', ['history', 'history-heads']],
-      ['watches-v1', ['watches']],
-      ['chain-events-v2', ['chain-events', 'chain-event-counts-v2']],
+      ['watches-v2', ['watches-v2']],
+      ['chain-events-v3', ['chain-events-v3', 'chain-event-counts-v3']],
       ['chains-v1', ['chains']],
     ]);
   });
@@ -19,8 +19,8 @@ describe('the catalogue of read models', () => {
     const indexed = collections.filter(({ indexes }) => indexes.length > 0);
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
       ['history', [['userId', 'sequence']]],
-      ['watches', [['chainId', 'contractAddress']]],
-      ['chain-events', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
+      ['watches-v2', [['chainId', 'contractAddress']]],
+      ['chain-events-v3', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
     ]);
   });
 

@@ -2,10 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import type { ObservedRecord } from '../../schemas/events/chain-events.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { project } from '../testing/project.ts';
-import { chainEventCountId, chainEventDocumentId, chainEventIdFrom, chainEventsModel } from './chain-events.ts';
+import { chainEventDocumentId, chainEventIdFrom, chainEventsModel } from './chain-events.ts';
 
 const transfer: ObservedRecord = {
   Id: 'log-7-2',
+  WatchId: 'wch_1',
   ChainId: 10,
   ContractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
   EventName: 'Transfer',
@@ -19,12 +20,13 @@ const transfer: ObservedRecord = {
   Data: { to: '0x01', value: '5' },
   Origin: 'live',
 };
-const id = '10:0x5fbdb2315678afecb367f032d93f642f64180aa3:000000000007:000002:0123456789abcdef';
-const countId = '10:0x5fbdb2315678afecb367f032d93f642f64180aa3:Transfer(address,uint256)';
+const id = '10:0x5fbdb2315678afecb367f032d93f642f64180aa3:000000000007:000002:0123456789abcdef:wch_1';
+const countId = 'wch_1';
 
-const observed = (position: number, changes: Partial<ObservedRecord> = {}) =>
+type Changes = { [Member in keyof ObservedRecord]?: ObservedRecord[Member] | undefined };
+const observed = (position: number, changes: Changes = {}) =>
   storedEvent('ChainEventObserved', { ...transfer, ...changes }, { position });
-const reverted = (position: number, changes: Partial<ObservedRecord> = {}) =>
+const reverted = (position: number, changes: Changes = {}) =>
   storedEvent('ChainEventReverted', { ...transfer, ...changes }, { position });
 
 /** The record and its count after these events. */
@@ -39,6 +41,7 @@ describe('a record', () => {
       record: {
         [id]: {
           Id: 'log-7-2',
+          WatchId: 'wch_1',
           ChainId: 10,
           ContractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
           EventName: 'Transfer',
@@ -105,19 +108,30 @@ describe('a record', () => {
     });
   });
 
-  it('is counted with the others of its watch only', async () => {
+  it('is counted with the others of its watch only, and has a document for each watch of its log', async () => {
     const { record, count } = await project(chainEventsModel, [
       observed(3),
       observed(4, { LogIndex: 3 }),
       observed(5, { LogIndex: 4 }),
-      observed(6, { LogIndex: 5, EventSignature: 'Other()' }),
-      reverted(7, { LogIndex: 3 }),
+      observed(7, { LogIndex: 5, WatchId: 'wch_2' }),
+      observed(8, { WatchId: 'wch_2' }),
+      reverted(9, { LogIndex: 3 }),
     ]);
-    expect(Object.keys(record ?? {})).toHaveLength(4);
+    expect(Object.keys(record ?? {})).toHaveLength(5);
     expect(count).toEqual({
       [countId]: { canonical: 2, reverted: 1 },
-      '10:0x5fbdb2315678afecb367f032d93f642f64180aa3:Other()': { canonical: 1, reverted: 0 },
+      wch_2: { canonical: 2, reverted: 0 },
     });
+  });
+
+  it('belongs to the watch of its signature if it was stored without one', async () => {
+    const { record, count } = await project(chainEventsModel, [
+      observed(3, { WatchId: undefined }),
+      reverted(4, { WatchId: undefined }),
+    ]);
+    const [WatchId = ''] = Object.keys(count ?? {});
+    expect(WatchId).toMatch(/^wch_[0-9a-z]{26}$/);
+    expect(Object.values(record ?? {})).toEqual([expect.objectContaining({ WatchId, changes: [3, 4] })]);
   });
 
   it('does not change by ChainAdvanced, which the read model follows', async () => {
@@ -157,7 +171,6 @@ describe('a count that lacks events of its record, as after a crash between the 
 describe('the id of a record', () => {
   it('consists of contract, block and log, and sorts in chain order', () => {
     expect(chainEventDocumentId(transfer)).toBe(id);
-    expect(chainEventCountId(transfer)).toBe(countId);
     const logs = [
       { BlockNumber: 9, LogIndex: 10 },
       { BlockNumber: 10, LogIndex: 9 },

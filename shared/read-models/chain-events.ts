@@ -5,9 +5,11 @@ import {
   observedRecord,
   type ObservedRecord,
 } from '../../schemas/events/chain-events.ts';
+import { watchIdOfRecord } from '../chain/watch-id.ts';
 import { readModel } from './read-model.ts';
 
 const recordDocument = observedRecord.extend({
+  WatchId: z.string(),
   /**
    * Positions of the events observed, reverted, observed again, … in this order. The record was canonical at a position
    * if an odd number of these are at or before it.
@@ -19,27 +21,27 @@ const recordDocument = observedRecord.extend({
 });
 export type ChainEventDocument = z.infer<typeof recordDocument>;
 
-/** By `chainEventCountId`: how many records of a watch are canonical, and how many a reorganisation has reverted. */
+/** By the id of a watch: how many of its records are canonical, and how many a reorganisation has reverted. */
 const countDocument = z.object({ canonical: z.int(), reverted: z.int() });
 type ChainEventCount = z.infer<typeof countDocument>;
 
 /** Records of contract events, in chain order per contract, and their counts. A reverted record is kept and marked. */
 export const chainEventsModel = readModel({
-  name: 'chain-events-v2',
+  name: 'chain-events-v3',
   collections: {
     // Stored first: the count never includes an event that its record does not have yet.
     record: {
-      name: 'chain-events',
+      name: 'chain-events-v3',
       document: recordDocument,
       indexes: [['ContractAddress', 'observedPosition', 'BlockNumber']],
     },
-    count: { name: 'chain-event-counts-v2', document: countDocument, indexes: [] },
+    count: { name: 'chain-event-counts-v3', document: countDocument, indexes: [] },
   },
   // `ChainAdvanced` changes no document. It is followed so that the checkpoint reaches its position at once: whoever
   // reads finalized records waits for that.
   events: { ...chainEvents, ...chainProgressEvents },
   touches: ({ type, data }) =>
-    type === 'ChainAdvanced' ? {} : { record: chainEventDocumentId(data), count: chainEventCountId(data) },
+    type === 'ChainAdvanced' ? {} : { record: chainEventDocumentId(data), count: watchIdOfRecord(data) },
   evolve: ({ record, count }, { type, data, position }) => {
     if (type === 'ChainAdvanced') return {};
     const isReversal = type === 'ChainEventReverted';
@@ -50,6 +52,7 @@ export const chainEventsModel = readModel({
     return {
       record: {
         ...data,
+        WatchId: watchIdOfRecord(data),
         changes: [...(record?.changes ?? []), position],
         observedPosition: isReversal && record ? record.observedPosition : position,
         reverted: isReversal,
@@ -83,18 +86,8 @@ export const chainEventIdFrom = (chainId: number, contractAddress: string, block
  * Ids sort in chain order per contract, so that a range of blocks is a range of ids, and new documents are stored next to
  * each other on disk.
  */
-export const chainEventDocumentId = ({
-  ChainId,
-  ContractAddress,
-  BlockNumber,
-  LogIndex,
-  BlockHash,
-}: Pick<ObservedRecord, 'ChainId' | 'ContractAddress' | 'BlockNumber' | 'LogIndex' | 'BlockHash'>): string =>
-  `${chainEventIdFrom(ChainId, ContractAddress, BlockNumber)}:${String(LogIndex).padStart(LOG_INDEX_DIGITS, '0')}:${BlockHash.slice(2, 18)}`;
-
-export const chainEventCountId = ({
-  ChainId,
-  ContractAddress,
-  EventSignature,
-}: Pick<ObservedRecord, 'ChainId' | 'ContractAddress' | 'EventSignature'>): string =>
-  `${String(ChainId)}:${ContractAddress.toLowerCase()}:${EventSignature}`;
+export const chainEventDocumentId = (record: ObservedRecord): string => {
+  const { ChainId, ContractAddress, BlockNumber, LogIndex, BlockHash } = record;
+  const logIndex = String(LogIndex).padStart(LOG_INDEX_DIGITS, '0');
+  return `${chainEventIdFrom(ChainId, ContractAddress, BlockNumber)}:${logIndex}:${BlockHash.slice(2, 18)}:${watchIdOfRecord(record)}`;
+};

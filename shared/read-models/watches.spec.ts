@@ -51,6 +51,7 @@ const watch = {
   },
   startBlock: 100,
   apps: ['app_1'],
+  appPositions: { app_1: 5 },
   createdAt: '2026-01-02T01:00:00.000Z',
   createdPosition: 5,
 };
@@ -62,7 +63,9 @@ describe('a watch', () => {
 
   it('has every app that registered it, in order, and the data of the first registration', async () => {
     expect(await project(watchesModel, [registered, registeredBy('app_3', 6), registeredBy('app_2', 7)])).toEqual({
-      watch: { wch_1: { ...watch, apps: ['app_1', 'app_3', 'app_2'] } },
+      watch: {
+        wch_1: { ...watch, apps: ['app_1', 'app_3', 'app_2'], appPositions: { app_1: 5, app_3: 6, app_2: 7 } },
+      },
     });
   });
 
@@ -74,12 +77,16 @@ describe('a watch', () => {
       registeredBy('app_2', 8),
       registered,
     ];
-    expect(await project(watchesModel, events)).toEqual({ watch: { wch_1: { ...watch, apps: ['app_1', 'app_2'] } } });
+    expect(await project(watchesModel, events)).toEqual({
+      watch: { wch_1: { ...watch, apps: ['app_1', 'app_2'], appPositions: { app_1: 5, app_2: 6 } } },
+    });
   });
 
   it('starts at the block to which it was extended, also after another app registered it', async () => {
     expect(await project(watchesModel, [registered, extendedTo(50, 6), registeredBy('app_2', 7)])).toEqual({
-      watch: { wch_1: { ...watch, startBlock: 50, apps: ['app_1', 'app_2'] } },
+      watch: {
+        wch_1: { ...watch, startBlock: 50, apps: ['app_1', 'app_2'], appPositions: { app_1: 5, app_2: 7 } },
+      },
     });
     expect(await project(watchesModel, [registered, extendedTo(50, 6), extendedTo(0, 7)])).toEqual({
       watch: { wch_1: { ...watch, startBlock: 0 } },
@@ -105,6 +112,7 @@ describe('a watch', () => {
           id: 'wch_2',
           topic0: null,
           apps: ['app_2'],
+          appPositions: { app_2: 6 },
           createdAt: '2026-01-02T03:00:00.000Z',
           createdPosition: 6,
         },

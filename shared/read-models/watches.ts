@@ -8,22 +8,27 @@ const watchDocument = watchedContract.omit({ state: true }).extend({
   fragment: eventFragment,
   /** The apps that registered it, in the order of registration; never empty. */
   apps: z.array(z.string()),
+  /** Position of each app's registration. */
+  appPositions: z.record(z.string(), z.int()),
   /** Position of the first registration. */
   createdPosition: z.int(),
 });
 export type WatchDocument = z.infer<typeof watchDocument>;
 /** A contract event that is watched, and the apps for which it is. */
-export type Watch = Omit<WatchDocument, 'createdPosition'>;
+export type Watch = Omit<WatchDocument, 'createdPosition' | 'appPositions'>;
 
 /** Watched contract events, by watch id. */
 export const watchesModel = readModel({
-  name: 'watches-v1',
-  collections: { watch: { name: 'watches', document: watchDocument, indexes: [['chainId', 'contractAddress']] } },
+  name: 'watches-v2',
+  collections: { watch: { name: 'watches-v2', document: watchDocument, indexes: [['chainId', 'contractAddress']] } },
   events: watchEvents,
   touches: ({ data }) => ({ watch: data.watchId }),
   evolve: ({ watch: known }, event) => {
     const watch = evolveWatch(known, event, event.time);
-    return { watch: watch && { ...watch, createdPosition: known?.createdPosition ?? event.position } };
+    const { position } = event;
+    const registered = event.type === 'ContractRegistered' ? { [event.data.appId]: position } : {};
+    const appPositions = { ...registered, ...known?.appPositions };
+    return { watch: watch && { ...watch, appPositions, createdPosition: known?.createdPosition ?? position } };
   },
 });
 

@@ -24,10 +24,13 @@ export const anEvent = ({
 
 type Example<Type extends EventType> = (typeof eventExamples)[Type];
 
-/** An event as the store gives it: the example of its type, but for the members of its data that are named. */
+/**
+ * An event as the store gives it: the example of its type, but for the members of its data that are named. It lacks those
+ * that are `undefined`.
+ */
 export const storedEvent = <Type extends EventType>(
   type: Type,
-  data: Partial<Example<Type>>,
+  data: { [Member in keyof Example<Type>]?: Example<Type>[Member] | undefined },
   {
     position,
     revision = 0,

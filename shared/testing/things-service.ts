@@ -49,7 +49,7 @@ class ThingsHttp {
     made += 1;
     const count = made;
     await pause(body.delayMs ?? 0, undefined, { ref: false });
-    if (body.name === 'taken') throw new Refusal('contract_conflict', 'another has it');
+    if (body.name === 'taken') throw new Refusal('already_subscribed', 'another has it');
     if (body.name === 'down') throw new Refusal('dependency_unavailable', 'not now', { retryAfter: 1 });
     return { body: { name: body.name, by: caller.userId, made: count }, position: 7 };
   }

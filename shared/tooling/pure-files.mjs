@@ -5,7 +5,7 @@ import { join, posix } from 'node:path';
 const PURE_FOLDERS = /^services\/[^/]+\/domain\/|^shared\/read-models\//;
 /** Files without rules of their own, whose faults only other tests find: wiring, tooling, documents, test helpers. */
 const EXCLUDED =
-  /^(services|shared)\/(.+\/)?testing\/|^services\/standalone\/|^services\/[^/]+\/[^/]+$|^shared\/(tooling|documents)\/|^schemas\/examples\//;
+  /^(services|shared)\/(.+\/)?testing\/|^services\/standalone\/|^services\/[^/]+\/[^/]+$|^shared\/(tooling|documents)\/|^schemas\/(examples|socket)\/|^schemas\/development-file\./;
 /** Files without a suffix: a suffix names the driver, framework or test runner that a file uses. */
 const WITHOUT_SUFFIX = /\/[^/.]+\.ts$/;
 const ASYNCHRONOUS = /\b(async|await|Promise|AbortSignal|setTimeout|setInterval)\b/;

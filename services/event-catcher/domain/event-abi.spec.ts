@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
+import { canonicalSignature, parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { refusalBy } from '../../../shared/testing/given.ts';
 import { findEvent, fragmentText, signatureOf, typeOf } from './event-abi.ts';
 
@@ -107,6 +107,11 @@ describe('an event of an ABI', () => {
     [
       'other parameters indexed: Transfer\\(address indexed,address indexed,uint256\\)',
       [transfer],
+      'Transfer(address indexed,address,uint256)',
+    ],
+    [
+      'other parameters indexed: Transfer\\(address indexed,address indexed,uint256\\), Transfer\\(address indexed,address,uint256\\)',
+      [transfer, { ...transfer, inputs: transfer.inputs.map((input, at) => ({ ...input, indexed: at === 0 })) }],
       'Transfer(address,address,uint256)',
     ],
     ['2 times', [transfer, transfer], SIGNATURE],
@@ -131,6 +136,13 @@ describe('an event of an ABI', () => {
     ],
   ])('is refused with the difference from the signature: %s', (how, abi, signature) => {
     expect(() => find(abi, signature)).toThrow(new RegExp(`event_abi_mismatch.*${how}`));
+  });
+
+  it('is found by its types alone if the signature marks nothing as indexed', () => {
+    const unmarked = 'Transfer(address,address,uint256)';
+    expect(find([transfer], unmarked)).toEqual(find([transfer], SIGNATURE));
+    const exactly = { ...transfer, inputs: transfer.inputs.map((input) => ({ ...input, indexed: false })) };
+    expect(canonicalSignature(signatureOf(find([transfer, exactly], unmarked)))).toBe(unmarked);
   });
 
   it('is refused if it is nested too deeply, however deep', () => {

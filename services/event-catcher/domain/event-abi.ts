@@ -8,17 +8,20 @@ const INDEXED_MAX = { named: 3, anonymous: 4 };
 const SIGNATURES_SHOWN_MAX = 8;
 
 /**
- * Finds the one event of an ABI (a JSON array as text) that has this signature, `indexed` included.
+ * Finds the one event of an ABI (a JSON array, or its text) that has this signature, `indexed` included. A signature that
+ * marks nothing as indexed also finds the only event with its types.
  * @throws Refusal event_abi_mismatch, which says how they differ
  */
-export const findEvent = (eventAbi: string, signature: EventSignature): EventFragment => {
+export const findEvent = (eventAbi: unknown, signature: EventSignature): EventFragment => {
   const named = eventsOf(eventAbi).filter(({ name }) => name === signature.name);
   if (named.length === 0) throw mismatch(`the ABI has no event ${signature.name}`);
   const fragments = named.map(readFragment);
   const ofTypes = fragments.filter((fragment) => bareSignature(signatureOf(fragment)) === bareSignature(signature));
   if (ofTypes.length === 0) throw mismatch(`the ABI has other types: ${shown(fragments)}`);
   const wanted = canonicalSignature(signature);
-  const same = ofTypes.filter((fragment) => canonicalSignature(signatureOf(fragment)) === wanted);
+  const exact = ofTypes.filter((fragment) => canonicalSignature(signatureOf(fragment)) === wanted);
+  const marksNone = !signature.parameters.some(({ indexed }) => indexed);
+  const same = exact.length === 0 && marksNone && ofTypes.length === 1 ? ofTypes : exact;
   if (same.length === 0) throw mismatch(`the ABI has other parameters indexed: ${shown(ofTypes)}`);
   const fitting = signature.anonymous ? same.filter(({ anonymous }) => anonymous) : same;
   if (fitting.length > 1) throw mismatch(`the ABI has this event ${String(fitting.length)} times`);
@@ -45,7 +48,7 @@ export const typeOf = (parameter: AbiParameter): AbiType => {
   return type;
 };
 
-/** Shows types, names and `indexed`: everything in which two fragments of one event can differ. */
+/** Types, names and `indexed`: everything in which two fragments can differ. Ids of watches depend on this text. */
 export const fragmentText = ({ name, inputs, anonymous }: EventFragment): string =>
   `${name}(${inputs.map(parameterText).join(', ')})${anonymous ? ' anonymous' : ''}`;
 
@@ -64,13 +67,16 @@ const shown = (fragments: readonly EventFragment[]): string => {
 type UncheckedObject = { readonly [member: string]: unknown };
 const isObject = (value: unknown): value is UncheckedObject => typeof value === 'object' && value !== null;
 
-const eventsOf = (eventAbi: string): (UncheckedObject & { name: string })[] => {
-  let abi: unknown;
+const readJson = (text: string): unknown => {
   try {
-    abi = JSON.parse(eventAbi);
+    return JSON.parse(text) as unknown;
   } catch (cause) {
     throw new Refusal('event_abi_mismatch', 'eventAbi is not valid JSON', { cause });
   }
+};
+
+const eventsOf = (eventAbi: unknown): (UncheckedObject & { name: string })[] => {
+  const abi = typeof eventAbi === 'string' ? readJson(eventAbi) : eventAbi;
   if (!Array.isArray(abi)) throw mismatch('eventAbi is not a JSON array');
   return abi.filter(
     (item): item is UncheckedObject & { name: string } =>

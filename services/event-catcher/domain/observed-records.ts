@@ -1,4 +1,5 @@
 import type { ChainEvent, ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 
 /** Returns the observations and reversals among the events of a contract's stream. */
@@ -8,12 +9,16 @@ export const changesIn = (events: readonly StoredEvent[]): (StoredEvent & ChainE
       event.type === 'ChainEventObserved' || event.type === 'ChainEventReverted',
   );
 
+/** Names a record: one log may have a record for each of several watches. */
+export const recordKey = (record: ObservedRecord): string => `${record.Id}/${watchIdOfRecord(record)}`;
+
 /** Returns the records that were observed and not reverted since. */
 export const observedIn = (events: readonly StoredEvent[]): ObservedRecord[] => {
   const observed = new Map<string, ObservedRecord>();
   for (const { type, data } of changesIn(events)) {
-    observed.delete(data.Id);
-    if (type === 'ChainEventObserved') observed.set(data.Id, data);
+    const key = recordKey(data);
+    observed.delete(key);
+    if (type === 'ChainEventObserved') observed.set(key, data);
   }
   return [...observed.values()];
 };

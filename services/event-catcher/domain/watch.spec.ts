@@ -3,7 +3,16 @@ import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
-import { registerContract, watchFold, watchIdOf, watchStream, type Registration } from './watch.ts';
+import {
+  formerWatchIdOf,
+  isSameFragment,
+  registerContract,
+  watchFold,
+  watchIdOf,
+  watchStream,
+  type Registration,
+  type Watched,
+} from './watch.ts';
 
 const first: Registration = { ...eventExamples.ContractRegistered, startBlock: 100, appId: 'app_1' };
 const { watchId, chainId, contractAddress, fragment } = first;
@@ -42,42 +51,6 @@ describe('registering a contract event', () => {
     expect(given(registered, byOtherApp)?.apps).toEqual(['app_1', 'app_2']);
   });
 
-  it.each([
-    ['other names', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, name: `_${input.name}` })) }],
-    ['another name', { ...fragment, name: 'Moved' }],
-    ['another value of anonymous', { ...fragment, anonymous: true }],
-    ['other types', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, type: 'bytes32' })) }],
-    ['fewer parameters', { ...fragment, inputs: fragment.inputs.slice(0, -1) }],
-    ['more parameters', { ...fragment, inputs: [...fragment.inputs, { name: '', type: 'bool' }] }],
-    [
-      'other parameters indexed',
-      { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, indexed: true })) },
-    ],
-  ])('is refused with %s', (_, other) => {
-    for (const appId of ['app_1', 'app_2']) {
-      expect(() => registerContract(given(registered), { ...first, fragment: other, appId })).toThrow(
-        'contract_conflict: the event is registered as Transfer(address indexed from, address indexed to, uint256 value)',
-      );
-    }
-  });
-
-  it('does nothing if two fragments differ only in whether indexed: false is written out', () => {
-    const inputs = fragment.inputs.map(({ indexed, ...input }) => (indexed ? { ...input, indexed } : input));
-    const silent = { ...first, fragment: { ...fragment, inputs } };
-    expect(registerContract(given(registered), silent)).toEqual([]);
-    expect(registerContract(given({ type: 'ContractRegistered', data: silent }), first)).toEqual([]);
-  });
-
-  it('compares the components of a tuple, too', () => {
-    const tupleOf = (name: string) => ({
-      ...first,
-      fragment: { ...fragment, inputs: [{ name: 'a', type: 'tuple', components: [{ name, type: 'bool' }] }] },
-    });
-    const watch = given({ type: 'ContractRegistered', data: tupleOf('x') });
-    expect(registerContract(watch, tupleOf('x'))).toEqual([]);
-    expect(() => registerContract(watch, tupleOf('y'))).toThrow('contract_conflict');
-  });
-
   it('does nothing a second time', () => {
     const registrations = fc.array(
       fc.record({ appId: fc.constantFrom('app_1', 'app_2', 'app_3'), startBlock: fc.nat(9) }),
@@ -102,21 +75,51 @@ describe('registering a contract event', () => {
 });
 
 describe('the id of a watch', () => {
-  const idOf = (changes: Partial<Parameters<typeof watchIdOf>[0]>) =>
-    watchIdOf({ chainId, contractAddress, fragment, ...changes });
-  const id = 'wch_yfvetx9kddwj201711s2p64yxq';
+  const idOf = (changes: Partial<Watched>) => watchIdOf({ chainId, contractAddress, fragment, ...changes });
+  const id = watchIdOf(first);
 
   it('never changes, and names its stream', () => {
-    expect(idOf({})).toBe(id);
+    expect(id).toBe('wch_cdmwaj8gwk21dtj3bjvqfpqvyv');
     expect(watchStream(id)).toBe(`watch-${id}`);
   });
 
-  it('depends on chain, contract, types and anonymous, not on letter case, names or what is indexed', () => {
+  it('does not depend on letter case, nor on whether indexed: false is written out', () => {
     expect(idOf({ contractAddress: contractAddress.toLowerCase() })).toBe(id);
-    const inputs = fragment.inputs.map((input) => ({ ...input, name: '', indexed: false }));
+    const inputs = fragment.inputs.map(({ indexed, ...input }) => (indexed ? { ...input, indexed } : input));
     expect(idOf({ fragment: { ...fragment, inputs } })).toBe(id);
+    expect(isSameFragment({ ...fragment, inputs }, fragment)).toBe(true);
+  });
+
+  const tupleOf = (name: string) => ({
+    ...fragment,
+    inputs: [{ name: 'a', type: 'tuple', components: [{ name, type: 'bool' }] }],
+  });
+  it.each([
+    ['names', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, name: `_${input.name}` })) }],
+    ['no names', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, name: '' })) }],
+    ['name', { ...fragment, name: 'Moved' }],
+    ['value of anonymous', { ...fragment, anonymous: true }],
+    ['types', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, type: 'bytes32' })) }],
+    ['number of parameters', { ...fragment, inputs: fragment.inputs.slice(0, -1) }],
+    ['indexed parameters', { ...fragment, inputs: fragment.inputs.map((input) => ({ ...input, indexed: true })) }],
+    ['tuple', tupleOf('x')],
+    ['names in a tuple', tupleOf('y')],
+  ])('is another one for a fragment with another %s', (_, other) => {
+    expect(idOf({ fragment: other })).not.toBe(id);
+    expect(isSameFragment(other, fragment)).toBe(false);
+    expect(isSameFragment(tupleOf('x'), tupleOf('y'))).toBe(false);
+  });
+
+  it('is another one on another chain or contract', () => {
     expect(idOf({ chainId: chainId + 1 })).not.toBe(id);
-    expect(idOf({ fragment: { ...fragment, anonymous: true } })).not.toBe(id);
-    expect(idOf({ fragment: { ...fragment, inputs: inputs.slice(1) } })).not.toBe(id);
+    expect(idOf({ contractAddress: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' })).not.toBe(id);
+  });
+
+  it('was once the same for all fragments of a signature', () => {
+    const former = formerWatchIdOf(first);
+    expect(former).toBe('wch_yfvetx9kddwj201711s2p64yxq');
+    const inputs = fragment.inputs.map((input) => ({ ...input, name: '', indexed: false }));
+    expect(formerWatchIdOf({ ...first, fragment: { ...fragment, inputs } })).toBe(former);
+    expect(formerWatchIdOf({ ...first, fragment: { ...fragment, anonymous: true } })).not.toBe(former);
   });
 });

@@ -1,18 +1,22 @@
-import type { AbiParameter, EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { bareSignature } from '../../../shared/chain/event-signature.ts';
-import { encodeToken, sha256 } from '../../../shared/primitives/ids.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { watchId, watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
 import { evolveWatch, type Watch } from '../../../shared/read-models/watches.ts';
 import { fragmentText, signatureOf } from './event-abi.ts';
 
 export const watchStream = (watchId: string): string => `watch-${watchId}`;
 
-/** Derives the id from what is watched, so that two apps that register the same event write to one stream. */
-export const watchIdOf = (watched: { chainId: number; contractAddress: string; fragment: EventFragment }): string => {
-  const { chainId, contractAddress, fragment } = watched;
-  const text = `${String(chainId)}:${contractAddress.toLowerCase()}:${bareSignature(signatureOf(fragment))}:${String(fragment.anonymous)}`;
-  return `wch_${encodeToken(Buffer.from(sha256(text), 'hex'), 26)}`;
-};
+export interface Watched {
+  chainId: number;
+  contractAddress: string;
+  fragment: EventFragment;
+}
+
+/** The id follows from what is watched, so that two apps that register the same fragment write to one stream. */
+export const watchIdOf = (watched: Watched): string => watchId(watched, fragmentText(watched.fragment));
+
+/** The id that the watch has if it was registered while a contract had one watch for each signature. */
+export const formerWatchIdOf = (watched: Watched): string =>
+  watchIdOfSignature(watched, signatureOf(watched.fragment), watched.fragment.anonymous);
 
 type State = Watch | undefined;
 export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'];
@@ -20,16 +24,13 @@ export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['
 export const watchFold = { initial: undefined as State, evolve: evolveWatch };
 
 /**
- * The first registration creates the watch. A registration by another app adds that app, and keeps the stored fragment
- * and start block. An earlier start block extends the watch backwards; a later one changes nothing.
+ * The first registration creates the watch. A registration by another app adds that app, and keeps the stored start
+ * block. An earlier start block extends the watch backwards; a later one changes nothing.
  */
 export const registerContract = (watch: State, asked: Registration): WatchEvent[] => {
   if (!watch) return [{ type: 'ContractRegistered', data: asked }];
-  if (!isSame(watch.fragment, asked.fragment)) {
-    throw new Refusal('contract_conflict', `the event is registered as ${fragmentText(watch.fragment)}`);
-  }
-  const { id: watchId, chainId, contractAddress, fragment, startBlock } = watch;
-  const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...asked, fragment, startBlock } };
+  const { id: watchId, chainId, contractAddress, startBlock } = watch;
+  const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...asked, startBlock } };
   const extension: WatchEvent = {
     type: 'WatchExtended',
     data: { watchId, chainId, contractAddress, startBlock: asked.startBlock },
@@ -40,17 +41,6 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
   ];
 };
 
-const isSame = (left: EventFragment, right: EventFragment): boolean =>
-  left.name === right.name && left.anonymous === right.anonymous && areSame(left.inputs, right.inputs);
-
-const areSame = (left: readonly AbiParameter[] = [], right: readonly AbiParameter[] = []): boolean =>
-  left.length === right.length &&
-  left.every((one, at) => {
-    const other = right[at];
-    return (
-      one.name === other?.name &&
-      one.type === other.type &&
-      (one.indexed ?? false) === (other.indexed ?? false) &&
-      areSame(one.components, other.components)
-    );
-  });
+/** Whether two fragments are of one watch: they differ in nothing. */
+export const isSameFragment = (left: EventFragment, right: EventFragment): boolean =>
+  fragmentText(left) === fragmentText(right);

@@ -96,7 +96,7 @@ describe('advancing to a head', () => {
     expect([said('isOrphan'), said('isRead')]).toEqual([false, true]);
     expect([said('isOrphan', { BlockHash: '0x' }), said('isRead', { BlockHash: '0x' })]).toEqual([true, false]);
     expect(said('isOrphan', { BlockHash: '0x', BlockNumber: 12 })).toBe(false);
-    expect(said('isRead', { EventSignature: 'Approval()' })).toBe(false);
+    expect(said('isRead', { WatchId: 'wch_other' })).toBe(false);
   });
 
   it('refuses a head that contradicts a final block', async () => {

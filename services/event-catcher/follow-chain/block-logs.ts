@@ -97,11 +97,11 @@ const toRecords = (
   let block = -1;
   let blockTime = '';
   for (const log of logs) {
-    const watch = match(log);
-    if (!watch) continue;
+    const matching = match(log);
+    if (matching.length === 0) continue;
     if (log.blockNumber !== block) blockTime = toIso(timeOf(log) * 1_000);
     block = log.blockNumber;
-    records.push(recordOf(watch, log, blockTime, origin));
+    for (const watch of matching) records.push(recordOf(watch, log, blockTime, origin));
   }
   return records;
 };

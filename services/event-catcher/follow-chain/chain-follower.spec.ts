@@ -15,8 +15,8 @@ describe('following a chain', () => {
     mineSome(follower.chain, 10, 1_000);
     await follower.expectChain();
     await follower.stop();
-    expect(await follower.observed()).toEqual(follower.idsOnChain());
-    const origins = (await follower.changes()).map(({ data }) => data['Origin']);
+    expect(await follower.observed()).toEqual(follower.recordsOnChain());
+    const origins = (await follower.changes()).map(({ data }) => data.Origin);
     expect(origins).toEqual([...origins].sort());
     expect(new Set(origins)).toEqual(new Set(['backfill', 'live']));
   });
@@ -174,7 +174,7 @@ describe('a reorganisation', () => {
     await follower.expectChain();
     await follower.stop();
     const reversals = (await follower.changes()).filter(({ type }) => type === 'ChainEventReverted');
-    const blockAndLog = reversals.map(({ data }) => [data['BlockNumber'], data['LogIndex']] as [number, number]);
+    const blockAndLog = reversals.map(({ data }) => [data.BlockNumber, data.LogIndex] as [number, number]);
     expect(reversals).toHaveLength(2 * depth);
     expect(blockAndLog).toEqual(
       blockAndLog.toSorted(([aBlock, aLog], [bBlock, bLog]) => bBlock - aBlock || bLog - aLog),
@@ -194,7 +194,7 @@ describe('a reorganisation', () => {
     follower.chain.mine([]);
     await follower.expectChain();
     await follower.stop();
-    expect((await follower.changes()).map(({ type, data }) => [type, (data['Data'] as JsonObject)['value']])).toEqual([
+    expect((await follower.changes()).map(({ type, data }) => [type, (data.Data as JsonObject)['value']])).toEqual([
       ['ChainEventObserved', '1'],
       ['ChainEventReverted', '1'],
       ['ChainEventObserved', '2'],

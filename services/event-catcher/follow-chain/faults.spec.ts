@@ -27,7 +27,7 @@ const killedBeforeProgress = async (mine: (follower: FollowerUnderTest) => void)
   await follower.stop();
   mine(follower);
   follower.start({ store: withoutProgress(follower.store) });
-  const expected = follower.idsOnChain().length;
+  const expected = follower.recordsOnChain().length;
   await eventually(
     async () => (await follower.observed()).length === expected,
     15_000,
@@ -121,7 +121,7 @@ describe('a follower that was killed before it stored its progress', () => {
     // It stores the range of the first watch and dies. No progress is stored until that range is read again.
     await follower.runUntilKilled(3, true);
     await follower.register(approvalWatch);
-    const wanted = follower.idsOnChain().length;
+    const wanted = follower.recordsOnChain().length;
     follower.start({ reader: pruned });
     await eventually(
       async () => (await follower.observed()).length === wanted,
@@ -216,7 +216,7 @@ describe('a watch that is extended before it is live,', () => {
     open();
     await follower.expectChain();
     await follower.stop();
-    expect(await follower.observed()).toEqual(follower.idsOnChain());
+    expect(await follower.observed()).toEqual(follower.recordsOnChain());
     // The first request was dropped, and the range was read from its new start.
     expect(asked.slice(0, 2)).toEqual([100, 5]);
     expect(follower.starts).toBe(1);
@@ -270,7 +270,7 @@ describe('a provider', () => {
           : follower.chain.logsOfRange(from, to, filter),
     });
     follower.start({ reader: pruned });
-    const expected = follower.idsOnChain().length;
+    const expected = follower.recordsOnChain().length;
     await eventually(
       async () => (await follower.observed()).length === expected,
       15_000,

@@ -3,11 +3,14 @@ import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalOnly, interrupted } from '../testing/faulty-readers.ts';
 import {
+  anonymousWatch,
   approvalWatch,
+  contract,
   FollowerUnderTest,
   mineSome,
   otherContract,
   transferWatch,
+  wrongWatch,
 } from '../testing/follower-under-test.ts';
 
 const CONFIRMATIONS = 5;
@@ -32,8 +35,11 @@ type Step =
 
 const watches = {
   approval: approvalWatch,
-  other: { ...transferWatch, watchId: 'wch_other', contractAddress: otherContract },
   transfer: transferWatch,
+  wrong: wrongWatch,
+  anonymous: anonymousWatch,
+  elsewhere: { ...transferWatch, watchId: 'wch_elsewhere', contractAddress: otherContract },
+  'anonymous elsewhere': { ...anonymousWatch, watchId: 'wch_anonymous_elsewhere', contractAddress: otherContract },
 };
 
 /** A chain, and followers that replace one another. Its reorganisations are never deeper than finality. */
@@ -106,6 +112,12 @@ class Simulation {
     await Promise.all(this.ended);
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    const stopped = this.follower.stop();
+    await this.releaseAll();
+    await stopped;
+  }
+
   private async release(isDue: (one: { releasedAfter: number }) => boolean): Promise<void> {
     const due = this.inFlight.filter(isDue);
     this.inFlight = this.inFlight.filter((one) => !due.includes(one));
@@ -116,12 +128,12 @@ class Simulation {
 
   mine(blocks: number): void {
     this.value += 10_000;
-    mineSome(this.follower.chain, blocks, this.value);
+    mineSome(this.follower.chain, blocks, this.value, [contract, otherContract]);
     this.highest = Math.max(this.highest, this.follower.chain.tip.number);
   }
 }
 
-const what = fc.constantFrom('approval' as const, 'other' as const, 'transfer' as const);
+const what = fc.constantFrom(...(Object.keys(watches) as (keyof typeof watches)[]));
 const chainStep: fc.Arbitrary<ChainStep> = fc.oneof(
   fc.record({ kind: fc.constant('mine' as const), blocks: fc.integer({ min: 1, max: 8 }) }),
   fc.record({ kind: fc.constant('mine' as const), blocks: fc.constant(LONG_BLOCKS) }),
@@ -162,7 +174,7 @@ describe('following a chain', () => {
   it('stores exactly what the chain has through kills, cut-off appends, reorganisations and extensions', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), rangesMax, async (steps, isDevelopment, rangesMax) => {
-        const simulation = new Simulation(isDevelopment, rangesMax);
+        await using simulation = new Simulation(isDevelopment, rangesMax);
         simulation.mine(12);
         await simulation.follower.register({ startBlock: 8 });
         for (const one of steps) await simulation.run(one);
@@ -171,9 +183,9 @@ describe('following a chain', () => {
         await simulation.releaseAll();
         simulation.mine(1);
         await simulation.follower.expectChain();
-        await simulation.follower.stop();
       }),
-      { numRuns: 80 },
+      // A failure is told with its seed and its steps before jest gives up. It is not shrunk, as each try takes seconds.
+      { numRuns: 80, endOnFailure: true, interruptAfterTimeLimit: 80_000, markInterruptAsFailure: true },
     );
   });
 });

@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { bloomOf } from '../../../shared/chain/bloom.ts';
 import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
+import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
+import { watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
 import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, watchedEvent } from './watched-event.ts';
 
 const registered = eventExamples.ContractRegistered;
@@ -34,27 +36,38 @@ const log = (changes: Partial<ChainLog> = {}): ChainLog => ({
 });
 
 describe('a log of a contract', () => {
-  it('belongs to the watch of its contract and first topic', () => {
-    const match = matcherFor([elsewhere, approval, transfer]);
-    expect(match(log())).toBe(transfer);
-    expect(match(log({ topics: [approval.topic0 ?? ''] }))).toBe(approval);
-    expect(match(log({ address: otherContract }))).toBe(elsewhere);
-    expect(match(log({ topics: [`0x${'d'.repeat(64)}`] }))).toBeUndefined();
-    expect(match(log({ topics: [] }))).toBeUndefined();
-    expect(match(log({ address: `0x${'2'.repeat(40)}` }))).toBeUndefined();
+  it('belongs to every watch of its contract and first topic', () => {
+    const again = watched({ watchId: 'wch_again' });
+    const match = matcherFor([elsewhere, approval, transfer, again]);
+    expect(match(log())).toEqual([transfer, again]);
+    expect(match(log({ topics: [approval.topic0 ?? ''] }))).toEqual([approval]);
+    expect(match(log({ address: otherContract }))).toEqual([elsewhere]);
+    expect(match(log({ topics: [`0x${'d'.repeat(64)}`] }))).toEqual([]);
+    expect(match(log({ topics: [] }))).toEqual([]);
+    expect(match(log({ address: `0x${'2'.repeat(40)}` }))).toEqual([]);
   });
 
-  it('belongs to an anonymous event if it has the layout of that event and no known first topic', () => {
-    const match = matcherFor([anonymous, transfer]);
-    expect(match(log({ topics: [] }))).toBe(anonymous);
-    expect(match(log({ topics: [], data: '0x' }))).toBeUndefined();
-    expect(match(log({ topics: [], address: otherContract }))).toBeUndefined();
-    expect(match(log())).toBe(transfer);
+  it('belongs to the watches of anonymous events with its layout, whatever its first topic is', () => {
+    const alike = watched({
+      watchId: 'wch_alike',
+      topic0: null,
+      fragment: {
+        name: 'Decoy',
+        anonymous: true,
+        inputs: ['bytes32', 'address', 'address', 'uint256'].map((type, at) => ({ name: '', type, indexed: at < 3 })),
+      },
+    });
+    const match = matcherFor([anonymous, alike, transfer]);
+    expect(match(log({ topics: [] }))).toEqual([anonymous]);
+    expect(match(log({ topics: [], data: '0x' }))).toEqual([]);
+    expect(match(log({ topics: [], address: otherContract }))).toEqual([]);
+    expect(match(log())).toEqual([transfer, alike]);
   });
 
   it('is recorded in the public form', () => {
     expect(recordOf(transfer, log(), '2026-01-01T00:00:00.000Z', 'backfill')).toEqual({
       Id: `2484:0x${'b'.repeat(64)}:0x${'c'.repeat(64)}:9`,
+      WatchId: registered.watchId,
       ChainId: 2484,
       ContractAddress: registered.contractAddress,
       EventName: 'Transfer',
@@ -72,13 +85,27 @@ describe('a log of a contract', () => {
 });
 
 describe('a stored record', () => {
-  it('belongs to the watch of its contract and signature, from the start block on', () => {
-    const record = recordOf(transfer, log(), '', 'live');
+  const record = recordOf(transfer, log(), '', 'live');
+
+  it('belongs to its watch, from the start block on', () => {
     expect(belongsTo(transfer, record)).toBe(true);
     expect(belongsTo(transfer, { ...record, BlockNumber: 5 })).toBe(true);
     expect(belongsTo(transfer, { ...record, BlockNumber: 4 })).toBe(false);
-    expect(belongsTo(transfer, { ...record, ContractAddress: otherContract })).toBe(false);
-    expect(belongsTo(transfer, { ...record, EventSignature: 'Approval()' })).toBe(false);
+    expect(belongsTo(watched({ watchId: 'wch_again' }), record)).toBe(false);
+  });
+
+  it.each([
+    ['a named', false],
+    ['an anonymous', true],
+  ])('belongs to the watch of its signature if it was stored without one: %s event', (_, anonymous) => {
+    const { WatchId: _watchId, ...stored } = record;
+    const { chainId, contractAddress, eventSignature } = registered;
+    const signature = parseEventSignature(eventSignature);
+    const former = watched({ watchId: watchIdOfSignature({ chainId, contractAddress }, signature, anonymous) });
+    expect(belongsTo(former, stored)).toBe(true);
+    expect(belongsTo(former, { ...stored, ContractAddress: otherContract })).toBe(false);
+    expect(belongsTo(former, { ...stored, EventSignature: 'Approval()' })).toBe(false);
+    expect(belongsTo(transfer, stored)).toBe(false);
   });
 });
 

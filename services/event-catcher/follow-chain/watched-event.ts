@@ -3,6 +3,7 @@ import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
+import { recordWatchIds, watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
 
 /** If a block has more addresses to look for, its logs are requested without an address filter. */
@@ -11,6 +12,8 @@ const ADDRESSES_MAX = 500;
 /** A registered event, prepared for finding and decoding its logs. */
 export interface WatchedEvent {
   readonly id: string;
+  /** What its stored records have as `WatchId`. */
+  readonly recordIds: readonly string[];
   readonly chainId: number;
   /** Lower case. */
   readonly contract: string;
@@ -30,6 +33,7 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
   const contract = contractAddress.toLowerCase();
   return {
     id,
+    recordIds: recordWatchIds({ id, chainId, contractAddress, eventSignature }),
     chainId,
     contract,
     contractAddress,
@@ -43,14 +47,9 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
   };
 };
 
-/** Whether a record is of the watch's event, in its start block or a later one. */
-export const belongsTo = (
-  watch: WatchedEvent,
-  { ContractAddress, EventSignature, BlockNumber }: ObservedRecord,
-): boolean =>
-  ContractAddress === watch.contractAddress &&
-  EventSignature === watch.eventSignature &&
-  BlockNumber >= watch.startBlock;
+/** Whether a record is the watch's, in its start block or a later one. */
+export const belongsTo = (watch: WatchedEvent, record: ObservedRecord): boolean =>
+  watch.recordIds.includes(watchIdOfRecord(record)) && record.BlockNumber >= watch.startBlock;
 
 /** @param blockTime ISO 8601 */
 export const recordOf = (
@@ -60,6 +59,7 @@ export const recordOf = (
   origin: EventOrigin,
 ): ObservedRecord => ({
   Id: `${String(watch.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
+  WatchId: watch.id,
   ChainId: watch.chainId,
   ContractAddress: watch.contractAddress,
   EventName: watch.eventName,
@@ -93,19 +93,14 @@ export const filterByBloom = (
   );
 
 /**
- * Finds the watch of a log: by contract and first topic, else an anonymous event of the contract with the log's layout.
+ * Finds the watches of a log: those of its contract and first topic, then those of anonymous events of the contract with
+ * its layout.
  */
-export const matcherFor = (watches: readonly WatchedEvent[]): ((log: ChainLog) => WatchedEvent | undefined) => {
-  const named = new Map<string, Map<string, WatchedEvent>>();
-  for (const watch of watches) {
-    if (watch.topic0 === null) continue;
-    const ofContract = named.get(watch.contract) ?? new Map<string, WatchedEvent>();
-    named.set(watch.contract, ofContract.set(watch.topic0, watch));
-  }
-  const anonymous = Map.groupBy(
-    watches.filter(({ topic0 }) => topic0 === null),
-    ({ contract }) => contract,
-  );
-  return (log) =>
-    named.get(log.address)?.get(log.topics[0] ?? '') ?? anonymous.get(log.address)?.find(({ matches }) => matches(log));
+export const matcherFor = (watches: readonly WatchedEvent[]): ((log: ChainLog) => readonly WatchedEvent[]) => {
+  const named = Map.groupBy(watches, ({ contract, topic0 }) => `${contract}/${topic0 ?? 'anonymous'}`);
+  return (log) => {
+    const ofTopic0 = named.get(`${log.address}/${log.topics[0] ?? 'none'}`) ?? [];
+    const anonymous = named.get(`${log.address}/anonymous`)?.filter(({ matches }) => matches(log)) ?? [];
+    return anonymous.length === 0 ? ofTopic0 : [...ofTopic0, ...anonymous];
+  };
 };

@@ -11,7 +11,7 @@ const FINALIZED = 100;
 
 const select = (asked: Partial<EventQueryParameters>, finalized = FINALIZED) =>
   selectEvents(
-    { chainId, contractAddress, take: 10, skip: 0, order: 'asc', arguments: new Map(), ...asked },
+    { chainId, contractAddress, appId: 'app_1', take: 10, skip: 0, order: 'asc', arguments: new Map(), ...asked },
     watches,
     finalized,
   );
@@ -23,15 +23,19 @@ describe('the events that a query selects', () => {
     expect(select({})).toEqual({
       ids: ids('000000000000', '999999999999'),
       filters: [{ reverted: false }],
-      counted: ['Transfer(uint256)', 'Mint(uint8)'],
+      counted: ['wch_Transfer', 'wch_Mint'],
+      watchIds: new Map([
+        ['wch_Transfer', 'wch_Transfer'],
+        ['wch_Mint', 'wch_Mint'],
+      ]),
     });
   });
 
   it('are those of one event, given by name or signature', () => {
     for (const eventSignature of ['Mint', 'Mint(uint8)', 'event Mint(uint8 value)']) {
       const { filters, counted } = select({ eventSignature });
-      expect(filters).toEqual([{ reverted: false, EventSignature: { in: ['Mint(uint8)'] } }]);
-      expect(counted).toEqual(['Mint(uint8)']);
+      expect(filters).toEqual([{ reverted: false, WatchId: { in: ['wch_Mint'] } }]);
+      expect(counted).toEqual(['wch_Mint']);
     }
   });
 
@@ -70,12 +74,16 @@ describe('the events that a query selects', () => {
     expect(select({ status: 'reverted' })).toEqual({
       ids: ids('000000000000', '999999999999'),
       filters: [{ reverted: true }],
-      counted: ['Transfer(uint256)', 'Mint(uint8)'],
+      counted: ['wch_Transfer', 'wch_Mint'],
+      watchIds: new Map([
+        ['wch_Transfer', 'wch_Transfer'],
+        ['wch_Mint', 'wch_Mint'],
+      ]),
     });
   });
 
   it('are in blocks up to the finalized one if the query asks for final ones', () => {
-    expect(select({ status: 'finalized' })).toEqual({
+    expect(select({ status: 'finalized' })).toMatchObject({
       ids: ids('000000000000', '000000000101'),
       filters: [{ reverted: false }],
       counted: undefined,
@@ -84,7 +92,7 @@ describe('the events that a query selects', () => {
   });
 
   it('are in blocks after the finalized one if the query asks for observed ones', () => {
-    expect(select({ status: 'observed' })).toEqual({
+    expect(select({ status: 'observed' })).toMatchObject({
       ids: ids('000000000101', '999999999999'),
       filters: [{ reverted: false }],
       counted: undefined,

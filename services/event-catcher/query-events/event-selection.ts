@@ -1,7 +1,8 @@
 import { chainEventIdFrom } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { RecordStatus } from '../../../schemas/http/event-record.ts';
-import { matcherByName } from '../../../shared/chain/watch-names.ts';
+import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
+import { selectWatches } from '../../../shared/chain/watch-names.ts';
 import type { Filter } from '../../../shared/read-store/read-store.ts';
 import { selectByArguments } from './argument-filter.ts';
 
@@ -15,6 +16,8 @@ export interface EventQueryParameters {
   chainId: number;
   contractAddress: string;
   eventSignature?: string | undefined;
+  watchId?: string | undefined;
+  appId: string;
   txHash?: string | undefined;
   take: number;
   skip: number;
@@ -41,8 +44,10 @@ export interface Selection {
    * record can match.
    */
   filters: Filter[];
-  /** The canonical signatures of the events if the query asks for all their records, whose number is stored. */
+  /** The `WatchId`s of the records if the query asks for all that have them, whose number is stored. */
   counted: string[] | undefined;
+  /** The watches of the records, by `WatchId`. */
+  watchIds: ReadonlyMap<string, string>;
 }
 
 /** Translates a query into ids and filters. @param finalized the newest final block; -1 if none is known */
@@ -51,8 +56,8 @@ export const selectEvents = (
   watches: readonly WatchDocument[],
   finalized: number,
 ): Selection => {
-  const { eventSignature, txHash, status } = asked;
-  const named = eventSignature === undefined ? [...watches] : watches.filter(matcherByName(eventSignature));
+  const { eventSignature: name, watchId, appId, txHash, status } = asked;
+  const named = selectWatches(watches, { name, watchId, appId });
   const selected = selectByArguments(named, asked.arguments);
   const common: Filter = {
     reverted: status === 'reverted',
@@ -60,7 +65,7 @@ export const selectEvents = (
   };
   const filters = selected.map(({ filter, watches: alike }): Filter => {
     const isEveryEvent = alike.length === watches.length;
-    return { ...common, ...(isEveryEvent ? {} : { EventSignature: { in: signaturesOf(alike) } }), ...filter };
+    return { ...common, ...(isEveryEvent ? {} : { WatchId: { in: alike.flatMap(recordWatchIds) } }), ...filter };
   });
   const isWhole =
     txHash === undefined &&
@@ -68,12 +73,9 @@ export const selectEvents = (
     asked.toBlock === undefined &&
     asked.arguments.size === 0 &&
     (status === undefined || status === 'reverted');
-  return { ids: idsBetween(asked, finalized), filters, counted: isWhole ? signaturesOf(named) : undefined };
+  const watchIds = new Map(named.flatMap((watch) => recordWatchIds(watch).map((id) => [id, watch.id] as const)));
+  return { ids: idsBetween(asked, finalized), filters, counted: isWhole ? [...watchIds.keys()] : undefined, watchIds };
 };
-
-const signaturesOf = (watches: readonly WatchDocument[]): string[] => [
-  ...new Set(watches.map(({ eventSignature }) => eventSignature)),
-];
 
 /**
  * Returns the ids of the contract's records in the blocks of the query. Whether a record is final depends on its block.

@@ -1,8 +1,8 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import { eventRecord, type EventRecord, type RecordStatus } from '../../../schemas/http/event-record.ts';
-import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import type { EventRecord, RecordStatus } from '../../../schemas/http/event-record.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { contractKey } from '../../../schemas/topics.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -43,7 +43,7 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     const shown = found.slice(0, take);
     const last = shown.at(-1);
     return {
-      items: shown.map((stored) => toRecord(stored, finalized)),
+      items: shown.map((stored) => toRecord(stored, selection, finalized)),
       take,
       skip,
       total,
@@ -85,13 +85,11 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     if (!counted) {
       return sum(await Promise.all(filters.map((filter) => this.readStore.count(record.name, { ...filter, id }))));
     }
-    const { chainId: ChainId, contractAddress: ContractAddress, status } = asked;
-    const ids = counted.map((EventSignature) => chainEventCountId({ ChainId, ContractAddress, EventSignature }));
-    const counts = await this.readStore.getMany(count.name, ids);
+    const counts = await this.readStore.getMany(count.name, counted);
     return sum(
       Array.from(counts.values(), ({ document }) => {
         const { canonical, reverted } = count.document.parse(document);
-        return status === 'reverted' ? reverted : canonical;
+        return asked.status === 'reverted' ? reverted : canonical;
       }),
     );
   }
@@ -105,10 +103,11 @@ const cursorScope = ({ chainId, contractAddress, order }: EventQueryParameters):
 const idsAfter = (after: string, { gte, lt }: Selection['ids'], order: Order) =>
   order === 'asc' ? { gte, gt: after, lt } : { gte, lt: after < lt ? after : lt };
 
-const toRecord = ({ document }: StoredDocument, finalized: number): EventRecord => {
-  const isFinal = Number(document['BlockNumber']) <= finalized;
-  const status: RecordStatus = document['reverted'] === true ? 'reverted' : isFinal ? 'finalized' : 'observed';
-  return eventRecord.parse({ ...document, Status: status });
+const toRecord = ({ document }: StoredDocument, { watchIds }: Selection, finalized: number): EventRecord => {
+  const { changes: _, observedPosition: __, reverted, WatchId, ...observed } = record.document.parse(document);
+  const isFinal = observed.BlockNumber <= finalized;
+  const Status: RecordStatus = reverted ? 'reverted' : isFinal ? 'finalized' : 'observed';
+  return { ...observed, WatchId: watchIds.get(WatchId) ?? WatchId, Status };
 };
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

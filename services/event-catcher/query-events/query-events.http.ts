@@ -15,7 +15,7 @@ export class QueryEventsHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(queryEvents, { reads: [watchesModel.name, chainsModel.name, chainEventsModel.name] })
-  async query({ query }: ParsedRequest<typeof queryEvents>): Promise<EventPage> {
-    return this.queries.execute(new QueryEvents({ ...query, arguments: argumentsOf(query) }));
+  async query({ query, caller }: ParsedRequest<typeof queryEvents>): Promise<EventPage> {
+    return this.queries.execute(new QueryEvents({ ...query, appId: caller.appId, arguments: argumentsOf(query) }));
   }
 }

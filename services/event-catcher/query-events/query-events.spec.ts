@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { eventAbi, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
+import { eventAbi, idOfWatch, TOKEN, TRANSFER, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 const ALICE = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
@@ -26,7 +26,7 @@ const records: ObservedRecord[] = Array.from({ length: 20 }, (_, at) => {
   const place = { BlockNumber: 10 + Math.floor(at / 2), LogIndex: at % 2 === 0 ? 2 : 11 };
   if (at % 3 !== 0) return transferRecord({ ...place, Data: { from: ALICE, to: TOKEN, value: String(at) } });
   const Data = { topic: { hash: hash('a') }, value: String(at), arg2: at % 2 === 0 };
-  return transferRecord({ ...place, EventName: 'Note', EventSignature: NOTE, Data });
+  return transferRecord({ ...place, WatchId: idOfWatch(noteAbi), EventName: 'Note', EventSignature: NOTE, Data });
 });
 const isReverted = ({ BlockNumber }: ObservedRecord): boolean => BlockNumber === 12;
 const canonical = records.filter((record) => !isReverted(record));
@@ -264,7 +264,13 @@ describe('an argument whose name two events give to different types', () => {
       await catcher.register({ eventSignature: 'Text(string)', eventAbi: eventAbi(textAbi) });
       await catcher.documents.project();
       const text = (BlockNumber: number, value: string) =>
-        transferRecord({ BlockNumber, EventName: 'Text', EventSignature: 'Text(string)', Data: { value } });
+        transferRecord({
+          BlockNumber,
+          WatchId: idOfWatch(textAbi),
+          EventName: 'Text',
+          EventSignature: 'Text(string)',
+          Data: { value },
+        });
       const some = [
         text(10, '07'),
         transferRecord({ BlockNumber: 11, Data: { value: '7' } }),
@@ -282,6 +288,96 @@ describe('an argument whose name two events give to different types', () => {
         found.push(...items.map(({ Id }) => Id));
       }
       expect(found).toEqual(some.slice(0, 3).map(({ Id }) => Id));
+    } finally {
+      await catcher.service.close();
+    }
+  });
+});
+
+describe('querying an event that several watches match', () => {
+  const anonymousAbi = { ...transferAbi, name: 'Decoy', anonymous: true };
+  const wrongAbi = { ...transferAbi, inputs: transferAbi.inputs.map((input) => ({ ...input, indexed: true })) };
+  const WRONG = 'Transfer(address indexed,address indexed,uint256 indexed)';
+  let catcher: CatcherRoutes;
+  const right = { WatchId: idOfWatch(transferAbi), EventSignature: TRANSFER };
+  const wrong = { WatchId: idOfWatch(wrongAbi), EventSignature: WRONG, Data: { raw: {}, error: 'does not fit' } };
+  const decoy = {
+    WatchId: idOfWatch(anonymousAbi),
+    EventName: 'Decoy',
+    EventSignature: TRANSFER.replace('Transfer', 'Decoy'),
+  };
+  const blocks = [10, 11, 12];
+  const recordsOf = (watch: Partial<ObservedRecord>) =>
+    blocks.map((BlockNumber) => transferRecord({ BlockNumber, ...watch }));
+
+  beforeAll(async () => {
+    catcher = await startCatcherRoutes();
+    await catcher.register({ eventSignature: decoy.EventSignature, eventAbi: eventAbi(anonymousAbi) }, 'stranger');
+    await catcher.register({ eventSignature: WRONG, eventAbi: eventAbi(wrongAbi) }, 'stranger');
+    await catcher.register({}, 'app_1');
+    await catcher.documents.project();
+    await catcher.documents.observe(
+      [...recordsOf(right), ...recordsOf(wrong), ...recordsOf(decoy)],
+      ({ BlockNumber }) => BlockNumber === 12,
+    );
+    await catcher.documents.advance({ finalized: 10 });
+  });
+  afterAll(() => catcher.service.close());
+
+  const ask = async (query: Record<string, string>, app = 'app_1') => {
+    const text = new URLSearchParams({ chainId: '2484', contractAddress: TOKEN, ...query }).toString();
+    const { items, total } = (await (await catcher.ask(`/api/v1/events?${text}`, { app })).json()) as EventPage;
+    return { total, found: items.map(({ BlockNumber, WatchId }) => [BlockNumber, WatchId]) };
+  };
+  const all = (watch: { WatchId: string }) => ({ total: 2, found: [10, 11].map((block) => [block, watch.WatchId]) });
+
+  it('returns the records of the own one, and those of the oldest to everybody else', async () => {
+    for (const eventSignature of ['Transfer', 'Transfer(address,address,uint256)']) {
+      expect(await ask({ eventSignature })).toEqual(all(right));
+      expect(await ask({ eventSignature }, 'stranger')).toEqual(all(wrong));
+      expect(await ask({ eventSignature }, 'app_3')).toEqual(all(wrong));
+    }
+    expect(await ask({ eventSignature: TRANSFER }, 'stranger')).toEqual(all(right));
+    expect(await ask({ eventSignature: 'Decoy' })).toEqual(all(decoy));
+  });
+
+  it('returns the records of the one that an id names', async () => {
+    for (const watch of [right, wrong, decoy]) {
+      expect(await ask({ watchId: watch.WatchId })).toEqual(all(watch));
+      expect((await ask({ watchId: watch.WatchId, status: 'reverted' })).total).toBe(1);
+    }
+    expect(await ask({ watchId: right.WatchId, 'arg.value': '1' })).toEqual(all(right));
+    expect(await ask({ watchId: 'wch_unknown' })).toEqual({ total: 0, found: [] });
+    expect(await ask({ watchId: right.WatchId, eventSignature: 'Decoy' })).toEqual({ total: 0, found: [] });
+  });
+
+  it('returns the records of all of them without a name', async () => {
+    const { total, found } = await ask({});
+    expect(total).toBe(6);
+    expect(found.map(([block]) => block)).toEqual([10, 10, 10, 11, 11, 11]);
+    expect(new Set(found.map(([, watch]) => watch)).size).toBe(3);
+  });
+});
+
+describe('records that were stored without the id of a watch', () => {
+  it.each([false, true])('are those of the watch of their signature; anonymous: %s', async (anonymous) => {
+    const catcher = await startCatcherRoutes();
+    try {
+      const id = await catcher.registerAsFormerly(anonymous);
+      await catcher.documents.project();
+      const { WatchId: _watchId, ...former } = transferRecord();
+      await catcher.documents.observe([former, transferRecord({ BlockNumber: 11, WatchId: id })], () => false);
+      for (const query of ['', '&eventSignature=Transfer', `&watchId=${id}`]) {
+        const answer = await catcher.ask(`/api/v1/events?chainId=2484&contractAddress=${TOKEN}${query}`);
+        const { items, total } = (await answer.json()) as EventPage;
+        expect(items.map(({ BlockNumber, WatchId }) => [BlockNumber, WatchId])).toEqual([
+          [10, id],
+          [11, id],
+        ]);
+        expect(total).toBe(2);
+      }
+      const status = await catcher.ask(`/api/v1/status/2484/${TOKEN}/Transfer`);
+      expect(await status.json()).toMatchObject({ id, eventsTotal: 2 });
     } finally {
       await catcher.service.close();
     }

@@ -3,10 +3,11 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
 import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
+import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
 import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { chainEventCountId, chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { progressOf } from '../domain/watch-progress.ts';
@@ -14,7 +15,9 @@ import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
 export class ReadStatus extends Query<WatchStatus> {
-  constructor(readonly asked: { chainId: number; contractAddress: string; eventName: string }) {
+  constructor(
+    readonly asked: { chainId: number; contractAddress: string; eventName: string; watchId?: string | undefined },
+  ) {
     super();
   }
 }
@@ -31,9 +34,10 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
   ) {}
 
   async execute({ asked }: ReadStatus): Promise<WatchStatus> {
-    const { chainId, eventName } = asked;
+    const { chainId, eventName: name, watchId } = asked;
     const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
-    const watch = findNamed(await this.models.ofContract(chainId, contractAddress), 'eventName', eventName);
+    const watches = await this.models.ofContract(chainId, contractAddress);
+    const watch = findNamed(watches, 'eventName', { name, watchId });
     if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
     const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
     const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
@@ -58,14 +62,10 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     };
   }
 
-  private async eventsTotal({ chainId, contractAddress, eventSignature }: WatchDocument): Promise<number> {
-    const id = chainEventCountId({
-      ChainId: chainId,
-      ContractAddress: contractAddress,
-      EventSignature: eventSignature,
-    });
-    const stored = (await this.readStore.getMany(count.name, [id])).get(id);
-    return stored ? count.document.parse(stored.document).canonical : 0;
+  private async eventsTotal(watch: WatchDocument): Promise<number> {
+    const stored = await this.readStore.getMany(count.name, recordWatchIds(watch));
+    const totals = Array.from(stored.values(), ({ document }) => count.document.parse(document).canonical);
+    return totals.reduce((sum, total) => sum + total, 0);
   }
 }
 

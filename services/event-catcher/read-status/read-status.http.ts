@@ -14,7 +14,7 @@ export class ReadStatusHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(readStatus, { reads: [watchesModel.name, chainsModel.name, chainEventsModel.name] })
-  read({ params }: ParsedRequest<typeof readStatus>): Promise<WatchStatus> {
-    return this.queries.execute(new ReadStatus(params));
+  read({ params, query }: ParsedRequest<typeof readStatus>): Promise<WatchStatus> {
+    return this.queries.execute(new ReadStatus({ ...params, ...query }));
   }
 }

@@ -16,10 +16,10 @@ describe('the status of a watch', () => {
   });
   afterEach(() => catcher.service.close());
 
-  const ask = (eventName = 'Transfer', contractAddress = TOKEN, chainId = '2484') =>
-    catcher.ask(`/api/v1/status/${chainId}/${contractAddress}/${encodeURIComponent(eventName)}`, { app: null });
-  const status = async (eventName?: string): Promise<WatchStatus> => {
-    const answer = await ask(eventName);
+  const ask = (eventName = 'Transfer', contractAddress = TOKEN, chainId = '2484', query = '') =>
+    catcher.ask(`/api/v1/status/${chainId}/${contractAddress}/${encodeURIComponent(eventName)}${query}`, { app: null });
+  const status = async (eventName?: string, query?: string): Promise<WatchStatus> => {
+    const answer = await ask(eventName, TOKEN, '2484', query);
     expect(answer.status).toBe(200);
     return (await answer.json()) as WatchStatus;
   };
@@ -116,6 +116,23 @@ describe('the status of a watch', () => {
     expect(problem.detail).toContain(TRANSFER);
     expect(problem.detail).toContain('Transfer(address indexed,address indexed)');
     expect((await status('Transfer(address,address)')).startBlock).toBe(10);
+  });
+
+  it('is that of the oldest of several watches that match the event, or of the one that an id names', async () => {
+    const unnamed = { ...transferAbi, inputs: transferAbi.inputs.map((input) => ({ ...input, name: '' })) };
+    const answer = await catcher.register({ eventAbi: eventAbi(unnamed), startBlock: 20 }, 'app_2');
+    const newer = (await answer.json()) as RegisteredContract;
+    await catcher.documents.project();
+    await catcher.documents.observe([transferRecord({ WatchId: newer.id, BlockNumber: 20 })], () => false);
+    expect(await status()).toMatchObject({ id: watch.id, startBlock: 10, eventsTotal: 0 });
+    expect(await status('Transfer', `?watchId=${newer.id}`)).toMatchObject({
+      id: newer.id,
+      startBlock: 20,
+      eventsTotal: 1,
+    });
+    expect((await problemOfAnswer(await ask('Transfer', TOKEN, '2484', '?watchId=wch_unknown'))).code).toBe(
+      'watch_not_found',
+    );
   });
 
   it('is not found for an event that is not registered', async () => {

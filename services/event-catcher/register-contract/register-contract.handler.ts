@@ -8,7 +8,15 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { findEvent, signatureOf } from '../domain/event-abi.ts';
-import { registerContract, watchFold, watchIdOf, watchStream } from '../domain/watch.ts';
+import {
+  formerWatchIdOf,
+  isSameFragment,
+  registerContract,
+  watchFold,
+  watchIdOf,
+  watchStream,
+  type Watched,
+} from '../domain/watch.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { topic0Of } from '../domain/topic0.ts';
@@ -30,7 +38,7 @@ export class RegisterContract extends Command<Registered> {
       chainId: number;
       contractAddress: string;
       eventSignature: string;
-      eventAbi: string;
+      eventAbi: unknown;
       startBlock: number | 'deploy';
     },
     readonly metadata: EventMetadata,
@@ -57,7 +65,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     const watched = { chainId, contractAddress, fragment };
     const registration = {
       ...watched,
-      watchId: watchIdOf(watched),
+      watchId: await this.watchIdOf(watched),
       eventName: fragment.name,
       eventSignature: canonicalSignature(signatureOf(fragment)),
       topic0: topic0Of(fragment),
@@ -84,6 +92,13 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       ...(warnings.length > 0 && { warnings }),
     };
     return { contract, isNew: before === undefined, position };
+  }
+
+  /** A watch that was registered when its id depended on its signature only keeps that id. */
+  private async watchIdOf(watched: Watched): Promise<string> {
+    const formerId = formerWatchIdOf(watched);
+    const { state } = await this.transactor.load(watchStream(formerId), watchFold);
+    return state && isSameFragment(state.fragment, watched.fragment) ? formerId : watchIdOf(watched);
   }
 
   private async stateOf(watchId: string) {

@@ -85,16 +85,42 @@ describe('registering a contract event', () => {
     expect(await eventsOf(first)).toHaveLength(1);
   });
 
-  it('refuses another fragment of the same event', async () => {
-    await catcher.register();
-    const inputs = transferAbi.inputs.map((input) => ({ ...input, indexed: false }));
-    const others = [
-      { eventAbi: eventAbi({ ...transferAbi, inputs: transferAbi.inputs.map((input) => ({ ...input, name: '' })) }) },
-      { eventAbi: eventAbi({ ...transferAbi, inputs }), eventSignature: 'Transfer(address,address,uint256)' },
-    ];
-    for (const other of others) {
-      const problem = await problemOfAnswer(await catcher.register(other, 'app_2'));
-      expect(problem).toMatchObject({ code: 'contract_conflict', status: 409 });
+  it('creates another watch for another fragment of the same event, whoever registered which one first', async () => {
+    const [from, to, value] = transferAbi.inputs;
+    const unnamed = { ...transferAbi, inputs: transferAbi.inputs.map((input) => ({ ...input, name: '' })) };
+    const fragments = [
+      { eventAbi: eventAbi({ ...transferAbi, inputs: [from, { ...to, indexed: false }, value] }) },
+      { eventAbi: eventAbi(transferAbi) },
+      { eventAbi: eventAbi(unnamed) },
+      { eventAbi: eventAbi({ ...transferAbi, anonymous: true }) },
+    ].map((abi, at) => ({ ...abi, eventSignature: at === 0 ? 'Transfer(address,address,uint256)' : TRANSFER }));
+    const ids = new Set<string>();
+    for (const [at, fragment] of fragments.entries()) {
+      const first = await catcher.register(fragment, `app_${String(at)}`);
+      expect(first.status).toBe(201);
+      const { id } = await registered(first);
+      ids.add(id);
+      const again = await catcher.register(fragment, 'app_9');
+      expect([again.status, (await registered(again)).id]).toEqual([200, id]);
+    }
+    expect(ids.size).toBe(fragments.length);
+  });
+
+  it.each([false, true])('returns a watch under the id that it has always had; anonymous: %s', async (anonymous) => {
+    const id = await catcher.registerAsFormerly(anonymous);
+    const same = await catcher.register({ eventAbi: eventAbi({ ...transferAbi, anonymous }) });
+    expect([same.status, (await registered(same)).id]).toEqual([200, id]);
+    const inputs = transferAbi.inputs.map((input) => ({ ...input, name: `_${input.name}` }));
+    const other = await catcher.register({ eventAbi: eventAbi({ ...transferAbi, inputs, anonymous }) });
+    expect(other.status).toBe(201);
+    expect((await registered(other)).id).not.toBe(id);
+  });
+
+  it('takes the ABI as an array, too, and a signature that marks nothing as indexed', async () => {
+    const { id } = await registered(catcher.register());
+    for (const changes of [{ eventAbi: [transferAbi] }, { eventSignature: 'Transfer(address,address,uint256)' }]) {
+      const again = await catcher.register(changes);
+      expect([again.status, (await registered(again)).id]).toEqual([200, id]);
     }
   });
 
@@ -134,14 +160,19 @@ describe('registering a contract event', () => {
     ['validation_failed', 'a negative start block', { startBlock: -1 }],
     ['validation_failed', 'a start block that is a word', { startBlock: 'latest' }],
     ['validation_failed', 'a start block beyond safe integers', { startBlock: 1e300 }],
-    ['validation_failed', 'an ABI that is not a string', { eventAbi: [transferAbi] }],
+    ['validation_failed', 'no ABI', { eventAbi: undefined }],
+    ['event_abi_mismatch', 'an ABI that is a number', { eventAbi: 7 }],
     ['validation_failed', 'no signature', { eventSignature: null }],
     ['chain_not_supported', 'another chain', { chainId: 1 }],
     ['event_signature_invalid', 'a signature that cannot be read', { eventSignature: 'Transfer(' }],
     ['event_abi_mismatch', 'an ABI that is not valid JSON', { eventAbi: '' }],
     ['event_abi_mismatch', 'an ABI that is not an array', { eventAbi: JSON.stringify(transferAbi) }],
     ['event_abi_mismatch', 'an ABI without the event', { eventAbi: '[]' }],
-    ['event_abi_mismatch', 'a signature without indexed', { eventSignature: 'Transfer(address,address,uint256)' }],
+    [
+      'event_abi_mismatch',
+      'a signature with others indexed',
+      { eventSignature: 'Transfer(address,address indexed,uint256)' },
+    ],
     ['event_abi_mismatch', 'a signature with other types', { eventSignature: 'Transfer(address indexed,uint256)' }],
     ['start_block_in_future', 'a start block after the head', { startBlock: HEAD + 1 }],
   ])('is refused as %s with %s', async (code, _, changes) => {

@@ -1,6 +1,9 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
+import { findEvent } from '../domain/event-abi.ts';
+import { watchIdOf } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 
 export const CHAIN_ID = 2484;
@@ -45,15 +48,26 @@ export class DeployingChain implements SupportedChain {
   }
 }
 
+/** The id of the watch of an event. */
+export const idOfWatch = (
+  abi: { name: string; inputs: readonly { type: string }[] },
+  contractAddress = TOKEN,
+): string => {
+  const signature = `${abi.name}(${abi.inputs.map(({ type }) => type).join(',')})`;
+  return watchIdOf({ chainId: CHAIN_ID, contractAddress, fragment: findEvent([abi], parseEventSignature(signature)) });
+};
+
 const hashOf = (text: string): string => `0x${sha256(text)}`;
 
 /** A record of a transfer. Two records differ only in the members that are given. */
 export const transferRecord = (changes: Partial<ObservedRecord> = {}): ObservedRecord => {
   const { BlockNumber = 10, LogIndex = 0, ContractAddress = TOKEN } = changes;
   const BlockHash = changes.BlockHash ?? hashOf(`block ${String(BlockNumber)}`);
+  const WatchId = changes.WatchId ?? idOfWatch(transferAbi, ContractAddress);
   const TxHash = changes.TxHash ?? hashOf(`transaction ${String(BlockNumber)}`);
   return {
     Id: `${String(CHAIN_ID)}:${BlockHash}:${TxHash}:${String(LogIndex)}`,
+    WatchId,
     ChainId: CHAIN_ID,
     ContractAddress,
     EventName: 'Transfer',

@@ -1,7 +1,10 @@
 import { Module } from '@nestjs/common';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
+import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { GetWatchHandler, ListWatchesHandler } from '../list-watches/list-watches.handler.ts';
@@ -59,6 +62,16 @@ export const startCatcherRoutes = async () => {
       body: JSON.stringify(registration(changes)),
       app,
     });
-  return { foundation, service, chain, clock, progress, documents: new CaughtDocuments(foundation), ask, register };
+  /** Stores the watch of the token's transfers as it was registered when its id depended on its signature only. */
+  const registerAsFormerly = async (anonymous = false): Promise<string> => {
+    const { watchId: _watchId, ...registered } = eventExamples.ContractRegistered;
+    const fragment = { ...registered.fragment, anonymous };
+    const watchId = formerWatchIdOf({ ...registered, fragment });
+    const data = { ...registered, watchId, fragment, ...(anonymous && { topic0: null }), appId: 'app_1' };
+    await foundation.eventStore.append(watchStream(watchId), -1, [anEvent({ type: 'ContractRegistered', data })]);
+    return watchId;
+  };
+  const documents = new CaughtDocuments(foundation);
+  return { foundation, service, chain, clock, progress, documents, ask, register, registerAsFormerly };
 };
 export type CatcherRoutes = Awaited<ReturnType<typeof startCatcherRoutes>>;

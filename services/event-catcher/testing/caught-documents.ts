@@ -22,10 +22,14 @@ export class CaughtDocuments {
   /** Projects observed records, some of which are reverted afterwards. */
   async observe(records: readonly ObservedRecord[], isReverted: (record: ObservedRecord) => boolean): Promise<void> {
     const events = [
-      ...records.map((record) => storedEvent('ChainEventObserved', record, { position: ++this.position })),
+      ...records.map((record) =>
+        storedEvent('ChainEventObserved', { WatchId: undefined, ...record }, { position: ++this.position }),
+      ),
       ...records
         .filter(isReverted)
-        .map((record) => storedEvent('ChainEventReverted', record, { position: ++this.position })),
+        .map((record) =>
+          storedEvent('ChainEventReverted', { WatchId: undefined, ...record }, { position: ++this.position }),
+        ),
     ];
     await projectInto(this.foundation.readStore, [chainEventsModel], events);
   }

@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import type { ChainEvent, ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import type { ChainLog, ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { LeasedLoopOptions } from '../../../shared/loops/leased-loop.ts';
@@ -11,6 +12,7 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { changesIn } from '../domain/observed-records.ts';
 import { followChain } from '../follow-chain/chain-follower.ts';
 import type { FollowSettings } from '../follow-chain/followed-chain.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
@@ -30,9 +32,32 @@ export const approvalWatch = {
   topic0: '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925',
   fragment: { ...transferWatch.fragment, name: 'Approval' },
 };
-type Registered = typeof transferWatch;
+/** What another app may register for the same logs: all parameters indexed, so that none can be decoded. */
+export const wrongWatch = {
+  ...transferWatch,
+  watchId: 'wch_wrong',
+  eventSignature: 'Transfer(address indexed,address indexed,uint256 indexed)',
+  fragment: {
+    ...transferWatch.fragment,
+    inputs: transferWatch.fragment.inputs.map((input) => ({ ...input, indexed: true })),
+  },
+};
+/** An anonymous event with the layout of all logs that are mined. */
+export const anonymousWatch = {
+  ...transferWatch,
+  watchId: 'wch_anonymous',
+  eventName: 'Noted',
+  eventSignature: 'Noted(bytes32 indexed,address indexed,address indexed,uint256)',
+  topic0: null,
+  fragment: {
+    name: 'Noted',
+    anonymous: true,
+    inputs: ['bytes32', 'address', 'address', 'uint256'].map((type, at) => ({ name: '', type, indexed: at < 3 })),
+  },
+};
+type Registered = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'];
 
-const contract = transferWatch.contractAddress.toLowerCase();
+export const contract = transferWatch.contractAddress.toLowerCase();
 export const otherContract = `0x${'0'.repeat(39)}1`;
 const word = (value: number) => value.toString(16).padStart(64, '0');
 
@@ -45,11 +70,12 @@ const log = (topic0: string | null, value: number) => ({
 export const transfer = (value: number) => log(transferWatch.topic0, value);
 export const approval = (value: number) => log(approvalWatch.topic0, value);
 
-/** Mines blocks with zero, one and two transfers in turn. A block with transfers has an approval, too. */
-export const mineSome = (chain: MemoryChain, blocks: number, from = 0): void => {
+/** Mines blocks in which each contract has zero, one and two transfers in turn, and with transfers an approval, too. */
+export const mineSome = (chain: MemoryChain, blocks: number, from = 0, contracts = [contract]): void => {
   for (let index = 0; index < blocks; index += 1) {
     const transfers = Array.from({ length: index % 3 }, (_, at) => transfer(from + index * 10 + at));
-    chain.mine(transfers.length > 0 ? [...transfers, approval(from + index)] : []);
+    const logs = transfers.length > 0 ? [...transfers, approval(from + index)] : [];
+    chain.mine(contracts.flatMap((address) => logs.map((one) => ({ ...one, address }))));
   }
 };
 
@@ -77,7 +103,7 @@ export const following = (
 export class FollowerUnderTest {
   readonly chain = new MemoryChain(CHAIN_ID);
   readonly store = new MemoryEventStore();
-  readonly registered = new Map<string, Registered & { extensions: number }>();
+  readonly registered = new Map<string, Registered & { extensions: number; firstBlock: number }>();
   loop: SupervisedLoop | undefined;
   /** How often the follower was started, including restarts by its supervisor. */
   starts = 0;
@@ -120,7 +146,7 @@ export class FollowerUnderTest {
 
   async register(data: Partial<Registered> = {}): Promise<void> {
     const watch = { ...transferWatch, ...data };
-    this.registered.set(watch.watchId, { ...watch, extensions: 0 });
+    this.registered.set(watch.watchId, { ...watch, extensions: 0, firstBlock: watch.startBlock });
     const { position } = await this.store.append(`watch-${watch.watchId}`, -1, [
       anEvent({ type: 'ContractRegistered', data: watch }),
     ]);
@@ -140,36 +166,64 @@ export class FollowerUnderTest {
     watch.startBlock = startBlock;
   }
 
-  /** The observations and reversals of the contract. */
-  async changes(): Promise<StoredEvent[]> {
-    const stored = await this.store.read(`chain-${String(CHAIN_ID)}-${contract}`);
-    return stored.filter(({ type }) => type !== 'FollowerReplaced');
+  /** The observations and reversals of a contract. */
+  async changes(of = contract): Promise<(StoredEvent & ChainEvent)[]> {
+    return changesIn(await this.store.read(`chain-${String(CHAIN_ID)}-${of}`));
   }
 
-  /** The ids that are observed and not reverted, after all changes in order. Fails if a change repeats another. */
-  async observed(): Promise<string[]> {
+  /**
+   * The records of a contract that are observed and not reverted, after all changes in order. Fails if a change repeats
+   * another.
+   */
+  async observed(of = contract): Promise<string[]> {
     const observed = new Set<string>();
-    for (const stored of await this.changes()) {
-      const { type, data } = stored as StoredEvent & ChainEvent;
-      const isNew = observed.has(data.Id) === (type === 'ChainEventReverted');
-      if (!isNew) throw new Error(`${type} of ${data.Id} is stored twice`);
-      if (type === 'ChainEventObserved') observed.add(data.Id);
-      else observed.delete(data.Id);
+    for (const { type, data } of await this.changes(of)) {
+      const name = `${String(data.WatchId)} ${String(data.BlockNumber)} ${data.Id}`;
+      const isNew = observed.has(name) === (type === 'ChainEventReverted');
+      if (!isNew) throw new Error(`${type} of ${name} is stored twice`);
+      if (type === 'ChainEventObserved') observed.add(name);
+      else observed.delete(name);
     }
     return [...observed];
   }
 
-  /** The ids of the logs that the registered watches have on the canonical chain. */
-  idsOnChain(): string[] {
-    const isWanted = ({ address, topics, blockNumber }: ChainLog) =>
-      address === contract &&
-      Array.from(this.registered.values()).some(
-        ({ contractAddress, topic0, startBlock }) =>
-          contractAddress.toLowerCase() === contract && topic0 === topics[0] && startBlock <= blockNumber,
-      );
-    return this.chain.logs
-      .filter(isWanted)
-      .map(({ blockHash, txHash, logIndex }) => `${String(CHAIN_ID)}:${blockHash}:${txHash}:${String(logIndex)}`);
+  /** The records that the registered watches of a contract have on the canonical chain, in its order for each watch. */
+  recordsOnChain(of = contract): string[] {
+    const watches = Array.from(this.registered.values()).filter(
+      ({ contractAddress }) => contractAddress.toLowerCase() === of,
+    );
+    return watches.flatMap(({ watchId, topic0, startBlock }) =>
+      this.chain.logs
+        .filter(({ address, topics, data, blockNumber }) => {
+          const isEvent = topic0 === null ? topics.length === 3 && data.length === 66 : topic0 === topics[0];
+          return address === of && isEvent && startBlock <= blockNumber;
+        })
+        .map(({ blockNumber, blockHash, txHash, logIndex }) => {
+          const id = [CHAIN_ID, blockHash, txHash, logIndex].join(':');
+          return `${watchId} ${String(blockNumber)} ${id}`;
+        }),
+    );
+  }
+
+  /**
+   * How what is stored differs from the chain: all records of each watch, and in its order those from the block on where
+   * the watch began at first. An extension backwards adds earlier blocks later.
+   */
+  private async difference(): Promise<string | undefined> {
+    for (const address of [contract, otherContract]) {
+      const [stored, expected] = [await this.observed(address), this.recordsOnChain(address)];
+      const missing = expected.filter((record) => !stored.includes(record));
+      if (missing.length > 0) return `missing: ${missing.join()}`;
+      if (stored.length > expected.length)
+        return `not on the chain: ${stored.filter((one) => !expected.includes(one)).join()}`;
+      for (const { watchId, firstBlock } of this.registered.values()) {
+        const isOrdered = (record: string) =>
+          record.startsWith(`${watchId} `) && Number(record.split(' ')[1]) >= firstBlock;
+        const [ordered, inOrder] = [stored.filter(isOrdered), expected.filter(isOrdered)];
+        if (ordered.join() !== inOrder.join()) return `not in chain order: ${ordered.join()}`;
+      }
+    }
+    return undefined;
   }
 
   async progress(): Promise<ChainProgressEvent['data'] | undefined> {
@@ -190,11 +244,12 @@ export class FollowerUnderTest {
 
   async expectChain(): Promise<void> {
     await this.caughtUp();
-    const expected = this.idsOnChain().sort().join();
-    await eventually(
-      async () => (await this.observed()).sort().join() === expected,
-      CAUGHT_UP_WITHIN_MS,
-      'what is stored must be what the chain has',
+    let difference: string | undefined;
+    const isSame = async () => (difference = await this.difference()) === undefined;
+    await eventually(isSame, CAUGHT_UP_WITHIN_MS, 'what is stored must be what the chain has').catch(
+      (error: unknown) => {
+        throw new Error(difference, { cause: error });
+      },
     );
   }
 

@@ -323,35 +323,35 @@ describe('a projector of consecutive batches', () => {
     await projector.flush();
     expect(calls).toEqual([
       ...[
-        ['chain-event-counts-v2', 1],
-        ['chain-events', 1],
+        ['chain-event-counts-v3', 1],
+        ['chain-events-v3', 1],
       ],
       [
         3,
         [
-          ['chain-events', true],
-          ['chain-event-counts-v2', true],
+          ['chain-events-v3', true],
+          ['chain-event-counts-v3', true],
         ],
       ],
       // Pending documents are not loaded again.
       [
         4,
         [
-          ['chain-events', false],
-          ['chain-event-counts-v2', false],
+          ['chain-events-v3', false],
+          ['chain-event-counts-v3', false],
         ],
       ],
       // A second reversal changes nothing, so no document is pending for the next batch.
       [5, []],
       ...[
-        ['chain-event-counts-v2', 1],
-        ['chain-events', 1],
+        ['chain-event-counts-v3', 1],
+        ['chain-events-v3', 1],
       ],
       [
         6,
         [
-          ['chain-events', false],
-          ['chain-event-counts-v2', false],
+          ['chain-events-v3', false],
+          ['chain-event-counts-v3', false],
         ],
       ],
     ]);

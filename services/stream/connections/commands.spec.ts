@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { aRecord, CHAIN_ID, newContract } from '../testing/fake-catcher.ts';
+import type { StreamEvent } from '../../../schemas/socket/stream-messages.ts';
+import { aRecord, CHAIN_ID, newContract, TRANSFER } from '../testing/fake-catcher.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
 
 type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
@@ -164,8 +165,38 @@ describe('subscribing', () => {
       }
     }
     expect([...channels]).toEqual([
-      `eip155:2484/${contractAddress.toLowerCase()}/Transfer(address indexed,address indexed,uint256)/latest`,
+      expect.stringMatching(
+        /^wch_.*\/eip155:2484\/0x[0-9a-f]{40}\/Transfer\(address indexed,address indexed,uint256\)\/latest$/,
+      ),
     ]);
+  });
+
+  it('means the newest watch of the own app, else the oldest of all, or the one that an id names', async () => {
+    const contractAddress = newContract();
+    const wrong = await stream.catcher.register(contractAddress, TRANSFER, { watchId: 'wch_wrong', appId: 'app_7' });
+    const right = await stream.catcher.register(contractAddress, TRANSFER, { watchId: 'wch_right', appId: 'app_8' });
+    const subscribed = async (app: string, command: object = {}) => {
+      const client = await stream.connect({ app });
+      await client.subscribe(contractAddress, command);
+      return client;
+    };
+    const clients = [
+      [await subscribed('app_8'), right],
+      [await subscribed('app_7'), wrong],
+      [await subscribed('app_9'), wrong],
+      [await subscribed('app_9', { watchId: right }), right],
+      [await subscribed('app_9', { watchId: right, finality: 'finalized' }), right],
+    ] as const;
+    for (const watchId of [wrong, right])
+      await stream.catcher.observe(aRecord({ contractAddress, block: 7, watchId, data: { watchId } }));
+    await stream.catcher.finalize(7);
+    await stream.catcher.project();
+    for (const [client, watchId] of clients) {
+      const [{ channel, event }] = (await client.waitForEvents(1)) as [StreamEvent];
+      expect([event.WatchId, event.Data]).toEqual([watchId, { watchId }]);
+      expect(channel.startsWith(`${watchId}/`)).toBe(true);
+      client.close();
+    }
   });
 
   it('is refused with both signatures when a name fits two events', async () => {

@@ -26,6 +26,7 @@ describe('a message of the topic', () => {
     const message = ChainMessage.of(published({ type }));
     expect(message).toMatchObject({ key: 'key', position: 42, characters: JSON.stringify(record).length });
     const channel = {
+      watchId: 'wch_0123456789abcdefghjkmnpqrs',
       chainId: record.ChainId,
       contractAddress: record.ContractAddress,
       eventSignature: record.EventSignature,

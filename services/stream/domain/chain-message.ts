@@ -1,5 +1,6 @@
 import { observedRecord } from '../../../schemas/events/chain-events.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
+import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Cursors } from './cursor.ts';
 import { toDelivery, type Delivery } from './delivery.ts';
@@ -47,7 +48,8 @@ export class ChainMessage {
   private decode(cursors: Cursors): Delivery {
     const record = observedRecord.parse(JSON.parse(this.value));
     const { ChainId: chainId, ContractAddress: contractAddress, EventSignature: eventSignature } = record;
-    const channel = { chainId, contractAddress, eventSignature, finality: 'latest' } as const;
+    const watchId = watchIdOfRecord(record);
+    const channel = { watchId, chainId, contractAddress, eventSignature, finality: 'latest' } as const;
     const { position, change } = this;
     this.value = '';
     return toDelivery(cursors, channel, { position, change, record });

@@ -2,7 +2,7 @@ import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { describe, expect, it } from '@jest/globals';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { channel } from '../testing/some-subscription.ts';
-import { channelName } from './channel.ts';
+import { channelName, cursorScope } from './channel.ts';
 import { Cursors, resumePointAfter } from './cursor.ts';
 import { toDelivery } from './delivery.ts';
 
@@ -20,9 +20,9 @@ describe('a delivery', () => {
     expect(delivery).toEqual({ channel: channelName(of), position: 42, blockNumber: record.BlockNumber });
     expect(JSON.parse(json)).toEqual({
       channel: channelName(of),
-      cursor: cursors.write(channelName(of), resumePointAfter(42)),
+      cursor: cursors.write(cursorScope(of), resumePointAfter(42)),
       change,
-      event: { ...record, Status: status },
+      event: { ...record, WatchId: 'wch_1', Status: status },
     });
   });
 });

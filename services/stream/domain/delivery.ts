@@ -2,7 +2,7 @@ import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { EventRecord } from '../../../schemas/http/event-record.ts';
 import type { Change, StreamEvent } from '../../../schemas/socket/stream-messages.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { channelName, type Channel } from './channel.ts';
+import { channelName, cursorScope, type Channel } from './channel.ts';
 import { resumePointAfter, type Cursors, type ResumePoint } from './cursor.ts';
 
 /** One change of one channel, serialized once for all subscribers. */
@@ -34,10 +34,14 @@ export const toDelivery = (
   { position, change, record }: RecordChange,
 ): Delivery => {
   const name = channelName(channel);
-  const event: EventRecord = { ...record, Status: channel.finality === 'finalized' ? 'finalized' : change };
+  const event: EventRecord = {
+    ...record,
+    WatchId: channel.watchId,
+    Status: channel.finality === 'finalized' ? 'finalized' : change,
+  };
   const payload: StreamEvent = {
     channel: name,
-    cursor: cursors.write(name, resumePointAfter(position)),
+    cursor: cursors.write(cursorScope(channel), resumePointAfter(position)),
     change,
     event,
   };

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { chainEventsModel, type ChainEventDocument } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
+import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
@@ -30,8 +31,13 @@ export const checkpointOfChainEvents = (readStore: ReadStore): Promise<Position>
 /** Yields pages of observations, ordered by `observedPosition`, the position of the newest observation of a record. */
 export async function* observations(readStore: ReadStore, range: PositionRange): AsyncGenerator<Observation[]> {
   const { channel, fromBlock, after, until } = range;
-  const { chainId: ChainId, contractAddress: ContractAddress, eventSignature: EventSignature } = channel;
-  const filter = { ContractAddress, ChainId, EventSignature, BlockNumber: { gte: fromBlock } };
+  const { chainId: ChainId, contractAddress: ContractAddress } = channel;
+  const filter = {
+    ContractAddress,
+    ChainId,
+    WatchId: { in: recordWatchIds({ ...channel, id: channel.watchId }) },
+    BlockNumber: { gte: fromBlock },
+  };
   for (let reached = after; reached < until;) {
     const found = await readStore.find(record.name, {
       filter: { ...filter, observedPosition: { gt: reached, lte: until } },

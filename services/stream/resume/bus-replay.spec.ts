@@ -19,7 +19,13 @@ class ForgetfulBus extends MemoryMessageBus {
 
 describe('the search for a gap in a topic whose messages are deleted meanwhile', () => {
   const contractAddress = newContract();
-  const channel = { chainId: CHAIN_ID, contractAddress, eventSignature: TRANSFER, finality: 'latest' } as const;
+  const channel = {
+    watchId: 'wch_1',
+    chainId: CHAIN_ID,
+    contractAddress,
+    eventSignature: TRANSFER,
+    finality: 'latest',
+  } as const;
   const gapAfter = async (signal: AbortSignal) => {
     const messageBus = new ForgetfulBus();
     await messageBus.createTopics([topics.chainEvents]);

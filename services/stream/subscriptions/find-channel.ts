@@ -8,7 +8,6 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
 const { watch: watchCollection } = watchesModel.collections;
-const registered = watchCollection.document.pick({ eventName: true, eventSignature: true });
 
 /** Finds the registered event that a subscriber names. */
 export class FindChannel {
@@ -18,14 +17,15 @@ export class FindChannel {
   ) {}
 
   /** @throws Refusal watch_not_found, not_caught_up; validation_failed when the name fits two events */
-  async find({ chainId, contractAddress, eventSignature, finality }: Subscribe): Promise<Channel> {
+  async find({ chainId, contractAddress, ...asked }: Subscribe, appId: string): Promise<Channel> {
     const address = readAddressMember('contractAddress', contractAddress);
     const watch = await this.projections.find(watchesModel.name, async () => {
       const found = await this.readStore.find(watchCollection.name, { filter: { chainId, contractAddress: address } });
-      const watches = found.map(({ document }) => registered.parse(document));
-      return findNamed(watches, 'eventSignature', eventSignature);
+      const watches = found.map(({ document }) => watchCollection.document.parse(document));
+      return findNamed(watches, 'eventSignature', { name: asked.eventSignature, watchId: asked.watchId, appId });
     });
     if (!watch) throw new Refusal('watch_not_found', 'register this event of the contract first');
-    return { chainId, contractAddress: address, eventSignature: watch.eventSignature, finality };
+    const { id: watchId, eventSignature } = watch;
+    return { watchId, chainId, contractAddress: address, eventSignature, finality: asked.finality };
   }
 }

@@ -7,7 +7,7 @@ import { limitedAtATime } from '../../../shared/edge/rate-limits.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 import { catchUp } from '../domain/catch-up.ts';
-import { channelName, type Channel } from '../domain/channel.ts';
+import { channelName, cursorScope, type Channel } from '../domain/channel.ts';
 import { resumePointAfter, type Cursors, type ResumePoint } from '../domain/cursor.ts';
 import type { Feed } from '../domain/feed.ts';
 import type { Subscriber, SubscriptionCommands } from '../domain/subscriber.ts';
@@ -45,7 +45,7 @@ export class Subscriptions implements SubscriptionCommands {
   constructor(private readonly options: SubscriptionsOptions) {}
 
   async open(subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void): Promise<void> {
-    const channel = await this.options.channels.find(command);
+    const channel = await this.options.channels.find(command, subscriber.caller.appId);
     const feed = this.options.feeds[channel.finality];
     const start = await this.findStartingPosition(feed, channel, command, subscriber.signal).catch((error: unknown) => {
       if (subscriber.signal.aborted) return undefined;
@@ -109,19 +109,19 @@ export class Subscriptions implements SubscriptionCommands {
     signal: AbortSignal,
   ): Promise<StartingPosition> {
     const { cursors, clock } = this.options;
-    const name = channelName(channel);
+    const scope = cursorScope(channel);
     const now = await feed.now(channel);
     const resumePoint: ResumePoint = { position: now, newestAtMs: clock.now() };
     const start = { now, resumePoint, cursor: null, gap: undefined, startsWithHistory: false, announcesLive: true };
     if (cursor !== undefined) {
-      const requested = cursors.read(name, cursor);
+      const requested = cursors.read(scope, cursor);
       const gapEnd = await feed.gapAfter(channel, requested, signal);
       if (gapEnd === undefined) return { ...start, resumePoint: requested, cursor };
-      const earliest = cursors.write(name, resumePointAfter(gapEnd));
+      const earliest = cursors.write(scope, resumePointAfter(gapEnd));
       return { ...start, resumePoint: resumePointAfter(gapEnd), cursor, gap: { requested: cursor, earliest } };
     }
     if (fromBlock !== undefined) return { ...start, startsWithHistory: true };
-    return { ...start, cursor: cursors.write(name, resumePoint), announcesLive: false };
+    return { ...start, cursor: cursors.write(scope, resumePoint), announcesLive: false };
   }
 
   /** Sends the history and the changes up to now, then makes the subscription live. If that fails, only it is stopped. */
@@ -140,7 +140,7 @@ export class Subscriptions implements SubscriptionCommands {
       await catchUp(feed, subscription, () => {
         if (!announcesLive) return;
         const { position } = subscription.resumePoint;
-        const cursor = cursors.write(channelName(channel), { position, newestAtMs: clock.now() });
+        const cursor = cursors.write(cursorScope(channel), { position, newestAtMs: clock.now() });
         subscriber.emit('live', { subscriptionId, cursor });
       });
     } catch (error) {

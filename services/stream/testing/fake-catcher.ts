@@ -27,6 +27,8 @@ export const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';
 /** Returns a new address, so that tests do not share contracts. */
 export const newContract = (): string => readAddress(`0x${randomBytes(20).toString('hex')}`) ?? '';
 
+const watchIdOf = (contractAddress: string, signature: string) => `wch_${contractAddress}${signature}`;
+
 const hex = (text: string, bytes: number) =>
   `0x${Buffer.from(text)
     .toString('hex')
@@ -40,6 +42,7 @@ export const aRecord = ({
   log = 0,
   fork = '',
   signature = TRANSFER,
+  watchId = watchIdOf(contractAddress, signature),
   data = {},
 }: {
   contractAddress: string;
@@ -47,12 +50,14 @@ export const aRecord = ({
   log?: number;
   fork?: string;
   signature?: string;
+  watchId?: string;
   data?: JsonObject;
 }): ObservedRecord => {
   const BlockHash = hex(`${fork}block${String(block)}`, 32);
   const TxHash = hex(`${contractAddress.slice(-8)}tx${String(block)}-${String(log)}`, 32);
   return {
     Id: `${String(CHAIN_ID)}:${BlockHash}:${TxHash}:${String(log)}`,
+    WatchId: watchId,
     ChainId: CHAIN_ID,
     ContractAddress: contractAddress,
     EventName: signature.slice(0, signature.indexOf('(')),
@@ -124,16 +129,23 @@ export class FakeCatcher {
     await projectInto(this.readStore, [chainsModel], [advanced]);
   }
 
-  async register(contractAddress: string, signature = TRANSFER): Promise<void> {
+  /** @returns the id of the watch */
+  async register(
+    contractAddress: string,
+    signature = TRANSFER,
+    { watchId = watchIdOf(contractAddress, signature), appId = 'app_1' } = {},
+  ): Promise<string> {
     this.position += 1;
     const watch = {
-      watchId: `watch-${contractAddress}-${signature}`,
+      watchId,
+      appId,
       contractAddress,
       eventName: signature.slice(0, signature.indexOf('(')),
       eventSignature: signature,
     };
     const registered = storedEvent('ContractRegistered', watch, { position: this.position });
     await projectInto(this.readStore, [watchesModel], [registered]);
+    return watchId;
   }
 }
 

@@ -11,7 +11,7 @@ import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts
 import type { FindOptions, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { composeStream } from '../compose-stream.ts';
-import { channelName } from '../domain/channel.ts';
+import { cursorScope } from '../domain/channel.ts';
 import { resumePointAfter } from '../domain/cursor.ts';
 import type { Delivery } from '../domain/delivery.ts';
 import type { SendBuffer, Subscription } from '../domain/subscription.ts';
@@ -69,6 +69,7 @@ export class MemoryBuffer implements SendBuffer {
 }
 
 export class MemorySubscriber implements Subscriber {
+  readonly caller = { appId: 'app_1' };
   readonly subscriptions = new Map<string, Subscription>();
   readonly signal = new AbortController().signal;
   readonly emitted: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
@@ -135,15 +136,15 @@ export const feedUnderTest = async () => {
     /** Replaces the loop of the finalized feed. */
     offerNewlyFinalized: () => node.finalized.offerNewlyFinalized(),
     historyOptions: { readStore, cursors, clock },
-    channelOf: (contractAddress: string) => channels.find(subscription(contractAddress)),
+    channelOf: (contractAddress: string) => channels.find(subscription(contractAddress), 'app_1'),
     /** Returns the cursor of the event at a position. */
     cursorOf: async (contractAddress: string, position: number, finality: Finality = 'latest'): Promise<string> => {
-      const channel = await channels.find({ ...subscription(contractAddress), finality });
-      return cursors.write(channelName(channel), resumePointAfter(position));
+      const channel = await channels.find({ ...subscription(contractAddress), finality }, 'app_1');
+      return cursors.write(cursorScope(channel), resumePointAfter(position));
     },
     /** Returns the position of the cursor in an answer. */
     positionOf: (answer: Subscribed | undefined): number =>
-      cursors.read(answer?.channel ?? '', answer?.cursor ?? '').position,
+      cursors.read(answer?.channel.replace(/^[^/]+\//, '') ?? '', answer?.cursor ?? '').position,
     close: async () => {
       await node.server.close();
     },

@@ -5,6 +5,7 @@ import type { Delivery } from '../domain/delivery.ts';
 import { Subscription, type SendBuffer } from '../domain/subscription.ts';
 
 export const channel: Channel = {
+  watchId: 'wch_1',
   chainId: 1,
   contractAddress: '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045',
   eventSignature: 'Transfer(uint256)',

@@ -100,5 +100,5 @@ export class ChainRecords {
 }
 
 const confirmRead = (records: ContractRecords, isRead: (record: ObservedRecord) => boolean): void => {
-  for (const record of records.unconfirmed) if (isRead(record)) records.confirm(record.Id);
+  for (const record of records.unconfirmed) if (isRead(record)) records.confirm(record);
 };

@@ -6,7 +6,7 @@ import {
   type Position,
   type StoredEvent,
 } from '../../../../shared/event-store/event-store.ts';
-import { changesIn, newestFirst, observedIn } from '../../domain/observed-records.ts';
+import { changesIn, newestFirst, observedIn, recordKey } from '../../domain/observed-records.ts';
 import type { ChainAppends } from './chain-appends.ts';
 
 export interface RecordDependencies {
@@ -31,7 +31,7 @@ export class ContractRecords {
     private readonly dependencies: RecordDependencies,
     private readonly stream: string,
     private newest: Appended,
-    private readonly unconfirmedById: Map<string, Unconfirmed>,
+    private readonly unconfirmedByKey: Map<string, Unconfirmed>,
   ) {}
 
   /**
@@ -50,24 +50,24 @@ export class ContractRecords {
       () => ({ type: 'FollowerReplaced', data: { chainId } }),
     );
     const unconfirmed = changesIn(later).map(
-      ({ type, data }) => [data.Id, { record: data, isReverted: type === 'ChainEventReverted' }] as const,
+      ({ type, data }) => [recordKey(data), { record: data, isReverted: type === 'ChainEventReverted' }] as const,
     );
     return new ContractRecords(dependencies, stream, newest, new Map(unconfirmed));
   }
 
   get unconfirmed(): ObservedRecord[] {
-    return Array.from(this.unconfirmedById.values(), ({ record }) => record);
+    return Array.from(this.unconfirmedByKey.values(), ({ record }) => record);
   }
 
   get areConfirmed(): boolean {
-    return this.unconfirmedById.size === 0;
+    return this.unconfirmedByKey.size === 0;
   }
 
   /** Stores records in the order given, except those that are stored already. */
   async observe(records: readonly ObservedRecord[]): Promise<void> {
     await this.append(
       'ChainEventObserved',
-      records.filter(({ Id }) => this.confirm(Id)?.isReverted ?? true),
+      records.filter((record) => this.confirm(record)?.isReverted ?? true),
     );
   }
 
@@ -75,7 +75,7 @@ export class ContractRecords {
   async revert(records: readonly ObservedRecord[]): Promise<void> {
     await this.append(
       'ChainEventReverted',
-      newestFirst(records.filter(({ Id }) => !(this.confirm(Id)?.isReverted ?? false))),
+      newestFirst(records.filter((record) => !(this.confirm(record)?.isReverted ?? false))),
     );
   }
 
@@ -88,13 +88,14 @@ export class ContractRecords {
 
   async revertEverything(): Promise<void> {
     await this.revert(observedIn(await this.dependencies.eventStore.read(this.stream)));
-    this.unconfirmedById.clear();
+    this.unconfirmedByKey.clear();
   }
 
   /** Removes a record from the unconfirmed ones, and returns what was known of it. */
-  confirm(id: string): Unconfirmed | undefined {
-    const known = this.unconfirmedById.get(id);
-    this.unconfirmedById.delete(id);
+  confirm(record: ObservedRecord): Unconfirmed | undefined {
+    const key = recordKey(record);
+    const known = this.unconfirmedByKey.get(key);
+    this.unconfirmedByKey.delete(key);
     return known;
   }
 
