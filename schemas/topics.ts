@@ -3,7 +3,7 @@ import type { EventType } from './events/catalogue.ts';
 export interface Topic {
   name: string;
   partitions: number;
-  /** How long a message is kept. `null`: until a newer one has its key. */
+  /** How long a message is kept. `null`: for ever. */
   retentionMs: number | null;
 }
 

@@ -8,7 +8,7 @@ const BEHIND_MAX_MS = 10_000;
 export class CatchUpTracker<Head> {
   /** Not decided yet, oldest first. */
   private readonly goals: { head: Head; askedAtMs: number }[] = [];
-  private askedAtMs = -Infinity;
+  private askedAtMs = 0;
   private isInTime = false;
 
   /** @param askedAtMs when the query was sent, not when it was answered */

@@ -65,7 +65,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       return [await read(bus, topic, new Map([[partition, from]]), count), await read(bus, topic, all, count)];
     };
 
-    it('creates every topic with the partitions, and the retention or compaction, that the interface specifies', async () => {
+    it('creates every topic with the partitions and the retention that the interface specifies', async () => {
       await bus.createTopics(allTopics);
       const made = await asAdmin(settings.KAFKA_BROKERS, async (admin) => {
         const names = allTopics.map(nameOf);
@@ -76,20 +76,44 @@ whereServer('KAFKA_BROKERS', (brokers) => {
           const entries = configs.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
           const valueOf = (key: string) => entries.find(({ configName }) => configName === key)?.configValue;
           const policy = valueOf('cleanup.policy');
-          const days = policy === 'compact' ? null : Number(valueOf('retention.ms')) / 86_400_000;
+          const retention = Number(valueOf('retention.ms'));
+          const days = retention === -1 ? null : retention / 86_400_000;
           return [name.slice(settings.TOPIC_PREFIX.length), partitions.length, policy, days] as const;
         });
       });
       expect(made.toSorted(([one], [other]) => one.localeCompare(other))).toEqual([
         ['annals.chain-events.v1', 12, 'delete', 7],
         ['annals.chain-events.v1.parked', 3, 'delete', 90],
-        ['annals.contracts.v1', 3, 'compact', null],
+        ['annals.contracts.v1', 3, 'delete', null],
         ['annals.contracts.v1.parked', 3, 'delete', 90],
         ['annals.transactions.v1', 12, 'delete', 30],
         ['annals.transactions.v1.parked', 3, 'delete', 90],
         ['annals.users.v1', 12, 'delete', 30],
         ['annals.users.v1.parked', 3, 'delete', 90],
       ]);
+    });
+
+    it('keeps all messages of a topic that was created compacted, and its other settings', async () => {
+      const topic = { name: `test-${randomUUID()}`, partitions: 1, retentionMs: null };
+      const name = nameOf(topic);
+      const configEntries = [
+        { name: 'cleanup.policy', value: 'compact' },
+        { name: 'max.message.bytes', value: '2000000' },
+      ];
+      const settingsOf = () =>
+        asAdmin(settings.KAFKA_BROKERS, async (admin) => {
+          const resources = [{ type: ConfigResourceTypes.TOPIC, name }];
+          const [described] = (await admin.describeConfigs({ resources, includeSynonyms: false })).resources;
+          const all = new Map(described?.configEntries.map(({ configName, configValue }) => [configName, configValue]));
+          return ['cleanup.policy', 'retention.ms', 'max.message.bytes'].map((member) => all.get(member));
+        });
+      await asAdmin(settings.KAFKA_BROKERS, (admin) =>
+        admin.createTopics({ waitForLeaders: false, topics: [{ topic: name, numPartitions: 1, configEntries }] }),
+      );
+      for (let start = 0; start < 2; start += 1) {
+        await bus.createTopics([topic]);
+        expect(await settingsOf()).toEqual(['delete', '-1', '2000000']);
+      }
     });
 
     it('puts a key in the same partition as any producer with the default partitioner of Java', async () => {

@@ -3,7 +3,7 @@ import type { Topic } from '../../schemas/topics.ts';
 export interface MessageToPublish {
   key: string;
   headers: Record<string, string>;
-  /** UTF-8 text; here always JSON. `null` removes the key from a compacted topic. */
+  /** UTF-8 text; here always JSON. Other producers may publish `null`. */
   value: string | null;
   /** Unix milliseconds: the event's time. */
   timestamp: number;

@@ -22,6 +22,7 @@ interface Seen {
   id: string;
   key: string;
   sequence: number;
+  value: unknown;
 }
 
 const contractAddress = (index: number) => `0x${index.toString(16).padStart(40, '0')}`;
@@ -30,10 +31,14 @@ const contractAddress = (index: number) => `0x${index.toString(16).padStart(40, 
 const appendChainEvents = async (eventStore: MemoryEventStore): Promise<void> => {
   for (let revision = -1; (revision + 1) * CONTRACTS < EVENTS; revision += APPENDED_AT_ONCE) {
     for (let index = 0; index < CONTRACTS; index += 1) {
-      const events = Array.from({ length: APPENDED_AT_ONCE }, () =>
+      const events = Array.from({ length: APPENDED_AT_ONCE }, (_, at) =>
         anEvent({
           type: 'ChainEventObserved',
-          data: { ...eventExamples.ChainEventObserved, ContractAddress: contractAddress(index) },
+          data: {
+            ...eventExamples.ChainEventObserved,
+            ContractAddress: contractAddress(index),
+            LogIndex: revision + 1 + at,
+          },
           time: Date.now(),
         }),
       );
@@ -83,9 +88,14 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       await consumer.connect();
       await consumer.subscribe({ topics: [prefix + topics.chainEvents.name], fromBeginning: true });
       await consumer.run({
-        eachMessage: ({ message: { key, headers } }: EachMessagePayload) => {
+        eachMessage: ({ message: { key, headers, value } }: EachMessagePayload) => {
           const header = (name: string) => String(headers?.[name]);
-          seen.push({ id: header('ce_id'), key: String(key), sequence: Number(header('ce_sequence')) });
+          seen.push({
+            id: header('ce_id'),
+            key: String(key),
+            sequence: Number(header('ce_sequence')),
+            value: JSON.parse(String(value)),
+          });
           return Promise.resolve();
         },
       });
@@ -119,8 +129,8 @@ whereServer('KAFKA_BROKERS', (brokers) => {
       appended = [];
       for (let index = 0; index < CONTRACTS; index += 1) {
         const key = contractKey(2484, contractAddress(index));
-        for (const { id, revision } of await eventStore.read(`chain-2484-${contractAddress(index)}`)) {
-          appended.push({ id, key, sequence: revision });
+        for (const { id, revision, data } of await eventStore.read(`chain-2484-${contractAddress(index)}`)) {
+          appended.push({ id, key, sequence: revision, value: data });
         }
       }
       expect(appended).toHaveLength(EVENTS);

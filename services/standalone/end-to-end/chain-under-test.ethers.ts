@@ -2,7 +2,10 @@ import { Interface } from 'ethers';
 import { ensureDevelopmentToken, type DevelopmentToken } from '../../../shared/chain/development-token.ethers.ts';
 import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
 
-const token = new Interface(['function transfer(address to, uint256 amount)']);
+const token = new Interface([
+  'function transfer(address to, uint256 amount)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+]);
 const TRANSFER_TOPIC = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 const CALLS_AT_ONCE = 250;
 const OWNER = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266';
@@ -12,6 +15,8 @@ interface RawLog {
   blockNumber: string;
   transactionHash: string;
   logIndex: string;
+  topics: string[];
+  data: string;
 }
 
 /** An anvil with a token, whose blocks a spec mines and reverts. */
@@ -63,11 +68,18 @@ export class ChainUnderTest {
 
   /** The `Id` of every transfer on the chain, in chain order. */
   async transferIds(): Promise<string[]> {
+    return (await this.transfers()).map(({ id }) => id);
+  }
+
+  /** Every transfer on the chain, in chain order. */
+  async transfers(): Promise<{ id: string; from: string; to: string; value: string }[]> {
     const filter = { fromBlock: '0x0', toBlock: 'latest', address: this.token.address, topics: [TRANSFER_TOPIC] };
     const logs = (await this.call('eth_getLogs', [filter])) as RawLog[];
-    return logs.map(({ blockHash, transactionHash, logIndex }) =>
-      [String(this.chain.chainId), blockHash, transactionHash, String(Number(logIndex))].join(':'),
-    );
+    return logs.map(({ blockHash, transactionHash, logIndex, topics, data }) => {
+      const [from, to, value] = token.decodeEventLog('Transfer', data, topics).toArray() as [string, string, bigint];
+      const id = [String(this.chain.chainId), blockHash, transactionHash, String(Number(logIndex))].join(':');
+      return { id, from, to, value: String(value) };
+    });
   }
 
   stop(): Promise<void> {

@@ -7,6 +7,7 @@ import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { ChainUnderTest } from './chain-under-test.ethers.ts';
+import type { TopicMessage } from './read-topic.ts';
 import { registerTransfer } from './register-transfer.ts';
 import { canonicalIds, Subscriber } from './subscriber.socketio.ts';
 
@@ -33,8 +34,19 @@ const post = (url: string, body: object) => call(url, { method: 'POST', body, he
 
 const register = () => registerTransfer(program.development, user, chain.token.address);
 
-/** The ids of all events that the query answers, read page by page. */
-const queriedIds = async (): Promise<string[]> => {
+/** The watches of the token's transfers: one of the event as it is, and others that were registered before it. */
+let watchIds: string[];
+const registerAll = async (): Promise<void> => {
+  watchIds = [];
+  for (const event of ['wronglyIndexed', 'anonymous', 'transfer'] as const) {
+    const { status, body } = await registerTransfer(program.development, user, chain.token.address, event);
+    expect(status).toBe(201);
+    watchIds.push(body['id'] as string);
+  }
+};
+
+/** The ids of all events of a watch that the query answers, read page by page. */
+const queriedIds = async (watch: { watchId: string } | { eventSignature: string }): Promise<string[]> => {
   const ids: string[] = [];
   let cursor = '';
   do {
@@ -42,6 +54,7 @@ const queriedIds = async (): Promise<string[]> => {
       chainId: '2484',
       contractAddress: chain.token.address,
       take: '1000',
+      ...watch,
       ...(cursor && { cursor }),
     });
     const { status, body } = await call(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, {
@@ -55,12 +68,22 @@ const queriedIds = async (): Promise<string[]> => {
 };
 
 const expectQueryToEqualTheChain = async (): Promise<void> => {
-  await eventually(
-    async () => JSON.stringify(await queriedIds()) === JSON.stringify(await chain.transferIds()),
-    60_000,
-    'the query must equal the chain, in chain order',
-  );
+  for (const watch of [{ eventSignature: 'Transfer' }, ...watchIds.map((watchId) => ({ watchId }))]) {
+    await eventually(
+      async () => JSON.stringify(await queriedIds(watch)) === JSON.stringify(await chain.transferIds()),
+      60_000,
+      'the query must equal the chain, in chain order',
+    );
+  }
+  const { length } = await chain.transferIds();
+  for (const [at, watchId] of watchIds.entries()) {
+    const name = at === 1 ? 'Noted' : 'Transfer';
+    expect((await call(`${statusUrl(name)}?watchId=${watchId}`)).body['eventsTotal']).toBe(length);
+  }
 };
+
+const statusUrl = (eventName: string): string =>
+  `${program.development.eventUrl}/api/v1/status/2484/${chain.token.address}/${eventName}`;
 
 const subscribe = async (options: object = {}): Promise<Subscriber> => {
   const { subscriber, refused } = await Subscriber.connect(program.development.streamUrl, user.accessToken);
@@ -75,14 +98,54 @@ const subscribe = async (options: object = {}): Promise<Subscriber> => {
   return subscriber;
 };
 
+/** The records that are canonical after the messages of the topic, by watch. Repeats are left out. */
+const recordsInTopic = (messages: readonly TopicMessage[]): Map<string, Map<string, JsonObject>> => {
+  const seen = new Set<string>();
+  const byWatch = new Map(watchIds.map((watchId) => [watchId, new Map<string, JsonObject>()]));
+  for (const { headers, value } of messages) {
+    const id = headers['ce_id'] ?? '';
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const record = JSON.parse(value) as JsonObject & { Id: string; WatchId: string; Data: JsonObject };
+    const records = byWatch.get(record.WatchId);
+    if (headers['ce_type'] === 'annals.ChainEventObserved.v1') records?.set(record.Id, record.Data);
+    else records?.delete(record.Id);
+  }
+  return byWatch;
+};
+
 const sorted = (ids: readonly string[]): string => JSON.stringify(ids.toSorted());
 
 /**
  * What the whole program must do over HTTP and Socket.IO, however it is run.
  * @param start starts it without any data, on this chain; each call has another `name`
+ * @param readTopic reads the topic of chain events of the program `first` from its beginning to its end; absent where it
+ * cannot be reached
  */
-export const mainPathContract = (start: (name: string, chain: ChainUnderTest) => Promise<WholeProgram>): void => {
+export const mainPathContract = (
+  start: (name: string, chain: ChainUnderTest) => Promise<WholeProgram>,
+  readTopic?: () => Promise<TopicMessage[]>,
+): void => {
   const folder = temporaryFolder();
+
+  const expectTopicToEqualTheChain = async (): Promise<void> => {
+    if (!readTopic) return;
+    const transfers = await chain.transfers();
+    const ids = sorted(transfers.map(({ id }) => id));
+    const data = new Map(transfers.map(({ id, ...values }) => [id, values]));
+    const records = await eventually(
+      async () => {
+        const found = recordsInTopic(await readTopic());
+        return Array.from(found.values()).every((ofWatch) => sorted([...ofWatch.keys()]) === ids) && found;
+      },
+      20_000,
+      'the topic must equal the chain for every watch',
+    );
+    const [wrong, anonymous, right] = watchIds.map((watchId) => records.get(watchId) ?? new Map<string, JsonObject>());
+    expect(right).toEqual(data);
+    for (const [id, { topic: _, ...values }] of anonymous ?? []) expect(values).toEqual(data.get(id));
+    for (const values of wrong?.values() ?? []) expect(values).toMatchObject({ error: expect.any(String) });
+  };
 
   beforeAll(async () => {
     chain = await ChainUnderTest.start(join(folder, 'chain'));
@@ -118,15 +181,15 @@ export const mainPathContract = (start: (name: string, chain: ChainUnderTest) =>
   });
 
   step('backfills the events before the registration', async () => {
+    await registerAll();
     expect(await register()).toMatchObject({
-      status: 201,
+      status: 200,
       body: { eventSignature: 'Transfer(address indexed,address indexed,uint256)', startBlock: 0 },
     });
     await expectQueryToEqualTheChain();
-    expect((await queriedIds()).length).toBeGreaterThanOrEqual(BACKFILLED_EVENTS);
-    const status = `${program.development.eventUrl}/api/v1/status/2484/${chain.token.address}/Transfer`;
+    expect((await queriedIds({ eventSignature: 'Transfer' })).length).toBeGreaterThanOrEqual(BACKFILLED_EVENTS);
     await eventually(
-      async () => (await call(status)).body['state'] === 'live',
+      async () => (await call(`${statusUrl('Transfer')}?watchId=${watchIds.at(-1) ?? ''}`)).body['state'] === 'live',
       WAIT_MS,
       'a watch that is backfilled must be live',
     );
@@ -134,6 +197,11 @@ export const mainPathContract = (start: (name: string, chain: ChainUnderTest) =>
 
   step('streams new events, and reverts those that a reorganisation of depth 3 removes', async () => {
     const whole = await subscribe({ fromBlock: 0 });
+    const others = await Promise.all(
+      [{ watchId: watchIds[0] }, { watchId: watchIds[1], eventSignature: 'Noted' }].map((watch) =>
+        subscribe({ ...watch, fromBlock: 0 }),
+      ),
+    );
     await chain.mine(1, 1);
     const newest = (await chain.transferIds()).at(-1);
     // Until the stream has reached the head, it would deliver earlier events as live ones.
@@ -149,15 +217,17 @@ export const mainPathContract = (start: (name: string, chain: ChainUnderTest) =>
     await eventually(() => live.delivered.length === 38, WAIT_MS, 'twelve reversals and eight new events must arrive');
     const changes = live.delivered.map(({ change }) => change);
     expect(changes.slice(18)).toEqual([...Array<string>(12).fill('reverted'), ...Array<string>(8).fill('observed')]);
-    await eventually(
-      async () => sorted(canonicalIds(whole.delivered)) === sorted(await chain.transferIds()),
-      10_000,
-      'backfilled and live events together must equal the chain',
-    );
-    expect(whole.liveCount).toBe(1);
+    for (const subscriber of [whole, ...others]) {
+      await eventually(
+        async () => sorted(canonicalIds(subscriber.delivered)) === sorted(await chain.transferIds()),
+        10_000,
+        'backfilled and live events together must equal the chain',
+      );
+      expect(subscriber.liveCount).toBe(1);
+      subscriber.close();
+    }
     await expectQueryToEqualTheChain();
     live.close();
-    whole.close();
   });
 
   step('refuses a connection without a valid token or from another origin', async () => {
@@ -194,13 +264,14 @@ export const mainPathContract = (start: (name: string, chain: ChainUnderTest) =>
     );
     before.close();
     after.close();
+    await expectTopicToEqualTheChain();
   });
 
   step('continues the backfill after it was killed during it', async () => {
     await program.stop();
     program = await start('second', chain);
     user = await signIn(program.development);
-    await register();
+    await registerAll();
     await program.kill();
     program = await program.restart();
     await expectQueryToEqualTheChain();

@@ -3,9 +3,13 @@ import { describe } from '@jest/globals';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { mainPathContract } from './main-path.contract.ts';
+import { readTopicInFile } from './read-topic.ts';
 
 const folder = temporaryFolder();
 
 describe('npm start', () => {
-  mainPathContract((name, chain) => RunningProgram.start(join(folder, name), { CHAINS: chain.setting }));
+  mainPathContract(
+    (name, chain) => RunningProgram.start(join(folder, name), { CHAINS: chain.setting }),
+    () => readTopicInFile(join(folder, 'first', 'bus.db')),
+  );
 });

@@ -8,6 +8,7 @@ import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { mainPathContract } from './main-path.contract.ts';
+import { readTopicInKafka } from './read-topic.ts';
 
 whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
   whereServer('MONGO_URL', (MONGO_URL) => {
@@ -23,20 +24,23 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
     });
 
     describe('a process for each service, on EventStoreDB, Kafka and MongoDB', () => {
-      mainPathContract(async (name, chain) => {
-        const eventStore = await EventStoreServer.start();
-        eventStores.push(eventStore);
-        const MONGO_DATABASE = `${run}-${name}`;
-        databases.push(MONGO_DATABASE);
-        return RunningProcesses.start(join(folder, name), {
-          EVENTSTORE_URL: eventStore.url,
-          KAFKA_BROKERS,
-          TOPIC_PREFIX: `${TOPIC_PREFIX}${name}.`,
-          MONGO_URL,
-          MONGO_DATABASE,
-          CHAINS: chain.setting,
-        });
-      });
+      mainPathContract(
+        async (name, chain) => {
+          const eventStore = await EventStoreServer.start();
+          eventStores.push(eventStore);
+          const MONGO_DATABASE = `${run}-${name}`;
+          databases.push(MONGO_DATABASE);
+          return RunningProcesses.start(join(folder, name), {
+            EVENTSTORE_URL: eventStore.url,
+            KAFKA_BROKERS,
+            TOPIC_PREFIX: `${TOPIC_PREFIX}${name}.`,
+            MONGO_URL,
+            MONGO_DATABASE,
+            CHAINS: chain.setting,
+          });
+        },
+        () => readTopicInKafka(KAFKA_BROKERS, `${TOPIC_PREFIX}first.`),
+      );
     });
   });
 });

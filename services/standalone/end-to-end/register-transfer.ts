@@ -1,29 +1,43 @@
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import { call, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
 
-/** The event that the development token emits. */
-const TRANSFER = 'event Transfer(address indexed from, address indexed to, uint256 value);';
-const TRANSFER_ABI = JSON.stringify([
-  {
-    type: 'event',
-    name: 'Transfer',
-    anonymous: false,
-    inputs: [
-      { name: 'from', type: 'address', indexed: true },
-      { name: 'to', type: 'address', indexed: true },
-      { name: 'value', type: 'uint256', indexed: false },
+const parameters = [
+  { name: 'from', type: 'address', indexed: true },
+  { name: 'to', type: 'address', indexed: true },
+  { name: 'value', type: 'uint256', indexed: false },
+];
+/** The event that the development token emits, and others that match its logs. */
+const events = {
+  transfer: {
+    eventSignature: 'event Transfer(address indexed from, address indexed to, uint256 value);',
+    eventAbi: [{ type: 'event', name: 'Transfer', anonymous: false, inputs: parameters }],
+  },
+  wronglyIndexed: {
+    eventSignature: 'Transfer(address indexed,address indexed,uint256 indexed)',
+    eventAbi: [{ type: 'event', name: 'Transfer', inputs: parameters.map((input) => ({ ...input, indexed: true })) }],
+  },
+  anonymous: {
+    eventSignature: 'Noted(bytes32 indexed,address indexed,address indexed,uint256)',
+    eventAbi: [
+      {
+        type: 'event',
+        name: 'Noted',
+        anonymous: true,
+        inputs: [{ name: 'topic', type: 'bytes32', indexed: true }, ...parameters],
+      },
     ],
   },
-]);
+};
 
-/** Registers the Transfer event of a contract, from the first block on. */
+/** Registers an event of a token, from the first block on. */
 export const registerTransfer = (
   { eventUrl }: DevelopmentFile,
   { bearer }: SignedIn,
   contractAddress: string,
+  event: keyof typeof events = 'transfer',
 ): Promise<Answered> =>
   call(`${eventUrl}/api/v1/contracts`, {
     method: 'POST',
     headers: bearer,
-    body: { chainId: 2484, contractAddress, eventSignature: TRANSFER, eventAbi: TRANSFER_ABI, startBlock: 0 },
+    body: { chainId: 2484, contractAddress, ...events[event], startBlock: 0 },
   });
