@@ -2,7 +2,6 @@ import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { unavailable } from '../errors/refusal.ts';
-import { systemClock, type Clock } from '../primitives/clock.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import {
   TopicReplaced,
@@ -17,11 +16,17 @@ import { pollPartitions } from './poll-partitions.ts';
 import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
+/** A batch ends at this size too, of the text of its messages. */
+const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024;
+const ROWS_PER_READ = 64;
 const PRUNE_EVERY_MS = 60_000;
+/** A month between two messages of a partition is taken for a clock that jumped, and not for time that went by. */
+const GAP_MAX_MS = 30 * 86_400_000;
 
 /**
  * The embedded message bus: one table. A message's offset is its row, so offsets grow over all partitions. Messages
- * older than a topic's retention are deleted. Compacted topics keep everything, which compaction allows.
+ * older than a topic's retention are deleted, by the time of its newest message and not by a clock, which may jump.
+ * Compacted topics keep everything, which compaction allows.
  */
 export class SqliteMessageBus implements MessageBus {
   private readonly database: SqliteDatabase;
@@ -29,12 +34,15 @@ export class SqliteMessageBus implements MessageBus {
   private readonly from: StatementSync;
   private readonly timeFrom: StatementSync;
   private readonly ends: StatementSync;
+  private readonly newestTime: StatementSync;
+  private readonly timeBefore: StatementSync;
   private readonly prunedAt = new Map<string, number>();
 
   constructor(
     file: string,
     private readonly topicSettings: TopicSettings = defaultTopicSettings,
-    private readonly clock: Clock = systemClock,
+    /** A monotonic clock in milliseconds. */
+    private readonly now: () => number = () => performance.now(),
   ) {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 32 });
     this.database.exec(`
@@ -54,6 +62,8 @@ export class SqliteMessageBus implements MessageBus {
       `SELECT "offset", "partition", "key", headers, value, timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" LIMIT ?`,
     );
     this.timeFrom = prepare(`SELECT "offset", timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" LIMIT 1`);
+    this.timeBefore = prepare(`SELECT timestamp ${inPartition} AND "offset" < ? ORDER BY "offset" DESC LIMIT 1`);
+    this.newestTime = prepare('SELECT timestamp FROM messages WHERE topic = ? ORDER BY "offset" DESC LIMIT 1');
     this.ends = prepare(
       `SELECT (SELECT min("offset") ${inPartition}) AS first, (SELECT max("offset") ${inPartition}) AS last,
          (SELECT seq FROM sqlite_sequence WHERE name = 'messages') AS newest`,
@@ -118,14 +128,31 @@ export class SqliteMessageBus implements MessageBus {
     for (const [partition, offset] of from) {
       if (Number(offset) > this.endsOf(configured, partition).end) throw new TopicReplaced(name, partition, offset);
     }
-    const read = (partition: number, offset: number) =>
-      this.from.all(name, partition, offset, BATCH_MESSAGES_MAX).map(toMessage);
+    const read = (partition: number, offset: number) => this.readSome(name, partition, offset);
     yield* pollPartitions({ from, read, more: this.database.changed, signal });
   }
 
   close(): Promise<void> {
     this.database.close();
     return Promise.resolve();
+  }
+
+  /** Reads a few rows at a time, because only what was read tells its size. */
+  private readSome(name: string, partition: number, offset: number): BusMessage[] {
+    const messages: BusMessage[] = [];
+    let next = offset;
+    let characters = 0;
+    while (messages.length < BATCH_MESSAGES_MAX && characters < BATCH_CHARACTERS_MAX) {
+      const rows = this.from.all(name, partition, next, ROWS_PER_READ);
+      for (const row of rows) {
+        const message = toMessage(row);
+        messages.push(message);
+        characters += message.value?.length ?? 0;
+        next = Number(message.offset) + 1;
+      }
+      if (rows.length < ROWS_PER_READ) break;
+    }
+    return messages;
   }
 
   private configured(topic: Topic): Topic {
@@ -154,13 +181,23 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   private prune(topic: Topic): void {
-    const now = this.clock.now();
-    if (topic.retentionMs === null || now - (this.prunedAt.get(topic.name) ?? 0) < PRUNE_EVERY_MS) return;
+    const now = this.now();
+    if (topic.retentionMs === null || now - (this.prunedAt.get(topic.name) ?? -Infinity) < PRUNE_EVERY_MS) return;
     this.prunedAt.set(topic.name, now);
+    const newest = this.newestTime.get(topic.name)?.['timestamp'] as number | undefined;
+    if (newest === undefined) return;
     const forget = this.database.prepare('DELETE FROM messages WHERE topic = ? AND "partition" = ? AND "offset" < ?');
     for (let partition = 0; partition < topic.partitions; partition += 1) {
-      forget.run(topic.name, partition, this.firstSince(topic, partition, now - topic.retentionMs));
+      const kept = this.firstSince(topic, partition, newest - topic.retentionMs);
+      if (!this.isAfterGap(topic, partition, kept, newest)) forget.run(topic.name, partition, kept);
     }
+  }
+
+  /** What lies before a gap is kept until the messages after the gap are too old as well. */
+  private isAfterGap({ name }: Topic, partition: number, offset: number, newest: number): boolean {
+    const before = this.timeBefore.get(name, partition, offset)?.['timestamp'] as number | undefined;
+    const after = (this.timeFrom.get(name, partition, offset)?.['timestamp'] as number | undefined) ?? newest;
+    return before !== undefined && after - before > GAP_MAX_MS;
   }
 }
 
