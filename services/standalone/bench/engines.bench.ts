@@ -11,7 +11,6 @@ import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
 import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
 import { deleteTopics } from '../../../shared/testing/kafka-admin.kafka.ts';
-import { RunningProcess } from '../../../shared/testing/running-process.ts';
 import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { relayLoop } from '../../relay/publish-events/relay-loop.ts';
@@ -19,6 +18,7 @@ import { appendToSocket } from './append-to-socket.ts';
 import { bulkUpsert } from './bulk-upsert.mongo.ts';
 import { measure, type Report } from './measure.ts';
 import { someObservation } from './some-observation.ts';
+import { startStandIn } from './stand-in.ts';
 
 /** A test server with 512 MB has room for twice as many. */
 const EVENTS = 50_000;
@@ -63,14 +63,6 @@ export const benchEngines = async (folder: string, report: Report): Promise<void
     await deleteTopics(KAFKA_BROKERS, settings.TOPIC_PREFIX);
     await standIn?.stop();
   }
-};
-
-/** Starts the stand-in in a process of its own, so that it does not share a thread with what is measured. */
-const startStandIn = async () => {
-  const program = ['shared/testing/event-store-server/main.js', '127.0.0.1:0'];
-  const server = RunningProcess.spawn('the stand-in for EventStoreDB', program, {});
-  const [, where = ''] = await server.ready(/listens on (\S+),/);
-  return { url: `esdb://${where}?tls=false`, stop: () => server.stop() };
 };
 
 const benchThroughput = async (

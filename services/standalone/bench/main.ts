@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { runCommandLine } from '../command-line/run-command-line.ts';
+import { benchBackfill } from './backfill.bench.ts';
 import { benchCatcher } from './catcher.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import { benchEngines, whyNoEngines } from './engines.bench.ts';
@@ -11,6 +12,7 @@ import type { Latency, Measured, Report } from './measure.ts';
 const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
   'embedded-store': benchEmbeddedStore,
   catcher: benchCatcher,
+  backfill: benchBackfill,
   engines: benchEngines,
 };
 
