@@ -48,11 +48,13 @@ export class EventStoreServer {
   private readonly listener: TcpServer;
   private readonly host: string;
   private readonly options: EventStoreServerOptions;
+  private readonly openSubscriptions = new Set<Reading>();
   private boundPort = 0;
   private given = 0;
 
   private constructor(options: EventStoreServerOptions) {
     this.options = options;
+    this.writeSystemEvent('$users', '$UserCreated');
     this.host = options.host ?? '127.0.0.1';
     this.grpc = new Server({ 'grpc.max_receive_message_length': -1, interceptors: [this.admission()] });
     this.addServices();
@@ -86,6 +88,16 @@ export class EventStoreServer {
     return this.given;
   }
 
+  /** How many subscriptions are open. */
+  get subscriptions(): number {
+    return this.openSubscriptions.size;
+  }
+
+  /** Writes an event of the server's own, as a real one does now and then: the newest of `$all` is often one. */
+  writeStatistics(): void {
+    this.writeSystemEvent('$stats-127.0.0.1:2113', '$statsCollected');
+  }
+
   /** For clients on this machine. */
   get url(): string {
     return `esdb://127.0.0.1:${String(this.port)}?tls=${String(this.options.tls !== undefined)}`;
@@ -112,6 +124,13 @@ export class EventStoreServer {
     this.faults.thaw();
     await this.stopListening();
     this.grpc.forceShutdown();
+  }
+
+  private writeSystemEvent(stream: string, type: string): void {
+    const [data, metadata] = [Buffer.from('{}'), Buffer.alloc(0)];
+    this.log.append(stream, 'any', [
+      { id: crypto.randomUUID(), type, contentType: 'application/json', data, metadata },
+    ]);
   }
 
   private async listen(port: number): Promise<void> {
@@ -142,7 +161,7 @@ export class EventStoreServer {
       },
       {
         read: (call: ReadCall) => {
-          void new Reading(this.log, this.faults, call, () => (this.given += 1)).answer();
+          void new Reading(this.log, this.faults, call, () => (this.given += 1), this.openSubscriptions).answer();
         },
         batchAppend: writing.batchAppend.bind(writing),
         delete: (call: DeleteCall, answer: sendUnaryData<DeleteResp>) => {

@@ -177,13 +177,13 @@ describe('the stand-in for EventStoreDB', () => {
     for await (const { event } of client.readAll({ fromPosition: START })) {
       if (event) all.push({ name: `${event.streamId}@${String(event.revision)}`, position: event.position });
     }
-    expect(all.map(({ name }) => name)).toEqual(['a@0', 'a@1', 'b@0']);
+    expect(all.map(({ name }) => name)).toEqual(['$users@0', 'a@0', 'a@1', 'b@0']);
     const newest: unknown[] = [];
     for await (const { event } of client.readAll({ direction: BACKWARDS, fromPosition: END, maxCount: 2 })) {
       newest.push(event?.streamId, event?.revision);
     }
     expect(newest).toEqual(['b', 0n, 'a', 1n]);
-    const fromPosition = all[1]?.position ?? { commit: 0n, prepare: 0n };
+    const fromPosition = all[2]?.position ?? { commit: 0n, prepare: 0n };
     const read: unknown[] = [];
     for await (const { event } of client.readAll({ fromPosition })) read.push(event?.revision);
     expect(read).toEqual([1n, 0n]);
@@ -218,7 +218,7 @@ describe('the stand-in for EventStoreDB', () => {
     await server.restart();
     await eventually(() => seen.endings.length > 0, 2_000, 'the subscription must end');
     await append('a', NO_STREAM);
-    expect(seen).toEqual({ events: [], isConfirmed: true, isCaughtUp: true, endings: ['unavailable'] });
+    expect(seen).toEqual({ events: ['$users@0'], isConfirmed: true, isCaughtUp: true, endings: ['unavailable'] });
   });
 
   it.each<[string, Filter]>([
@@ -235,6 +235,37 @@ describe('the stand-in for EventStoreDB', () => {
     expect(seen.events).toEqual(['b@0', 'c@0']);
   });
 
+  it('tells a live subscription that it fell behind, and again that it has caught up', async () => {
+    const told: string[] = [];
+    const subscription = client.subscribeToAll({});
+    for (const state of ['caughtUp', 'fellBehind'] as const) subscription.on(state, () => told.push(state));
+    const seen = watch(subscription);
+    await eventually(() => seen.isCaughtUp, 2_000, 'the subscription must catch up');
+    await append(
+      'a',
+      NO_STREAM,
+      Array.from({ length: 20 }, () => anEvent()),
+    );
+    await eventually(() => seen.events.length === 21, 2_000, 'it must deliver a few new events');
+    expect(told).toEqual(['caughtUp']);
+    await append(
+      'b',
+      NO_STREAM,
+      Array.from({ length: 100 }, () => anEvent()),
+    );
+    await eventually(() => told.length === 3, 2_000, 'it must catch up again');
+    expect(told).toEqual(['caughtUp', 'fellBehind', 'caughtUp']);
+    expect(seen.events).toHaveLength(121);
+  });
+
+  it('has events of its own, the newest of all among them', async () => {
+    const seen = subscribe({});
+    await append('a', NO_STREAM);
+    server.writeStatistics();
+    await eventually(() => seen.events.length === 3, 2_000, 'it must deliver them too');
+    expect(seen.events).toEqual(['$users@0', 'a@0', '$stats-127.0.0.1:2113@0']);
+  });
+
   it('reports checkpoints after filtered events, from which a subscription can resume', async () => {
     for (let revision = 0; revision < 100; revision += 1)
       await append('a', revision === 0 ? NO_STREAM : BigInt(revision - 1));
@@ -247,7 +278,7 @@ describe('the stand-in for EventStoreDB', () => {
     expect(last?.prepare).toBe(0n);
     const rest = last && subscribe({ fromPosition: last });
     await eventually(() => rest?.isCaughtUp, 2_000, 'the second subscription must catch up');
-    expect(rest?.events).toEqual(['a@96', 'a@97', 'a@98', 'a@99']);
+    expect(rest?.events).toEqual(['a@95', 'a@96', 'a@97', 'a@98', 'a@99']);
   });
 
   it('refuses an append after its deadline, by its own clock', async () => {

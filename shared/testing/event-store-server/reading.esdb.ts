@@ -8,6 +8,7 @@ import {
   caughtUp,
   checkpoint,
   confirmation,
+  fellBehind,
   notLeader,
   notReady,
   streamDeleted,
@@ -18,6 +19,8 @@ import {
 /** A call whose answers are encoded already. */
 export type ReadCall = ServerWritableStream<ReadReq, Buffer>;
 
+/** A live subscription that is more events behind is not live any more, until it has caught up again. */
+const LIVE_EVENTS_MAX = 32;
 /** Events that the server scans between two checkpoints, unless the client sets it. */
 const SEARCH_WINDOW = 32;
 
@@ -39,6 +42,8 @@ export class Reading {
     private readonly faults: Faults,
     private readonly call: ReadCall,
     private readonly onGiven: () => void,
+    /** The subscriptions that are open. */
+    private readonly subscriptions: Set<Reading>,
   ) {
     const options = call.request.getOptions();
     if (!options) throw new Error('a read without options');
@@ -53,8 +58,11 @@ export class Reading {
     const wantsLeader = this.call.metadata.get('requires-leader')[0] === 'true';
     if (isStarting) this.call.emit('error', notReady());
     else if (leader && wantsLeader) this.call.emit('error', notLeader(leader));
-    else if (this.options.hasSubscription()) await this.follow();
-    else await this.give();
+    else if (this.options.hasSubscription()) {
+      this.subscriptions.add(this);
+      await this.follow();
+      this.subscriptions.delete(this);
+    } else await this.give();
   }
 
   private async give(): Promise<void> {
@@ -104,6 +112,10 @@ export class Reading {
         isLive = true;
         await this.log.appended.wait(seen, signal);
         continue;
+      }
+      if (isLive && events.length - from > LIVE_EVENTS_MAX) {
+        isLive = false;
+        await this.send(fellBehind());
       }
       from += 1;
       if (passes(event)) await this.sendEvent(event);

@@ -62,6 +62,9 @@ export const confirmation = (id: string): Buffer =>
 
 export const caughtUp = (): Buffer => toBytes(new streams.ReadResp().setCaughtUp(new streams.ReadResp.CaughtUp()));
 
+export const fellBehind = (): Buffer =>
+  toBytes(new streams.ReadResp().setFellBehind(new streams.ReadResp.FellBehind()));
+
 export const checkpoint = (commit: number, prepare: number): Buffer =>
   toBytes(
     new streams.ReadResp().setCheckpoint(
