@@ -13,6 +13,9 @@ interface StoredMetadata extends EventMetadata {
   schemaVersion: number;
   /** Unix milliseconds: when it happened, not when it was stored. */
   time: number;
+  /** Under these names EventStoreDB's own projections and tools find the two ids. */
+  $correlationId?: string;
+  $causationId?: string;
 }
 
 /** An event of EventStoreDB with its position, which servers since 22.6 always send. */
@@ -24,7 +27,18 @@ export type Recorded = Pick<
 };
 
 export const toEventData = ({ id, type, schemaVersion, time, data, metadata }: EventToAppend): EventData =>
-  jsonEvent({ id, type, data, metadata: { ...metadata, schemaVersion, time } satisfies StoredMetadata });
+  jsonEvent({
+    id,
+    type,
+    data,
+    metadata: {
+      ...metadata,
+      schemaVersion,
+      time,
+      $correlationId: metadata.correlationId,
+      ...(metadata.causationId !== undefined && { $causationId: metadata.causationId }),
+    } satisfies StoredMetadata,
+  });
 
 /** Returns the position of an event, or of a checkpoint, which may be just before one (decision 0010). */
 export const toPosition = ({ commit, prepare }: LogPosition): Position =>
@@ -89,7 +103,7 @@ class DecodedEvent implements StoredEvent {
   }
 
   get metadata(): EventMetadata {
-    const { schemaVersion: _version, time: _time, ...metadata } = this.stored;
+    const { schemaVersion: _version, time: _time, $correlationId: _, $causationId: __, ...metadata } = this.stored;
     return metadata;
   }
 }
