@@ -104,6 +104,51 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(second.caughtUp).toBe(true);
     });
 
+    it('names the newest event of a stream that is never forgotten, whatever the filter', async () => {
+      const [stream, from] = [aStream(), await store.head()];
+      await store.append(stream, -1, [anEvent(), anEvent({ type: 'Wanted' }), anEvent()]);
+      const [first, second, third] = (await store.read(stream)).map(({ id, revision, position }) => ({
+        id,
+        stream,
+        revision,
+        position,
+      }));
+      await store.append(`request-${randomUUID()}`, -1, [anEvent()]);
+      const { position } = await store.append(`challenge-${randomUUID()}`, -1, [anEvent({ type: 'Wanted' })]);
+      expect((await store.readAll(from, undefined, 1)).newestPermanent).toEqual(first);
+      expect((await store.readAll(from, undefined, 2)).newestPermanent).toEqual(second);
+      for (const filter of [undefined, { types: ['Wanted'] }, { types: ['Other'] }]) {
+        expect((await store.readAll(from, filter, 100)).newestPermanent).toEqual(third);
+        const stop = new AbortController();
+        for await (const batch of store.subscribeAll(from, filter, stop.signal)) {
+          if (!batch.caughtUp || batch.position < position) continue;
+          expect(batch.newestPermanent).toEqual(third);
+          stop.abort();
+        }
+      }
+    });
+
+    it('ends a batch at some MiB', async () => {
+      const [stream, from] = [aStream(), await store.head()];
+      const data = { text: 'x'.repeat(150_000) };
+      for (let at = 0; at < 100; at += 3) {
+        await store.append(stream, at - 1, [anEvent({ data }), anEvent({ data }), anEvent({ data })]);
+      }
+      const sizeOf = ({ events }: EventBatch) => events.reduce((sum, { dataText }) => sum + dataText.length, 0);
+      const first = await store.readAll(from, undefined, 1_000);
+      expect(sizeOf(first)).toBeLessThan(12_000_000);
+      expect(first.caughtUp).toBe(false);
+      expect(first.position).toBe(first.events.at(-1)?.position);
+      const stop = new AbortController();
+      let given = 0;
+      for await (const batch of store.subscribeAll(from, { types: ['Happened'] }, stop.signal)) {
+        expect(sizeOf(batch)).toBeLessThan(12_000_000);
+        given += batch.events.length;
+        if (given >= 102) stop.abort();
+      }
+      expect(given).toBe(102);
+    });
+
     it('gives a subscriber the stored events, then caught up, then new events, each event once', async () => {
       const stop = new AbortController();
       const stream = aStream();

@@ -12,6 +12,7 @@ import { unavailable } from '../errors/refusal.ts';
 import type { Logger } from 'pino';
 import { checkAppend } from './append-check.ts';
 import { AppendQueue } from './append-queue.esdb.ts';
+import { BatchSize } from './batch-size.ts';
 import { readThrough } from './bounded-read.esdb.ts';
 import { closeClient } from './close-client.esdb.ts';
 import { describe, isMissingStream, leaderNamedBy, toAppendError } from './client-errors.esdb.ts';
@@ -23,6 +24,7 @@ import {
   type Appended,
   type EventBatch,
   type EventFilter,
+  type EventPlace,
   type EventStore,
   type EventToAppend,
   type Position,
@@ -30,6 +32,10 @@ import {
   type StoredEvent,
 } from './event-store.ts';
 import { followAll } from './follow-all.esdb.ts';
+import { takeBytesForBase64 } from './native-base64.esdb.ts';
+import { isPermanent, placeOf } from './permanent-streams.ts';
+import type { Subscribing } from './reconnecting.esdb.ts';
+import { SharedSubscription } from './shared-subscription.esdb.ts';
 import { toEventData, toLogPosition, toPosition, toStored, type Recorded } from './stored-form.esdb.ts';
 
 const METADATA_ATTEMPTS_MAX = 5;
@@ -48,14 +54,19 @@ export class EsdbEventStore implements EventStore {
   private readonly closing = new AbortController();
   /** Aborted when another node becomes the leader, because a subscription would stay with the old one. */
   private leadership = new AbortController();
+  private readonly subscribing: Subscribing;
+  private readonly shared: SharedSubscription;
 
   private constructor(
     /** Used for everything except appends, which its errors must not affect. */
     private readonly client: EventStoreDBClient,
     connect: () => EventStoreDBClient,
-    private readonly logger: Logger,
+    logger: Logger,
   ) {
+    takeBytesForBase64();
     this.queue = new AppendQueue(connect, logger);
+    this.subscribing = { client, logger, leadership: () => this.leadership.signal };
+    this.shared = new SharedSubscription(this.subscribing);
   }
 
   /** @throws CannotStart when no server answers within 10 s, or it refuses us */
@@ -101,7 +112,9 @@ export class EsdbEventStore implements EventStore {
   async readAll(after: Position, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
     const wanted = filter && new Set(filter.types);
     const events: StoredEvent[] = [];
+    const size = new BatchSize(limit);
     let position = after;
+    let newestPermanent: EventPlace | undefined;
     const read = this.client.readAll({
       fromPosition: after === 0 ? START : toLogPosition(after),
       direction: FORWARDS,
@@ -111,23 +124,26 @@ export class EsdbEventStore implements EventStore {
       // The event at this position was given before.
       if (!event || toPosition(event.position) <= after) return true;
       position = toPosition(event.position);
-      const stored = !wanted || wanted.has(event.type) ? toStored(event) : undefined;
-      if (stored) events.push(stored);
-      return events.length < limit;
+      const stored = toStored(event);
+      if (stored && isPermanent(stored.stream)) newestPermanent = stored;
+      if (!stored || (wanted && !wanted.has(stored.type))) return true;
+      events.push(stored);
+      size.add(stored);
+      return !size.isFull;
     }).catch((error: unknown) => {
       throw this.cannotRead(error);
     });
-    return { events, position, caughtUp: events.length < limit };
+    return { events, position, caughtUp: !size.isFull, newestPermanent: newestPermanent && placeOf(newestPermanent) };
   }
 
   subscribeAll(after: Position, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {
-    const { client, logger } = this;
+    const { subscribing, shared } = this;
     return followAll({
-      client,
+      subscribing,
+      shared,
+      readAll: this.readAll.bind(this),
       after,
       filter,
-      logger,
-      leadership: () => this.leadership.signal,
       signal: AbortSignal.any([signal, this.closing.signal]),
     });
   }

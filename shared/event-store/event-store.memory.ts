@@ -1,5 +1,6 @@
 import { firstIndex } from '../primitives/first-index.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
+import { BatchSize } from './batch-size.ts';
 import {
   WrongExpectedRevision,
   type Appended,
@@ -10,6 +11,7 @@ import {
   type ReadStreamOptions,
   type StoredEvent,
 } from './event-store.ts';
+import { isPermanent, placeOf } from './permanent-streams.ts';
 import { LazyStoredEvent } from './stored-event.ts';
 import { subscribeByReading } from './subscription.ts';
 
@@ -65,13 +67,22 @@ export class MemoryEventStore implements EventStore {
   readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
     const events: StoredEvent[] = [];
     const first = firstIndex(this.all, ({ position }) => position > after);
-    for (let at = first; at < this.all.length && events.length < limit; at += 1) {
+    const size = new BatchSize(limit);
+    for (let at = first; at < this.all.length && !size.isFull; at += 1) {
       const event = this.all[at];
-      if (event && (!filter || filter.types.includes(event.type))) events.push(event);
+      if (!event || (filter && !filter.types.includes(event.type))) continue;
+      events.push(event);
+      size.add(event);
     }
-    const caughtUp = events.length < limit;
+    const caughtUp = !size.isFull;
     const position = caughtUp ? Math.max(this.newest, after) : (events.at(-1)?.position ?? after);
-    return Promise.resolve({ events, position, caughtUp });
+    const newestPermanent = this.all.findLast((event) => event.position <= position && isPermanent(event.stream));
+    return Promise.resolve({
+      events,
+      position,
+      caughtUp,
+      newestPermanent: newestPermanent && placeOf(newestPermanent),
+    });
   }
 
   subscribeAll(after: number, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {

@@ -1,21 +1,27 @@
 import type { StatementSync } from 'node:sqlite';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { BatchSize } from './batch-size.ts';
 import {
   WrongExpectedRevision,
   type Appended,
   type EventBatch,
   type EventFilter,
+  type EventPlace,
   type EventStore,
   type EventToAppend,
   type ReadStreamOptions,
   type StoredEvent,
 } from './event-store.ts';
+import { isPermanent, placeOf } from './permanent-streams.ts';
 import { LazyStoredEvent } from './stored-event.ts';
 import { subscribeByReading } from './subscription.ts';
 
 /** The most events in one commit. Further appends wait for the next one. */
 const GROUP_EVENTS_MAX = 4_000;
+const ROWS_PER_READ = 64;
+/** How many events are looked at for one that is never forgotten. */
+const PLACES_LOOKED_AT = 200;
 const COLUMNS = 'position, stream, revision, id, type, version, time, data, metadata';
 
 interface PendingAppend {
@@ -36,6 +42,7 @@ export class SqliteEventStore implements EventStore {
   private readonly newestPosition: StatementSync;
   private readonly forwards: StatementSync;
   private readonly backwards: StatementSync;
+  private readonly places: StatementSync;
   private readonly forget: StatementSync;
   private readonly readAllByFilter = new Map<string, StatementSync>();
   private readonly retention = new Map<string, number>();
@@ -64,6 +71,9 @@ export class SqliteEventStore implements EventStore {
     this.backwards = this.rows(
       `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
     );
+    this.places = this.rows(
+      'SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC LIMIT ?',
+    );
     this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
   }
 
@@ -89,15 +99,14 @@ export class SqliteEventStore implements EventStore {
   }
 
   readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
-    const statement = this.readAllStatement(filter);
-    const [rows, newest] = this.database.snapshot(() => [
-      statement.all(after, ...(filter?.types ?? []), limit),
-      this.newest(),
-    ]);
-    const events = rows.map(toEvent);
-    const caughtUp = events.length < limit;
-    const position = caughtUp ? Math.max(newest, after) : (events.at(-1)?.position ?? after);
-    return Promise.resolve({ events, position, caughtUp });
+    const batch = this.database.snapshot(() => {
+      const { events, caughtUp } = this.readSome(after, filter, limit);
+      const last = events.at(-1);
+      const position = caughtUp ? Math.max(this.newest(), after) : (last?.position ?? after);
+      const isNewest = last?.position === position && isPermanent(last.stream);
+      return { events, position, caughtUp, newestPermanent: isNewest ? placeOf(last) : this.permanentUpTo(position) };
+    });
+    return Promise.resolve(batch);
   }
 
   subscribeAll(after: number, filter: EventFilter | undefined, signal: AbortSignal): AsyncIterable<EventBatch> {
@@ -118,6 +127,35 @@ export class SqliteEventStore implements EventStore {
     if (this.pending.length > 0) this.flush();
     this.database.close();
     return Promise.resolve();
+  }
+
+  /** Reads a few rows at a time, because only what was read tells its size. */
+  private readSome(after: number, filter: EventFilter | undefined, limit: number): Omit<EventBatch, 'position'> {
+    const statement = this.readAllStatement(filter);
+    const types = filter?.types ?? [];
+    const events: StoredEvent[] = [];
+    const size = new BatchSize(limit);
+    while (!size.isFull) {
+      const wanted = Math.min(size.room, ROWS_PER_READ);
+      const rows = statement.all(events.at(-1)?.position ?? after, ...types, wanted);
+      for (const row of rows) {
+        const event = toEvent(row);
+        events.push(event);
+        size.add(event);
+      }
+      if (rows.length < wanted) return { events, caughtUp: true };
+    }
+    return { events, caughtUp: false };
+  }
+
+  /** Mostly the newest event is one that is never forgotten. */
+  private permanentUpTo(position: number): EventPlace | undefined {
+    for (const count of [1, PLACES_LOOKED_AT]) {
+      const places = this.places.all(position, count) as unknown as [string, string, number, number][];
+      const found = places.find(([, stream]) => isPermanent(stream));
+      if (found) return { id: found[0], stream: found[1], revision: found[2], position: found[3] };
+    }
+    return undefined;
   }
 
   private newest(): number {

@@ -34,6 +34,9 @@ export interface StoredEvent {
   readonly metadata: EventMetadata;
 }
 
+/** Tells an event from every other, also from one that another store has in its place. */
+export type EventPlace = Pick<StoredEvent, 'id' | 'stream' | 'revision' | 'position'>;
+
 export interface Appended {
   /** Of the last event appended. */
   revision: number;
@@ -53,6 +56,11 @@ export interface EventBatch {
   position: Position;
   /** Whether nothing newer existed when this batch was read. */
   caughtUp: boolean;
+  /**
+   * The newest event up to `position`, whether the filter passed it or not, of a stream of which nothing is ever
+   * forgotten; absent where there is none near.
+   */
+  newestPermanent?: EventPlace | undefined;
 }
 
 export interface ReadStreamOptions {
@@ -91,7 +99,7 @@ export interface EventStore {
   append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended>;
   /** Returns the events of one stream; empty for a stream that does not exist. */
   read(stream: string, options?: ReadStreamOptions): Promise<StoredEvent[]>;
-  /** Returns one batch of all events after `position`, with at most `limit` events. */
+  /** Returns one batch of all events after `position`, with at most `limit` events, or fewer that are some MiB. */
   readAll(after: Position, filter: EventFilter | undefined, limit: number): Promise<EventBatch>;
   /**
    * Yields all events after `position`, without end, until the signal aborts. The first batch with `caughtUp` may be

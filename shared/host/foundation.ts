@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds, type Ids } from '../primitives/ids.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines.ts';
+import { requireKnownEvents } from './known-events.ts';
 import type { StartingProcess } from './run-process.ts';
 
 /** What each part of a process depends on. Its creator closes it, after the parts. */
@@ -23,7 +24,8 @@ export interface Foundation extends WorkerFoundation {
 export type WithMessageBus = Pick<Engines, 'messageBus'>;
 
 /**
- * Opens these engines, to be closed at shutdown, and logs which they are before any part starts. @throws CannotStart
+ * Opens these engines, to be closed at shutdown, and logs which they are before any part starts. @throws CannotStart, also
+ * when the event store lacks what read models were made of
  */
 export const openFoundation = async <Name extends EngineName>(
   { settings, logger, shutdown }: StartingProcess,
@@ -32,5 +34,7 @@ export const openFoundation = async <Name extends EngineName>(
   const engines = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
   shutdown.add('engines', () => closeEngines(engines));
   logger.info(describeEngines(settings, names), 'engines');
+  const { eventStore, readStore }: Partial<Engines> = engines;
+  if (eventStore && readStore) await requireKnownEvents({ eventStore, readStore }, settings);
   return { settings, logger, clock: systemClock, ids: systemIds, ...engines };
 };

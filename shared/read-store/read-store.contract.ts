@@ -65,6 +65,31 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await store.position(`${collection}-idle`)).toBe(9);
     });
 
+    it('keeps with a position the event that was named last, and neither goes back', async () => {
+      const name = `${collection}-named`;
+      const stored = async () => (await store.checkpoints()).get(name);
+      const event = (revision: number) => ({
+        id: `id-${String(revision)}`,
+        stream: 'user-1',
+        revision,
+        position: revision,
+      });
+      expect(await stored()).toBeUndefined();
+      await store.apply(name, [], 3);
+      expect(await stored()).toEqual({ position: 3 });
+      await store.apply(name, [], 3, event(2));
+      expect(await stored()).toEqual({ position: 3, event: event(2) });
+      await store.apply(name, [], 9);
+      expect(await stored()).toEqual({ position: 9, event: event(2) });
+      await store.apply(name, [], 5, event(5));
+      expect(await stored()).toEqual({ position: 9, event: event(2) });
+      await store.apply(name, [], 10, event(10));
+      expect(await stored()).toEqual({ position: 10, event: event(10) });
+      const many = Array.from({ length: 20 }, (_, index) => index + 11);
+      await Promise.all(many.map((position) => store.apply(`${name}-raced`, [], position, event(position))));
+      expect((await store.checkpoints()).get(`${name}-raced`)).toEqual({ position: 30, event: event(30) });
+    });
+
     it('filters by members, indexed, not indexed or nested, by lists, ranges, booleans and null', async () => {
       await put({ a: { group: 'x', rank: 1, flag: true, other: { name: 'p' } } }, 1);
       await put({ b: { group: 'x', rank: 2, flag: false, other: { name: 'q' } } }, 2);

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../schemas/json.ts';
+import type { EventPlace } from '../event-store/event-store.ts';
 import type {
+  Checkpoint,
   CollectionDefinition,
   DocumentChange,
   Filter,
@@ -13,7 +15,7 @@ import type {
 /** The read store of tests and simulations. */
 export class MemoryReadStore implements ReadStore {
   private readonly collections = new Map<string, Map<string, { position: number; text: string }>>();
-  private readonly positions = new Map<string, number>();
+  private readonly stored = new Map<string, Checkpoint>();
   private readonly leases = new Map<string, Lease>();
 
   define(collections: readonly CollectionDefinition[]): Promise<void> {
@@ -23,19 +25,25 @@ export class MemoryReadStore implements ReadStore {
     return Promise.resolve();
   }
 
-  apply(projection: string, changes: readonly DocumentChange[], position: number): Promise<void> {
+  apply(projection: string, changes: readonly DocumentChange[], position: number, event?: EventPlace): Promise<void> {
     for (const change of changes) {
       const documents = this.documents(change.collection);
       const stored = documents.get(change.id);
       if (stored && stored.position >= change.position) continue;
       documents.set(change.id, { position: change.position, text: JSON.stringify(change.document) });
     }
-    this.positions.set(projection, Math.max(position, this.positions.get(projection) ?? 0));
+    const before = this.stored.get(projection);
+    if (position >= (before?.position ?? 0))
+      this.stored.set(projection, { ...before, position, ...(event && { event }) });
     return Promise.resolve();
   }
 
   position(projection: string): Promise<number> {
-    return Promise.resolve(this.positions.get(projection) ?? 0);
+    return Promise.resolve(this.stored.get(projection)?.position ?? 0);
+  }
+
+  checkpoints(): Promise<ReadonlyMap<string, Checkpoint>> {
+    return Promise.resolve(new Map(this.stored));
   }
 
   getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {

@@ -1,10 +1,11 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
-import type { Position } from '../event-store/event-store.ts';
+import type { EventPlace, Position } from '../event-store/event-store.ts';
 import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
 import { duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
 import { decodeDocument, encodeDocument, type EncodedObject } from './mongo-document.ts';
 import { mongoFilter, mongoPath, mongoSort } from './mongo-filter.ts';
 import type {
+  Checkpoint,
   CollectionDefinition,
   DocumentChange,
   Filter,
@@ -59,15 +60,25 @@ export class MongoReadStore implements ReadStore {
     }
   }
 
-  async apply(projection: string, changes: readonly DocumentChange[], position: Position): Promise<void> {
+  async apply(
+    projection: string,
+    changes: readonly DocumentChange[],
+    position: Position,
+    event?: EventPlace,
+  ): Promise<void> {
     const byCollection = Map.groupBy(changes, ({ collection }) => collection);
     for (const [collection, ofCollection] of byCollection) await this.put(collection, ofCollection);
-    await this.savePosition(projection, position);
+    await this.saveCheckpoint(projection, { position, ...(event && { event }) });
   }
 
   async position(projection: string): Promise<Position> {
     const stored = await this.database.withDeadline(this.positions.findOne({ _id: projection }));
     return stored?.position ?? 0;
+  }
+
+  async checkpoints(): Promise<ReadonlyMap<string, Checkpoint>> {
+    const stored = await this.database.withDeadline(this.positions.find().toArray());
+    return new Map(stored.map(({ _id, ...checkpoint }) => [_id, checkpoint]));
   }
 
   async getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
@@ -141,16 +152,18 @@ export class MongoReadStore implements ReadStore {
     return duplicates;
   }
 
-  private async savePosition(projection: string, position: Position): Promise<void> {
-    const save = () => this.positions.updateOne({ _id: projection }, { $max: { position } }, { upsert: true });
+  /** A duplicate key means that the stored position is newer, or that another process has just stored the first one. */
+  private async saveCheckpoint(projection: string, checkpoint: Checkpoint): Promise<void> {
+    const older = { _id: projection, position: { $lte: checkpoint.position } };
+    const save = (options: { upsert: boolean }) => this.positions.updateOne(older, { $set: checkpoint }, options);
     await this.database.withDeadline(
-      save()
+      save({ upsert: true })
         .catch(unlessDuplicate(undefined))
-        .then((saved) => saved ?? save()),
+        .then((saved) => saved ?? save({ upsert: false })),
     );
   }
 
-  private get positions(): Collection<{ _id: string; position: Position }> {
+  private get positions(): Collection<Checkpoint & { _id: string }> {
     return this.database.db.collection(POSITIONS);
   }
 

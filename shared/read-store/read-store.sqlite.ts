@@ -1,7 +1,9 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { JsonObject } from '../../schemas/json.ts';
+import type { EventPlace } from '../event-store/event-store.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import type {
+  Checkpoint,
   CollectionDefinition,
   DocumentChange,
   Filter,
@@ -34,14 +36,18 @@ export class SqliteReadStore implements ReadStore {
   constructor(file: string) {
     this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 128 });
     this.database.exec(`
-      CREATE TABLE IF NOT EXISTS positions (projection TEXT PRIMARY KEY, position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS positions (
+        projection TEXT PRIMARY KEY, position INTEGER NOT NULL, event TEXT
+      ) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS leases (
         name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
       ) STRICT, WITHOUT ROWID;
     `);
+    this.addEventToPositions();
     this.savePosition = this.database.prepare(`
-      INSERT INTO positions VALUES (?, ?)
-      ON CONFLICT (projection) DO UPDATE SET position = excluded.position WHERE excluded.position > position`);
+      INSERT INTO positions (projection, position, event) VALUES (?, ?, ?)
+      ON CONFLICT (projection) DO UPDATE SET position = excluded.position, event = coalesce(excluded.event, event)
+      WHERE excluded.position >= position`);
     this.loadPosition = this.database.prepare('SELECT position FROM positions WHERE projection = ?');
   }
 
@@ -50,20 +56,35 @@ export class SqliteReadStore implements ReadStore {
     return Promise.resolve();
   }
 
-  apply(projection: string, changes: readonly DocumentChange[], position: number): Promise<void> {
+  apply(projection: string, changes: readonly DocumentChange[], position: number, event?: EventPlace): Promise<void> {
     this.database.transaction(() => {
       for (const { collection, id, position: changedAt, document } of changes) {
         const { upsert, columns } = this.collection(collection);
         const values = columns.map((member) => toColumn(document[member]));
         upsert.run(id, changedAt, JSON.stringify(document), ...values);
       }
-      this.savePosition.run(projection, position);
+      this.savePosition.run(projection, position, event ? JSON.stringify(event) : null);
     });
     return Promise.resolve();
   }
 
   position(projection: string): Promise<number> {
     return Promise.resolve((this.loadPosition.get(projection)?.['position'] as number | undefined) ?? 0);
+  }
+
+  checkpoints(): Promise<ReadonlyMap<string, Checkpoint>> {
+    const rows = this.statement('SELECT projection, position, event FROM positions').all();
+    return Promise.resolve(
+      new Map(
+        rows.map(({ projection, position, event }) => [
+          projection as string,
+          {
+            position: position as number,
+            ...(typeof event === 'string' && { event: JSON.parse(event) as EventPlace }),
+          },
+        ]),
+      ),
+    );
   }
 
   getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
@@ -131,6 +152,18 @@ export class SqliteReadStore implements ReadStore {
     return Promise.resolve();
   }
 
+  /** Positions were once stored without an event. */
+  private addEventToPositions(): void {
+    this.database.transaction(() => {
+      if (!this.hasColumn('positions', 'event')) this.database.exec('ALTER TABLE positions ADD COLUMN event TEXT');
+    });
+  }
+
+  private hasColumn(table: string, column: string): boolean {
+    const existing = this.database.prepare(`SELECT name FROM pragma_table_info(?)`).all(table);
+    return existing.some(({ name }) => name === column);
+  }
+
   private defineOne({ name, indexes }: CollectionDefinition): void {
     const table = quote(name);
     const columns = [...new Set(indexes.flat())];
@@ -160,8 +193,7 @@ export class SqliteReadStore implements ReadStore {
 
   /** Adds a column for a member that queries did not use before, and fills it from the stored documents. */
   private addColumn(table: string, member: string): void {
-    const existing = this.database.prepare(`SELECT name FROM pragma_table_info(?)`).all(table.slice(1, -1));
-    if (existing.some(({ name }) => name === member)) return;
+    if (this.hasColumn(table.slice(1, -1), member)) return;
     this.database.exec(`ALTER TABLE ${table} ADD COLUMN ${quote(member)} ANY`);
     const { sql, parameters } = extract(`$.${quote(member)}`);
     this.database.prepare(`UPDATE ${table} SET ${quote(member)} = ${sql}`).run(...parameters);

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../schemas/json.ts';
-import type { Position } from '../event-store/event-store.ts';
+import type { EventPlace, Position } from '../event-store/event-store.ts';
 
 /**
  * A collection, declared with the members that queries filter and sort by. Each is a top-level member of the document.
@@ -42,6 +42,13 @@ export interface StoredDocument<Document = JsonObject> {
   document: Document;
 }
 
+/** How far a projection has worked. */
+export interface Checkpoint {
+  position: Position;
+  /** An event up to there that the event store never forgets. Absent in a checkpoint that was stored without it. */
+  event?: EventPlace;
+}
+
 /** Names the one process that may do a piece of work. */
 export interface Lease {
   /** The process that holds it; `null` when it was released. */
@@ -61,10 +68,13 @@ export interface ReadStore {
    * same, either is kept. The position never decreases. A store without transactions stores the changes of one
    * collection before those of the next, in the order in which the collections are first named, and the position last,
    * so that applying the batch again repairs the effects of a crash.
+   * @param event the newest up to the position that is never forgotten; without it the stored one stays
    */
-  apply(projection: string, changes: readonly DocumentChange[], position: Position): Promise<void>;
+  apply(projection: string, changes: readonly DocumentChange[], position: Position, event?: EventPlace): Promise<void>;
   /** Returns the position of a projection; 0 when it never ran. */
   position(projection: string): Promise<Position>;
+  /** Returns the checkpoints of all projections that ever ran, by name. */
+  checkpoints(): Promise<ReadonlyMap<string, Checkpoint>>;
   getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>>;
   find(collection: string, options: FindOptions): Promise<StoredDocument[]>;
   count(collection: string, filter: Filter): Promise<number>;

@@ -3,6 +3,7 @@ import type { EventBatch, Position, StoredEvent } from '../../../shared/event-st
 import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import type { DocumentChange, ReadStore } from '../../../shared/read-store/read-store.ts';
 
+type Projected = Pick<EventBatch, 'events' | 'position' | 'newestPermanent'>;
 type DocumentIds = ReturnType<ReadModel['touches']>;
 
 interface LoadedDocument {
@@ -45,7 +46,7 @@ export class BatchProjector {
    * Returns when the batch is folded and the previous one is stored. Begins no write once the signal has aborted.
    * @throws the error with which storing the previous batch failed, or the signal's reason
    */
-  async project({ events, position }: Pick<EventBatch, 'events' | 'position'>, signal?: AbortSignal): Promise<void> {
+  async project({ events, position, newestPermanent }: Projected, signal?: AbortSignal): Promise<void> {
     const { model, store } = this;
     const touched = events.map((event) => model.touches(event));
     const documents = await load(store, touched, this.previous);
@@ -53,7 +54,7 @@ export class BatchProjector {
     await this.storing;
     signal?.throwIfAborted();
     this.previous = documents.map(onlyChanged);
-    this.storing = store.apply(model.name, this.previous.flatMap(changesOf), position);
+    this.storing = store.apply(model.name, this.previous.flatMap(changesOf), position, newestPermanent);
     // The next call throws this error; the handler only keeps it from being reported as unhandled.
     this.storing.catch(() => undefined);
   }
@@ -68,7 +69,7 @@ export class BatchProjector {
 export const projectBatch = async (
   model: ReadModel,
   store: Pick<ReadStore, 'getMany' | 'apply'>,
-  batch: Pick<EventBatch, 'events' | 'position'>,
+  batch: Projected,
 ): Promise<void> => {
   const projector = new BatchProjector(model, store);
   await projector.project(batch);

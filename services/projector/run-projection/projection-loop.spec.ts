@@ -34,6 +34,24 @@ describe('a projection loop', () => {
     expect(await readStore.position(usersModel.name)).toBe(0);
   });
 
+  it('names in its checkpoint the newest event that is never forgotten, also one that it leaves out', async () => {
+    const eventStore = new MemoryEventStore();
+    const readStore = new MemoryReadStore();
+    await readStore.define(collections);
+    const newest = anEvent();
+    await eventStore.append('session-1', -1, [newest]);
+    const { position } = await eventStore.append('challenge-1', -1, [anEvent()]);
+    const loop = projectionLoop(usersModel, { eventStore, readStore, logger });
+    loop.start();
+    const hasReachedTheHead = async () => (await readStore.position(usersModel.name)) === position;
+    await eventually(hasReachedTheHead, 10_000, 'the read model must reach the head');
+    await loop.stop();
+    expect((await readStore.checkpoints()).get(usersModel.name)).toEqual({
+      position,
+      event: { id: newest.id, stream: 'session-1', revision: 0, position: position - 1 },
+    });
+  });
+
   it('restarts when a batch cannot be stored, even if no further event follows', async () => {
     const eventStore = new MemoryEventStore();
     const data = eventExamples.UserRegistered;

@@ -9,7 +9,7 @@ describe("the relay's checkpoint", () => {
     const checkpoint = new Checkpoint(store);
     await checkpoint.load();
     for (const position of [3, 3, 3, 7]) {
-      checkpoint.advance(position);
+      checkpoint.advance({ position });
       await checkpoint.flush();
       expect(await store.position(RELAY_CHECKPOINT)).toBe(position);
     }
@@ -29,9 +29,9 @@ describe("the relay's checkpoint", () => {
       },
       never,
     );
-    for (const position of [1, 2, 3]) checkpoint.advance(position);
+    for (const position of [1, 2, 3]) checkpoint.advance({ position });
     await eventually(async () => (await store.position(RELAY_CHECKPOINT)) === 1, 1_000, 'the first must be written');
-    checkpoint.advance(4);
+    checkpoint.advance({ position: 4 });
     expect(written).toEqual([1]);
     await checkpoint.flush();
     expect(written).toEqual([1, 4]);
@@ -42,10 +42,10 @@ describe("the relay's checkpoint", () => {
       position: () => Promise.resolve(0),
       apply: () => Promise.reject(new Error('the store is away')),
     });
-    checkpoint.advance(1);
+    checkpoint.advance({ position: 1 });
     await expect(checkpoint.flush()).rejects.toThrow('the store is away');
     expect(() => {
-      checkpoint.advance(2);
+      checkpoint.advance({ position: 2 });
     }).toThrow('the store is away');
   });
 });

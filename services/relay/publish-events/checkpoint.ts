@@ -1,4 +1,4 @@
-import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { EventBatch, Position } from '../../../shared/event-store/event-store.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
@@ -8,11 +8,13 @@ export const RELAY_CHECKPOINT = 'relay-v1';
 /** After a crash, what was published since the last save is published again: about this long, and the batch in progress. */
 const SAVE_EVERY_MS = 100;
 
+type Reached = Pick<EventBatch, 'position' | 'newestPermanent'>;
+
 /** Saves the relay's position in the background, at intervals; only the newest position is written. */
 export class Checkpoint {
   private saving: Promise<void> | undefined;
   private saved: Position = 0;
-  private reached: Position = 0;
+  private reached: Reached = { position: 0 };
   private readonly ending = new AbortController();
   private readonly failing = new AbortController();
 
@@ -27,15 +29,16 @@ export class Checkpoint {
   }
 
   async load(): Promise<Position> {
-    this.saved = this.reached = await this.readStore.position(RELAY_CHECKPOINT);
+    this.saved = await this.readStore.position(RELAY_CHECKPOINT);
+    this.reached = { position: this.saved };
     return this.saved;
   }
 
   /** @throws the error of an earlier save that failed */
-  advance(position: Position): void {
+  advance(reached: Reached): void {
     this.failed.throwIfAborted();
-    this.reached = position;
-    if (position > this.saved) this.saving ??= this.save();
+    this.reached = reached;
+    if (reached.position > this.saved) this.saving ??= this.save();
   }
 
   /** Saves the newest position at once, and ends the interval: called once, at the end. @throws the error of a save that failed */
@@ -47,9 +50,9 @@ export class Checkpoint {
 
   private async save(): Promise<void> {
     try {
-      while (this.saved < this.reached) {
-        const position = this.reached;
-        await this.readStore.apply(RELAY_CHECKPOINT, [], position);
+      while (this.saved < this.reached.position) {
+        const { position, newestPermanent } = this.reached;
+        await this.readStore.apply(RELAY_CHECKPOINT, [], position, newestPermanent);
         this.saved = position;
         await pause(this.everyMs, this.ending.signal);
       }

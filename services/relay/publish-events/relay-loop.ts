@@ -4,12 +4,16 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from 'pino';
+import { pause } from '../../../shared/primitives/pause.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { publishedTypes } from './address-event.ts';
 import { Checkpoint } from './checkpoint.ts';
-import { splitBatch } from './split-batch.ts';
 import { BatchPublisher } from './publish-batch.ts';
+
+/** After a batch of this size more is coming: it is gathered first, into fewer requests. A larger one needs no more. */
+const BUSY_EVENTS = { from: 8, to: 500 };
+const GATHER_MS = 20;
 
 /**
  * Publishes the event store's events, in position order for each topic, one batch at a time, in one process at a time. The
@@ -41,11 +45,11 @@ export const relayLoop = ({
       const stopSignal = AbortSignal.any([signal, checkpoint.failed]);
       try {
         for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, stopSignal)) {
-          for (const { events, position } of splitBatch(batch)) {
-            await publisher.publish(events, stopSignal);
-            checkpoint.advance(position);
-            reportRunning();
-          }
+          await publisher.publish(batch.events, stopSignal);
+          checkpoint.advance({ position: batch.position, newestPermanent: batch.newestPermanent });
+          reportRunning();
+          const { length } = batch.events;
+          if (length >= BUSY_EVENTS.from && length < BUSY_EVENTS.to) await pause(GATHER_MS, stopSignal);
         }
       } finally {
         await checkpoint.flush();

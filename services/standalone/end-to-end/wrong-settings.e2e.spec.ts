@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { startOtherServers } from '../../../shared/testing/other-servers.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
@@ -10,6 +12,7 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testSettings } from '../../../shared/testing/whole-program.ts';
 
 const REFUSES_WITHIN_MS = 15_000;
+const CHAINS = '[{"chainId":1,"rpcUrls":["http://127.0.0.1:9"]}]';
 const PASSWORD = 'h5Qw-hush-9';
 const COMMAND_LINE = 'services/standalone/annals.js';
 
@@ -54,7 +57,7 @@ const refusal = async (program: Program, settings: Environment): Promise<string>
     // npm start needs a data folder for itself.
     DATA_DIR: mkdtempSync(join(folder, 'data-')),
     LOG_LEVEL: 'warn',
-    ...{ ACCOUNT_URL: 'http://127.0.0.1:9', CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:9"]}]' },
+    ...{ ACCOUNT_URL: 'http://127.0.0.1:9', CHAINS },
     ...settings,
   });
   const timer = setTimeout(() => void process.kill(), 2 * REFUSES_WITHIN_MS);
@@ -75,6 +78,18 @@ const damaged = (...names: string[]): Environment => {
   for (const name of names) writeFileSync(join(DATA_DIR, name), 'damaged '.repeat(1_000));
   return { DATA_DIR, CHAINS: '' };
 };
+
+/** Read models beside an event store that has not what they were made of. */
+const olderCopy = async (): Promise<Environment> => {
+  const DATA_DIR = mkdtempSync(join(folder, 'older-'));
+  const readStore = new SqliteReadStore(join(DATA_DIR, 'read.db'));
+  const event = { id: randomUUID(), stream: 'user-0x1', revision: 0, position: 7 };
+  await readStore.apply('users-v1', [], 9, event);
+  await readStore.close();
+  return { DATA_DIR };
+};
+const older = await olderCopy();
+const OLDER_COPY = /older copy, .* remove read\.db\* in \S+ and bus\.db\* in \S+,/;
 
 /**
  * One case of each kind of error, with every program at least once. The specs of settings, engines, folders, ports and
@@ -108,6 +123,13 @@ const cases: Case[] = [
   ['event-catcher', 'a port of metrics that is taken', { METRICS_PORT: usedPort }, /is in use: .* set METRICS_PORT/],
   ['npm start', 'a port twice', { ACCOUNT_PORT: '45999', STREAM_PORT: '45999' }, /PORT and STREAM_PORT are both 45999/],
   ['npm start', 'a lock that is damaged', damaged('start.lock'), /start\.lock is /],
+  ['npm start', 'an older copy of the event store', older, OLDER_COPY],
+  ...(['account', 'event-catcher', 'stream', 'projector', 'relay'] as const).map((service): Case => [
+    service,
+    'an older copy of the event store',
+    older,
+    OLDER_COPY,
+  ]),
   ['npm start', 'keys that are damaged', damaged('keys'), /keys/],
   ['app create', 'a store that is damaged', damaged('events.db'), /a store in .*damaged-events\S* cannot be opened/],
   [

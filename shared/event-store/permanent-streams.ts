@@ -1,0 +1,14 @@
+import type { EventPlace } from './event-store.ts';
+
+/** Streams of which events are forgotten in time. Of every other stream nothing ever is. */
+const FORGOTTEN_IN_TIME = /^(chain-\d+$|(executor|request|signature|challenge|otp)-)/;
+
+export const isPermanent = (stream: string): boolean => !FORGOTTEN_IN_TIME.test(stream);
+
+/** Returns where the event is, without what it says. */
+export const placeOf = ({ id, stream, revision, position }: EventPlace): EventPlace => ({
+  id,
+  stream,
+  revision,
+  position,
+});
