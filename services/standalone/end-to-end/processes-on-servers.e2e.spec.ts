@@ -17,6 +17,18 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
     const run = `e2e-${randomUUID().slice(0, 8)}`;
     const databases: string[] = [];
     const eventStores: EventStoreServer[] = [];
+    /** Only the first program can begin without any data there. */
+    let givenUrl = process.env['EVENTSTORE_URL'];
+    const eventStoreUrl = async (): Promise<string> => {
+      if (givenUrl) {
+        const url = givenUrl;
+        givenUrl = undefined;
+        return url;
+      }
+      const standIn = await EventStoreServer.start();
+      eventStores.push(standIn);
+      return standIn.url;
+    };
 
     afterAll(async () => {
       await Promise.all(eventStores.map((server) => server.close()));
@@ -26,12 +38,10 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
     describe('a process for each service, on EventStoreDB, Kafka and MongoDB', () => {
       mainPathContract(
         async (name, chain) => {
-          const eventStore = await EventStoreServer.start();
-          eventStores.push(eventStore);
           const MONGO_DATABASE = `${run}-${name}`;
           databases.push(MONGO_DATABASE);
           return RunningProcesses.start(join(folder, name), {
-            EVENTSTORE_URL: eventStore.url,
+            EVENTSTORE_URL: await eventStoreUrl(),
             KAFKA_BROKERS,
             TOPIC_PREFIX: `${TOPIC_PREFIX}${name}.`,
             MONGO_URL,
