@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { topics } from '../../../schemas/topics.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { registerCodecs } from '../../../shared/message-bus/compression-codecs.kafka.ts';
 import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
 
 const topic = topics.chainEvents;
@@ -35,6 +36,7 @@ export const readTopicInFile = async (file: string): Promise<TopicMessage[]> => 
 
 /** Reads the topic of chain events of a Kafka, as a consumer does that knows only kafkajs. */
 export const readTopicInKafka = async (brokers: string, prefix: string): Promise<TopicMessage[]> => {
+  registerCodecs();
   const name = prefix + topic.name;
   const kafka = new kafkajs.Kafka({ brokers: brokers.split(','), logLevel: kafkajs.logLevel.NOTHING });
   const admin = kafka.admin();
