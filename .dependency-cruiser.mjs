@@ -57,12 +57,12 @@ const forbidden = [
   {
     name: 'domain-is-pure',
     comment:
-      'A domain knows itself, contracts, primitives, refusals, types of the ABI, folds of read models and what the event store calls things; it may hash and sign.',
+      'A domain knows itself, contracts, primitives, refusals, types of the ABI, ids of watches, folds of read models and what the event store calls things; it may hash and sign.',
     severity: 'error',
     from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
     to: {
       pathNot:
-        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/signed-text|chain/(abi-type|event-signature))[.]ts$|^crypto$',
+        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/signed-text|chain/(abi-type|event-signature|watch-id))[.]ts$|^crypto$',
     },
   },
   {
@@ -142,11 +142,12 @@ const forbidden = [
   {
     name: 'read-models-are-below-the-rest-of-shared',
     comment:
-      'schemas <- read-models <- the rest of shared: a fold knows contracts, primitives and what the event store calls things.',
+      'schemas <- read-models <- the rest of shared: a fold knows contracts, primitives, ids of watches and what the event store calls things.',
     severity: 'error',
     from: { path: '^shared/read-models/', pathNot: SPEC },
     to: {
-      pathNot: '^schemas/|^shared/(read-models|primitives)/|^shared/event-store/event-store[.]ts$|(^|/)zod(/|$)',
+      pathNot:
+        '^schemas/|^shared/(read-models|primitives)/|^shared/(event-store/event-store|chain/watch-id)[.]ts$|(^|/)zod(/|$)',
     },
   },
   {

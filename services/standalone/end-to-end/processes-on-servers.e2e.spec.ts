@@ -8,7 +8,7 @@ import { RunningProcesses } from '../../../shared/testing/running-processes.ts';
 import { whereServer } from '../../../shared/testing/servers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { mainPathContract } from './main-path.contract.ts';
-import { readTopicInKafka } from './read-topic.ts';
+import { readTopicInKafka } from './read-topic.kafka.ts';
 
 whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
   whereServer('MONGO_URL', (MONGO_URL) => {
