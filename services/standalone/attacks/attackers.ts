@@ -1,0 +1,58 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Another loopback address than everybody else's. */
+const ATTACKER = '127.0.0.2';
+
+/** The text of a request without a body. */
+export const requestText = (method: string, path: string, headers: Record<string, string> = {}): string =>
+  [`${method} ${path} HTTP/1.1`, ...Object.entries({ host: 'annals', ...headers }).map((pair) => pair.join(': '))].join(
+    '\r\n',
+  ) + '\r\n\r\n';
+
+/** Connects from the attacker's address. That the connection is refused or cut is no failure of an attack. */
+export const attackerConnection = (url: string): Socket => {
+  const { hostname, port } = new URL(url);
+  return connect({ host: hostname, port: Number(port), localAddress: ATTACKER }).on('error', () => undefined);
+};
+
+/** Sends `text` on each of so many connections, reads nothing, and leaves them open for that time. */
+export const sendUnread = async (
+  url: string,
+  { connections, text, forMs }: { connections: number; text: string; forMs: number },
+): Promise<void> => {
+  const sockets = Array.from({ length: connections }, () => attackerConnection(url));
+  for (const socket of sockets) socket.write(text);
+  await pause(forMs);
+  for (const socket of sockets) socket.destroy();
+};
+
+/** Sends requests as fast as they are answered, over so many connections. Returns how many answers had each status. */
+export const flood = async (
+  url: string,
+  { connections, text, forMs }: { connections: number; text: string; forMs: number },
+): Promise<Record<string, number>> => {
+  const answers: Record<string, number> = {};
+  const endsAt = performance.now() + forMs;
+  const connectAgain = async (): Promise<void> => {
+    while (performance.now() < endsAt) {
+      const socket = attackerConnection(url).setEncoding('latin1');
+      const { promise: closed, resolve } = Promise.withResolvers<undefined>();
+      socket.on('close', () => {
+        resolve(undefined);
+      });
+      socket.on('data', (received: string) => {
+        for (const [, status = ''] of received.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
+          answers[status] = (answers[status] ?? 0) + 1;
+          if (performance.now() < endsAt) socket.write(text);
+          else socket.destroy();
+        }
+      });
+      socket.write(text);
+      await Promise.race([closed, pause(Math.max(0, endsAt - performance.now()))]);
+      socket.destroy();
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, connectAgain));
+  return answers;
+};

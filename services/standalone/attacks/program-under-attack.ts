@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { describe, expect } from '@jest/globals';
+import type { DevelopmentFile } from '../../../schemas/development-file.ts';
+import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
+import { signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import type { CalmAnswers, CalmRequest } from './calm-client.ts';
+
+const RSS_MIB_MAX = 600;
+const MEDIAN_MS_MAX = 50;
+const STORED_MAX = 10_000;
+
+const isFullSize = process.env['ATTACK_SIZE'] === 'full';
+
+/** Returns the size of an attack: small, unless `ATTACK_SIZE=full`. */
+export const sized = <Size>({ small, full }: { small: Size; full: Size }): Size => (isFullSize ? full : small);
+
+/** Only Linux has a second loopback address and tells a process's peak memory. */
+export const describeAttack = process.platform === 'linux' ? describe : describe.skip;
+
+/** What an attack cost. */
+export interface AttackCost {
+  /** The most resident memory that the program has had since it started. */
+  rssMiB: number;
+  /** Of the answers to a client at another address. */
+  medianMs: number;
+  /** What this client was answered instead of 200. */
+  refused: string[];
+  /** The types of the events that were stored meanwhile, without what the program stores by itself. */
+  stored: string[];
+}
+
+/** Expects that the program lives, has room, serves others, and stored nothing for an attacker who is not known. */
+export const expectWithinBudgets = ({ rssMiB, medianMs, refused, stored }: AttackCost): void => {
+  expect(refused).toEqual([]);
+  expect(rssMiB).toBeLessThanOrEqual(RSS_MIB_MAX);
+  expect(medianMs).toBeLessThanOrEqual(MEDIAN_MS_MAX);
+  expect(stored).toEqual([]);
+};
+
+/** The real `npm start` with the default limits, and a calm client at 127.0.0.1; attackers come from elsewhere. */
+export class ProgramUnderAttack {
+  private constructor(
+    readonly program: RunningProgram,
+    private readonly dataFolder: string,
+    /** The user of the calm client. */
+    readonly user: SignedIn,
+  ) {}
+
+  static async start(dataFolder: string, settings: Record<string, string> = {}): Promise<ProgramUnderAttack> {
+    const program = await RunningProgram.start(dataFolder, { RATE_LIMITS: '', LOG_LEVEL: 'warn', ...settings });
+    return new ProgramUnderAttack(program, dataFolder, await signIn(program.development));
+  }
+
+  get development(): DevelopmentFile {
+    return this.program.development;
+  }
+
+  /**
+   * Runs an attack while the calm client asks.
+   * @param calmly what the client asks, by turns; default: its user, the registered contracts, and the service's status
+   */
+  async during(attack: () => Promise<unknown>, calmly = this.someRequests()): Promise<AttackCost> {
+    const events = new SqliteEventStore(join(this.dataFolder, 'events.db'));
+    try {
+      const before = await events.head();
+      const client = new Worker(new URL('./calm-client.ts', import.meta.url), { workerData: calmly });
+      await attack();
+      client.postMessage('stop');
+      const [answers] = (await once(client, 'message')) as [CalmAnswers];
+      const stored = await events.readAll(before, undefined, STORED_MAX);
+      const cost = {
+        rssMiB: this.peakRssMiB(),
+        medianMs: median(answers.tookMs),
+        refused: answers.refused,
+        stored: stored.events.map(({ type }) => type).filter((type) => type !== 'ChainAdvanced'),
+      };
+      if (isFullSize) console.info(JSON.stringify({ ...cost, stored: cost.stored.length }));
+      return cost;
+    } finally {
+      await events.close();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.program.kill();
+  }
+
+  private someRequests(): CalmRequest[] {
+    const { accountUrl, eventUrl } = this.development;
+    const paths = [
+      `${accountUrl}/user/${this.user.userId}`,
+      `${eventUrl}/api/v1/contracts`,
+      `${accountUrl}/universal-account`,
+    ];
+    return paths.map((url) => ({ url, headers: this.user.bearer }));
+  }
+
+  private peakRssMiB(): number {
+    const { child, logs } = this.program;
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the attack ended it\n${logs}`);
+    const status = readFileSync(`/proc/${String(child.pid)}/status`, 'utf8');
+    return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1_024;
+  }
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN;
