@@ -16,7 +16,10 @@ export const rateLimits = {
   streamCommand: { points: 50, seconds: 1 }, // user
   subscriptions: { points: 128 }, // connection
   connections: { points: 100 }, // user
-  address: { points: 300, seconds: 1, noEffectYet: true }, // address, whatever it asks for
+  address: { points: 300, seconds: 1 }, // address, whatever it asks for
+  requestsPerConnection: { points: 8 }, // under way on a connection
+  requestsPerAddress: { points: 256 }, // under way of an address
+  connectionsPerAddress: { points: 1_000 }, // address, without sockets of the stream
   otpRequest: { points: 1, seconds: 60, noEffectYet: true }, // identity
   otpRequestDay: { points: 10, seconds: 86_400, noEffectYet: true }, // identity
   otpRequestIp: { points: 30, seconds: 3_600, noEffectYet: true }, // address
@@ -26,6 +29,8 @@ export const rateLimits = {
 
 type Limits = typeof rateLimits;
 export type RateLimitName = keyof Limits;
+/** What is allowed at a time. */
+export type AtATimeName = Exclude<RateLimitName, CountedName>;
 /** What is counted within a time, as routes and commands are. */
 export type CountedName = {
   [Name in RateLimitName]: Limits[Name] extends { seconds: number } ? Name : never;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Transactor } from '../../shared/event-store/transact.ts';
-import { AppCallers } from '../../shared/edge/app-callers.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
@@ -40,11 +39,6 @@ const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
   ],
   providers: [
     { provide: SIGNING_KEYS, useValue: signingKeys },
-    {
-      provide: AppCallers,
-      useFactory: (transactor: Transactor) => new SignedAppCallers(transactor),
-      inject: [Transactor],
-    },
     SessionTokens,
     IssueChallengeHandler,
     LogInWithWalletHandler,
@@ -77,6 +71,7 @@ export const startAccount = async (
     module: accountModule(keys),
     foundation,
     issuer,
+    appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
     host: HOST,
     port: ACCOUNT_PORT,
   });

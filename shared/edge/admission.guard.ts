@@ -1,5 +1,4 @@
-import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { Inject, Injectable, Optional, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { CountedName } from '../../schemas/http/rate-limits.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
@@ -19,7 +18,8 @@ export class AdmissionGuard implements CanActivate {
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV'>,
     private readonly tokens: AccessTokens,
     private readonly limits: RateLimits,
-    private readonly modules: ModuleRef,
+    /** Of a service that has routes for apps. */
+    @Optional() private readonly apps?: AppCallers,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -35,13 +35,16 @@ export class AdmissionGuard implements CanActivate {
     const limit = contract.rateLimit ?? 'request';
     if (contract.auth === 'bearer') {
       const user = await this.user(request);
+      request.callerIsKnown = contract.command === true;
       await this.count(limit, `user:${user.userId}`, request);
       return user;
     }
     // A refresh is counted by its session, in the handler that knows whether it is a repeat.
     if (limit !== 'refresh') await this.count(limit, addressKey(request.ip), request);
     if (contract.auth === 'none') return undefined;
-    const app = await this.modules.get(AppCallers, { strict: false }).authenticate(request);
+    if (!this.apps) throw new Error(`${contract.path} is for apps, and no AppCallers are bound`);
+    const app = await this.apps.authenticate(request);
+    request.callerIsKnown = contract.command === true;
     const carriesToken = request.headers.authorization !== undefined;
     return { ...app, user: carriesToken ? await this.user(request) : undefined };
   }

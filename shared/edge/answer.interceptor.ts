@@ -27,6 +27,7 @@ export class AnswerInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
+    request.deadline?.extend(bound.moreTimeMs?.(request) ?? 0);
     const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
     return from(
       bound.contract.command ? this.command(bound, request, reply, handle) : this.query(bound, request, reply, handle),
@@ -51,6 +52,7 @@ export class AnswerInterceptor implements NestInterceptor {
   ) {
     const carryOut = async (): Promise<StoredAnswer> => {
       const { body, position, status } = (await handle()) as CommandAnswer<unknown>;
+      request.callerIsKnown = true;
       const headers = { 'x-position': this.positions.write(position) };
       return { status: status ?? bound.contract.status, headers, body };
     };

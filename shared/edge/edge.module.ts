@@ -1,4 +1,4 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AccessTokens, type TokenIssuer } from '../auth/access-tokens.jose.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
@@ -6,6 +6,7 @@ import { SessionEnds } from '../auth/session-ends.ts';
 import type { Foundation } from '../host/foundation.ts';
 import { Health } from '../host/health.ts';
 import { AdmissionGuard } from './admission.guard.ts';
+import { AppCallers } from './app-callers.ts';
 import { AnswerInterceptor } from './answer.interceptor.ts';
 import { HealthHttp } from './health.http.ts';
 import { IdempotentRequests } from './idempotent-requests.ts';
@@ -17,22 +18,29 @@ import { TOKEN_ISSUER } from './tokens.ts';
 @Module({})
 class EdgeModule {}
 
+/** Makes the `AppCallers` of a service that has routes for apps. */
+export type AppCallersProvider = Pick<FactoryProvider<AppCallers>, 'useFactory' | 'inject'>;
+
 interface EdgeOptions {
   foundation: Foundation;
+  appCallers: AppCallersProvider | undefined;
+  limits: RateLimits;
+  positions: PositionHeader;
   issuer: TokenIssuer;
   health: Health;
   origins: AppOrigins;
 }
 
 /** Binds what all controllers of a service share. It needs `foundationModule` beside it. */
-export const edgeModule = ({ foundation, issuer, health, origins }: EdgeOptions): DynamicModule => {
+export const edgeModule = (options: EdgeOptions): DynamicModule => {
+  const { foundation, issuer, appCallers, limits, positions, health, origins } = options;
   const { readStore, clock } = foundation;
   const shared = [
     { provide: TOKEN_ISSUER, useValue: issuer },
     { provide: AccessTokens, useValue: new AccessTokens(issuer, clock, new SessionEnds(readStore, clock)) },
     { provide: AppOrigins, useValue: origins },
     { provide: Health, useValue: health },
-    RateLimits,
+    { provide: RateLimits, useValue: limits },
     Projections,
   ];
   return {
@@ -41,7 +49,8 @@ export const edgeModule = ({ foundation, issuer, health, origins }: EdgeOptions)
     controllers: [HealthHttp],
     providers: [
       ...shared,
-      PositionHeader,
+      { provide: PositionHeader, useValue: positions },
+      ...(appCallers ? [{ provide: AppCallers, ...appCallers }] : []),
       IdempotentRequests,
       { provide: APP_GUARD, useClass: AdmissionGuard },
       { provide: APP_INTERCEPTOR, useClass: AnswerInterceptor },

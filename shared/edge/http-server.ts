@@ -1,20 +1,24 @@
-import type { Socket } from 'node:net';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { Refusal } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import type { Ids } from '../primitives/ids.ts';
 import type { Settings } from '../config/settings.ts';
+import { accessLog } from './access-log.ts';
 import { answerCors } from './cors.ts';
 import type { AppOrigins } from '../auth/app-origins.ts';
+import { HttpConnections } from './http-connections.ts';
 import { acceptJsonOnly } from './json-body.ts';
-import { problemOf } from './problem-document.ts';
+import type { PositionHeader } from './position-header.ts';
 import { sendProblem } from './problem.filter.ts';
-import { rateLimitHeaders } from './rate-limits.ts';
+import { refuseOnSocket } from './refuse-on-socket.ts';
+import { addressKey, atATime, rateLimitHeaders, refuseExceeded, type RateLimits } from './rate-limits.ts';
+import { RequestDeadline } from './request-deadline.ts';
+import { RequestsUnderWay } from './requests-under-way.ts';
+import { trustedProxies } from './trusted-proxies.ts';
 
 const BODY_BYTES_MAX = 256 * 1_024;
 /** The longest part of a path is a canonical event signature, percent-encoded. */
 const PATH_PART_CHARACTERS_MAX = 2_048;
-const REQUEST_TIMEOUT_MS = 30_000;
 
 /** The only page is `/docs`, which brings its own scripts. */
 const securityHeaders = {
@@ -33,100 +37,144 @@ export interface Traffic {
 }
 
 interface HttpServerOptions {
-  settings: Pick<Settings, 'NODE_ENV' | 'TRUSTED_PROXIES'>;
+  settings: Pick<Settings, 'NODE_ENV' | 'TRUSTED_PROXIES' | 'RATE_LIMITS'>;
   logger: Logger;
   ids: Ids;
   origins: AppOrigins;
+  limits: RateLimits;
+  positions: PositionHeader;
   traffic: Traffic;
 }
 
 /** Makes a Fastify server with the conventions of section 0 of the interface. Nest adds the routes. */
 export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
-  const { settings, logger, ids, origins, traffic } = options;
-  const headers = (request: FastifyRequest, reply: FastifyReply): void => {
-    void reply.headers(securityHeaders).header('x-request-id', request.id).header('vary', 'origin');
-    if (settings.NODE_ENV === 'production') reply.header('strict-transport-security', 'max-age=31536000');
-  };
+  const { settings, logger, ids, limits } = options;
+  const connections = boundConnections(options);
   const server = fastify({
     bodyLimit: BODY_BYTES_MAX,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    serverFactory: (listener) => connections.serve(listener),
     return503OnClosing: false,
     requestIdHeader: false,
     genReqId: ({ headers: { 'x-request-id': given } }) => requestId(given) ?? ids.token(20),
     trustProxy: settings.TRUSTED_PROXIES.length > 0 ? settings.TRUSTED_PROXIES : false,
     routerOptions: { maxParamLength: PATH_PART_CHARACTERS_MAX },
     frameworkErrors: (error, request, reply) => {
-      headers(request, reply);
-      sendProblem(logger, error, request, reply);
+      setHeaders(settings, request, reply);
+      void limits.count('address', addressKey(request.ip)).then((status) => {
+        if (status) reply.headers(rateLimitHeaders(status));
+        sendProblem(logger, status?.exceeded ? tooOften() : error, request, reply);
+      });
     },
     clientErrorHandler: (_error, socket) => {
-      answerUnreadable(socket, ids.token(20));
+      void limits.count('address', addressKey(socket.remoteAddress ?? '')).then((status) => {
+        refuseOnSocket(socket, status?.exceeded ? tooOften() : unreadable(), ids.token(20));
+      });
     },
   });
   acceptJsonOnly(server, BODY_BYTES_MAX);
-  server.decorateRequest('rawBody', undefined);
-  server.decorateRequest('caller', undefined);
-  server.decorateRequest('rateLimit', undefined);
+  for (const name of ['rawBody', 'caller', 'rateLimit', 'deadline'] as const) server.decorateRequest(name, undefined);
+  for (const name of ['isLast', 'callerIsKnown'] as const) server.decorateRequest(name, false);
   server.setErrorHandler((error, request, reply) => {
     sendProblem(logger, error, request, reply);
   });
   server.setNotFoundHandler((request, reply) => {
     sendProblem(logger, new Refusal('route_not_found', 'nothing is at this path'), request, reply);
   });
-  server.addHook('onRequest', async (request, reply) => {
-    headers(request, reply);
-    traffic.inFlight += 1;
-    // Also when the caller disconnects, of which Fastify does not notify us.
-    reply.raw.once('close', () => {
-      traffic.inFlight -= 1;
-    });
-    if (traffic.closing) {
-      reply.header('connection', 'close');
-      throw new Refusal('shutting_down', 'the service is stopping', { retryAfter: 1 });
-    }
-    await answerCors(origins, request, reply);
-  });
-  server.addHook('onSend', (request, reply, payload, done) => {
-    // Fastify closes the connection after a refused body, and a caller that is still sending would lose the answer.
-    if (!traffic.closing) reply.removeHeader('connection');
-    if (request.rateLimit) reply.headers(rateLimitHeaders(request.rateLimit));
-    done(null, payload);
-  });
-  server.addHook('onResponse', (request, reply, done) => {
-    logAccess(logger, request, reply);
-    done();
-  });
+  answerInTime(server, logger);
+  admit(server, connections, options);
+  finishAnswers(server, options);
+  server.addHook('onResponse', accessLog(logger));
   return server;
 };
 
-/** Logs the route's pattern instead of the address: ids and queries may be personal data. */
-const logAccess = (logger: Logger, request: FastifyRequest, reply: FastifyReply): void => {
-  logger.info(
-    {
-      requestId: request.id,
-      method: request.method,
-      route: request.routeOptions.url ?? null,
-      status: reply.statusCode,
-      durationMs: Math.round(reply.elapsedTime * 10) / 10,
+const boundConnections = ({ settings, limits, ids }: HttpServerOptions): HttpConnections =>
+  new HttpConnections({
+    requestsMax: atATime(settings, 'requestsPerConnection'),
+    connectionsMax: atATime(settings, 'connectionsPerAddress'),
+    isProxy: trustedProxies(settings),
+    count: async (address, requests) =>
+      (await limits.count('address', addressKey(address), requests))?.exceeded ?? false,
+    isExceeded: async (address) => (await limits.peek('address', addressKey(address)))?.exceeded ?? false,
+    refuse: (socket, refusal) => {
+      refuseOnSocket(socket, refusal, ids.token(20));
     },
-    'answered',
-  );
+  });
+
+/** Refuses a request whose answer has not begun in time, whatever it waits for. What it does goes on. */
+const answerInTime = (server: FastifyInstance, logger: Logger): void => {
+  server.addHook('onRequest', (request, reply, done) => {
+    const deadline = new RequestDeadline(() => {
+      sendProblem(logger, unavailable('what the answer needs does not come in time', undefined), request, reply);
+    });
+    request.deadline = deadline;
+    reply.raw.once('close', () => {
+      deadline.end();
+    });
+    done();
+  });
+  server.addHook('preParsing', (request, _reply, _payload, done) => {
+    request.deadline?.pause();
+    done();
+  });
+  server.addHook('preValidation', (request, _reply, done) => {
+    request.deadline?.resume();
+    done();
+  });
+};
+
+/** Counts every request by address before anything is read, whatever it asks for, and answers what browsers ask first. */
+const admit = (
+  server: FastifyInstance,
+  connections: HttpConnections,
+  { settings, origins, limits, traffic }: HttpServerOptions,
+): void => {
+  const underWay = new RequestsUnderWay(atATime(settings, 'requestsPerAddress'));
+  server.addHook('onRequest', async (request, reply) => {
+    setHeaders(settings, request, reply);
+    traffic.inFlight += 1;
+    // Also when the caller disconnects, of which Fastify does not notify us.
+    connections.whenEnded(reply.raw, () => {
+      traffic.inFlight -= 1;
+    });
+    const refusal = connections.refusalOf(request.raw) ?? (traffic.closing ? stopping() : undefined);
+    request.isLast = refusal !== undefined;
+    if (refusal) reply.header('connection', 'close');
+    const address = addressKey(request.ip);
+    request.rateLimit = await limits.count('address', address);
+    refuseExceeded(request.rateLimit);
+    if (refusal) throw refusal;
+    connections.whenEnded(reply.raw, underWay.begin(address));
+    await answerCors(origins, request, reply);
+  });
+};
+
+/** Sets the headers that depend on what became of the request. */
+const finishAnswers = (server: FastifyInstance, { positions, traffic }: HttpServerOptions): void => {
+  server.addHook('onSend', (request, reply, payload, done) => {
+    request.deadline?.end();
+    // Fastify closes the connection after a refused body, and a caller that is still sending would lose the answer.
+    if (!traffic.closing && !request.isLast) reply.removeHeader('connection');
+    if (request.rateLimit) reply.headers(rateLimitHeaders(request.rateLimit));
+    if (!request.callerIsKnown || reply.statusCode >= 500) {
+      done(null, payload);
+      return;
+    }
+    void positions.newest().then((position) => {
+      if (position !== undefined) reply.header('x-position', position);
+      done(null, payload);
+    });
+  });
+};
+
+const setHeaders = ({ NODE_ENV }: Pick<Settings, 'NODE_ENV'>, request: FastifyRequest, reply: FastifyReply): void => {
+  void reply.headers(securityHeaders).header('x-request-id', request.id).header('vary', 'origin');
+  if (NODE_ENV === 'production') reply.header('strict-transport-security', 'max-age=31536000');
 };
 
 const requestId = (given: string | string[] | undefined): string | undefined =>
   typeof given === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(given) ? given : undefined;
 
-/** Invalid HTTP has no request object, so the answer is written to the socket. */
-const answerUnreadable = (socket: Socket, id: string): void => {
-  if (!socket.writable) return;
-  const refusal = new Refusal('validation_failed', 'the request cannot be read as HTTP, or its headers are too large');
-  const body = JSON.stringify(problemOf(refusal, id));
-  const lines = [
-    'HTTP/1.1 400 Bad Request',
-    'content-type: application/problem+json',
-    `content-length: ${String(Buffer.byteLength(body))}`,
-    `x-request-id: ${id}`,
-    'connection: close',
-  ];
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
-};
+const stopping = (): Refusal => new Refusal('shutting_down', 'the service is stopping', { retryAfter: 1 });
+const tooOften = (): Refusal => new Refusal('rate_limited', 'the address asks too often', { retryAfter: 1 });
+const unreadable = (): Refusal =>
+  new Refusal('validation_failed', 'the request cannot be read as HTTP, or its headers are too large or too slow');

@@ -42,6 +42,8 @@ type AnswerOf<Contract extends RouteContract> = Contract['command'] extends true
 export interface ImplementsOptions {
   /** The projections that are read: `x-min-position` waits for them. */
   reads?: readonly string[];
+  /** How much longer than others a request may take to be answered; its body is not parsed yet. */
+  moreTimeMs?: (request: FastifyRequest) => number;
 }
 
 const BOUND_ROUTE = 'annals:route';

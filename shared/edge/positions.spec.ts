@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import { anEvent } from '../testing/event-builder.ts';
+import { eventually } from '../testing/eventually.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { testFoundation } from '../testing/test-foundation.ts';
 import { startThings } from '../testing/things-service.ts';
@@ -8,7 +11,8 @@ import { PositionHeader } from './position-header.ts';
 import { Projections } from './projections.ts';
 
 describe('a position in a header', () => {
-  const header = new PositionHeader(Buffer.alloc(32, 1));
+  const headerOf = (key: number) => new PositionHeader(Buffer.alloc(32, key), new MemoryEventStore());
+  const header = headerOf(1);
 
   it('is decoded as it was encoded', () => {
     fc.assert(fc.property(fc.maxSafeNat(), (position) => header.read(header.write(position)) === position));
@@ -23,7 +27,7 @@ describe('a position in a header', () => {
     expect(() => header.read(`0${header.write(7)}`)).toThrow('validation_failed');
     // The form before positions were signed; then that of a process with another key.
     expect(() => header.read('7-11d265b1')).toThrow('validation_failed');
-    expect(() => header.read(new PositionHeader(Buffer.alloc(32, 2)).write(7))).toThrow('validation_failed');
+    expect(() => header.read(headerOf(2).write(7))).toThrow('validation_failed');
   });
 });
 
@@ -48,15 +52,88 @@ describe('reading your own write', () => {
 
   it('gives up after two seconds', async () => {
     const began = performance.now();
-    const problem = await problemOfAnswer(await readAfter(new PositionHeader(things.foundation.masterKey).write(8)));
+    const { masterKey, eventStore } = things.foundation;
+    const problem = await problemOfAnswer(await readAfter(new PositionHeader(masterKey, eventStore).write(8)));
     expect(problem).toMatchObject({ code: 'not_caught_up', retryAfter: 1 });
     expect(performance.now() - began).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it('asks how far a read model is once for all that wait', async () => {
+    const { readStore, masterKey, eventStore } = things.foundation;
+    const position = readStore.position.bind(readStore);
+    let asked = 0;
+    readStore.position = (projection) => {
+      asked += 1;
+      return position(projection);
+    };
+    const text = new PositionHeader(masterKey, eventStore).write(9);
+    const waiting = Array.from({ length: 20 }, () => readAfter(text));
+    await Promise.all(waiting);
+    // Once each, and some 200 times for all.
+    expect(asked).toBeLessThan(300);
+    readStore.position = position;
   });
 
   it('refuses an invalid position', async () => {
     for (const wrong of ['7', 'latest', '7-00000000', '{"$gt":""}']) {
       expect((await problemOfAnswer(await readAfter(wrong))).code).toBe('validation_failed');
     }
+  });
+});
+
+describe('the position of an answer', () => {
+  let things: Awaited<ReturnType<typeof startThings>>;
+  let positions: PositionHeader;
+  beforeAll(async () => {
+    const RATE_LIMITS = JSON.stringify({ request: { points: 12, seconds: 600 } });
+    things = await startThings({ environment: { RATE_LIMITS } });
+    positions = new PositionHeader(things.foundation.masterKey, things.foundation.eventStore);
+  });
+  afterAll(() => things.service.close());
+
+  const grow = async () => {
+    const { position } = await things.foundation.eventStore.append(`thing-${randomUUID()}`, -1, [anEvent()]);
+    return position;
+  };
+  const positionOf = ({ headers }: Response) => positions.read(headers.get('x-position') ?? '');
+
+  it('is the head, also of a command that is refused, or was carried out before', async () => {
+    const key = { 'idempotency-key': randomUUID() };
+    const first = await things.post({ name: 'n' }, key);
+    expect(first.status).toBe(201);
+    for (const repeat of [
+      () => things.post({ name: 'n' }, key),
+      () => things.post({ name: 'taken' }),
+      () => things.post({ name: 7 }),
+      () => things.post({ name: 'n' }, { 'content-type': 'application/json', 'idempotency-key': '' }),
+    ]) {
+      for (let more = 0; more < 10; more += 1) await grow();
+      const head = await things.foundation.eventStore.head();
+      expect(positionOf(await repeat())).toBeGreaterThanOrEqual(Math.max(head, 7));
+    }
+  });
+
+  it('is there when a known caller asks too often, and not for one who is not known', async () => {
+    const { status, headers } = await eventually(
+      async () => {
+        const answer = await things.post({ name: 'n' });
+        return answer.status === 429 && answer;
+      },
+      5_000,
+      'the limit must be exceeded',
+    );
+    expect([status, positions.read(headers.get('x-position') ?? '') >= 7]).toEqual([429, true]);
+    const unknown = await things.post({ name: 'n' }, { authorization: 'Bearer x' });
+    expect([unknown.status, unknown.headers.has('x-position')]).toEqual([401, false]);
+    expect((await things.ask('/things/one')).headers.has('x-position')).toBe(false);
+  });
+
+  it('is left out, and holds up nobody, while the event store does not answer', async () => {
+    const { eventStore } = things.foundation;
+    const head = eventStore.head.bind(eventStore);
+    eventStore.head = () => new Promise(() => undefined);
+    expect((await things.post({ name: 'n' })).headers.has('x-position')).toBe(false);
+    eventStore.head = head;
   });
 });
 

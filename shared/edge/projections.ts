@@ -9,9 +9,18 @@ import { EVENT_STORE, READ_STORE } from './tokens.ts';
 const WAIT_MS = 2_000;
 const POLL_MS = 10;
 
+interface Waiter {
+  position: Position;
+  deadline: number;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
 /** Lets queries wait until their read models are as new as the caller requires. */
 @Injectable()
 export class Projections {
+  private readonly waiting = new Map<string, Set<Waiter>>();
+
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     @Inject(EVENT_STORE) private readonly eventStore: EventStore,
@@ -19,13 +28,13 @@ export class Projections {
 
   /** Returns when a projection has reached `position`. @throws Refusal not_caught_up after 2 s */
   async reached(projection: string, position: Position): Promise<void> {
-    const deadline = performance.now() + WAIT_MS;
-    while ((await this.readStore.position(projection)) < position) {
-      if (performance.now() > deadline) {
-        throw new Refusal('not_caught_up', 'the read model is behind; ask again', { retryAfter: 1 });
-      }
-      await pause(POLL_MS);
-    }
+    if ((await this.readStore.position(projection)) >= position) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter = { position, deadline: performance.now() + WAIT_MS, resolve, reject };
+    const waiters = this.waiting.get(projection);
+    if (waiters) waiters.add(waiter);
+    else void this.poll(projection, new Set([waiter]));
+    return promise;
   }
 
   /**
@@ -39,4 +48,32 @@ export class Projections {
     await this.reached(projection, head);
     return look();
   }
+
+  /** Asks how far a projection is, once for all that wait for it, until none does. */
+  private async poll(projection: string, waiters: Set<Waiter>): Promise<void> {
+    this.waiting.set(projection, waiters);
+    while (waiters.size > 0) {
+      await pause(POLL_MS);
+      await this.answer(projection, waiters);
+    }
+    this.waiting.delete(projection);
+  }
+
+  private async answer(projection: string, waiters: Set<Waiter>): Promise<void> {
+    try {
+      const position = await this.readStore.position(projection);
+      for (const waiter of waiters) {
+        if (waiter.position <= position) waiter.resolve();
+        else if (performance.now() > waiter.deadline) waiter.reject(notCaughtUp());
+        else continue;
+        waiters.delete(waiter);
+      }
+    } catch (error) {
+      for (const waiter of waiters) waiter.reject(error);
+      waiters.clear();
+    }
+  }
 }
+
+const notCaughtUp = (): Refusal =>
+  new Refusal('not_caught_up', 'the read model is behind; ask again', { retryAfter: 1 });

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { rateLimits, type CountedName } from '../../schemas/http/rate-limits.ts';
+import { rateLimits, type AtATimeName, type CountedName } from '../../schemas/http/rate-limits.ts';
 import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { SETTINGS } from './tokens.ts';
@@ -33,9 +33,9 @@ export class RateLimits {
     }
   }
 
-  /** Counts a request. Does not throw if the limit is exceeded; see `refuseExceeded`. @returns `undefined` if limits are off */
-  count(name: CountedName, key: string): Promise<RateLimitStatus | undefined> {
-    return this.counters.get(name)?.count(key) ?? Promise.resolve(undefined);
+  /** Counts a request, or so many. Does not throw if the limit is exceeded; see `refuseExceeded`. @returns `undefined` if limits are off */
+  count(name: CountedName, key: string, requests = 1): Promise<RateLimitStatus | undefined> {
+    return this.counters.get(name)?.count(key, requests) ?? Promise.resolve(undefined);
   }
 
   /** Like `count`, but only tells whether another request would exceed the limit. */
@@ -50,6 +50,10 @@ export const refuseExceeded = (status: RateLimitStatus | undefined): void => {
   const { points, windowSeconds, resetSeconds } = status;
   throw limited(`${String(points)} per ${String(windowSeconds)} s`, Math.max(1, resetSeconds));
 };
+
+/** Returns how many there may be at a time; `Infinity` if limits are off. */
+export const atATime = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>, name: AtATimeName): number =>
+  RATE_LIMITS === 'off' ? Infinity : (RATE_LIMITS[name] ?? rateLimits[name]).points;
 
 /** @param allowed such as `100 connections` */
 export const limitedAtATime = (allowed: string): Refusal => limited(`${allowed} at a time`, 1);
@@ -96,10 +100,10 @@ class Counter {
     });
   }
 
-  async count(key: string): Promise<RateLimitStatus> {
+  async count(key: string, requests: number): Promise<RateLimitStatus> {
     this.keys.set(key, true);
     try {
-      return this.status(await this.limiter.consume(key), false);
+      return this.status(await this.limiter.consume(key, requests), false);
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error;
       return this.status(error, true);

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import type { Caller } from '../auth/caller.ts';
 import type { RateLimitStatus } from './rate-limits.ts';
+import type { RequestDeadline } from './request-deadline.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -11,6 +12,11 @@ declare module 'fastify' {
     caller: Caller | undefined;
     /** The limit that counted this request, for the answer's headers. */
     rateLimit: RateLimitStatus | undefined;
+    deadline: RequestDeadline | undefined;
+    /** The connection is closed after the answer. */
+    isLast: boolean;
+    /** Of a command: its answer carries `x-position`. */
+    callerIsKnown: boolean;
   }
 }
 
@@ -24,6 +30,8 @@ export interface RequestContext {
   metadata: EventMetadata;
   /** Puts the state of a limit into the answer's headers, for a route that counts by itself. */
   showRateLimit: (status: RateLimitStatus | undefined) => void;
+  /** For a command that finds out by itself who calls: from now on its answer carries `x-position`. */
+  callerIsKnown: () => void;
 }
 
 /**
@@ -39,6 +47,9 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
   metadata: requestMetadata(request),
   showRateLimit: (status) => {
     request.rateLimit = status;
+  },
+  callerIsKnown: () => {
+    request.callerIsKnown = true;
   },
 });
 

@@ -9,7 +9,7 @@ import { serviceUrl } from '../config/service-url.ts';
 import { pause } from '../primitives/pause.ts';
 import type { TokenIssuer } from '../auth/access-tokens.jose.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
-import { edgeModule } from './edge.module.ts';
+import { edgeModule, type AppCallersProvider } from './edge.module.ts';
 import type { Foundation, WithMessageBus } from '../host/foundation.ts';
 import { foundationModule } from './foundation.module.ts';
 import { Health, type Readiness } from '../host/health.ts';
@@ -17,7 +17,9 @@ import type { RunningPart } from '../host/running-part.ts';
 import { Loops } from '../loops/loops.ts';
 import { makeHttpServer, type Traffic } from './http-server.ts';
 import { refuseOtherMethods } from './method-not-allowed.ts';
+import { PositionHeader } from './position-header.ts';
 import { ProblemFilter } from './problem.filter.ts';
+import { RateLimits } from './rate-limits.ts';
 
 /** The time that in-flight requests have to finish; the whole program has 5 s to stop. */
 const DRAIN_MS = 2_000;
@@ -29,6 +31,8 @@ export interface ServiceOptions {
   foundation: Foundation & Partial<WithMessageBus>;
   /** The issuer of trusted access tokens: `remoteIssuer` everywhere except in the account service. */
   issuer: TokenIssuer;
+  /** Of a service that has routes for apps. */
+  appCallers?: AppCallersProvider;
   host: string;
   /** 0 means any free port. */
   port: number;
@@ -49,14 +53,26 @@ export interface RunningService extends RunningPart {
 
 /** Starts a Nest application on Fastify that follows the conventions of the interface. @throws CannotStart */
 export const startService = async (options: ServiceOptions): Promise<RunningService> => {
-  const { module, foundation, issuer, host, port, loops = new Loops([]), readiness = {}, configure } = options;
+  const {
+    module,
+    foundation,
+    issuer,
+    appCallers,
+    host,
+    port,
+    loops = new Loops([]),
+    readiness = {},
+    configure,
+  } = options;
   const traffic: Traffic = { inFlight: 0, closing: false };
   const origins = new AppOrigins(foundation.readStore, foundation.clock);
   if (foundation.settings.NODE_ENV === 'production') await origins.refuseWildcards();
   const health = new Health(foundation, { signingKeys: issuer.hasKeys, ...readiness });
-  const server = makeHttpServer({ ...foundation, traffic, origins });
+  const limits = new RateLimits(foundation.settings);
+  const positions = new PositionHeader(foundation.masterKey, foundation.eventStore);
+  const server = makeHttpServer({ ...foundation, traffic, origins, limits, positions });
   const refuseRest = refuseOtherMethods(server);
-  const edge = edgeModule({ foundation, issuer, health, origins });
+  const edge = edgeModule({ foundation, issuer, appCallers, limits, positions, health, origins });
   const app = await NestFactory.create<NestFastifyApplication>(
     { module: ServiceRoot, imports: [foundationModule(foundation), edge, CqrsModule.forRoot(), module] },
     new BareFastifyAdapter(server),

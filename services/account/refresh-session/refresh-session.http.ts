@@ -20,6 +20,7 @@ export class RefreshSessionHttp {
   @Implements(refreshSession)
   async refresh({ body, context }: ParsedRequest<typeof refreshSession>): Promise<CommandAnswer<Session>> {
     const token = await this.verify(body.refreshToken, context.ip);
+    context.callerIsKnown();
     const key = `session:${token.sessionId}`;
     const left = await this.limits.peek('refresh', key);
     context.showRateLimit(left);

@@ -6,11 +6,14 @@ import { Implements, type ParsedRequest, type CommandAnswer } from '../../../sha
 
 const { registerContract } = eventCatcherRoutes;
 
+/** Where a contract was deployed is found in many calls to the chain. */
+const DEPLOY_BLOCK_MS = 10_000;
+
 @Controller()
 export class RegisterContractHttp {
   constructor(private readonly commands: CommandBus) {}
 
-  @Implements(registerContract)
+  @Implements(registerContract, { moreTimeMs: ({ body }) => (asksForDeployBlock(body) ? DEPLOY_BLOCK_MS : 0) })
   async register({
     body,
     caller,
@@ -21,3 +24,6 @@ export class RegisterContractHttp {
     return { body: contract, position, status: isNew ? 201 : 200 };
   }
 }
+
+const asksForDeployBlock = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'startBlock' in body && body.startBlock === 'deploy';

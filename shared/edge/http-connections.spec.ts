@@ -1,0 +1,156 @@
+import type { Server } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../testing/eventually.ts';
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { rawConnection } from '../testing/raw-http.ts';
+import { startThings } from '../testing/things-service.ts';
+
+const GET = 'GET /things/one HTTP/1.1\r\nhost: x\r\n\r\n';
+const OTHER_ADDRESS = '127.0.0.2';
+const hasOtherAddress = process.platform === 'linux' ? it : it.skip;
+
+describe('the connections of a service', () => {
+  let things: Awaited<ReturnType<typeof startThings>>;
+  afterEach(() => things.service.close());
+
+  const start = async (limits: Record<string, { points: number; seconds: number }> = {}, TRUSTED_PROXIES = '') => {
+    things = await startThings({ environment: { RATE_LIMITS: JSON.stringify(limits), TRUSTED_PROXIES } });
+    return things;
+  };
+  const statusesIn = (received: string) => Array.from(received.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status);
+  const serverOf = () => things.service.app.getHttpServer() as Server;
+
+  it('have eight requests under way at most, and are closed after the ninth is refused', async () => {
+    const { service } = await start();
+    const connection = rawConnection(service.url);
+    connection.write(GET.replace('one', 'slow').repeat(20));
+    const received = await connection.answer;
+    expect(statusesIn(received)).toEqual([...Array<string>(8).fill('200'), '429']);
+    expect(received).toContain('"detail":"8 requests on one connection at a time are allowed"');
+    expect((await things.ask('/things/one')).status).toBe(200);
+  });
+
+  it('may have any number one after the other', async () => {
+    const { service } = await start();
+    const connection = rawConnection(service.url);
+    for (let asked = 1; asked <= 30; asked += 1) {
+      connection.write(GET);
+      await eventually(() => statusesIn(connection.received()).length === asked, 2_000, 'it must be answered');
+    }
+    connection.reset();
+    expect(new Set(statusesIn(connection.received()))).toEqual(new Set(['200']));
+  });
+
+  hasOtherAddress('are cut, and no more are taken, when an address sends very many requests at once', async () => {
+    const { service } = await start({ address: { points: 300, seconds: 60 } });
+    const idle = rawConnection(service.url, OTHER_ADDRESS);
+    const flooding = rawConnection(service.url, OTHER_ADDRESS);
+    flooding.write(GET.repeat(1_600));
+    expect(statusesIn(await flooding.answer.catch(() => ''))).not.toContain('500');
+    expect(await idle.answer.catch(() => '')).toBe('');
+    const late = rawConnection(service.url, OTHER_ADDRESS);
+    expect(await late.answer).toMatch(/^HTTP\/1\.1 429 [^]*retry-after: 1\r\n[^]*"code":"rate_limited"/);
+    expect((await things.ask('/things/one')).status).toBe(200);
+  });
+
+  it('are only so many of an address', async () => {
+    const { service } = await start({ connectionsPerAddress: { points: 2, seconds: 1 } });
+    const first = [rawConnection(service.url), rawConnection(service.url)];
+    await Promise.all(first.map(({ opened }) => opened));
+    expect(await rawConnection(service.url).answer).toMatch(
+      /^HTTP\/1\.1 429 [^]*"2 connections at a time are allowed"/,
+    );
+    for (const connection of first) connection.reset();
+    await eventually(async () => (await things.ask('/things/one')).ok, 2_000, 'there must be room again');
+  });
+
+  it('are not counted by address when they are those of a proxy', async () => {
+    const { service } = await start({ connectionsPerAddress: { points: 1, seconds: 1 } }, '127.0.0.0/8');
+    const first = rawConnection(service.url);
+    await first.opened;
+    expect((await things.ask('/things/one')).status).toBe(200);
+    first.reset();
+  });
+
+  it('have so many requests of one address under way', async () => {
+    const { ask } = await start({ requestsPerAddress: { points: 2, seconds: 1 } });
+    const slow = () => ask('/things/slow');
+    const answers = await Promise.all([slow(), slow(), slow(), slow()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429, 429]);
+    expect((await slow()).status).toBe(200);
+  });
+
+  it('give back their places when they are closed with requests under way', async () => {
+    const { service } = await start({ requestsPerAddress: { points: 4, seconds: 1 } });
+    for (let round = 0; round < 5; round += 1) {
+      const connection = rawConnection(service.url);
+      connection.write(GET.replace('one', 'slow').repeat(4));
+      await things.ask('/nothing');
+      connection.reset();
+    }
+    await eventually(async () => (await things.ask('/things/one')).ok, 2_000, 'there must be room again');
+  });
+
+  it('are cut when nothing is read from them', async () => {
+    const { service } = await start();
+    expect(serverOf().timeout).toBe(30_000);
+    serverOf().setTimeout(300);
+    const connection = rawConnection(service.url);
+    connection.write(GET);
+    await eventually(() => statusesIn(connection.received()).length === 1, 2_000, 'it must be answered');
+    connection.write('GET /things/slow HTTP/1.1\r\nhost: x\r\n');
+    await connection.answer;
+  });
+
+  it('are closed when headers or a body come too slowly', async () => {
+    const { service } = await start();
+    expect(serverOf()).toMatchObject({ headersTimeout: 10_000, requestTimeout: 30_000 });
+    Object.assign(serverOf(), { headersTimeout: 200, requestTimeout: 400 });
+    for (const slow of [
+      'GET /things/one HTTP/1.1\r\nhost:',
+      'POST /things HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n',
+    ]) {
+      const connection = rawConnection(service.url);
+      connection.write(slow);
+      expect(await connection.answer).toMatch(/^HTTP\/1\.1 400 [^]*too slow/);
+    }
+  });
+
+  it('answer an expectation that is not known with a problem document', async () => {
+    const { service } = await start();
+    const connection = rawConnection(service.url);
+    connection.write(GET.replace('\r\n\r\n', '\r\nexpect: x\r\n\r\n'));
+    const received = await connection.answer;
+    expect(received).toMatch(/^HTTP\/1\.1 400 [^]*content-type: application\/problem\+json/);
+    expect(received).toContain('"errors":[{"path":"expect"');
+  });
+});
+
+describe('the requests of an address', () => {
+  it('are counted whatever they ask for, and refused before their body is read', async () => {
+    const RATE_LIMITS = JSON.stringify({ address: { points: 6, seconds: 600 } });
+    await using things = await startThings({ environment: { RATE_LIMITS, TRUSTED_PROXIES: '127.0.0.1' } });
+    const preflight = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };
+    const asked: [string, RequestInit][] = [
+      ['/nothing', {}],
+      ['/things/one', { method: 'DELETE' }],
+      ['/things/one', { method: 'OPTIONS', headers: preflight }],
+      ['/health/live', {}],
+      ['/health/ready', {}],
+      ['/things/%E0%A4%A', {}],
+      ['/things', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"nested' }],
+    ];
+    for (const [index, [path, init]] of asked.entries()) {
+      const answer = await things.ask(path, init);
+      expect(answer.headers.get('ratelimit')).toMatch(`"address";r=${String(Math.max(0, 5 - index))};`);
+      expect(answer.headers.get('ratelimit-policy')).toBe('"address";q=6;w=600');
+      expect([path, answer.status === 429]).toEqual([path, index === 6]);
+    }
+    for (const path of ['/things/one', '/nothing', '/health/live', '/things/%E0%A4%A']) {
+      expect((await problemOfAnswer(await things.ask(path))).code).toBe('rate_limited');
+    }
+    const other = await things.ask('/health/live', { headers: { 'x-forwarded-for': '192.0.2.1' } });
+    expect(other.status).toBe(200);
+    expect(things.foundation.logged.filter(({ level }) => level === 40)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,168 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Refusal } from '../errors/refusal.ts';
+import { limitedAtATime } from './rate-limits.ts';
+
+/** Within this a client sends the headers of a request; and within this the whole request. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Longer than the 60 s for which proxies usually keep a connection, so that they are the ones who close it. */
+const KEEP_ALIVE_MS = 72_000;
+const TIMEOUTS_CHECKED_EVERY_MS = 1_000;
+/** A connection on which nothing moves is cut, also when the other side does not read what is sent. */
+const IDLE_TIMEOUT_MS = 30_000;
+
+interface Connection {
+  address: string;
+  /** The answers under way, and what to call when each has ended. */
+  underWay: Map<ServerResponse, (() => void)[]>;
+  /** One request was one too many: its answer is the last. */
+  isClosing: boolean;
+  /** Requests after that one, which are counted, and get no answer. */
+  dropped: number;
+}
+
+interface HttpConnectionsOptions {
+  requestsMax: number;
+  /** Of one address. */
+  connectionsMax: number;
+  /** Whether its connections are of many callers. */
+  isProxy: (address: string) => boolean;
+  /** Counts requests of an address. Returns whether they are too many. */
+  count: (address: string, requests: number) => Promise<boolean>;
+  /** Whether an address has already asked too often. */
+  isExceeded: (address: string) => Promise<boolean>;
+  /** Answers on a connection whose request is not read, and ends it. */
+  refuse: (socket: Socket, refusal: Refusal) => void;
+}
+
+/**
+ * Bounds what clients hold open. Node hands over every request of what it has read at once, each with its answer to keep
+ * until those before it are read: more than a few on a connection are refused, and the connection is closed after that.
+ */
+export class HttpConnections {
+  private readonly connections = new WeakMap<Socket, Connection>();
+  private readonly byAddress = new Map<string, Set<Socket>>();
+  private readonly refusals = new WeakMap<IncomingMessage, Refusal>();
+
+  constructor(private readonly options: HttpConnectionsOptions) {}
+
+  /** Makes the server whose connections these are. */
+  serve(listener: RequestListener): Server {
+    const options = {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
+    };
+    const receive: RequestListener = (request, response) => {
+      if (this.begin(request, response)) listener(request, response);
+    };
+    const server = createServer(options, receive).setTimeout(IDLE_TIMEOUT_MS);
+    server.on('connection', (socket: Socket) => {
+      this.accept(socket);
+    });
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      const path = 'expect';
+      const detail = 'only 100-continue can be expected';
+      this.refusals.set(request, new Refusal('validation_failed', detail, { errors: [{ path, message: detail }] }));
+      receive(request, response);
+    });
+    // A server without such listeners answers upgrades as requests.
+    server.once('listening', () => {
+      if (server.listenerCount('upgrade') === 0) return;
+      server.prependListener('upgrade', (_request: IncomingMessage, socket: Socket) => {
+        this.forget(socket);
+      });
+    });
+    return server;
+  }
+
+  /** Returns why a request that was read must be refused. Its connection is closed after the answer. */
+  refusalOf(request: IncomingMessage): Refusal | undefined {
+    return this.refusals.get(request);
+  }
+
+  /** Calls back when an answer was sent, or when its connection is closed. */
+  whenEnded(response: ServerResponse, callback: () => void): void {
+    const callbacks = response.req.socket && this.connections.get(response.req.socket)?.underWay.get(response);
+    if (callbacks) callbacks.push(callback);
+    else response.once('close', callback);
+  }
+
+  private accept(socket: Socket): void {
+    const { connectionsMax, isProxy, isExceeded, refuse } = this.options;
+    const address = socket.remoteAddress ?? '';
+    const connection: Connection = { address, underWay: new Map(), isClosing: false, dropped: 0 };
+    this.connections.set(socket, connection);
+    socket.once('close', () => {
+      this.forget(socket);
+      for (const response of connection.underWay.keys()) this.end(connection, response);
+    });
+    if (isProxy(address)) return;
+    const others = this.byAddress.get(address) ?? new Set();
+    if (others.size >= connectionsMax) {
+      refuse(socket, limitedAtATime(`${String(connectionsMax)} connections`));
+      return;
+    }
+    this.byAddress.set(address, others.add(socket));
+    void isExceeded(address).then((exceeded) => {
+      if (exceeded) refuse(socket, new Refusal('rate_limited', 'the address asks too often', { retryAfter: 1 }));
+    });
+  }
+
+  /** Returns whether the request is to be answered. */
+  private begin(request: IncomingMessage, response: ServerResponse): boolean {
+    const { requestsMax } = this.options;
+    const { socket } = request;
+    const connection = this.connections.get(socket);
+    if (!connection) return true;
+    if (connection.isClosing) {
+      this.drop(socket, connection);
+      return false;
+    }
+    connection.underWay.set(response, []);
+    response.once('close', () => {
+      this.end(connection, response);
+    });
+    if (connection.underWay.size > requestsMax) {
+      connection.isClosing = true;
+      this.refusals.set(request, limitedAtATime(`${String(requestsMax)} requests on one connection`));
+    }
+    return true;
+  }
+
+  private end({ underWay }: Connection, response: ServerResponse): void {
+    const callbacks = underWay.get(response);
+    underWay.delete(response);
+    for (const callback of callbacks ?? []) callback();
+  }
+
+  /** What Node has read is counted when all of it was handed over. */
+  private drop(socket: Socket, connection: Connection): void {
+    connection.dropped += 1;
+    if (connection.dropped > 1) return;
+    queueMicrotask(() => {
+      const { address, dropped } = connection;
+      connection.dropped = 0;
+      if (this.options.isProxy(address)) socket.destroy();
+      else void this.countDropped(socket, address, dropped);
+    });
+  }
+
+  /** Cuts an address that sends so many off: any connection of it may bring as many. */
+  private async countDropped(socket: Socket, address: string, dropped: number): Promise<void> {
+    if (!(await this.options.count(address, dropped))) return;
+    socket.destroy();
+    for (const other of this.byAddress.get(address) ?? []) {
+      if (this.connections.get(other)?.underWay.size === 0) other.destroy();
+    }
+  }
+
+  private forget(socket: Socket): void {
+    const address = this.connections.get(socket)?.address ?? '';
+    const sockets = this.byAddress.get(address);
+    sockets?.delete(socket);
+    if (sockets?.size === 0) this.byAddress.delete(address);
+  }
+}

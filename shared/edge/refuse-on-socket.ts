@@ -1,0 +1,20 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Refusal } from '../errors/refusal.ts';
+import { problemHeaders, problemOf } from './problem-document.ts';
+
+/** Answers where no request was read, so there is nothing to reply to, and ends the connection. */
+export const refuseOnSocket = (socket: Socket, refusal: Refusal, requestId: string): void => {
+  if (!socket.writable) return;
+  const problem = problemOf(refusal, requestId);
+  const body = JSON.stringify(problem);
+  const headers = {
+    ...problemHeaders(problem),
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+  };
+  const status = `HTTP/1.1 ${String(problem.status)} ${STATUS_CODES[problem.status] ?? ''}`;
+  const lines = [status, ...Object.entries(headers).map((header) => header.join(': '))];
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+};
