@@ -8,5 +8,5 @@ await runService({
   engines: ['eventStore', 'readStore'],
   // The keys that sign tokens are kept in files.
   keepsFiles: true,
-  start: (foundation) => startAccount(foundation, { configure: serveDocument('openapi.account') }),
+  start: (foundation) => startAccount(foundation, { configure: serveDocument('openapi.account', foundation.settings) }),
 });

@@ -12,6 +12,6 @@ await runService({
   start: (foundation) =>
     startEventCatcher(foundation, accountIssuer(foundation.settings), {
       chains: foundation.settings.CHAINS ?? [],
-      configure: serveDocument('openapi.event-catcher'),
+      configure: serveDocument('openapi.event-catcher', foundation.settings),
     }),
 });

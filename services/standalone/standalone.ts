@@ -85,14 +85,17 @@ const startServices = async (
   };
   await keep('projector', startProjector(foundation));
   await keep('relay', startRelay(withBus));
-  const account = await keep('account', startAccount(foundation, { configure: serveDocument('openapi.account') }));
+  const account = await keep(
+    'account',
+    startAccount(foundation, { configure: serveDocument('openapi.account', settings) }),
+  );
   const issuer = remoteIssuer(account.publicUrl, account.url + accountRoutes.publicKeys.path);
   const eventCatcher = await keep(
     'event-catcher',
     startEventCatcher(foundation, issuer, {
       chains: chains.settings,
       developmentChainId: chains.localChainId,
-      configure: serveDocument('openapi.event-catcher'),
+      configure: serveDocument('openapi.event-catcher', settings),
     }),
   );
   const stream = await keep('stream', startStream(withBus, issuer));

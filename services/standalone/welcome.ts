@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { maskUrl } from '../../shared/config/mask-url.ts';
 import type { Settings } from '../../shared/config/settings.ts';
+import { servesDocs } from '../../shared/documents/docs-page.ts';
 import type { Standalone } from './standalone.ts';
 
 /** The text that `npm start` prints when it is ready: addresses, credentials and what to do next. */
@@ -9,9 +10,10 @@ export const welcome = (
   settings: Settings,
   tookMs: number,
 ): string => {
+  const withDocs = (url: string): string => (servesDocs(settings) ? `${url}   (${url}/docs)` : url);
   const lines = [
-    ['account', `${accountUrl}   (${accountUrl}/docs)`],
-    ['event catcher', `${eventUrl}   (${eventUrl}/docs)`],
+    ['account', withDocs(accountUrl)],
+    ['event catcher', withDocs(eventUrl)],
     ['stream', streamUrl],
     ...(development
       ? [

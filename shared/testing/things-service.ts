@@ -3,10 +3,10 @@ import { Controller, Module } from '@nestjs/common';
 import { z } from 'zod';
 import { route } from '../../schemas/http/route.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { startService } from '../edge/start-service.ts';
+import { startService, type ServiceOptions } from '../edge/start-service.ts';
 import { Implements, type ParsedRequest, type CommandAnswer } from '../edge/implements.ts';
 import type { Clock } from '../primitives/clock.ts';
-import { testFoundation } from './test-foundation.ts';
+import { testFoundation, type TestFoundation } from './test-foundation.ts';
 import { testIssuer } from './test-tokens.jose.ts';
 
 const base = { service: 'account', summary: '', auth: 'none', status: 200, problems: [] } as const;
@@ -59,7 +59,13 @@ class ThingsHttp {
 export class ThingsModule {}
 
 /** A service with one query and one command, to test the conventions of every service. */
-export const startThings = async (options: { environment?: Record<string, string>; clock?: Clock } = {}) => {
+export const startThings = async (
+  options: {
+    environment?: Record<string, string>;
+    clock?: Clock;
+    serve?: (foundation: TestFoundation) => Pick<ServiceOptions, 'configure'>;
+  } = {},
+) => {
   const foundation = await testFoundation(options);
   const tokens = await testIssuer();
   const service = await startService({
@@ -68,6 +74,7 @@ export const startThings = async (options: { environment?: Record<string, string
     issuer: tokens.issuer,
     host: '127.0.0.1',
     port: 0,
+    ...options.serve?.(foundation),
   });
   const ask = (path: string, init: RequestInit = {}) => fetch(service.url + path, init);
   const post = async (body: unknown, headers: Record<string, string> = {}) => {

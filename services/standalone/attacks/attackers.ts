@@ -4,11 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Another loopback address than everybody else's. */
 const ATTACKER = '127.0.0.2';
 
-/** The text of a request without a body. */
-export const requestText = (method: string, path: string, headers: Record<string, string> = {}): string =>
-  [`${method} ${path} HTTP/1.1`, ...Object.entries({ host: 'annals', ...headers }).map((pair) => pair.join(': '))].join(
-    '\r\n',
-  ) + '\r\n\r\n';
+/** The text of a request, with a body of JSON or without one. */
+export const requestText = (method: string, path: string, headers: Record<string, string> = {}, body = ''): string => {
+  const ofBody = body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(body.length) };
+  const fields = Object.entries({ host: 'annals', ...headers, ...ofBody }).map((pair) => pair.join(': '));
+  return `${[`${method} ${path} HTTP/1.1`, ...fields].join('\r\n')}\r\n\r\n${body}`;
+};
 
 /** Connects from the attacker's address. That the connection is refused or cut is no failure of an attack. */
 export const attackerConnection = (url: string): Socket => {

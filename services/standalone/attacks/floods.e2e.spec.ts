@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { flood, requestText } from './attackers.ts';
 import { describeAttack, expectWithinBudgets, ProgramUnderAttack, sized } from './program-under-attack.ts';
 
 const folder = temporaryFolder();
-const size = sized({ small: { connections: 4, forMs: 2_000 }, full: { connections: 50, forMs: 20_000 } });
+const size = sized({ small: { connections: 10, forMs: 2_000 }, full: { connections: 200, forMs: 15_000 } });
+const preflight = { origin: 'https://nobody.example', 'access-control-request-method': 'POST' };
 
 describeAttack('somebody who asks as fast as answers come', () => {
   let attacked: ProgramUnderAttack;
@@ -13,11 +14,22 @@ describeAttack('somebody who asks as fast as answers come', () => {
   });
   afterAll(() => attacked[Symbol.asyncDispose]());
 
-  it.each([['for what does not exist', requestText('GET', '/nothing')]])(
-    '%s, holds up nobody else',
-    async (_, text) => {
-      const { accountUrl } = attacked.development;
-      expectWithinBudgets(await attacked.during(() => flood(accountUrl, { ...size, text })));
-    },
-  );
+  it.each([
+    ['for what does not exist', '404', requestText('GET', '/nothing')],
+    ['by a method that is not allowed', '405', requestText('PUT', '/auth/web3')],
+    ['whether an origin may', '403', requestText('OPTIONS', '/auth/web3', preflight)],
+    ['whether the process is ready', '200', requestText('GET', '/health/ready')],
+    ['with a path that cannot be read', '400', requestText('GET', '/user/%E0%A4%A')],
+    ['for new tokens with junk', '401', requestText('POST', '/auth/refresh', {}, '{"refreshToken":"x"}')],
+  ])('%s, is refused, and holds up nobody else', async (_, status, text) => {
+    const { accountUrl } = attacked.development;
+    let answers: Record<string, number> = {};
+    const cost = await attacked.during(async () => {
+      answers = await flood(accountUrl, { ...size, text });
+    });
+    // 300 a second, and those of a second that has begun.
+    expect(answers[status]).toBeLessThanOrEqual(300 * (size.forMs / 1_000 + 1));
+    expect(answers['429']).toBeGreaterThan(0);
+    expectWithinBudgets(cost);
+  });
 });

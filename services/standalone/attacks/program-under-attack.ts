@@ -5,6 +5,10 @@ import { Worker } from 'node:worker_threads';
 import { describe, expect } from '@jest/globals';
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
+import { NO_STREAM } from '../../../shared/event-store/event-store.ts';
+import { toAppend, type DomainEvent } from '../../../shared/event-store/transact.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../shared/primitives/ids.ts';
 import { signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import type { CalmAnswers, CalmRequest } from './calm-client.ts';
@@ -51,7 +55,7 @@ export class ProgramUnderAttack {
   ) {}
 
   static async start(dataFolder: string, settings: Record<string, string> = {}): Promise<ProgramUnderAttack> {
-    const program = await RunningProgram.start(dataFolder, { RATE_LIMITS: '', LOG_LEVEL: 'warn', ...settings });
+    const program = await RunningProgram.start(dataFolder, { RATE_LIMITS: '', ...settings });
     return new ProgramUnderAttack(program, dataFolder, await signIn(program.development));
   }
 
@@ -82,6 +86,19 @@ export class ProgramUnderAttack {
       return cost;
     } finally {
       await events.close();
+    }
+  }
+
+  /** Appends events to a stream, as an earlier attack would have. */
+  async append(stream: string, events: readonly DomainEvent[]): Promise<void> {
+    const store = new SqliteEventStore(join(this.dataFolder, 'events.db'));
+    try {
+      const [newest] = await store.read(stream, { direction: 'backwards', limit: 1 });
+      const metadata = { correlationId: 'earlier', actor: { type: 'user', id: this.user.userId } } as const;
+      const appended = events.map((event) => toAppend(event, metadata, { clock: systemClock, ids: systemIds }));
+      await store.append(stream, newest?.revision ?? NO_STREAM, appended);
+    } finally {
+      await store.close();
     }
   }
 

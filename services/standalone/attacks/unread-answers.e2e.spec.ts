@@ -1,9 +1,18 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, it } from '@jest/globals';
+import type { DomainEvent } from '../../../shared/event-store/transact.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call } from '../../../shared/testing/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { requestText, sendUnread } from './attackers.ts';
 import { describeAttack, expectWithinBudgets, ProgramUnderAttack, sized } from './program-under-attack.ts';
 
 const folder = temporaryFolder();
+const size = sized({
+  small: { connections: 30, each: 1_600, forMs: 3_000 },
+  full: { connections: 100, each: 1_600, forMs: 35_000 },
+});
 
 describeAttack('somebody who reads no answer', () => {
   let attacked: ProgramUnderAttack;
@@ -12,13 +21,46 @@ describeAttack('somebody who reads no answer', () => {
   });
   afterAll(() => attacked[Symbol.asyncDispose]());
 
-  it('takes no memory with many pipelined requests for small answers', async () => {
-    const { connections, each, forMs } = sized({
-      small: { connections: 20, each: 200, forMs: 2_000 },
-      full: { connections: 100, each: 1_600, forMs: 30_000 },
-    });
-    const text = requestText('GET', '/universal-account').repeat(each);
+  it.each([
+    ['for the OpenAPI document', '/docs-json', size],
+    ['for the largest asset of the docs', '/docs/swagger-ui-bundle.js', { ...size, connections: 20, each: 800 }],
+    ['for small answers', '/universal-account', size],
+  ])('takes no memory with many pipelined requests %s', async (_, path, { connections, each, forMs }) => {
+    const text = requestText('GET', path).repeat(each);
     const { accountUrl } = attacked.development;
     expectWithinBudgets(await attacked.during(() => sendUnread(accountUrl, { connections, text, forMs })));
   });
 });
+
+describeAttack('a user who reads no answer', () => {
+  it('holds little memory with 50 queries of long pages a second', async () => {
+    const { seconds } = sized({ small: { seconds: 6 }, full: { seconds: 66 } });
+    await using attacked = await ProgramUnderAttack.start(join(folder, 'pages'));
+    const { accountUrl } = attacked.development;
+    const { userId, bearer } = attacked.user;
+    await attacked.append(`user-${userId}`, longHistory(userId));
+    const page = `/user/${userId}/history?take=1000`;
+    const isLong = async () => {
+      const { body } = await call(accountUrl + page, { headers: bearer });
+      return (body['items'] as unknown[]).length === 1_000;
+    };
+    await eventually(isLong, 20_000, 'the history must be projected');
+    const text = requestText('GET', page, bearer).repeat(7);
+    const cost = await attacked.during(() =>
+      Promise.all(
+        Array.from({ length: seconds }, async (_, second) => {
+          await pause(second * 1_000);
+          await sendUnread(accountUrl, { connections: 7, text, forMs: (seconds - second) * 1_000 });
+        }),
+      ),
+    );
+    expectWithinBudgets(cost);
+  });
+});
+
+/** 1,000 changes of a profile: a page of 1,000 has 0.8 MB. */
+const longHistory = (userId: string): DomainEvent[] =>
+  Array.from({ length: 1_000 }, (_, change) => ({
+    type: 'ProfileUpdated',
+    data: { userId, changes: { avatar: `https://shop.example/${String(change).padStart(450, 'x')}` } },
+  }));

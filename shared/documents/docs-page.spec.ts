@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { problemOfAnswer } from '../testing/problem-of-answer.ts';
+import { startThings } from '../testing/things-service.ts';
+import { serveDocument } from './docs-page.ts';
+
+const production = {
+  NODE_ENV: 'production',
+  MASTER_KEY: 'S1pGN3K3U3bQvWl2hVJgQy3rGtq0WfOnlbF5pBbWm0A=',
+  CHAINS: '[{"chainId":1,"rpcUrls":["http://127.0.0.1:1"]}]',
+};
+
+/** Starts a service with the document of the account service. */
+const startWithDocs = (environment: Record<string, string>) =>
+  startThings({ environment, serve: ({ settings }) => ({ configure: serveDocument('openapi.account', settings) }) });
+
+describe('the docs', () => {
+  it('are a page that shows the document, and all that the page names', async () => {
+    await using things = await startWithDocs({});
+    const document = await things.ask('/docs-json');
+    expect(document.headers.get('content-type')).toBe('application/json');
+    const file = new URL('../../schemas/generated/openapi.account.json', import.meta.url);
+    expect(await document.text()).toBe(readFileSync(file, 'utf8'));
+    const page = await things.ask('/docs');
+    expect(page.headers.get('content-type')).toMatch(/^text\/html/);
+    const names = Array.from((await page.text()).matchAll(/(?:href|src)="([^"]+)"/g), ([, name]) => `/${String(name)}`);
+    expect(names).toHaveLength(3);
+    for (const name of names) {
+      const { status, headers } = await things.ask(name);
+      expect([name, status, headers.get('content-type')]).toEqual([
+        name,
+        200,
+        expect.stringMatching(name.endsWith('.css') ? /^text\/css/ : /^text\/javascript/),
+      ]);
+    }
+    expect((await things.ask('/docs/package.json')).status).toBe(404);
+    expect((await things.ask('/docs', { method: 'POST' })).status).toBe(405);
+  });
+
+  it.each([
+    ['on', {}, 200],
+    ['off when DOCS says so', { DOCS: 'off' }, 404],
+    ['off in production', production, 404],
+    ['on in production when DOCS says so', { ...production, DOCS: 'on' }, 200],
+  ])('are %s', async (_, environment, status) => {
+    await using things = await startWithDocs(environment);
+    for (const path of ['/docs', '/docs-json', '/docs/swagger-ui-bundle.js']) {
+      const answer = await things.ask(path);
+      expect([path, answer.status]).toEqual([path, status]);
+      if (status === 404) expect((await problemOfAnswer(answer)).code).toBe('route_not_found');
+    }
+  });
+});
