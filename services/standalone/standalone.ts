@@ -52,7 +52,7 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   const foundation: Foundation = { ...withoutBus, masterKey: loadMasterKey(settings) };
   const withBus = { ...foundation, messageBus };
   const { urls, parts } = await startServices(foundation, withBus, chains, shutdown);
-  await serveHealth(starting, parts);
+  await serveHealth(starting, parts, foundation.processHealth);
   const development = settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, chains, urls);
   return { ...urls, development };
 };

@@ -3,6 +3,7 @@ import { accountRoutes, type Session } from '../../schemas/http/account-routes.t
 import { v1Text } from '../../schemas/http/app-signature.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
+import { laterPosition } from './later-position.ts';
 import { refuseProblem } from './problem-error.ts';
 
 /** Signs by EIP-191. An ethers or viem wallet is a MessageSigner. */
@@ -74,8 +75,9 @@ export class AnnalsClient {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+    // Of answers that overtake each other the one with the greatest position counts, refused ones too.
+    this.position = laterPosition(this.position, answer.headers.get('x-position') ?? undefined);
     await refuseProblem(answer);
-    this.position = answer.headers.get('x-position') ?? this.position;
     return contract.answer.parse(contract.status === 204 ? undefined : await answer.json()) as z.output<
       Contract['answer']
     >;

@@ -5,6 +5,7 @@ import { AppOrigins } from '../auth/app-origins.ts';
 import { SessionEnds } from '../auth/session-ends.ts';
 import type { Foundation } from '../host/foundation.ts';
 import { Health } from '../host/health.ts';
+import { ProcessHealth } from '../host/process-health.ts';
 import { AdmissionGuard } from './admission.guard.ts';
 import { AppCallers } from './app-callers.ts';
 import { AnswerInterceptor } from './answer.interceptor.ts';
@@ -40,6 +41,7 @@ export const edgeModule = (options: EdgeOptions): DynamicModule => {
     { provide: AccessTokens, useValue: new AccessTokens(issuer, clock, new SessionEnds(readStore, clock)) },
     { provide: AppOrigins, useValue: origins },
     { provide: Health, useValue: health },
+    { provide: ProcessHealth, useValue: foundation.processHealth },
     { provide: RateLimits, useValue: limits },
     Projections,
   ];

@@ -1,10 +1,10 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Health, readyAnswer } from '../host/health.ts';
+import { ProcessHealth } from '../host/process-health.ts';
 
 @Controller('health')
 export class HealthHttp {
-  constructor(private readonly health: Health) {}
+  constructor(private readonly health: ProcessHealth) {}
 
   @Get('live')
   live(): { status: 'live' } {
@@ -13,7 +13,7 @@ export class HealthHttp {
 
   @Get('ready')
   async ready(@Res({ passthrough: true }) reply: FastifyReply): Promise<object> {
-    const { status, body } = readyAnswer(await this.health.report());
+    const { status, body } = await this.health.ready();
     reply.status(status);
     return body;
   }

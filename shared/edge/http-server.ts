@@ -144,6 +144,8 @@ const admit = (
     refuseExceeded(request.rateLimit);
     if (refusal) throw refusal;
     connections.whenEnded(reply.raw, underWay.begin(address));
+    // Without limits an address may ask more often than once in a turn.
+    if (request.rateLimit) await underWay.turn(address);
     await answerCors(origins, request, reply);
   });
 };

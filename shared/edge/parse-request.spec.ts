@@ -42,6 +42,31 @@ const refusalOf = (members: Partial<FastifyRequest>): Refusal => {
   throw new Error('the request was not refused');
 };
 
+describe('a number in a query or a path', () => {
+  const numbers = {
+    ...contract,
+    body: z.unknown(),
+    params: z.object({ id: z.coerce.number({ error: 'is not a number' }) }),
+  };
+  const pathsOf = (id: string, take?: string) => {
+    try {
+      parseRequest(numbers, request({ params: { id }, query: take === undefined ? {} : { take } }));
+    } catch (error) {
+      return (error as Refusal).errors?.map(({ path, message }) => `${path} ${message}`);
+    }
+    return [];
+  };
+
+  it('is written in decimal digits', () => {
+    expect(pathsOf('7')).toEqual([]);
+    expect(pathsOf('0007', '0')).toEqual([]);
+    for (const wrong of ['0x10', '0b1', '1e3', ' 7', '7 ', '+7', '-7', '7.0', '', '٧']) {
+      expect([wrong, pathsOf(wrong)]).toEqual([wrong, [expect.stringMatching(/^id is not a number/)]]);
+      expect([wrong, pathsOf('7', wrong)]).toEqual([wrong, [expect.stringMatching(/^take is not a number/)]]);
+    }
+  });
+});
+
 describe('a request', () => {
   it('is parsed by its contract, without the members that the contract does not name', () => {
     const caller = { kind: 'app', appId: 'app-1' } as const;

@@ -12,8 +12,8 @@ const ERRORS_MAX = 20;
 export const parseRequest = (contract: RouteContract, request: FastifyRequest) => {
   const errors: FieldError[] = [];
   const parsed = {
-    params: parse(contract.params, request.params, 'path', errors),
-    query: parse(contract.query, request.query, 'query', errors),
+    params: decimal(parse(contract.params, request.params, 'path', errors), request.params, errors),
+    query: decimal(parse(contract.query, request.query, 'query', errors), request.query, errors),
     body: parse(contract.body, request.body, 'body', errors),
   };
   if (errors.length > 0) throw invalid(...errors.slice(0, ERRORS_MAX));
@@ -26,4 +26,14 @@ const parse = (schema: z.ZodType | undefined, value: unknown, part: string, erro
   if (result.success) return result.data;
   for (const { path, message } of result.error.issues) errors.push({ path: path.join('.') || part, message });
   return undefined;
+};
+
+/** Refuses what only JavaScript reads as a number: `0x10`, `1e3`, ` 7`, nothing at all. */
+const decimal = (parsed: unknown, given: unknown, errors: FieldError[]): unknown => {
+  const texts = given as Record<string, unknown>;
+  for (const [path, value] of Object.entries(parsed ?? {})) {
+    if (typeof value !== 'number' || !Object.hasOwn(texts, path)) continue;
+    if (!/^\d+$/.test(String(texts[path]))) errors.push({ path, message: 'is not a number in decimal digits' });
+  }
+  return parsed;
 };

@@ -1,5 +1,5 @@
 /** An answer begins within 5 s, of which the way to the client takes some. */
-const ANSWER_WITHIN_MS = 4_800;
+const ANSWER_WITHIN_MS = 4_500;
 
 /** The time that a request has for its answer to begin. It does not pass while the client sends the body. */
 export class RequestDeadline {

@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { limitedAtATime } from './rate-limits.ts';
 
-/** How many requests of each address are under way. */
+/** The requests under way, by address. */
 export class RequestsUnderWay {
   private readonly counts = new Map<string, number>();
+  private readonly turns = new Map<string, Promise<void>>();
 
   constructor(private readonly max: number) {}
 
@@ -16,5 +18,16 @@ export class RequestsUnderWay {
       if (left > 0) this.counts.set(address, left);
       else this.counts.delete(address);
     };
+  }
+
+  /** Lets one request of an address go on in each turn of the event loop: many long ones leave others room in between. */
+  async turn(address: string): Promise<void> {
+    const before = this.turns.get(address);
+    const mine = before ? before.then(() => nextTurn()) : nextTurn();
+    this.turns.set(address, mine);
+    void mine.then(() => {
+      if (this.turns.get(address) === mine) this.turns.delete(address);
+    });
+    await before;
   }
 }

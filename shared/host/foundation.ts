@@ -5,10 +5,14 @@ import { systemIds, type Ids } from '../primitives/ids.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines.ts';
 import { requireKnownEvents } from './known-events.ts';
+import { ProcessHealth } from './process-health.ts';
 import type { StartingProcess } from './run-process.ts';
+import { WatchedEventStore } from './watched-event-store.ts';
 
 /** What each part of a process depends on. Its creator closes it, after the parts. */
 export interface WorkerFoundation extends Pick<Engines, 'eventStore' | 'readStore'> {
+  /** Of the whole process. */
+  processHealth: ProcessHealth;
   settings: Settings;
   logger: Logger;
   clock: Clock;
@@ -31,10 +35,21 @@ export const openFoundation = async <Name extends EngineName>(
   { settings, logger, shutdown }: StartingProcess,
   names: readonly Name[],
 ) => {
-  const engines = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
+  const opened = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
+  const shared = { settings, logger, clock: systemClock, ids: systemIds, processHealth: new ProcessHealth() };
+  const engines: Pick<Engines, Name> = { ...opened, ...watched(opened, shared) };
   shutdown.add('engines', () => closeEngines(engines));
   logger.info(describeEngines(settings, names), 'engines');
   const { eventStore, readStore }: Partial<Engines> = engines;
   if (eventStore && readStore) await requireKnownEvents({ eventStore, readStore }, settings);
-  return { settings, logger, clock: systemClock, ids: systemIds, ...engines };
+  return { ...shared, ...engines };
 };
+=======
+  return { ...shared, ...engines };
+>>>>>>> e3e202c (host: one answer of /health/ready on both ports, kept for a second; not ready after a failed write)
+};
+
+const watched = (
+  { eventStore }: Partial<Engines>,
+  options: ConstructorParameters<typeof WatchedEventStore>[1],
+): Partial<Engines> => (eventStore ? { eventStore: new WatchedEventStore(eventStore, options) } : {});

@@ -1,6 +1,7 @@
 import { topics } from '../../schemas/topics.ts';
 import { inTime } from '../primitives/in-time.ts';
 import type { Engines } from './engines.ts';
+import type { WatchedEventStore } from './watched-event-store.ts';
 
 const ANSWER_WITHIN_MS = 1_000;
 
@@ -23,14 +24,17 @@ export interface HealthReport {
   conditions: Record<string, boolean>;
 }
 
+type HealthEngines = Pick<Engines, 'readStore'> &
+  Partial<Engines> & { eventStore: Engines['eventStore'] & Partial<Pick<WatchedEventStore, 'writesFail'>> };
+
 /** Reports whether a part of this process can do its work now. */
 export class Health {
   constructor(
-    private readonly engines: Pick<Engines, 'eventStore' | 'readStore'> & Partial<Engines>,
+    private readonly engines: HealthEngines,
     private readonly readiness: Readiness,
   ) {}
 
-  /** Reports whether each engine answers, within a second. */
+  /** Reports whether each engine answers, within a second, and the event store can be written to. */
   async dependencies(): Promise<DependencyStates> {
     const { eventStore, readStore, messageBus } = this.engines;
     const [events, documents, messages] = await Promise.all([
@@ -38,7 +42,11 @@ export class Health {
       stateOf(() => readStore.position('health')),
       messageBus && stateOf(() => messageBus.offsets(topics.contracts, 'latest')),
     ]);
-    return { eventStore: events, readStore: documents, ...(messages && { messageBus: messages }) };
+    return {
+      eventStore: eventStore.writesFail ? 'down' : events,
+      readStore: documents,
+      ...(messages && { messageBus: messages }),
+    };
   }
 
   async report(): Promise<HealthReport> {
@@ -53,12 +61,6 @@ export class Health {
     return { isReady, dependencies, conditions: Object.fromEntries(conditions) };
   }
 }
-
-/** The answer of `/health/ready`, on any port. */
-export const readyAnswer = ({ isReady, dependencies, conditions }: HealthReport) => ({
-  status: isReady ? 200 : 503,
-  body: { status: isReady ? 'ready' : 'not_ready', dependencies, ...conditions },
-});
 
 const stateOf = async (ask: () => Promise<number | object>): Promise<DependencyState> =>
   (await inTime(ask, ANSWER_WITHIN_MS)) === undefined ? 'down' : 'up';

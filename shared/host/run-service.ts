@@ -62,9 +62,10 @@ const runPart = async <Name extends EngineName>(
 ): Promise<string> => {
   const { settings, logger, shutdown } = starting;
   await preflight(settings, names);
-  const running = await start(await openFoundation(starting, names));
+  const foundation = await openFoundation(starting, names);
+  const running = await start(foundation);
   shutdown.add(name, () => running.close());
-  const metricsUrl = await serveHealth(starting, { [name]: running });
+  const metricsUrl = await serveHealth(starting, { [name]: running }, foundation.processHealth);
   const where = [running.url, metricsUrl && `metrics ${metricsUrl}`].filter(Boolean).join(', ');
   logger.debug(`listening: ${where}`);
   await untilReady(running.health, logger, shutdown.signal);

@@ -3,6 +3,7 @@ import { collections } from '../read-models/catalogue.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import type { Foundation } from '../host/foundation.ts';
+import { ProcessHealth } from '../host/process-health.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryReadStore } from '../read-store/read-store.memory.ts';
@@ -39,6 +40,7 @@ export const testFoundation = async ({
     logger,
     logged,
     clock,
+    processHealth: new ProcessHealth(),
     ids: systemIds,
     masterKey: Buffer.alloc(32, 7),
     eventStore: new MemoryEventStore(),

@@ -76,6 +76,7 @@ export const startThings = async (
     port: 0,
     ...options.serve?.(foundation),
   });
+  foundation.processHealth.report({ things: service });
   const ask = (path: string, init: RequestInit = {}) => fetch(service.url + path, init);
   const post = async (body: unknown, headers: Record<string, string> = {}) => {
     const authorization = `Bearer ${await tokens.accessToken()}`;
