@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 
 export type DocumentName = 'openapi.account' | 'openapi.event-catcher';
@@ -38,7 +37,7 @@ export const serveDocument =
   (name: DocumentName, settings: Parameters<typeof servesDocs>[0]) =>
   (app: NestFastifyApplication): void => {
     if (!servesDocs(settings)) return;
-    const server = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+    const server = app.getHttpAdapter().getInstance();
     const document = readFileSync(new URL(`../../schemas/generated/${name}.json`, import.meta.url));
     const pages = { ...userInterface(), '/docs-json': { type: 'application/json', bytes: document } };
     for (const [path, { type, bytes }] of Object.entries(pages)) {

@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../testing/eventually.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
@@ -18,7 +17,7 @@ describe('the connections of a service', () => {
     return things;
   };
   const statusesIn = (received: string) => Array.from(received.matchAll(/HTTP\/1\.1 (\d{3})/g), ([, status]) => status);
-  const serverOf = () => things.service.app.getHttpServer() as Server;
+  const serverOf = () => things.service.app.getHttpServer();
 
   it('have eight requests under way at most, and are closed after the ninth is refused', async () => {
     const { service } = await start();

@@ -85,9 +85,9 @@ export class HttpConnections {
 
   /** Calls back when an answer was sent, or when its connection is closed. */
   whenEnded(response: ServerResponse, callback: () => void): void {
-    const callbacks = response.req.socket && this.connections.get(response.req.socket)?.underWay.get(response);
+    const callbacks = this.connections.get(response.req.socket)?.underWay.get(response);
     if (callbacks) callbacks.push(callback);
-    else response.once('close', callback);
+    else callback();
   }
 
   private accept(socket: Socket): void {
@@ -116,7 +116,7 @@ export class HttpConnections {
     const { requestsMax } = this.options;
     const { socket } = request;
     const connection = this.connections.get(socket);
-    if (!connection) return true;
+    if (!connection) throw new Error('a request came on a connection that was not accepted');
     if (connection.isClosing) {
       this.drop(socket, connection);
       return false;

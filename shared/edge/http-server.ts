@@ -80,7 +80,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
   server.setNotFoundHandler((request, reply) => {
     sendProblem(logger, new Refusal('route_not_found', 'nothing is at this path'), request, reply);
   });
-  answerInTime(server, logger);
+  answerInTime(server, connections, logger);
   admit(server, connections, options);
   finishAnswers(server, options);
   server.addHook('onResponse', accessLog(logger));
@@ -101,13 +101,13 @@ const boundConnections = ({ settings, limits, ids }: HttpServerOptions): HttpCon
   });
 
 /** Refuses a request whose answer has not begun in time, whatever it waits for. What it does goes on. */
-const answerInTime = (server: FastifyInstance, logger: Logger): void => {
+const answerInTime = (server: FastifyInstance, connections: HttpConnections, logger: Logger): void => {
   server.addHook('onRequest', (request, reply, done) => {
     const deadline = new RequestDeadline(() => {
       sendProblem(logger, unavailable('what the answer needs does not come in time', undefined), request, reply);
     });
     request.deadline = deadline;
-    reply.raw.once('close', () => {
+    connections.whenEnded(reply.raw, () => {
       deadline.end();
     });
     done();
@@ -147,6 +147,12 @@ const admit = (
     // Without limits an address may ask more often than once in a turn.
     if (request.rateLimit) await underWay.turn(address);
     await answerCors(origins, request, reply);
+  });
+  server.addHook('onSend', (request, reply, payload, done) => {
+    if (typeof payload === 'string') {
+      connections.whenEnded(reply.raw, underWay.answered(addressKey(request.ip), payload.length));
+    }
+    done(null, payload);
   });
 };
 

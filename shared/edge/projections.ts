@@ -12,7 +12,7 @@ const POLL_MS = 10;
 interface Waiter {
   position: Position;
   deadline: number;
-  resolve: () => void;
+  resolve: (reached: undefined) => void;
   reject: (error: unknown) => void;
 }
 
@@ -29,8 +29,8 @@ export class Projections {
   /** Returns when a projection has reached `position`. @throws Refusal not_caught_up after 2 s */
   async reached(projection: string, position: Position): Promise<void> {
     if ((await this.readStore.position(projection)) >= position) return;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter = { position, deadline: performance.now() + WAIT_MS, resolve, reject };
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const waiter: Waiter = { position, deadline: performance.now() + WAIT_MS, resolve, reject };
     const waiters = this.waiting.get(projection);
     if (waiters) waiters.add(waiter);
     else void this.poll(projection, new Set([waiter]));
@@ -63,7 +63,7 @@ export class Projections {
     try {
       const position = await this.readStore.position(projection);
       for (const waiter of waiters) {
-        if (waiter.position <= position) waiter.resolve();
+        if (waiter.position <= position) waiter.resolve(undefined);
         else if (performance.now() > waiter.deadline) waiter.reject(notCaughtUp());
         else continue;
         waiters.delete(waiter);

@@ -2,6 +2,7 @@ import { loadSettings, type RequiredSettings } from '../config/load-settings.ts'
 import type { Settings } from '../config/settings.ts';
 import { reasonToEnd } from '../errors/reason-to-end.ts';
 import { createLogger, type Logger } from './logger.ts';
+import { keepFilesPrivate } from '../primitives/keep-files-private.ts';
 import { Shutdown } from './shutdown.ts';
 
 /** How long Ctrl-C may take. What was acknowledged is stored long before. */
@@ -23,6 +24,7 @@ export const runProcess = async (
   start: (process: StartingProcess) => Promise<string>,
   needed?: RequiredSettings,
 ): Promise<void> => {
+  keepFilesPrivate();
   try {
     const { settings } = loadSettings(process.env, needed);
     const logger = createLogger(settings);

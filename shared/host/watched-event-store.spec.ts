@@ -9,7 +9,7 @@ import { Health } from './health.ts';
 import { WatchedEventStore } from './watched-event-store.ts';
 
 /** A store that cannot be written to while it is told so. */
-const startFailing = async (error: unknown) => {
+const startFailing = async (error: Error) => {
   const foundation = await testFoundation();
   const store = new MemoryEventStore();
   const append = store.append.bind(store);
@@ -53,7 +53,7 @@ describe('an event store that cannot be written to', () => {
   });
 
   it('is not one that refuses a revision', async () => {
-    const { watched, isFull } = await startFailing(undefined);
+    const { watched, isFull } = await startFailing(unavailable('disk full', undefined));
     isFull.now = false;
     await expect(add(watched, 7)).rejects.toThrow('is at revision');
     expect(watched.writesFail).toBe(false);

@@ -4,6 +4,7 @@ import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
@@ -51,7 +52,8 @@ describe('the status of the account service', () => {
     expect((await account.ask('/health/live')).status).toBe(200);
     eventStore.head = head;
     readStore.position = position;
-    expect((await account.ask('/health/ready')).status).toBe(200);
+    const isReady = async () => (await account.ask('/health/ready')).status === 200;
+    await eventually(isReady, 3_000, 'it must be ready again');
   });
 
   it('is accompanied by the public keys that verify its tokens', async () => {

@@ -21,6 +21,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
   const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
   const foundation = await testFoundation({ environment: settings, clock });
   const service = await startAccount(foundation);
+  foundation.processHealth.report({ account: service });
   const transactor = new Transactor(foundation.eventStore, clock, foundation.ids);
   const register = (app: Partial<AppToRegister> = {}) =>
     createApp(transactor, { name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1', ...app }, someMetadata);

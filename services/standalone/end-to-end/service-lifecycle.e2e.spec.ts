@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -50,6 +51,14 @@ describe('a service', () => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) process.child.kill(signal);
     expect(await process.ended()).toBe(0);
     expect(process.output.match(/^stopped$/gm)).toHaveLength(1);
+  });
+
+  it('keeps its files to its own user, also in a folder that others can read', async () => {
+    const DATA_DIR = join(folder, 'private');
+    mkdirSync(DATA_DIR, { mode: 0o755 });
+    await start('account', { DATA_DIR });
+    const others = readdirSync(DATA_DIR).filter((name) => (statSync(join(DATA_DIR, name)).mode & 0o077) !== 0);
+    expect(others).toEqual([]);
   });
 
   it('starts in production without the secrets that it does not use', async () => {

@@ -29,6 +29,7 @@ export const streamUnderTest = async ({
   const clients: StreamClient[] = [];
   const start = async () => {
     const node = await startStream(foundation, tokens.issuer);
+    foundation.processHealth.report({ stream: node });
     const isReady = async () => (await fetch(`${node.url}/health/ready`)).status === 200;
     await eventually(isReady, 5_000, 'the node must become ready');
     return node;

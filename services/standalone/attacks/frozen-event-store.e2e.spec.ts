@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { appHeaders, call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProcess } from '../../../shared/testing/running-process.ts';
+import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { describeAttack } from './program-under-attack.ts';
+
+/** An answer begins within 5 s; the rest is for a busy machine. */
+const ANSWERED_WITHIN_MS = 6_000;
+const folder = temporaryFolder();
+
+describeAttack('an event store that is frozen', () => {
+  it('leaves no request without an answer', async () => {
+    await using stack = new AsyncDisposableStack();
+    const main = ['shared/testing/event-store-server/main.js', '127.0.0.1:0'];
+    const store = RunningProcess.spawn('event store', main, {});
+    stack.defer(() => store.kill());
+    const [, where = ''] = await store.ready(/listens on (127\.0\.0\.1:\d+)/);
+    const EVENTSTORE_URL = `esdb://${where}?tls=false`;
+    const program = await RunningProgram.start(join(folder, 'frozen'), { EVENTSTORE_URL });
+    stack.defer(() => program.kill());
+    const { development } = program;
+    const { accountUrl, eventUrl, token, chainId } = development;
+    const { userId, refreshToken, bearer } = await signIn(development);
+    const profile = { method: 'POST', headers: bearer, body: { username: 'ada' } };
+    const registration = { chainId, contractAddress: token?.address, eventSignature: 'Transfer', eventAbi: '[]' };
+
+    const ask = () => ({
+      profile: call(`${accountUrl}/user/${userId}/profile`, profile),
+      'profile with a key': call(`${accountUrl}/user/${userId}/profile`, {
+        ...profile,
+        headers: { ...bearer, 'idempotency-key': randomUUID() },
+      }),
+      user: call(`${accountUrl}/user/${userId}`, { headers: bearer }),
+      'nobody’s status': call(`${eventUrl}/api/v1/status/1/${String(token?.address)}/Nothing`),
+      history: call(`${accountUrl}/user/${userId}/history`, { headers: bearer }),
+      challenge: call(`${accountUrl}/auth/web3/challenge?signer=${userId}`, { headers: appHeaders(development) }),
+      refresh: call(`${accountUrl}/auth/refresh`, { method: 'POST', body: { refreshToken } }),
+      contracts: call(`${eventUrl}/api/v1/contracts`, { headers: bearer }),
+      watch: call(`${eventUrl}/api/v1/contracts/none`, { headers: bearer }),
+      registration: call(`${eventUrl}/api/v1/contracts`, {
+        method: 'POST',
+        headers: bearer,
+        body: { ...registration, startBlock: 0 },
+      }),
+      service: call(`${accountUrl}/universal-account`),
+      ready: call(`${accountUrl}/health/ready`),
+    });
+
+    store.child.kill('SIGSTOP');
+    stack.defer(() => {
+      store.child.kill('SIGCONT');
+    });
+    const began = performance.now();
+    const late: string[] = [];
+    await Promise.all(
+      Object.entries(ask()).map(async ([name, answer]) => {
+        const { status } = await answer.catch((error: unknown) => ({ status: `${String(error)} ${program.logs}` }));
+        if (performance.now() - began > ANSWERED_WITHIN_MS || !Number.isInteger(status) || status === 500)
+          late.push(`${name} ${String(status)}`);
+      }),
+    );
+    expect(late).toEqual([]);
+    store.child.kill('SIGCONT');
+    const worksAgain = async () => (await ask().profile).status === 200;
+    await eventually(worksAgain, 60_000, 'commands must be carried out again');
+  });
+});
