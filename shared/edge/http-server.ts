@@ -144,8 +144,8 @@ const admit = (
     refuseExceeded(request.rateLimit);
     if (refusal) throw refusal;
     connections.whenEnded(reply.raw, underWay.begin(address));
-    // Without limits an address may ask more often than once in a turn.
-    if (request.rateLimit) await underWay.turn(address);
+    // Without limits an address may ask more often than once in a tick.
+    if (request.rateLimit) await underWay.waitForTick(address);
     await answerCors(origins, request, reply);
   });
   server.addHook('onSend', (request, reply, payload, done) => {

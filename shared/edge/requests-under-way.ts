@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import { limitedAtATime } from './rate-limits.ts';
 
 /** What one address may leave unread of its answers, before it can ask for more: some 40 of the longest. */
@@ -12,7 +12,7 @@ interface UnderWay {
 /** The requests under way, by address. */
 export class RequestsUnderWay {
   private readonly byAddress = new Map<string, UnderWay>();
-  private readonly turns = new Map<string, Promise<void>>();
+  private readonly ticks = new Map<string, Promise<void>>();
 
   constructor(private readonly max: number) {}
 
@@ -29,15 +29,15 @@ export class RequestsUnderWay {
   }
 
   /**
-   * Lets one request of an address go on in each turn of the event loop: many long ones leave others room in between.
+   * Lets one request of an address go on in each tick of the event loop: many long ones leave others room in between.
    * @throws Refusal rate_limited when it has read too little of what it asked for before
    */
-  async turn(address: string): Promise<void> {
-    const before = this.turns.get(address);
-    const mine = before ? before.then(() => nextTurn()) : nextTurn();
-    this.turns.set(address, mine);
+  async waitForTick(address: string): Promise<void> {
+    const before = this.ticks.get(address);
+    const mine = before ? before.then(() => nextTick()) : nextTick();
+    this.ticks.set(address, mine);
     void mine.then(() => {
-      if (this.turns.get(address) === mine) this.turns.delete(address);
+      if (this.ticks.get(address) === mine) this.ticks.delete(address);
     });
     await before;
     const { unreadBytes = 0 } = this.byAddress.get(address) ?? {};
