@@ -4,6 +4,8 @@ import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { rawConnection } from '../testing/raw-http.ts';
 import { startThings } from '../testing/things-service.ts';
 
+/** An answer begins within 5 s; the rest is for a busy machine. */
+const ANSWERED_WITHIN_MS = 6_500;
 const never = () => new Promise<never>(() => undefined);
 
 describe('an answer', () => {
@@ -29,7 +31,7 @@ describe('an answer', () => {
       things.ask('/health/ready'),
     ];
     const answers = await Promise.all(waiting);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(ANSWERED_WITHIN_MS);
     const codes = await Promise.all(answers.slice(0, 4).map(async (answer) => (await problemOfAnswer(answer)).code));
     expect(new Set(codes)).toEqual(new Set(['dependency_unavailable']));
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);

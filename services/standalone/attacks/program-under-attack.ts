@@ -65,7 +65,7 @@ export class ProgramUnderAttack {
 
   /**
    * Runs an attack while the calm client asks.
-   * @param calmly what the client asks, by turns; default: its user, the registered contracts, and the service's status
+   * @param calmly what the client asks, one after the other; default: its user, the registered contracts, and the service's status
    */
   async during(attack: () => Promise<unknown>, calmly = this.someRequests()): Promise<AttackCost> {
     const events = new SqliteEventStore(join(this.dataFolder, 'events.db'));

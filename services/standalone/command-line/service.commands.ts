@@ -18,6 +18,8 @@ const common = [
 const bus = ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS'] as const;
 /** Settings of services that answer HTTP requests. */
 const httpSettings = ['MASTER_KEY', 'TRUSTED_PROXIES', 'RATE_LIMITS'] as const;
+/** And of those that serve a document. */
+const documented = [...httpSettings, 'DOCS'] as const;
 /** Settings that say where the account service and its public keys are. */
 const issuer = ['ACCOUNT_URL', 'ACCOUNT_JWKS_URL', 'ACCOUNT_PORT'] as const;
 
@@ -25,7 +27,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'account',
     description: 'signs users in and keeps their sessions and profiles',
-    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...httpSettings, ...common],
+    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...documented, ...common],
     examples: [
       'annals account',
       'EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false MONGO_URL=mongodb://127.0.0.1:27017 annals account',
@@ -36,7 +38,7 @@ const services: readonly ServiceCommand[] = [
     name: 'event-catcher',
     description:
       'follows chains and answers queries of their events; of several processes, one follows each chain and the others stand by',
-    settings: ['CHAINS', 'EVENT_CATCHER_PORT', ...issuer, ...httpSettings, ...common],
+    settings: ['CHAINS', 'EVENT_CATCHER_PORT', ...issuer, ...documented, ...common],
     examples: [
       `METRICS_PORT=9465 CHAINS='[{"chainId":2484,"rpcUrls":["http://127.0.0.1:8545"]}]' annals event-catcher`,
     ],
