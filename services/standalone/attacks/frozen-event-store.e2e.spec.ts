@@ -21,7 +21,9 @@ describeAttack('an event store that is frozen', () => {
     const [, where = ''] = await store.ready(/listens on (127\.0\.0\.1:\d+)/);
     const EVENTSTORE_URL = `esdb://${where}?tls=false`;
     const program = await RunningProgram.start(join(folder, 'frozen'), { EVENTSTORE_URL });
-    stack.defer(() => program.kill());
+    stack.defer(async () => {
+      await program.stop();
+    });
     const { development } = program;
     const { accountUrl, eventUrl, token, chainId } = development;
     const { userId, refreshToken, bearer } = await signIn(development);

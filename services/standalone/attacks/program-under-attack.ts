@@ -103,7 +103,8 @@ export class ProgramUnderAttack {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.program.kill();
+    // Killed, it would leave its local chain running.
+    await this.program.stop();
   }
 
   private someRequests(): CalmRequest[] {
