@@ -44,10 +44,6 @@ export const openFoundation = async <Name extends EngineName>(
   if (eventStore && readStore) await requireKnownEvents({ eventStore, readStore }, settings);
   return { ...shared, ...engines };
 };
-=======
-  return { ...shared, ...engines };
->>>>>>> e3e202c (host: one answer of /health/ready on both ports, kept for a second; not ready after a failed write)
-};
 
 const watched = (
   { eventStore }: Partial<Engines>,
