@@ -5,16 +5,20 @@ import { AppOrigins } from '../../shared/auth/app-origins.ts';
 import type { Settings } from '../../shared/config/settings.ts';
 import { Projections } from '../../shared/edge/projections.ts';
 import { startService, type RunningService } from '../../shared/edge/start-service.ts';
-import { SETTINGS } from '../../shared/edge/tokens.ts';
+import { RateLimits } from '../../shared/edge/rate-limits.ts';
+import { IDS, SETTINGS } from '../../shared/edge/tokens.ts';
 import type { Foundation, WithMessageBus } from '../../shared/host/foundation.ts';
 import { Loops } from '../../shared/loops/loops.ts';
 import { BatchServer } from '../../shared/message-bus/batch-server.ts';
+import type { Ids } from '../../shared/primitives/ids.ts';
 import { composeStream } from './compose-stream.ts';
 import { Admission } from './connections/admission.ts';
 import { Connections } from './connections/connections.ts';
 import { EventsGateway } from './connections/events.gateway.ts';
+import { OpenSockets } from './connections/open-sockets.socketio.ts';
 import { tokenExpiryLoop } from './connections/token-expiry.ts';
-import { streamLimits } from './edge/stream-limits.ts';
+import { TrustedProxies } from './connections/trusted-proxies.ts';
+import { streamLimits, type StreamLimits } from './edge/stream-limits.ts';
 import { LIVE_TAIL, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
 import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
 
@@ -24,9 +28,15 @@ import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
   providers: [
     {
       provide: Admission,
-      useFactory: (origins: AppOrigins, tokens: AccessTokens, settings: Settings) =>
-        new Admission(origins, tokens, settings),
-      inject: [AppOrigins, AccessTokens, SETTINGS],
+      useFactory: (origins: AppOrigins, tokens: AccessTokens, proxies: TrustedProxies, settings: Settings) =>
+        new Admission(origins, tokens, proxies, settings),
+      inject: [AppOrigins, AccessTokens, TrustedProxies, SETTINGS],
+    },
+    {
+      provide: OpenSockets,
+      useFactory: (limits: RateLimits, streamLimits: StreamLimits, proxies: TrustedProxies, ids: Ids) =>
+        new OpenSockets({ limits, streamLimits, proxies, ids }),
+      inject: [RateLimits, STREAM_LIMITS, TrustedProxies, IDS],
     },
     EventsGateway,
   ],
@@ -58,6 +68,7 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
         { provide: SUBSCRIPTIONS, useValue: subscriptions },
         { provide: LIVE_TAIL, useValue: tail },
         { provide: Connections, useValue: connections },
+        { provide: TrustedProxies, useValue: new TrustedProxies(settings.TRUSTED_PROXIES) },
       ],
     },
     foundation,

@@ -1,6 +1,7 @@
 import { generateKeyPair } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { io } from 'socket.io-client';
+import { problem } from '../../../schemas/http/problem.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { StreamClient } from '../testing/stream-client.socketio.ts';
 import { streamUnderTest } from '../testing/stream-under-test.module.ts';
@@ -15,7 +16,7 @@ describe('connecting', () => {
   });
   afterAll(() => stream.close());
   const codeFor = async (auth: object, origin?: string) =>
-    (await StreamClient.refusal(stream.url(), auth, origin)).code;
+    (await StreamClient.refusal(stream.url(), auth, origin === undefined ? {} : { origin })).code;
 
   it('needs a valid token, and is refused with the reason before any event', async () => {
     const { accessToken } = stream.tokens;
@@ -63,6 +64,19 @@ describe('connecting', () => {
     }
   });
 
+  it("is allowed from the node's own address, which some clients outside browsers name", async () => {
+    const token = await stream.tokens.accessToken();
+    const { host } = new URL(stream.url());
+    (await StreamClient.connect(stream.url(), token, { origin: stream.url() })).close();
+    for (const origin of [`https://${host}`, 'http://127.0.0.1', 'http://localhost:3002'])
+      expect(await codeFor({ token }, origin)).toBe('origin_not_allowed');
+    await using named = await streamUnderTest({ environment: { STREAM_URL: 'https://Stream.example:443/at' } });
+    const ownToken = await named.tokens.accessToken();
+    (await StreamClient.connect(named.url(), ownToken, { origin: 'https://stream.example' })).close();
+    const refused = await StreamClient.refusal(named.url(), { token: ownToken }, { origin: named.url() });
+    expect(refused.code).toBe('origin_not_allowed');
+  });
+
   it('is possible only to the namespace of events, and only over WebSocket', async () => {
     const token = await stream.tokens.accessToken();
     const socket = io(stream.url(), {
@@ -74,7 +88,11 @@ describe('connecting', () => {
     const error = await new Promise<Error & { data?: unknown }>((resolve) => socket.once('connect_error', resolve));
     socket.disconnect();
     expect(error.data).toMatchObject({ code: 'forbidden' });
-    expect((await fetch(`${stream.url()}/socket.io/?EIO=4&transport=polling`)).status).toBe(400);
+    const polling = await fetch(`${stream.url()}/socket.io/?EIO=4&transport=polling`);
+    expect(polling.status).toBe(400);
+    // Also a browser's page of another origin may read what to do.
+    expect(polling.headers.get('access-control-allow-origin')).toBe('*');
+    expect(problem.parse(await polling.json()).detail).toContain('transports: ["websocket"]');
   });
 });
 

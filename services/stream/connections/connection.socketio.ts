@@ -4,13 +4,12 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
+import { cut, destroy, destroyLater } from './open-sockets.socketio.ts';
 import { SocketBuffer } from './socket-buffer.socketio.ts';
 import type { StreamSocket } from './stream-socket.socketio.ts';
 
 /** How many answers may wait for a client that sends commands and does not read. */
 const ANSWERS_WAITING_MAX = 512;
-/** How long the last messages may take to reach a client that is disconnected. */
-const FLUSH_MS = 1_000;
 
 /** The connection of one authenticated client. */
 export class Connection implements Subscriber {
@@ -69,13 +68,15 @@ export class Connection implements Subscriber {
 
   disconnect(): void {
     this.socket.disconnect(true);
-    setTimeout(() => {
-      this.destroy();
-    }, FLUSH_MS).unref();
+    destroyLater(this.socket.conn);
   }
 
-  /** Closes at once, and drops what waits for the client: a closing handshake would wait until the client reads. */
+  /** Closes at once with a reason that the client reads in the closing frame. */
+  cut(reason: string): void {
+    cut(this.socket.conn, reason);
+  }
+
   private destroy(): void {
-    this.socket.conn.request.socket.destroy();
+    destroy(this.socket.conn);
   }
 }

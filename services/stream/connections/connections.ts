@@ -1,6 +1,6 @@
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { limitedAtATime } from '../../../shared/edge/rate-limits.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { AtATime } from './at-a-time.ts';
 import type { Connection } from './connection.socketio.ts';
 
 /** The time over which the clients of a stopping node reconnect. */
@@ -13,10 +13,12 @@ const DRAIN_POLL_MS = 10;
 export class Connections {
   private readonly connections = new Set<Connection>();
   /** A socket counts from before it is connected until it is closed. */
-  private readonly socketIdsByUser = new Map<string, Set<string>>();
+  private readonly socketIds: AtATime<string>;
   private isDraining = false;
 
-  constructor(private readonly perUserMax: number) {}
+  constructor(perUserMax: number) {
+    this.socketIds = new AtATime(perUserMax, 'connections of a user');
+  }
 
   [Symbol.iterator](): Iterator<Connection> {
     return this.connections.values();
@@ -25,16 +27,11 @@ export class Connections {
   /** Counts a socket as a connection of the user. @throws Refusal shutting_down, rate_limited */
   reserve(userId: string, socketId: string): void {
     if (this.isDraining) throw new Refusal('shutting_down', 'the node is stopping', { retryAfter: 1 });
-    const socketIds = this.socketIdsByUser.get(userId) ?? new Set();
-    if (socketIds.size >= this.perUserMax) {
-      throw limitedAtATime(`${String(this.perUserMax)} connections of a user`);
-    }
-    this.socketIdsByUser.set(userId, socketIds.add(socketId));
+    this.socketIds.add(userId, socketId);
   }
 
   release(userId: string, socketId: string): void {
-    const socketIds = this.socketIdsByUser.get(userId);
-    if (socketIds?.delete(socketId) && socketIds.size === 0) this.socketIdsByUser.delete(userId);
+    this.socketIds.delete(userId, socketId);
   }
 
   add(connection: Connection): void {

@@ -9,7 +9,7 @@ import {
   type OnGatewayDisconnect,
   type OnGatewayInit,
 } from '@nestjs/websockets';
-import { refresh, subscribe, unsubscribe } from '../../../schemas/socket/stream-commands.ts';
+import { refresh, streamCommands, subscribe, unsubscribe } from '../../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
@@ -23,6 +23,7 @@ import { Admission } from './admission.ts';
 import { commandRefusal, connectionRefusal, parseCommand, toLoggedRefusal } from './command-answer.ts';
 import { Connection } from './connection.socketio.ts';
 import { Connections } from './connections.ts';
+import { OpenSockets } from './open-sockets.socketio.ts';
 import type { StreamNamespace, StreamSocket } from './stream-socket.socketio.ts';
 
 const MESSAGE_BYTES_MAX = 64 * 1_024;
@@ -51,6 +52,7 @@ export class EventsGateway
 
   constructor(
     private readonly admission: Admission,
+    private readonly openSockets: OpenSockets,
     private readonly connections: Connections,
     @Inject(SUBSCRIPTIONS) private readonly subscriptions: SubscriptionCommands,
     private readonly tokens: AccessTokens,
@@ -59,18 +61,21 @@ export class EventsGateway
   ) {}
 
   afterInit(namespace: StreamNamespace): void {
+    this.openSockets.watch(namespace.server.engine);
     namespace.use((socket, next) => {
       this.admit(socket).then(
         () => {
           next();
         },
-        (error: unknown) => {
-          next(this.connectError(error));
+        async (error: unknown) => {
+          const refusal = toLoggedRefusal(this.logger, error);
+          next(connectError(await this.openSockets.countRefusal(socket.conn, refusal)));
+          this.openSockets.closeRefused(socket.conn);
         },
       );
     });
     namespace.server.of('/').use((_socket, next) => {
-      next(this.connectError(new Refusal('forbidden', `connect to ${STREAM_NAMESPACE}`)));
+      next(connectError(new Refusal('forbidden', `connect to ${STREAM_NAMESPACE}`)));
     });
   }
 
@@ -78,6 +83,9 @@ export class EventsGateway
     const connection = new Connection(socket);
     this.connectionBySocket.set(socket, connection);
     this.connections.add(connection);
+    socket.onAny((name: string) => {
+      if (!Object.hasOwn(streamCommands, name)) void this.countUnknown(connection);
+    });
   }
 
   handleDisconnect(socket: StreamSocket): void {
@@ -130,7 +138,7 @@ export class EventsGateway
       const connection = this.connectionBySocket.get(socket);
       if (!connection) return;
       connection.countAnswer();
-      refuseExceeded(await this.limits.count('streamCommand', `user:${connection.caller.userId}`));
+      await this.count(connection);
       await command(connection, answer);
     } catch (error) {
       answer(commandRefusal(toLoggedRefusal(this.logger, error)));
@@ -140,14 +148,30 @@ export class EventsGateway
   private async admit(socket: StreamSocket): Promise<void> {
     const caller = await this.admission.admit(socket.request, socket.handshake.auth);
     this.connections.reserve(caller.userId, socket.id);
+    this.openSockets.admitted(socket.conn);
     socket.conn.once('close', () => {
       this.connections.release(caller.userId, socket.id);
     });
     socket.data.caller = caller;
   }
 
-  private connectError(error: unknown): Error {
-    const data = connectionRefusal(toLoggedRefusal(this.logger, error));
-    return Object.assign(new Error(data.title), { data });
+  /** Counts an event that is no command, which nobody answers. */
+  private async countUnknown(connection: Connection): Promise<void> {
+    try {
+      await this.count(connection);
+    } catch (error) {
+      const { code, detail } = toLoggedRefusal(this.logger, error);
+      connection.cut(`${code}: ${detail}`);
+    }
+  }
+
+  /** @throws Refusal rate_limited */
+  private async count({ caller }: Connection): Promise<void> {
+    refuseExceeded(await this.limits.count('streamCommand', `user:${caller.userId}`));
   }
 }
+
+const connectError = (refusal: Refusal): Error => {
+  const data = connectionRefusal(refusal);
+  return Object.assign(new Error(data.title), { data });
+};

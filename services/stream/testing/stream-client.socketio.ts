@@ -39,18 +39,18 @@ export class StreamClient {
     });
   }
 
-  private static socket(url: string, auth: object, origin?: string): Socket {
+  private static socket(url: string, auth: object, extraHeaders: Record<string, string> = {}): Socket {
     return io(url + STREAM_NAMESPACE, {
       transports: ['websocket'],
       auth,
       reconnection: false,
       forceNew: true,
-      ...(origin !== undefined && { extraHeaders: { origin } }),
+      extraHeaders,
     });
   }
 
-  static async connect(url: string, token: string): Promise<StreamClient> {
-    const client = new StreamClient(StreamClient.socket(url, { token }));
+  static async connect(url: string, token: string, headers?: Record<string, string>): Promise<StreamClient> {
+    const client = new StreamClient(StreamClient.socket(url, { token }, headers));
     await new Promise<void>((resolve, reject) => {
       client.socket.once('connect', resolve);
       client.socket.once('connect_error', reject);
@@ -59,8 +59,8 @@ export class StreamClient {
   }
 
   /** Connects, which must be refused. @returns the refusal */
-  static async refusal(url: string, auth: object, origin?: string): Promise<ConnectionRefused> {
-    const client = new StreamClient(StreamClient.socket(url, auth, origin));
+  static async refusal(url: string, auth: object, headers?: Record<string, string>): Promise<ConnectionRefused> {
+    const client = new StreamClient(StreamClient.socket(url, auth, headers));
     const error = await new Promise<Error & { data?: unknown }>((resolve) =>
       client.socket.once('connect_error', resolve),
     );

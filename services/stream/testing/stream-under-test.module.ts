@@ -35,6 +35,7 @@ export const streamUnderTest = async ({
     return node;
   };
   let node = await start();
+  const connections = () => [...node.app.get(Connections)].length;
   const close = async () => {
     for (const client of clients) client.close();
     await node.close();
@@ -62,7 +63,9 @@ export const streamUnderTest = async ({
       const revoked = storedEvent('SessionRevoked', { sessionId: id }, { position: 2 });
       await projectInto(readStore, [sessionsModel], [started, revoked]);
     },
-    connections: () => [...node.app.get(Connections)].length,
+    connections,
+    waitForConnections: (count: number) =>
+      eventually(() => connections() === count, 5_000, `the node must have ${String(count)} connections`),
     stopNode: () => node.close(),
     restart: async () => {
       await node.close();

@@ -1,0 +1,44 @@
+import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { TLSSocket } from 'node:tls';
+
+const family = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4');
+
+/** Reads from a handshake what the proxies before this process say of it. Nobody else's headers count. */
+export class TrustedProxies {
+  private readonly proxies = new BlockList();
+
+  /** @param trustedProxies addresses or CIDR ranges */
+  constructor(trustedProxies: readonly string[]) {
+    for (const proxy of trustedProxies) {
+      const [address = '', prefix] = proxy.split('/');
+      if (prefix === undefined) this.proxies.addAddress(address, family(address));
+      else this.proxies.addSubnet(address, Number(prefix), family(address));
+    }
+  }
+
+  /** Whether the handshake came over TLS, either to this process or, by its header, to a trusted proxy. */
+  isOverTls({ socket, headers }: IncomingMessage): boolean {
+    if (socket instanceof TLSSocket) return true;
+    return this.isTrusted(socket.remoteAddress) && valuesOf(headers['x-forwarded-proto']).at(-1) === 'https';
+  }
+
+  /** The client's address: the nearest one that is no trusted proxy's. */
+  addressOf({ socket, headers }: IncomingMessage): string {
+    let nearest = socket.remoteAddress ?? '';
+    for (const before of valuesOf(headers['x-forwarded-for']).reverse()) {
+      if (!this.isTrusted(nearest) || isIP(before) === 0) break;
+      nearest = before;
+    }
+    return nearest;
+  }
+
+  private isTrusted(address: string | undefined): boolean {
+    return address !== undefined && isIP(address) !== 0 && this.proxies.check(address, family(address));
+  }
+}
+
+const valuesOf = (header: string | string[] | undefined): string[] =>
+  String(header ?? '')
+    .split(',')
+    .map((value) => value.trim());
