@@ -13,6 +13,7 @@ import { BusReplay } from './resume/bus-replay.ts';
 import { FinalizedFeed } from './subscriptions/finalized-feed.ts';
 import { FindChannel } from './subscriptions/find-channel.ts';
 import { LatestFeed } from './subscriptions/latest-feed.ts';
+import { OnePerTick } from './subscriptions/one-per-tick.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
 
 export interface StreamOptions {
@@ -39,11 +40,12 @@ export const composeStream = (options: StreamOptions) => {
     currentRecords: (channel, fromBlock) => currentRecords({ readStore, cursors, clock }, channel, fromBlock),
     gapAfter: (channel, resumePoint, newest, signal) => replay.gapAfter(channel, resumePoint, newest, signal),
   };
+  const pieces = new OnePerTick();
   const latest = new LatestFeed({ messageBus, reader, history, clock, logger });
-  const finalized = new FinalizedFeed({ readStore, cursors, logger });
+  const finalized = new FinalizedFeed({ readStore, cursors, pieces, logger });
   const channels = new FindChannel(readStore, projections);
   const feeds = { latest, finalized };
   const perConnectionMax = subscriptionsPerConnection;
-  const subscriptions = new Subscriptions({ feeds, channels, cursors, perConnectionMax, clock, ids, logger });
+  const subscriptions = new Subscriptions({ feeds, channels, cursors, perConnectionMax, pieces, clock, ids, logger });
   return { latest, finalized, channels, cursors, subscriptions };
 };

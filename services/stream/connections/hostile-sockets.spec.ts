@@ -83,12 +83,14 @@ describe('refused connections', () => {
 
 describe('the sockets of an address', () => {
   it('are refused before they are opened when it asks too often', async () => {
-    await using stream = await limited({ address: { points: 1, seconds: DAY } });
-    const raw = await RawSocket.open(stream.url());
+    await using stream = await limited({ address: { points: 200, seconds: DAY } });
+    const opened = await Promise.allSettled(Array.from({ length: 200 }, () => RawSocket.open(stream.url())));
+    const sockets = opened.flatMap((socket) => (socket.status === 'fulfilled' ? [socket.value] : []));
+    expect(sockets.length).toBeGreaterThan(0);
     const { status, headers, problem } = await refusedUpgrade(stream.url());
-    expect({ status, retryAfter: headers['retry-after'] }).toEqual({ status: 429, retryAfter: String(DAY) });
-    expect(problem).toMatchObject({ code: 'rate_limited', detail: `1 per ${String(DAY)} s are allowed` });
-    raw.close();
+    expect({ status, code: problem.code }).toEqual({ status: 429, code: 'rate_limited' });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    for (const socket of sockets) socket.close();
   });
 
   it('are refused before they are opened when too many have not connected', async () => {
@@ -96,7 +98,10 @@ describe('the sockets of an address', () => {
     const sockets = await Promise.all(Array.from({ length: 256 }, () => RawSocket.open(stream.url())));
     expect(await refusedUpgrade(stream.url())).toMatchObject({
       status: 429,
-      problem: { code: 'rate_limited', detail: '256 sockets of an address that have not connected at a time are allowed' },
+      problem: {
+        code: 'rate_limited',
+        detail: '256 sockets of an address that have not connected at a time are allowed',
+      },
     });
     sockets[0]?.send(connectPacket(await stream.tokens.accessToken()));
     await stream.waitForConnections(1);
@@ -130,6 +135,13 @@ describe('a client that floods', () => {
       raw.send(new Uint8Array([1, 2, 3]));
     }
     expect(await raw.waitForClose()).toMatchObject({ code: 1008 });
+  });
+
+  it('with pings of the WebSocket protocol is cut', async () => {
+    await using stream = await limited({});
+    const client = await stream.connect();
+    for (let sent = 0; sent < 1_000; sent += 1) client.sendPing();
+    await client.waitForDisconnect(5_000);
   });
 
   it('with events that are no command spends the commands of its user', async () => {

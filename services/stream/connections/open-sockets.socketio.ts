@@ -173,7 +173,7 @@ const answerProblem = (
   const response = given instanceof ServerResponse ? given : new ServerResponse(handshake);
   if (response !== given) {
     socket.on('error', () => undefined);
-    response.assignSocket(socket as TcpSocket);
+    response.assignSocket(socket);
     response.on('finish', () => {
       socket.destroySoon();
     });

@@ -14,6 +14,8 @@ const BYTES_WAITING_MAX = 512 * 1_024;
 const FRAMES_MISSED_MAX = 512;
 const BYTES_MISSED_MAX = 1_024 * 1_024;
 const STALL_GRACE_MS = 3_000;
+/** A client that reads nothing of what waits for it for so long is disconnected. */
+const UNREAD_MS = 30_000;
 
 /** Sends to one Socket.IO client, with a limit on what waits for it: Socket.IO's own buffer has none. */
 export class SocketBuffer implements SendBuffer {
@@ -22,6 +24,7 @@ export class SocketBuffer implements SendBuffer {
   private framesMissed = 0;
   private bytesMissed = 0;
   private stallTimer: NodeJS.Timeout | undefined;
+  private unreadTimer: NodeJS.Timeout | undefined;
   private readonly emptied = new WakeUp();
 
   constructor(
@@ -44,11 +47,16 @@ export class SocketBuffer implements SendBuffer {
     const { packet, options, bytes } = frameOf(delivery);
     this.framesWaiting += 1;
     this.bytesWaiting += bytes;
+    this.unreadTimer ??= setTimeout(this.onStalled, UNREAD_MS).unref();
     this.connection.write(packet, options, () => {
       this.framesWaiting -= 1;
       this.bytesWaiting -= bytes;
       this.resetMissed();
-      if (this.framesWaiting === 0) this.emptied.ring();
+      this.unreadTimer?.refresh();
+      if (this.framesWaiting > 0) return;
+      clearTimeout(this.unreadTimer);
+      this.unreadTimer = undefined;
+      this.emptied.ring();
     });
   }
 

@@ -29,12 +29,21 @@ const feedOf = (positions: number[], completeAfter: number) => {
   };
 };
 
+const options = (onCaughtUp: () => void = () => undefined) => ({
+  runReplay: (replay: () => Promise<void>) => replay(),
+  onCaughtUp,
+});
+
 describe('catching up', () => {
   it('replays older changes until the rest is in memory, sends that, and is live', async () => {
     const { subscription, client } = someSubscription();
     const feed = feedOf([1, 4, 5, 6, 7, 8, 9, 10], 7);
     const calls: (number | undefined)[] = [];
-    await catchUp(feed, subscription, () => calls.push(client.sent.at(-1)));
+    await catchUp(
+      feed,
+      subscription,
+      options(() => calls.push(client.sent.at(-1))),
+    );
     expect(feed.reads).toEqual(['replay 3', 'replay 5', 'recent 7', 'recent 7', 'recent 9', 'recent 10']);
     expect(client.sent).toEqual([4, 5, 6, 7, 8, 9, 10]);
     expect(calls).toEqual([10]);
@@ -45,7 +54,7 @@ describe('catching up', () => {
   it('moves to the end of the feed when there is nothing to send', async () => {
     const { subscription } = someSubscription();
     const recent = () => ({ deliveries: [], end: resumePointAfter(8) });
-    await catchUp({ recent, replay: feedOf([], 0).replay }, subscription, () => undefined);
+    await catchUp({ recent, replay: feedOf([], 0).replay }, subscription, options());
     expect(subscription.resumePoint).toEqual(resumePointAfter(8));
   });
 
@@ -57,18 +66,18 @@ describe('catching up', () => {
       });
       return { deliveries: [], end: resumePointAfter(3) };
     };
-    await catchUp({ recent, replay: feedOf([], 0).replay }, subscription, () => undefined);
+    await catchUp({ recent, replay: feedOf([], 0).replay }, subscription, options());
     expect(client.sent).toEqual([4]);
   });
 
   it('ends with the subscription', async () => {
     const { subscription } = someSubscription();
     subscription.end();
-    await expect(catchUp(feedOf([], 7), subscription, () => undefined)).rejects.toThrow('aborted');
+    await expect(catchUp(feedOf([], 7), subscription, options())).rejects.toThrow('aborted');
   });
 
   it('fails when the replay ends before the messages in memory begin', async () => {
     const { subscription } = someSubscription();
-    await expect(catchUp(feedOf([4, 5], 7), subscription, () => undefined)).rejects.toThrow('the replay ended before');
+    await expect(catchUp(feedOf([4, 5], 7), subscription, options())).rejects.toThrow('the replay ended before');
   });
 });

@@ -3,19 +3,29 @@ import type { Subscription } from './subscription.ts';
 
 type CatchUpFeed = Pick<Feed, 'recent' | 'replay'>;
 
+interface CatchUpOptions {
+  /** Runs a replay, when there is room for one. */
+  runReplay: (replay: () => Promise<void>) => Promise<void>;
+  /** Called in the tick in which nothing is left to send, before any live change is sent. */
+  onCaughtUp: () => void;
+}
+
 /**
  * Sends a subscription the changes after its resume point, and makes it live in the same tick of the event loop in
  * which nothing is left to send, so that no change can be missed in between. Changes that are published meanwhile are
  * not queued: they are read from the feed.
- * @param onCaughtUp called in that tick, before any live change is sent
  * @throws when the subscription ends, or the feed fails
  */
-export const catchUp = async (feed: CatchUpFeed, subscription: Subscription, onCaughtUp: () => void): Promise<void> => {
+export const catchUp = async (
+  feed: CatchUpFeed,
+  subscription: Subscription,
+  { runReplay, onCaughtUp }: CatchUpOptions,
+): Promise<void> => {
   const { channel } = subscription;
   for (;;) {
     const page = feed.recent(channel, subscription.resumePoint.position);
     if (!page) {
-      await catchUpByReplay(feed, subscription);
+      await runReplay(() => catchUpByReplay(feed, subscription));
     } else if (page.deliveries.length === 0) {
       subscription.moveTo(page.end);
       onCaughtUp();

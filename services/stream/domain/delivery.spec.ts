@@ -11,18 +11,22 @@ const record = eventExamples.ChainEventObserved;
 
 describe('a delivery', () => {
   it.each([
-    ['latest', 'observed', 'observed'],
-    ['latest', 'reverted', 'reverted'],
-    ['finalized', 'observed', 'finalized'],
-  ] as const)('on a channel with finality %s, of the change %s, has the status %s', (finality, change, status) => {
-    const of = { ...channel, finality };
-    const { json, ...delivery } = toDelivery(cursors, of, { position: 42, change, record });
-    expect(delivery).toEqual({ channel: channelName(of), position: 42, blockNumber: record.BlockNumber });
-    expect(JSON.parse(json)).toEqual({
-      channel: channelName(of),
-      cursor: cursors.write(cursorScope(of), resumePointAfter(42)),
-      change,
-      event: { ...record, WatchId: 'wch_1', Status: status },
-    });
-  });
+    ['latest', 'observed', {}, 'observed'],
+    ['latest', 'reverted', {}, 'reverted'],
+    ['latest', 'observed', { status: 'finalized' }, 'finalized'],
+    ['finalized', 'observed', { status: 'finalized' }, 'finalized'],
+  ] as const)(
+    'on a channel with finality %s, of the change %s %j, has the status %s',
+    (finality, change, is, status) => {
+      const of = { ...channel, finality };
+      const { json, ...delivery } = toDelivery(cursors, of, { position: 42, change, ...is, record });
+      expect(delivery).toEqual({ channel: channelName(of), position: 42, blockNumber: record.BlockNumber });
+      expect(JSON.parse(json)).toEqual({
+        channel: channelName(of),
+        cursor: cursors.write(cursorScope(of), resumePointAfter(42)),
+        change,
+        event: { ...record, WatchId: 'wch_1', Status: status },
+      });
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
+import type { EventRecord, RecordStatus } from '../../../schemas/http/event-record.ts';
 import type { Change, StreamEvent } from '../../../schemas/socket/stream-messages.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { channelName, cursorScope, type Channel } from './channel.ts';
@@ -25,20 +25,18 @@ export interface Page {
 export interface RecordChange {
   position: Position;
   change: Change;
+  /** Default: what the change made of it. */
+  status?: RecordStatus;
   record: ObservedRecord;
 }
 
 export const toDelivery = (
   cursors: Cursors,
   channel: Channel,
-  { position, change, record }: RecordChange,
+  { position, change, status = change, record }: RecordChange,
 ): Delivery => {
   const name = channelName(channel);
-  const event: EventRecord = {
-    ...record,
-    WatchId: channel.watchId,
-    Status: channel.finality === 'finalized' ? 'finalized' : change,
-  };
+  const event: EventRecord = { ...record, WatchId: channel.watchId, Status: status };
   const payload: StreamEvent = {
     channel: name,
     cursor: cursors.write(cursorScope(channel), resumePointAfter(position)),

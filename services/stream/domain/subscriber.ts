@@ -4,7 +4,7 @@ import type { SendBuffer, Subscription } from './subscription.ts';
 
 /** A connection, as its subscriptions use it. */
 export interface Subscriber {
-  readonly caller: { readonly appId: string };
+  readonly caller: { readonly appId: string; readonly userId: string };
   readonly buffer: SendBuffer;
   /** The subscriptions by id. */
   readonly subscriptions: Map<string, Subscription>;

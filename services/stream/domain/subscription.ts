@@ -20,6 +20,8 @@ interface SubscriptionOptions {
   resumePoint: ResumePoint;
   /** The first block of which the client wants events. */
   fromBlock: number;
+  /** Lets others be served before the next page is read. */
+  yieldToOthers: () => Promise<void>;
   /** Called when a live subscription has no room for a delivery: it is not live any more, and must catch up. */
   onFallBehind: (subscription: Subscription) => void;
 }
@@ -33,17 +35,19 @@ export class Subscription {
   readonly channel: Channel;
   readonly fromBlock: number;
   private readonly buffer: SendBuffer;
+  private readonly yieldToOthers: () => Promise<void>;
   private readonly onFallBehind: (subscription: Subscription) => void;
   private readonly ending = new AbortController();
   private isLive = false;
   private reached: ResumePoint;
 
-  constructor({ id, channel, buffer, resumePoint, fromBlock, onFallBehind }: SubscriptionOptions) {
+  constructor({ id, channel, buffer, resumePoint, fromBlock, yieldToOthers, onFallBehind }: SubscriptionOptions) {
     this.id = id;
     this.channel = channel;
     this.buffer = buffer;
     this.reached = resumePoint;
     this.fromBlock = fromBlock;
+    this.yieldToOthers = yieldToOthers;
     this.onFallBehind = onFallBehind;
   }
 
@@ -87,7 +91,7 @@ export class Subscription {
     this.moveTo(resumePointAfter(delivery.position));
   }
 
-  /** Sends a page that was read to catch up, as fast as the client reads. @throws when the subscription ends */
+  /** Sends a page that was read to catch up, as fast as the client reads and others let it. @throws when the subscription ends */
   async sendPage({ deliveries, end }: Page): Promise<void> {
     for (const delivery of deliveries) {
       if (this.isBeforeFromBlock(delivery)) continue;
@@ -96,6 +100,7 @@ export class Subscription {
       this.buffer.send(delivery);
     }
     this.moveTo(end);
+    await this.yieldToOthers();
   }
 
   private isBeforeFromBlock({ blockNumber }: Delivery): boolean {

@@ -1,13 +1,21 @@
 import { observedRecord, type ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { chainEventsModel, type ChainEventDocument } from '../../../shared/read-models/chain-events.ts';
+import {
+  chainEventIdFrom,
+  chainEventsModel,
+  type ChainEventDocument,
+} from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
-const PAGE_DOCUMENTS = 500;
+/** Reading, checking and writing out so many records takes some milliseconds, in which nobody else is served. */
+const PAGE_DOCUMENTS = 64;
+/** How many records of the contract a query may look through for those of the channel. */
+const RECORDS_PER_QUERY = 1_000;
+const BLOCK_NUMBER_MAX = 999_999_999_999;
 const { record } = chainEventsModel.collections;
 const { chain } = chainsModel.collections;
 
@@ -24,31 +32,103 @@ export interface PositionRange {
   until: Position;
 }
 
+export interface ObservationPage {
+  found: Observation[];
+  /** All observations of the range up to this position are in this page or in an earlier one. */
+  reached: Position;
+}
+
 /** Returns the position up to which the read model of chain events was projected. */
 export const checkpointOfChainEvents = (readStore: ReadStore): Promise<Position> =>
   readStore.position(chainEventsModel.name);
 
-/** Yields pages of observations, ordered by `observedPosition`, the position of the newest observation of a record. */
-export async function* observations(readStore: ReadStore, range: PositionRange): AsyncGenerator<Observation[]> {
+/**
+ * Yields pages of observations, ordered by `observedPosition`, the position of the newest observation of a record. Each
+ * takes some milliseconds at most, so that whoever reads on lets others be served in between.
+ */
+export async function* observations(readStore: ReadStore, range: PositionRange): AsyncGenerator<ObservationPage> {
   const { channel, fromBlock, after, until } = range;
+  if (after >= until) return;
+  const few = fromBlock > 0 ? await fewFrom(readStore, channel, fromBlock) : undefined;
+  if (few) {
+    const found = few.filter(({ observedPosition }) => after < observedPosition && observedPosition <= until);
+    yield { found: found.sort((one, other) => one.observedPosition - other.observedPosition), reached: until };
+    return;
+  }
   const { chainId: ChainId, contractAddress: ContractAddress } = channel;
-  const filter = {
-    ContractAddress,
-    ChainId,
-    WatchId: { in: recordWatchIds({ ...channel, id: channel.watchId }) },
-    BlockNumber: { gte: fromBlock },
-  };
-  for (let reached = after; reached < until;) {
-    const found = await readStore.find(record.name, {
-      filter: { ...filter, observedPosition: { gt: reached, lte: until } },
+  const filter = { ContractAddress, ChainId, WatchId: watchIdIn(channel), BlockNumber: { gte: fromBlock } };
+  for (let reached = after, end = after; reached < until;) {
+    if (reached === end) end = await positionOfNth(readStore, channel, { after: reached, until });
+    const documents = await readStore.find(record.name, {
+      filter: { ...filter, observedPosition: { gt: reached, lte: end } },
       sort: [['observedPosition', 'asc']],
       limit: PAGE_DOCUMENTS,
     });
-    const page = found.map(({ document }) => readObservation(document));
-    yield page;
-    reached = page.length === PAGE_DOCUMENTS ? (page.at(-1)?.observedPosition ?? until) : until;
+    const found = documents.map(({ document }) => readObservation(document));
+    reached = found.length === PAGE_DOCUMENTS ? (found.at(-1)?.observedPosition ?? end) : end;
+    yield { found, reached };
   }
 }
+
+/** Yields the positions of the observations of a block and later ones that are not reverted, in pages. */
+export async function* positionsFrom(
+  readStore: ReadStore,
+  channel: Channel,
+  fromBlock: number,
+): AsyncGenerator<Position[]> {
+  const { gte, lt } = idsFrom(channel, fromBlock);
+  for (let after: string | undefined; ;) {
+    const documents = await readStore.find(record.name, {
+      filter: { id: after === undefined ? { gte, lt } : { gt: after, lt }, WatchId: watchIdIn(channel) },
+      sort: [['id', 'asc']],
+      limit: PAGE_DOCUMENTS,
+    });
+    const found = documents.map(({ document }) => changes.parse(document)).filter(({ reverted }) => !reverted);
+    yield found.map(({ observedPosition }) => observedPosition);
+    after = documents.at(-1)?.id;
+    if (documents.length < PAGE_DOCUMENTS) return;
+  }
+}
+
+/** The watches whose records are the channel's. */
+const watchIdIn = (channel: Channel) => ({ in: recordWatchIds({ ...channel, id: channel.watchId }) });
+
+/** Returns the observations of a block and later ones, if those of the whole contract fit into a page. */
+const fewFrom = async (
+  readStore: ReadStore,
+  channel: Channel,
+  fromBlock: number,
+): Promise<Observation[] | undefined> => {
+  const filter = { id: idsFrom(channel, fromBlock) };
+  const limit = PAGE_DOCUMENTS + 1;
+  const documents = await readStore.find(record.name, { filter, sort: [['id', 'asc']], limit });
+  if (documents.length === limit) return undefined;
+  const watchIds = watchIdIn(channel).in;
+  return documents
+    .map(({ document }) => readObservation(document))
+    .filter(({ record: { WatchId } }) => WatchId !== undefined && watchIds.includes(WatchId));
+};
+
+/** The ids of the contract's records, which sort in chain order. */
+const idsFrom = ({ chainId, contractAddress }: Channel, block: number) => ({
+  gte: chainEventIdFrom(chainId, contractAddress, Math.min(block, BLOCK_NUMBER_MAX)),
+  lt: chainEventIdFrom(chainId, contractAddress, BLOCK_NUMBER_MAX),
+});
+
+/** Returns the position up to which one query may look: the index has so many records of the contract before it. */
+const positionOfNth = async (
+  readStore: ReadStore,
+  { contractAddress: ContractAddress }: Channel,
+  { after, until }: Pick<PositionRange, 'after' | 'until'>,
+): Promise<Position> => {
+  const [nth] = await readStore.find(record.name, {
+    filter: { ContractAddress, observedPosition: { gt: after, lte: until } },
+    sort: [['observedPosition', 'asc']],
+    skip: RECORDS_PER_QUERY - 1,
+    limit: 1,
+  });
+  return nth ? changes.parse(nth.document).observedPosition : until;
+};
 
 const changes = record.document.pick({ changes: true, observedPosition: true, reverted: true });
 const readObservation = (document: JsonObject): Observation => ({

@@ -16,8 +16,7 @@ export interface StreamLimits {
 
 export const streamLimits = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>): StreamLimits => {
   const isOff = RATE_LIMITS === 'off';
-  const limitOf = (name: RateLimitName): number =>
-    isOff ? Infinity : (RATE_LIMITS[name] ?? rateLimits[name]).points;
+  const limitOf = (name: RateLimitName): number => (isOff ? Infinity : (RATE_LIMITS[name] ?? rateLimits[name]).points);
   return {
     subscriptionsPerConnection: limitOf('subscriptions'),
     connectionsPerUser: limitOf('connections'),

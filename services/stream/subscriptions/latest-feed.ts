@@ -15,7 +15,7 @@ import { LiveTail } from './live-tail.ts';
 import { ChannelSubscriptions } from './channel-subscriptions.ts';
 
 /** How many deliveries a page may have. */
-const DELIVERIES_PER_PAGE = 128;
+const DELIVERIES_PER_PAGE = 64;
 
 interface LatestFeedOptions {
   messageBus: MessageBus;

@@ -13,14 +13,19 @@ import type { Feed } from '../domain/feed.ts';
 import type { Subscriber, SubscriptionCommands } from '../domain/subscriber.ts';
 import { Subscription } from '../domain/subscription.ts';
 import type { FindChannel } from './find-channel.ts';
+import { LimitedByKey } from './limited-by-key.ts';
+import type { OnePerTick } from './one-per-tick.ts';
 
 const ID_CHARACTERS = 20;
+/** How many histories a user is sent at a time, over all connections: each holds a page until the client has read it. */
+const HISTORIES_PER_USER = 8;
 
 interface SubscriptionsOptions {
   feeds: Record<Finality, Feed>;
   channels: FindChannel;
   cursors: Cursors;
   perConnectionMax: number;
+  pieces: OnePerTick;
   clock: Clock;
   ids: Ids;
   logger: Logger;
@@ -42,9 +47,12 @@ interface StartingPosition {
 
 /** Opens and ends subscriptions. */
 export class Subscriptions implements SubscriptionCommands {
+  private readonly histories = new LimitedByKey(HISTORIES_PER_USER);
+
   constructor(private readonly options: SubscriptionsOptions) {}
 
   async open(subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void): Promise<void> {
+    await this.options.pieces.next();
     const channel = await this.options.channels.find(command, subscriber.caller.appId);
     const feed = this.options.feeds[channel.finality];
     const start = await this.findStartingPosition(feed, channel, command, subscriber.signal).catch((error: unknown) => {
@@ -61,6 +69,7 @@ export class Subscriptions implements SubscriptionCommands {
       buffer: subscriber.buffer,
       resumePoint,
       fromBlock: command.fromBlock ?? 0,
+      yieldToOthers: () => this.options.pieces.next(),
       onFallBehind: () => {
         void this.sendUntilLive(subscriber, subscription, { startsWithHistory: false, announcesLive: false });
       },
@@ -131,18 +140,26 @@ export class Subscriptions implements SubscriptionCommands {
     { startsWithHistory, announcesLive }: Pick<StartingPosition, 'startsWithHistory' | 'announcesLive'>,
   ): Promise<void> {
     const { id: subscriptionId, channel, fromBlock, signal } = subscription;
-    const { feeds, cursors, clock, logger } = this.options;
+    const { feeds, cursors, pieces, clock, logger } = this.options;
     const feed = feeds[channel.finality];
+    const runHistory = (send: () => Promise<void>) =>
+      this.histories.run(subscriber.caller.userId, signal, async () => {
+        await pieces.next();
+        await send();
+      });
     try {
       if (startsWithHistory) {
-        for await (const page of feed.currentRecords(channel, fromBlock)) await subscription.sendPage(page);
+        await runHistory(async () => {
+          for await (const page of feed.currentRecords(channel, fromBlock)) await subscription.sendPage(page);
+        });
       }
-      await catchUp(feed, subscription, () => {
+      const onCaughtUp = () => {
         if (!announcesLive) return;
         const { position } = subscription.resumePoint;
         const cursor = cursors.write(cursorScope(channel), { position, newestAtMs: clock.now() });
         subscriber.emit('live', { subscriptionId, cursor });
-      });
+      };
+      await catchUp(feed, subscription, { runReplay: runHistory, onCaughtUp });
     } catch (error) {
       if (signal.aborted) return;
       logger.error({ err: error, subscriptionId }, 'a subscription failed while it caught up');

@@ -69,7 +69,7 @@ export class MemoryBuffer implements SendBuffer {
 }
 
 export class MemorySubscriber implements Subscriber {
-  readonly caller = { appId: 'app_1' };
+  readonly caller = { appId: 'app_1', userId: 'usr_1' };
   readonly subscriptions = new Map<string, Subscription>();
   readonly signal = new AbortController().signal;
   readonly emitted: { name: keyof StreamMessages; message: unknown; after: number }[] = [];

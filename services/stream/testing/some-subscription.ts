@@ -56,6 +56,7 @@ export const someSubscription = ({ room = Infinity, fromBlock = 0 } = {}) => {
   const behind: number[] = [];
   const subscription = new Subscription({
     ...{ id: 'sub_1', channel, buffer: client, resumePoint: resumePointAfter(3), fromBlock },
+    yieldToOthers: () => Promise.resolve(),
     onFallBehind: ({ resumePoint }) => behind.push(resumePoint.position),
   });
   return { subscription, client, behind };

@@ -18,9 +18,10 @@ import { CHAIN_ID } from './fake-catcher.ts';
 
 type Message = { [Name in keyof StreamMessages]: { name: Name; message: StreamMessages[Name] } }[keyof StreamMessages];
 
-interface Pausable {
+interface Transport {
   pause: () => void;
   resume: () => void;
+  ping: () => void;
 }
 
 /** A client on the official library. It keeps every message that it was sent, parsed by its schema. */
@@ -116,6 +117,11 @@ export class StreamClient {
     return eventually(() => this.disconnected, withinMs, 'the client must be disconnected');
   }
 
+  /** Sends a ping of the WebSocket protocol, which Socket.IO knows nothing of. */
+  sendPing(): void {
+    this.transport?.ping();
+  }
+
   stopReading(): void {
     this.transport?.pause();
   }
@@ -125,8 +131,8 @@ export class StreamClient {
   }
 
   /** The socket of the `ws` package, which the library has no type for; `undefined` once it is closed. */
-  private get transport(): Pausable | undefined {
-    const { transport } = this.socket.io.engine as unknown as { transport: { ws?: Pausable } };
+  private get transport(): Transport | undefined {
+    const { transport } = this.socket.io.engine as unknown as { transport: { ws?: Transport } };
     return transport.ws;
   }
 

@@ -4,6 +4,7 @@ import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock, type Clock } from '../../../shared/primitives/clock.ts';
 import { appsModel } from '../../../shared/read-models/apps.ts';
 import { sessionsModel } from '../../../shared/read-models/sessions.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
@@ -19,11 +20,18 @@ export const streamUnderTest = async ({
   environment = {},
   clock = systemClock,
   messageBus = new MemoryMessageBus(),
-}: { environment?: Record<string, string>; clock?: Clock; messageBus?: MessageBus } = {}) => {
+  readStore: givenReadStore,
+}: {
+  environment?: Record<string, string>;
+  clock?: Clock;
+  messageBus?: MessageBus;
+  readStore?: ReadStore;
+} = {}) => {
   await messageBus.createTopics(Object.values(topics));
   const settings = { STREAM_PORT: '0', RATE_LIMITS: 'off', ...environment };
-  const foundation = { ...(await testFoundation({ environment: settings, clock })), messageBus };
-  const { readStore } = foundation;
+  const inMemory = await testFoundation({ environment: settings, clock });
+  const readStore: ReadStore = givenReadStore ?? inMemory.readStore;
+  const foundation = { ...inMemory, messageBus, readStore };
   const tokens = await testIssuer();
   const catcher = new FakeCatcher(messageBus, readStore, () => clock.now());
   const clients: StreamClient[] = [];

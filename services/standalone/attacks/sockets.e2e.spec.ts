@@ -1,0 +1,99 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { emitEvents } from './event-source.ts';
+import { describeAttack, expectWithinBudgets, ProgramUnderAttack, sized } from './program-under-attack.ts';
+import { connectPacket, isCut, joinStream, openSocket, sendOften, textFrame } from './socket-attackers.ts';
+
+const folder = temporaryFolder();
+/** More than the answers to the commands: a history was sent, as far as the kernel took it. */
+const FIRST_FRAMES_BYTES = 30_000;
+const size = sized({
+  small: { connects: 5_000, sockets: 600, packets: 100_000, events: 3_000, forMs: 3_000 },
+  full: { connects: 50_000, sockets: 4_000, packets: 2_500_000, events: 100_000, forMs: 30_000 },
+});
+
+describeAttack('somebody who attacks over sockets', () => {
+  let attacked: ProgramUnderAttack;
+  beforeAll(async () => {
+    attacked = await ProgramUnderAttack.start(folder);
+  });
+  afterAll(() => attacked[Symbol.asyncDispose]());
+
+  it('sends CONNECT without end, with tokens that are not valid, and is cut each time', async () => {
+    const { streamUrl } = attacked.development;
+    const frame = textFrame(connectPacket('a.b.c'));
+    let lasted = 0;
+    const attack = async () => {
+      const endsAt = performance.now() + size.forMs;
+      while (performance.now() < endsAt) {
+        const attacker = openSocket(streamUrl);
+        if (await attacker.opened) await sendOften(attacker, frame, size.connects);
+        if (!(await isCut(attacker))) lasted += 1;
+      }
+    };
+    expectWithinBudgets(await attacked.during(attack));
+    expect(lasted).toBe(0);
+  });
+
+  it('opens thousands of sockets without a token, and gets some', async () => {
+    const { streamUrl } = attacked.development;
+    let opened = 0;
+    const attack = async () => {
+      const attackers = Array.from({ length: size.sockets }, () => openSocket(streamUrl));
+      const answers = await Promise.all(attackers.map((attacker) => attacker.opened));
+      opened = answers.filter((isOpen) => isOpen).length;
+      await pause(size.forMs);
+      for (const { socket } of attackers) socket.destroy();
+    };
+    expectWithinBudgets(await attacked.during(attack));
+    expect(opened).toBeLessThanOrEqual(256);
+  });
+
+  it('sends packets that are no command on a connection, as fast as they are taken, and is cut', async () => {
+    const { streamUrl } = attacked.development;
+    const { accessToken } = await signIn(attacked.development);
+    let lasted = 0;
+    const attack = async () => {
+      const endsAt = performance.now() + size.forMs;
+      while (performance.now() < endsAt) {
+        const attacker = await joinStream(streamUrl, accessToken).catch(() => pause(100));
+        if (!attacker) continue;
+        await sendOften(attacker, textFrame('42/events,["nothing",1]'), size.packets);
+        if (!(await isCut(attacker))) lasted += 1;
+      }
+    };
+    expectWithinBudgets(await attacked.during(attack));
+    expect(lasted).toBe(0);
+  });
+
+  it('subscribes to long histories over many connections, and reads none', async () => {
+    const contractAddress = await emitEvents(attacked.development, attacked.user, size.events);
+    // Started anew, for what it took to store the events is not the attack's.
+    await attacked.program.stop();
+    attacked = await ProgramUnderAttack.start(folder);
+    const { development } = attacked;
+    const user = await signIn(development);
+    const attackers = await Promise.all(
+      Array.from({ length: 25 }, () => joinStream(development.streamUrl, user.accessToken)),
+    );
+    const attack = async () => {
+      const endsAt = performance.now() + size.forMs;
+      for (const { socket } of attackers) socket.pause();
+      while (performance.now() < endsAt) {
+        for (const { socket } of attackers) {
+          for (const finality of ['finalized', 'latest']) {
+            const command = { chainId: 2484, contractAddress, eventSignature: 'Tick', fromBlock: 0, finality };
+            socket.write(textFrame(`42/events,1${JSON.stringify(['subscribe', command])}`));
+          }
+        }
+        await pause(1_000);
+      }
+      for (const { socket } of attackers) socket.destroy();
+    };
+    expectWithinBudgets(await attacked.during(attack));
+    const mostReceived = Math.max(...attackers.map(({ socket }) => socket.bytesRead));
+    expect(mostReceived).toBeGreaterThan(FIRST_FRAMES_BYTES);
+  });
+});
