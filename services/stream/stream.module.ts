@@ -68,7 +68,7 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
         { provide: SUBSCRIPTIONS, useValue: subscriptions },
         { provide: LIVE_TAIL, useValue: tail },
         { provide: Connections, useValue: connections },
-        { provide: TrustedProxies, useValue: new TrustedProxies(settings.TRUSTED_PROXIES) },
+        { provide: TrustedProxies, useValue: new TrustedProxies(settings) },
       ],
     },
     foundation,

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { expect, it } from '@jest/globals';
 import { TrustedProxies } from './trusted-proxies.ts';
 
-const proxies = new TrustedProxies(['10.0.0.0/8', '::2']);
+const proxies = new TrustedProxies({ TRUSTED_PROXIES: ['10.0.0.0/8', '::2'] });
 const addressOf = (remoteAddress: string, forwardedFor?: string) =>
   proxies.addressOf({
     socket: { remoteAddress },

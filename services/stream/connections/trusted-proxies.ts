@@ -1,20 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import { TLSSocket } from 'node:tls';
-
-const family = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4');
+import type { Settings } from '../../../shared/config/settings.ts';
+import { trustedProxies } from '../../../shared/edge/trusted-proxies.ts';
 
 /** Reads from a handshake what the proxies before this process say of it. Nobody else's headers count. */
 export class TrustedProxies {
-  private readonly proxies = new BlockList();
+  private readonly isProxy: (address: string) => boolean;
 
-  /** @param trustedProxies addresses or CIDR ranges */
-  constructor(trustedProxies: readonly string[]) {
-    for (const proxy of trustedProxies) {
-      const [address = '', prefix] = proxy.split('/');
-      if (prefix === undefined) this.proxies.addAddress(address, family(address));
-      else this.proxies.addSubnet(address, Number(prefix), family(address));
-    }
+  constructor(settings: Pick<Settings, 'TRUSTED_PROXIES'>) {
+    this.isProxy = trustedProxies(settings);
   }
 
   /** Whether the handshake came over TLS, either to this process or, by its header, to a trusted proxy. */
@@ -34,7 +29,7 @@ export class TrustedProxies {
   }
 
   private isTrusted(address: string | undefined): boolean {
-    return address !== undefined && isIP(address) !== 0 && this.proxies.check(address, family(address));
+    return address !== undefined && isIP(address) !== 0 && this.isProxy(address);
   }
 }
 

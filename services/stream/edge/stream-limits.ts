@@ -1,8 +1,6 @@
 import { rateLimits, type RateLimitName } from '../../../schemas/http/rate-limits.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-
-/** As many as an address may have requests under way: a socket that has not connected is one that is not answered yet. */
-const WAITING_SOCKETS_PER_ADDRESS = 256;
+import { atATime } from '../../../shared/edge/rate-limits.ts';
 
 /** How much a client may have at a time, and how many packets it may send. */
 export interface StreamLimits {
@@ -14,13 +12,15 @@ export interface StreamLimits {
   packetsPerSocket: { points: number; seconds: number };
 }
 
-export const streamLimits = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>): StreamLimits => {
+export const streamLimits = (settings: Pick<Settings, 'RATE_LIMITS'>): StreamLimits => {
+  const { RATE_LIMITS } = settings;
   const isOff = RATE_LIMITS === 'off';
   const limitOf = (name: RateLimitName): number => (isOff ? Infinity : (RATE_LIMITS[name] ?? rateLimits[name]).points);
   return {
     subscriptionsPerConnection: limitOf('subscriptions'),
     connectionsPerUser: limitOf('connections'),
-    waitingSocketsPerAddress: isOff ? Infinity : WAITING_SOCKETS_PER_ADDRESS,
+    // A socket that has not connected is a request that is not answered yet.
+    waitingSocketsPerAddress: atATime(settings, 'requestsPerAddress'),
     packetsPerSocket: {
       points: limitOf('address'),
       seconds: ((isOff ? undefined : RATE_LIMITS.address) ?? rateLimits.address).seconds,
