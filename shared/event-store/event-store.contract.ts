@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anEvent, someMetadata } from '../testing/event-builder.ts';
+import { eventually } from '../testing/eventually.ts';
 import { WrongExpectedRevision, type EventBatch, type EventFilter, type EventStore } from './event-store.ts';
 
 /** Defines what every adapter of the port must do. The store may already hold other events. */
@@ -216,6 +217,45 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       expect(kept.map(({ revision, data }) => ({ revision, data }))).toEqual([{ revision: 1, data: { newest: true } }]);
       await store.append(stream, 1, [anEvent()]);
       expect(await store.read(stream)).toHaveLength(1);
+    });
+
+    it('keeps only the newest events of a stream whose appends say so', async () => {
+      const [stream, keep] = [aStream(), { newest: 2 }];
+      for (let revision = 0; revision < 5; revision += 1) {
+        await store.append(stream, revision - 1, [anEvent()], keep);
+      }
+      expect((await store.read(stream)).map(({ revision }) => revision)).toEqual([3, 4]);
+    });
+
+    it('forgets the events of a stream whose appends say for how long, and goes on at the revision that it names', async () => {
+      const [stream, keep] = [aStream(), { seconds: 1 }];
+      await store.append(stream, -1, [anEvent(), anEvent()], keep);
+      expect(await store.read(stream)).toHaveLength(2);
+      await store.append(aStream(), -1, [anEvent()]);
+      const isForgotten = async () => (await store.read(stream)).length === 0;
+      await eventually(isForgotten, 10_000, 'the events must be forgotten');
+      expect(await store.read(stream, { direction: 'backwards', limit: 1 })).toEqual([]);
+      const conflict: unknown = await store.append(stream, 5, [anEvent()], keep).catch((error: unknown) => error);
+      if (!(conflict instanceof WrongExpectedRevision)) throw new Error('the revision must be refused');
+      const again = anEvent();
+      const { revision } = await store.append(stream, conflict.actual, [again], keep);
+      expect(revision).toBe(conflict.actual + 1);
+      expect((await store.read(stream)).map(({ id }) => id)).toEqual([again.id]);
+    });
+
+    it('keeps all other events, and their positions, when some are forgotten', async () => {
+      const [kept, forgotten, from] = [aStream(), aStream(), await store.head()];
+      await store.append(kept, -1, [anEvent()]);
+      await store.append(forgotten, -1, [anEvent()], { seconds: 1 });
+      const head = await store.head();
+      const isForgotten = async () => (await store.read(forgotten)).length === 0;
+      await store.append(kept, 0, [anEvent()]);
+      await eventually(isForgotten, 10_000, 'the event must be forgotten');
+      expect(await store.head()).toBeGreaterThan(head);
+      const { position } = await store.append(kept, 1, [anEvent()]);
+      expect(position).toBeGreaterThan(head);
+      const { events } = await store.readAll(from, undefined, 100);
+      expect(events.filter(({ stream }) => stream === kept).map(({ revision }) => revision)).toEqual([0, 1, 2]);
     });
   });
 };

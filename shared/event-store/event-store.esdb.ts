@@ -29,6 +29,7 @@ import {
   type EventToAppend,
   type Position,
   type ReadStreamOptions,
+  type Retention,
   type StoredEvent,
 } from './event-store.ts';
 import { followAll } from './follow-all.esdb.ts';
@@ -87,8 +88,15 @@ export class EsdbEventStore implements EventStore {
   }
 
   /** @throws also TypeError for an invalid event, RangeError for more than the server accepts in one append */
-  async append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
+  async append(
+    stream: string,
+    expectedRevision: number,
+    events: readonly EventToAppend[],
+    keep?: Retention,
+  ): Promise<Appended> {
     checkAppend(stream, events);
+    // The first append to a stream says what is kept of it, before there is an event that nobody would forget.
+    if (keep && expectedRevision === NO_STREAM) await this.limit(stream, keep);
     const { nextExpectedRevision, position } = await this.queue
       .append(stream, expectedRevision, events.map(toEventData))
       .catch((error: unknown) => {
@@ -101,12 +109,17 @@ export class EsdbEventStore implements EventStore {
   async read(stream: string, { from, direction = 'forwards', limit }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
     const isForwards = direction === 'forwards';
     if (!isForwards && from !== undefined && from < 0) return [];
-    const events = await this.readRaw(stream, {
+    const recorded = await this.readRaw(stream, {
       direction: isForwards ? FORWARDS : BACKWARDS,
       fromRevision: from === undefined ? (isForwards ? START : END) : BigInt(Math.max(from, 0)),
       ...(limit === undefined ? {} : { maxCount: limit }),
     });
-    return events.flatMap((event) => toStored(event) ?? []);
+    const events = recorded.flatMap((event) => toStored(event) ?? []);
+    const last = recorded.at(-1);
+    if (!last || limit === undefined || recorded.length < limit || events.length === limit) return events;
+    // Among them were events of other programs.
+    const next = Number(last.revision) + (isForwards ? 1 : -1);
+    return [...events, ...(await this.read(stream, { direction, from: next, limit: limit - events.length }))];
   }
 
   async readAll(after: Position, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
@@ -148,21 +161,8 @@ export class EsdbEventStore implements EventStore {
     });
   }
 
-  async keepNewest(stream: string, count: number): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const { revision, metadata } = await this.streamMetadata(stream);
-      if (metadata['$maxCount'] === count) return;
-      // The stream's metadata is replaced as a whole.
-      const event = jsonEvent({ type: '$metadata', data: { ...metadata, $maxCount: count } });
-      try {
-        await this.queue.append(`$$${stream}`, revision, [event]);
-        return;
-      } catch (cause) {
-        const error = toAppendError(`$$${stream}`, revision, cause);
-        const isWorthIt = error instanceof WrongExpectedRevision || error instanceof OutcomeUnknown;
-        if (!isWorthIt || attempt === METADATA_ATTEMPTS_MAX) throw error;
-      }
-    }
+  keepNewest(stream: string, count: number): Promise<void> {
+    return this.limit(stream, { newest: count });
   }
 
   async head(): Promise<Position> {
@@ -181,6 +181,28 @@ export class EsdbEventStore implements EventStore {
     this.closing.abort();
     await this.queue.close();
     await closeClient(this.client);
+  }
+
+  private async limit(stream: string, keep: Retention): Promise<void> {
+    const [name, limit] = 'newest' in keep ? ['$maxCount', keep.newest] : ['$maxAge', keep.seconds];
+    // Nearly always the stream is new and has no metadata.
+    let known: Awaited<ReturnType<typeof this.streamMetadata>> = { revision: NO_STREAM, metadata: {} };
+    for (let attempt = 1; ; attempt += 1) {
+      const { revision, metadata } = known;
+      if (metadata[name] === limit) return;
+      // The stream's metadata is replaced as a whole.
+      const event = jsonEvent({ type: '$metadata', data: { ...metadata, [name]: limit } });
+      try {
+        await this.queue.append(`$$${stream}`, revision, [event]);
+        return;
+      } catch (cause) {
+        const error = toAppendError(`$$${stream}`, revision, cause);
+        const isWorthIt = error instanceof WrongExpectedRevision || error instanceof OutcomeUnknown;
+        if (!isWorthIt) throw error;
+        if (attempt === METADATA_ATTEMPTS_MAX) throw unavailable(`what ${stream} keeps cannot be stored`, error);
+      }
+      known = await this.streamMetadata(stream);
+    }
   }
 
   private async streamMetadata(stream: string): Promise<{ revision: number; metadata: Record<string, unknown> }> {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { anEvent } from '../testing/event-builder.ts';
 import { eventually } from '../testing/eventually.ts';
+import { TestClock } from '../testing/test-foundation.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { eventStoreContract } from './event-store.contract.ts';
 import { SqliteEventStore } from './event-store.sqlite.ts';
@@ -57,6 +58,37 @@ describe('event store on SQLite, beside other connections', () => {
     expect(await after.head()).toBe(position);
     expect(await after.read('test-kept')).toHaveLength(2);
     await after.close();
+  });
+
+  it('forgets after 25 hours, also what another process appended, and never the newest event', async () => {
+    const [file, clock] = [aFile(), new TestClock()];
+    const [first, second] = [new SqliteEventStore(file, clock), new SqliteEventStore(file, clock)];
+    const keep = { seconds: 90_000 };
+    await first.append('test-forgotten', -1, [anEvent()], keep);
+    await first.close();
+    clock.time += 90_000_001;
+    await second.append('test-newest', -1, [anEvent()], keep);
+    const isForgotten = async () => (await second.read('test-forgotten')).length === 0;
+    await eventually(isForgotten, 10_000, 'the old event must be forgotten');
+    expect(await second.read('test-newest')).toHaveLength(1);
+    clock.time += 90_000_001;
+    const { position } = await second.append('test-other', -1, [anEvent()]);
+    expect(position).toBe(3);
+    await second.close();
+  });
+
+  it('forgets a thousand events without holding up the process for long', async () => {
+    const clock = new TestClock();
+    const store = new SqliteEventStore(aFile(), clock);
+    for (let at = 0; at < 1_000; at += 1) {
+      void store.append(`test-${String(at)}`, -1, [anEvent()], { seconds: 1 });
+    }
+    await store.append('test-kept', -1, [anEvent()]);
+    clock.time += 1_001;
+    const all = async () => (await store.readAll(0, undefined, 2_000)).events.length;
+    await eventually(async () => (await all()) <= 501, 10_000, 'the first half must be forgotten');
+    await eventually(async () => (await all()) === 1, 10_000, 'all but the kept event must be forgotten');
+    await store.close();
   });
 
   it('refuses appends once it is closed', async () => {

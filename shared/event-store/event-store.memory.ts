@@ -1,3 +1,4 @@
+import { systemClock, type Clock } from '../primitives/clock.ts';
 import { firstIndex } from '../primitives/first-index.ts';
 import { WakeUp } from '../primitives/wake-up.ts';
 import { BatchSize } from './batch-size.ts';
@@ -9,21 +10,34 @@ import {
   type EventStore,
   type EventToAppend,
   type ReadStreamOptions,
+  type Retention,
   type StoredEvent,
 } from './event-store.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
 import { LazyStoredEvent } from './stored-event.ts';
 import { subscribeByReading } from './subscription.ts';
 
-/** The event store of tests and simulations. It keeps all events in one array. */
+/**
+ * The event store of tests and simulations. It keeps all events in one array. A stream that was forgotten keeps its
+ * revision, as on EventStoreDB.
+ */
 export class MemoryEventStore implements EventStore {
   private readonly all: StoredEvent[] = [];
   private readonly streams = new Map<string, StoredEvent[]>();
   private readonly retention = new Map<string, number>();
   private readonly appended = new WakeUp();
+  /** When an event is forgotten, by its id. */
+  private readonly forgottenAt = new Map<string, number>();
   private newest = 0;
 
-  append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
+  constructor(private readonly clock: Clock = systemClock) {}
+
+  append(
+    stream: string,
+    expectedRevision: number,
+    events: readonly EventToAppend[],
+    keep?: Retention,
+  ): Promise<Appended> {
     const stored = this.streams.get(stream) ?? [];
     const actual = stored.at(-1)?.revision ?? -1;
     if (actual !== expectedRevision) {
@@ -50,13 +64,17 @@ export class MemoryEventStore implements EventStore {
       this.all.push(added);
     });
     this.streams.set(stream, stored);
-    this.forgetOld(stream, stored);
+    if (keep && 'seconds' in keep) {
+      for (const { id } of events) this.forgottenAt.set(id, this.clock.now() + keep.seconds * 1_000);
+    }
+    this.keepOnly(stored, keep && 'newest' in keep ? keep.newest : this.retention.get(stream));
     this.appended.ring();
     return Promise.resolve({ revision: actual + events.length, position: this.newest });
   }
 
   read(stream: string, { from, direction = 'forwards', limit }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
-    const stored = this.streams.get(stream) ?? [];
+    const now = this.clock.now();
+    const stored = (this.streams.get(stream) ?? []).filter(({ id }) => (this.forgottenAt.get(id) ?? Infinity) > now);
     const found =
       direction === 'forwards'
         ? stored.filter((event) => event.revision >= (from ?? 0))
@@ -102,8 +120,7 @@ export class MemoryEventStore implements EventStore {
     return Promise.resolve();
   }
 
-  private forgetOld(stream: string, stored: StoredEvent[]): void {
-    const count = this.retention.get(stream);
+  private keepOnly(stored: StoredEvent[], count: number | undefined): void {
     if (count === undefined || stored.length <= count) return;
     const forgotten = new Set(stored.splice(0, stored.length - count));
     const kept = this.all.filter((event) => !forgotten.has(event));

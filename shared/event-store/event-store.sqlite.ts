@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import { Refusal, unavailable } from '../errors/refusal.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { BatchSize } from './batch-size.ts';
 import {
@@ -11,6 +12,7 @@ import {
   type EventStore,
   type EventToAppend,
   type ReadStreamOptions,
+  type Retention,
   type StoredEvent,
 } from './event-store.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
@@ -22,12 +24,17 @@ const GROUP_EVENTS_MAX = 4_000;
 const ROWS_PER_READ = 64;
 /** How many events are looked at for one that is never forgotten. */
 const PLACES_LOOKED_AT = 200;
+/** How often events that are kept for a time are looked for, and how many are deleted in one go. */
+const FORGET_EVERY_MS = 1_000;
+const FORGET_AGAIN_MS = 50;
+const FORGET_EVENTS_MAX = 500;
 const COLUMNS = 'position, stream, revision, id, type, version, time, data, metadata';
 
 interface PendingAppend {
   stream: string;
   expectedRevision: number;
   events: readonly EventToAppend[];
+  keep: Retention | undefined;
   resolve: (appended: Appended) => void;
   reject: (error: unknown) => void;
 }
@@ -44,13 +51,21 @@ export class SqliteEventStore implements EventStore {
   private readonly backwards: StatementSync;
   private readonly places: StatementSync;
   private readonly forget: StatementSync;
+  private readonly forgetLater: StatementSync;
+  private readonly dueToForget: StatementSync;
+  private readonly forgetEvent: StatementSync;
+  private readonly forgotten: StatementSync;
+  private forgetting: NodeJS.Timeout;
   private readonly readAllByFilter = new Map<string, StatementSync>();
   private readonly retention = new Map<string, number>();
   private pending: PendingAppend[] = [];
   private flushing = false;
   private closed = false;
 
-  constructor(file: string) {
+  constructor(
+    file: string,
+    private readonly clock: Clock = systemClock,
+  ) {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 64 });
     this.database.exec(`
       CREATE TABLE IF NOT EXISTS events (
@@ -58,6 +73,9 @@ export class SqliteEventStore implements EventStore {
         type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
+      CREATE TABLE IF NOT EXISTS forgotten_events (
+        at INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (at, position)
+      ) STRICT, WITHOUT ROWID;
     `);
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare(
@@ -75,12 +93,24 @@ export class SqliteEventStore implements EventStore {
       'SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC LIMIT ?',
     );
     this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
+    this.forgetLater = prepare('INSERT INTO forgotten_events (at, position) VALUES (?, ?)');
+    this.dueToForget = prepare(
+      'SELECT at, position FROM forgotten_events WHERE at <= ? AND position < ? ORDER BY at LIMIT ?',
+    );
+    this.forgetEvent = prepare('DELETE FROM events WHERE position = ?');
+    this.forgotten = prepare('DELETE FROM forgotten_events WHERE at = ? AND position = ?');
+    this.forgetting = this.forgetIn(FORGET_EVERY_MS);
   }
 
-  append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
+  append(
+    stream: string,
+    expectedRevision: number,
+    events: readonly EventToAppend[],
+    keep?: Retention,
+  ): Promise<Appended> {
     if (this.closed) return Promise.reject(new Refusal('shutting_down', 'the event store is closed'));
     const { promise, resolve, reject } = Promise.withResolvers<Appended>();
-    this.pending.push({ stream, expectedRevision, events, resolve, reject });
+    this.pending.push({ stream, expectedRevision, events, keep, resolve, reject });
     if (!this.flushing) {
       this.flushing = true;
       setImmediate(() => {
@@ -124,6 +154,7 @@ export class SqliteEventStore implements EventStore {
 
   close(): Promise<void> {
     this.closed = true;
+    clearTimeout(this.forgetting);
     if (this.pending.length > 0) this.flush();
     this.database.close();
     return Promise.resolve();
@@ -162,6 +193,30 @@ export class SqliteEventStore implements EventStore {
     return (this.newestPosition.get()?.['position'] as number | null) ?? 0;
   }
 
+  private forgetIn(ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.forgetting = this.forgetIn(this.forgetDue() === FORGET_EVENTS_MAX ? FORGET_AGAIN_MS : FORGET_EVERY_MS);
+    }, ms).unref();
+  }
+
+  /** The newest event of the store stays until there is a newer one: its position must not be given again. */
+  private forgetDue(): number {
+    try {
+      const due = this.dueToForget.all(this.clock.now(), this.newest(), FORGET_EVENTS_MAX);
+      if (due.length === 0) return 0;
+      this.database.transaction(() => {
+        for (const { at = null, position = null } of due) {
+          this.forgetEvent.run(position);
+          this.forgotten.run(at, position);
+        }
+      });
+      return due.length;
+    } catch {
+      // The file is locked, or the disk is full, which appends report. It is tried again.
+      return 0;
+    }
+  }
+
   private flush(): void {
     const group = this.takeGroup();
     if (group.length === 0) return;
@@ -196,13 +251,14 @@ export class SqliteEventStore implements EventStore {
     return this.pending.splice(0, count);
   }
 
-  private write({ stream, expectedRevision, events }: PendingAppend): Appended | WrongExpectedRevision {
+  private write({ stream, expectedRevision, events, keep }: PendingAppend): Appended | WrongExpectedRevision {
     const actual = (this.lastRevision.get(stream)?.['revision'] as number | undefined) ?? -1;
     if (actual !== expectedRevision) {
       return (
         this.findRepeat(stream, expectedRevision, events) ?? new WrongExpectedRevision(stream, expectedRevision, actual)
       );
     }
+    const forgetAt = keep && 'seconds' in keep ? this.clock.now() + keep.seconds * 1_000 : undefined;
     let revision = actual;
     let position = 0;
     let metadata: unknown;
@@ -223,9 +279,10 @@ export class SqliteEventStore implements EventStore {
         JSON.stringify(event.data),
         metadataText,
       ).lastInsertRowid as number;
+      if (forgetAt !== undefined) this.forgetLater.run(forgetAt, position);
     }
-    const kept = this.retention.get(stream);
-    if (kept !== undefined && revision >= kept) this.forget.run(stream, revision - kept);
+    const newest = keep && 'newest' in keep ? keep.newest : this.retention.get(stream);
+    if (newest !== undefined && revision >= newest) this.forget.run(stream, revision - newest);
     return { revision, position };
   }
 

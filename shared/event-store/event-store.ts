@@ -71,6 +71,12 @@ export interface ReadStreamOptions {
   limit?: number;
 }
 
+/**
+ * What a stream keeps: its newest events, or each event for so long. An event that is not kept is not read any more with
+ * its stream; when it leaves the order of all events is up to the engine.
+ */
+export type Retention = { newest: number } | { seconds: number };
+
 /** The expected revision of a stream that does not exist yet. */
 export const NO_STREAM = -1;
 
@@ -93,10 +99,17 @@ export class OutcomeUnknown extends Error {
 
 export interface EventStore {
   /**
-   * Appends all events or none.
+   * Appends all events or none. A stream whose events are all forgotten is at the revision that `WrongExpectedRevision`
+   * names, which need not be `NO_STREAM`.
+   * @param keep the same at every append to a stream; without it everything is kept
    * @throws WrongExpectedRevision, OutcomeUnknown, and Refusal `dependency_unavailable` when nothing was written
    */
-  append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended>;
+  append(
+    stream: string,
+    expectedRevision: number,
+    events: readonly EventToAppend[],
+    keep?: Retention,
+  ): Promise<Appended>;
   /** Returns the events of one stream; empty for a stream that does not exist. */
   read(stream: string, options?: ReadStreamOptions): Promise<StoredEvent[]>;
   /** Returns one batch of all events after `position`, with at most `limit` events, or fewer that are some MiB. */

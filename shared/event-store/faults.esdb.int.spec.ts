@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { JsonObject } from '../../schemas/json.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { anEvent } from '../testing/event-builder.ts';
+import { systemClock } from '../primitives/clock.ts';
+import { systemIds } from '../primitives/ids.ts';
+import { anEvent, someMetadata } from '../testing/event-builder.ts';
 import { EventStoreServer } from '../testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../testing/eventually.ts';
 import { EsdbEventStore } from './event-store.esdb.ts';
-import { OutcomeUnknown, type EventFilter, type EventToAppend } from './event-store.ts';
-import { appendConfirmed } from './transact.ts';
+import { OutcomeUnknown, type EventFilter, type EventToAppend, type ReadStreamOptions } from './event-store.ts';
+import { appendConfirmed, Transactor } from './transact.ts';
 
 const logger = pino({ level: 'silent' });
 const aStream = () => `test-${randomUUID()}`;
@@ -235,6 +238,27 @@ describe('an append that EventStoreDB or its client cannot handle', () => {
   });
 });
 
+describe('a command on a stream that EventStoreDB forgot', () => {
+  it('is decided as on a new stream, and appended at the revision that the stream keeps', async () => {
+    const transactors = [0, 1].map(() => new Transactor(store, systemClock, systemIds));
+    const useKey = (transactor: Transactor | undefined) =>
+      transactor?.transact({
+        stream: 'request-forgotten',
+        fold: { initial: 0, evolve: (used: number) => used + 1 },
+        metadata: someMetadata,
+        keep: { seconds: 3_600 },
+        decide: (used) => (used === 0 ? [{ type: 'RequestReceived', data: { fingerprint: 'x' } }] : []),
+      });
+    expect(await useKey(transactors[0])).toMatchObject({ appended: true });
+    expect(await useKey(transactors[1])).toMatchObject({ appended: false });
+    server.faults.clockAheadMs = 3_601_000;
+    for (const transactor of transactors) {
+      expect(await useKey(transactor)).toMatchObject({ appended: transactor === transactors[0], state: 1 });
+    }
+    expect((await store.read('request-forgotten')).map(({ revision }) => revision)).toEqual([1]);
+  });
+});
+
 describe("EventStoreDB's own events", () => {
   it('are never delivered, and positions move past them', async () => {
     const [stream, from] = [aStream(), await store.head()];
@@ -247,6 +271,22 @@ describe("EventStoreDB's own events", () => {
     const { events, position } = await store.readAll(from, undefined, 10);
     expect(events.map(({ stream: of }) => of)).toEqual([stream]);
     expect(position).toBe(await store.head());
+  });
+
+  it('are not counted among the events that a read of a stream is limited to', async () => {
+    const stream = aStream();
+    const client = EventStoreDBClient.connectionString(server.url);
+    const events = Array.from({ length: 6 }, () => anEvent());
+    for (const [at, event] of events.entries()) {
+      await store.append(stream, at * 2 - 1, [event]);
+      await client.appendToStream(stream, jsonEvent({ type: 'Foreign', data: {} }));
+    }
+    await client.dispose();
+    const revisions = async (options: ReadStreamOptions) =>
+      (await store.read(stream, options)).map(({ revision }) => revision);
+    expect(await revisions({ from: 1, limit: 3 })).toEqual([2, 4, 6]);
+    expect(await revisions({ direction: 'backwards', limit: 4 })).toEqual([10, 8, 6, 4]);
+    expect(await revisions({ limit: 50 })).toEqual([0, 2, 4, 6, 8, 10]);
   });
 
   it('do not change the revision that a repeated append returns, even when its events are not kept any more', async () => {

@@ -5,15 +5,18 @@ import { systemClock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryEventStore } from './event-store.memory.ts';
 import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from './event-store.ts';
-import { appendConfirmed, Transactor, OutcomeStillUnknown } from './transact.ts';
+import { TestClock } from '../testing/test-foundation.ts';
+import { appendConfirmed, OutcomeStillUnknown, toAppend, Transactor, type Transaction } from './transact.ts';
 
 const CALLERS = 300;
+
+const counter = { initial: 0, evolve: (count: number) => count + 1 };
 
 /** Starts a command that appends, and so conflicts with any other that read the same revision. */
 const countUp = (transactor: Transactor, wrong?: Error) =>
   transactor.transact({
     stream: 'request-counted',
-    fold: { initial: 0, evolve: (count: number) => count + 1 },
+    fold: counter,
     metadata: someMetadata,
     decide: (count) => {
       if (wrong) throw wrong;
@@ -34,6 +37,123 @@ describe('transactions on one stream', () => {
     const next = countUp(transactor);
     await expect(refused).rejects.toThrow('refused');
     expect(await next).toMatchObject({ state: 1, appended: true });
+  });
+});
+
+describe('transactions after others have read or written', () => {
+  const twoProcesses = () => {
+    const store = new MemoryEventStore();
+    return {
+      store,
+      processes: [0, 1].map(() => new Transactor(store, systemClock, systemIds)) as [Transactor, Transactor],
+    };
+  };
+
+  it('see what another process appended, also when they append nothing', async () => {
+    const { processes } = twoProcesses();
+    for (let count = 1; count <= 20; count += 1) {
+      expect(await countUp(processes[count % 2 === 0 ? 0 : 1])).toMatchObject({ state: count, before: count - 1 });
+    }
+    const unchanged = { stream: 'request-counted', fold: counter, metadata: someMetadata, decide: () => [] };
+    for (const process of processes)
+      expect(await process.transact(unchanged)).toMatchObject({ state: 20, position: 20 });
+  });
+
+  it('read two events of a stream however long it is', async () => {
+    const { store, processes } = twoProcesses();
+    let events = 0;
+    const read = store.read.bind(store);
+    store.read = async (...args) => {
+      const found = await read(...args);
+      events += found.length;
+      return found;
+    };
+    for (let count = 0; count < 500; count += 1) await countUp(processes[0]);
+    events = 0;
+    await countUp(processes[0]);
+    expect(events).toBe(2);
+  });
+
+  it('see an append whose outcome was unknown to the end, once it is stored', async () => {
+    const { store, processes } = twoProcesses();
+    const append = store.append.bind(store);
+    let late: Parameters<EventStore['append']> | undefined;
+    store.append = (...args) => {
+      late = args;
+      return Promise.reject(new OutcomeStillUnknown('request-counted', undefined));
+    };
+    await expect(countUp(processes[0])).rejects.toBeInstanceOf(OutcomeStillUnknown);
+    store.append = append;
+    if (late) await append(...late);
+    expect(await countUp(processes[0])).toMatchObject({ before: 1, state: 2 });
+  });
+});
+
+describe('transactions on a stream that is kept for a time', () => {
+  const keep = { seconds: 60 };
+  const useOnce = (
+    transactor: Transactor,
+    by: string,
+    keeping: Pick<Transaction<string[], never>, 'keep'> = { keep },
+  ) =>
+    transactor.transact({
+      stream: 'request-used',
+      fold: {
+        initial: [] as string[],
+        evolve: (users: string[], { data }: { type: string; data: { fingerprint: string } }) => [
+          ...users,
+          data.fingerprint,
+        ],
+      },
+      metadata: someMetadata,
+      ...keeping,
+      decide: (users) => (users.length === 0 ? [{ type: 'RequestReceived', data: { fingerprint: by } }] : []),
+    });
+
+  it('are decided anew once it is forgotten, by each process', async () => {
+    const clock = new TestClock();
+    const store = new MemoryEventStore(clock);
+    const [first, second] = [new Transactor(store, clock, systemIds), new Transactor(store, clock, systemIds)];
+    await useOnce(first, 'a');
+    expect(await useOnce(second, 'b')).toMatchObject({ appended: false, state: ['a'] });
+    clock.time += 60_000;
+    expect(await useOnce(first, 'c')).toMatchObject({ appended: true, before: [], state: ['c'] });
+    clock.time += 60_000;
+    expect(await useOnce(second, 'd')).toMatchObject({ appended: true, before: [], state: ['d'] });
+    expect(await useOnce(first, 'e')).toMatchObject({ appended: false, state: ['d'] });
+  });
+
+  /** A store that refuses appends by an event which it shows only after the next append, as a cluster may. */
+  const hiding = () => {
+    const store = new MemoryEventStore();
+    let isHidden = true;
+    const [read, append] = [store.read.bind(store), store.append.bind(store)];
+    store.read = async (stream, options) => (isHidden ? [] : read(stream, options));
+    store.append = async (...args) => {
+      const appended = await append(...args);
+      isHidden = false;
+      return appended;
+    };
+    const other = new Transactor(new MemoryEventStore(), systemClock, systemIds);
+    const event = toAppend({ type: 'RequestReceived', data: { fingerprint: 'first' } }, someMetadata, other);
+    return {
+      transactor: new Transactor(store, systemClock, systemIds),
+      first: () => append('request-used', -1, [event]),
+    };
+  };
+
+  it('are decided again when what seemed forgotten was being stored', async () => {
+    const { transactor, first } = hiding();
+    await first();
+    const { appended, state } = await useOnce(transactor, 'second');
+    expect(appended).toBe(false);
+    expect(state[0]).toBe('first');
+  });
+
+  it('alone trust that what they cannot see is forgotten', async () => {
+    const { transactor, first } = hiding();
+    await first();
+    await expect(useOnce(transactor, 'second', {})).rejects.toBeInstanceOf(WrongExpectedRevision);
   });
 });
 

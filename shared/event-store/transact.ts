@@ -12,36 +12,28 @@ import {
   type EventStore,
   type EventToAppend,
   type Position,
-  type StoredEvent,
+  type Retention,
 } from './event-store.ts';
-
-export interface DomainEvent {
-  type: string;
-  data: object;
-}
-
-/** An aggregate's fold. `time` is the Unix milliseconds of the stored event, `id` its id. */
-export interface Fold<State, Event extends DomainEvent> {
-  initial: State;
-  evolve: (state: State, event: Event, time: number, id: string) => State;
-}
+import { foldEvents, FoldedStreams, type DomainEvent, type Fold, type Folded } from './folded-streams.ts';
 
 export interface Transaction<State, Event extends DomainEvent> {
   stream: string;
   fold: Fold<State, Event>;
   metadata: EventMetadata;
-  /** Pure. Returns `[]` when nothing needs to change, and throws a refusal. It is called again after a conflict. */
+  /** What the stream keeps; everything unless it is set. */
+  keep?: Retention;
+  /**
+   * Pure. Returns `[]` when nothing needs to change, and throws a refusal. It is called again after a conflict. It must
+   * not change the state, which is kept in memory for the next command.
+   */
   decide: (state: State, nowMs: number) => readonly Event[];
 }
 
-export interface Loaded<State> {
+/** The state and position after the events that were appended. */
+export interface Transacted<State> {
   state: State;
   /** The position of the newest event of the stream; 0 when it has none. */
   position: Position;
-}
-
-/** The state and position after the events that were appended. */
-export interface Transacted<State> extends Loaded<State> {
   /** What the decision was made on. */
   before: State;
   appended: boolean;
@@ -77,12 +69,15 @@ export const toAppend = (
 export class Transactor {
   /** The last transaction of each busy stream. Of several at once only one could append, so they queue. */
   private readonly lines = new Map<string, Promise<unknown>>();
+  private readonly folded: FoldedStreams;
 
   constructor(
     readonly store: EventStore,
     readonly clock: Clock,
     readonly ids: Ids,
-  ) {}
+  ) {
+    this.folded = new FoldedStreams(store);
+  }
 
   /** Runs transactions on the same stream one after the other. */
   async transact<State, Event extends DomainEvent>(transaction: Transaction<State, Event>): Promise<Transacted<State>> {
@@ -100,28 +95,42 @@ export class Transactor {
   private async attempt<State, Event extends DomainEvent>(
     transaction: Transaction<State, Event>,
   ): Promise<Transacted<State>> {
-    const { stream, fold, metadata, decide } = transaction;
+    const { stream, fold, metadata, keep, decide } = transaction;
+    const store = {
+      append: (...[to, revision, events]: Parameters<EventStore['append']>) =>
+        this.store.append(to, revision, events, keep),
+    };
+    let actual = NO_STREAM;
     for (let attempt = 1; ; attempt += 1) {
-      const stored = await this.store.read(stream);
-      const before = foldEvents(fold, stored);
-      const last = stored.at(-1);
+      const { state: before, revision, position } = await this.load(stream, fold);
       const decided = decide(before, this.clock.now());
-      if (decided.length === 0) return { before, state: before, position: last?.position ?? 0, appended: false };
+      if (decided.length === 0) return { before, state: before, position, appended: false };
       const events = decided.map((event) => toAppend(event, metadata, this));
+      const expected = keep && 'seconds' in keep ? Math.max(revision, actual) : revision;
       try {
-        const { position } = await appendConfirmed(this.store, stream, last?.revision ?? NO_STREAM, events);
-        const state = events.reduce((folded, event) => foldEvent(fold, folded, event), before);
-        return { before, state, position, appended: true };
+        const appended = await appendConfirmed(store, stream, expected, events);
+        if (expected > revision && (await this.hasEvents(stream, { after: revision, upTo: expected }))) continue;
+        const state = foldEvents(fold, before, events);
+        return { before, state, position: appended.position, appended: true };
       } catch (error) {
         if (!(error instanceof WrongExpectedRevision) || attempt === ATTEMPTS_MAX) throw error;
+        ({ actual } = error);
       }
     }
   }
 
-  /** Returns the state of a stream and the position of its newest event, without changing it. */
-  async load<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Loaded<State>> {
-    const stored = await this.store.read(stream);
-    return { state: foldEvents(fold, stored), position: stored.at(-1)?.position ?? 0 };
+  /** Returns the state of a stream, without changing it. */
+  load<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Folded<State>> {
+    return this.folded.read(stream, fold);
+  }
+
+  /**
+   * Whether events can be read that a conflict named and a read did not show: they were being stored then, not
+   * forgotten. What was stored after them is decided on again, with them.
+   */
+  private async hasEvents(stream: string, { after, upTo }: { after: number; upTo: number }): Promise<boolean> {
+    const [next] = await this.store.read(stream, { from: after + 1, limit: 1 });
+    return next !== undefined && next.revision <= upTo;
   }
 }
 
@@ -139,7 +148,7 @@ export class OutcomeStillUnknown extends Refusal {
  * @throws WrongExpectedRevision, and OutcomeStillUnknown when it is still unknown after 15 s, or when the signal aborts
  */
 export const appendConfirmed = async (
-  store: EventStore,
+  store: Pick<EventStore, 'append'>,
   stream: string,
   expectedRevision: number,
   events: readonly EventToAppend[],
@@ -165,12 +174,3 @@ export const appendConfirmed = async (
 };
 
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal && error.code === 'dependency_unavailable';
-
-const foldEvents = <State, Event extends DomainEvent>(fold: Fold<State, Event>, events: StoredEvent[]): State =>
-  events.reduce((state, event) => foldEvent(fold, state, event), fold.initial);
-
-const foldEvent = <State, Event extends DomainEvent>(
-  fold: Fold<State, Event>,
-  state: State,
-  event: StoredEvent | EventToAppend,
-): State => fold.evolve(state, event as unknown as Event, event.time, event.id);

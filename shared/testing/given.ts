@@ -1,15 +1,22 @@
 import { expect } from '@jest/globals';
-import type { DomainEvent, Fold } from '../event-store/transact.ts';
+import type { DomainEvent, Fold } from '../event-store/folded-streams.ts';
 import { Refusal } from '../errors/refusal.ts';
 
 /** An event and the time of its storage in Unix milliseconds. */
 type Timed<Event> = readonly [event: Event, time: number];
 
+/** Freezes a state with all that is in it: states are kept in memory, so neither a fold nor a decision may change them. */
+export const frozen = <State>(state: State): State => {
+  if (typeof state !== 'object' || state === null || Object.isFrozen(state)) return state;
+  Object.values(state).forEach(frozen);
+  return Object.freeze(state);
+};
+
 /** Given these events, when a decision is made, then it returns these events (or throws this refusal). */
 export const given = <State, Event extends DomainEvent>(fold: Fold<State, Event>, history: readonly Timed<Event>[]) => {
   const state = history.reduce(
-    (before, [event, time], index) => fold.evolve(before, event, time, `event-${String(index)}`),
-    fold.initial,
+    (before, [event, time], index) => frozen(fold.evolve(before, event, time, `event-${String(index)}`)),
+    frozen(fold.initial),
   );
   return {
     state,
@@ -42,6 +49,6 @@ export const expectNothingTheSecondTime = <State, Event extends DomainEvent>(
   decide: (state: State) => readonly Event[],
   time: number,
 ): void => {
-  const after = decide(state).reduce((before, event) => fold.evolve(before, event, time, 'event'), state);
+  const after = decide(state).reduce((before, event) => frozen(fold.evolve(before, event, time, 'event')), state);
   expect(decide(after)).toEqual([]);
 };

@@ -8,11 +8,24 @@ import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
 import { MemoryReadStore } from '../read-store/read-store.memory.ts';
 
-/** A clock that changes only when it is set. */
+/** A clock that changes only when it is set: time passes as far as `time` is moved. */
 export class TestClock implements Clock {
+  private jumpedMs = 0;
+
   constructor(public time = Date.parse('2026-01-02T03:04:05.678Z')) {}
+
   now(): number {
     return this.time;
+  }
+
+  elapsed(): number {
+    return this.time - this.jumpedMs;
+  }
+
+  /** Sets the clock of the machine, while no time passes. */
+  jump(ms: number): void {
+    this.time += ms;
+    this.jumpedMs += ms;
   }
 }
 

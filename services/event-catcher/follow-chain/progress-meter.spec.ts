@@ -3,7 +3,7 @@ import { ProgressMeter } from './progress-meter.ts';
 
 const aMeter = () => {
   let nowMs = 1_000_000;
-  const meter = new ProgressMeter({ now: () => nowMs });
+  const meter = new ProgressMeter({ now: () => nowMs, elapsed: () => nowMs });
   const pass = (ms: number) => {
     nowMs += ms;
   };

@@ -16,6 +16,8 @@ export interface LoggedEvent {
   revision: number;
   id: string;
   type: string;
+  /** Unix milliseconds by the server's clock. */
+  createdAt: number;
   /** The encoded message that every reader receives. */
   message: Buffer;
 }
@@ -34,6 +36,7 @@ interface Stream {
   /** All events ever written; the index is the revision. */
   events: LoggedEvent[];
   maxCount: number;
+  maxAgeMs: number;
   truncateBefore: number;
   isTombstoned: boolean;
 }
@@ -57,7 +60,11 @@ export class EventLog {
   private readonly streams = new Map<string, Stream>();
   private nextPosition = FIRST_POSITION;
 
-  constructor(private readonly encode: Encode) {}
+  /** @param now the server's clock, in Unix milliseconds */
+  constructor(
+    private readonly encode: Encode,
+    private readonly now: () => number,
+  ) {}
 
   /** The position of the next event. */
   get end(): number {
@@ -100,9 +107,7 @@ export class EventLog {
       this.all.push(event);
       this.stream(event.stream).events.push(event);
     }
-    for (const [name, { maxCount, truncateBefore, isTombstoned }] of other.streams) {
-      Object.assign(this.stream(name), { maxCount, truncateBefore, isTombstoned });
-    }
+    for (const [name, { events: _, ...settings }] of other.streams) Object.assign(this.stream(name), settings);
     this.nextPosition = other.nextPosition;
     this.appended.ring();
   }
@@ -121,7 +126,7 @@ export class EventLog {
         : 'present';
     return {
       events: stream.events,
-      first: firstReadable(stream),
+      first: this.firstReadable(stream),
       state,
     };
   }
@@ -140,11 +145,11 @@ export class EventLog {
       const at = kept.findLastIndex(({ id }) => id === first?.id);
       return at === -1
         ? 'write'
-        : (repeatOf(stream, proposed, kept[at]?.revision ?? 0) ?? { kind: 'conflict', actual });
+        : (this.repeatOf(stream, proposed, kept[at]?.revision ?? 0) ?? { kind: 'conflict', actual });
     }
     const after = expected === 'no-stream' ? -1 : expected;
     if (after === actual) return 'write';
-    const repeat = after < actual ? repeatOf(stream, proposed, after + 1) : undefined;
+    const repeat = after < actual ? this.repeatOf(stream, proposed, after + 1) : undefined;
     if (repeat) return repeat;
     return expected === 'no-stream' && isDeleted(stream) ? 'write' : { kind: 'conflict', actual };
   }
@@ -162,7 +167,8 @@ export class EventLog {
   private write(name: string, stream: Stream, event: ProposedEvent): void {
     const location = { stream: name, revision: stream.events.length, position: this.nextPosition };
     this.nextPosition += RECORD_OVERHEAD_BYTES + event.data.length + event.metadata.length;
-    const logged = { ...location, id: event.id, type: event.type, message: this.encode(event, location) };
+    const { id, type } = event;
+    const logged = { ...location, id, type, createdAt: this.now(), message: this.encode(event, location) };
     stream.events.push(logged);
     this.all.push(logged);
   }
@@ -181,23 +187,41 @@ export class EventLog {
   private applyMetadata(name: string, metadata: ProposedEvent | undefined): void {
     if (!metadata) return;
     const stream = this.stream(name);
-    const parsed = JSON.parse(Buffer.from(metadata.data).toString()) as { $maxCount?: number; $tb?: number };
+    const parsed = JSON.parse(Buffer.from(metadata.data).toString()) as {
+      $maxCount?: number;
+      $maxAge?: number;
+      $tb?: number;
+    };
     stream.maxCount = parsed.$maxCount ?? Infinity;
+    stream.maxAgeMs = (parsed.$maxAge ?? Infinity) * 1_000;
     stream.truncateBefore = parsed.$tb ?? 0;
+  }
+
+  /** Events that are too old cannot be read any more, also when they are all that there was. */
+  private firstReadable({ events, maxCount, maxAgeMs, truncateBefore }: Stream): number {
+    const young = firstIndex(events, ({ createdAt }) => createdAt > this.now() - maxAgeMs);
+    return Math.max(truncateBefore, events.length - maxCount, young, 0);
+  }
+
+  /** The same ids at the same revisions are the same append. Only some of them are a conflict. */
+  private repeatOf(stream: Stream, proposed: readonly ProposedEvent[], from: number): Outcome | undefined {
+    const { events } = stream;
+    const isRepeat = proposed.every(({ id }, index) => events[from + index]?.id === id);
+    const last = events[from + proposed.length - 1];
+    if (!isRepeat || !last) return undefined;
+    const { revision, position } = last;
+    return { kind: 'written', revision, position: revision < this.firstReadable(stream) ? undefined : position };
   }
 
   private stream(name: string): Stream {
     let stream = this.streams.get(name);
     if (!stream) {
-      stream = { events: [], maxCount: Infinity, truncateBefore: 0, isTombstoned: false };
+      stream = { events: [], maxCount: Infinity, maxAgeMs: Infinity, truncateBefore: 0, isTombstoned: false };
       this.streams.set(name, stream);
     }
     return stream;
   }
 }
-
-const firstReadable = ({ events, maxCount, truncateBefore }: Stream): number =>
-  Math.max(truncateBefore, events.length - maxCount, 0);
 
 const isDeleted = ({ truncateBefore }: Stream): boolean => truncateBefore > Number.MAX_SAFE_INTEGER;
 
@@ -206,13 +230,3 @@ const written = ({ events }: Stream): Outcome => ({
   revision: events.length - 1,
   position: events.at(-1)?.position ?? 0,
 });
-
-/** The same ids at the same revisions are the same append. Only some of them are a conflict. */
-const repeatOf = (stream: Stream, proposed: readonly ProposedEvent[], from: number): Outcome | undefined => {
-  const { events } = stream;
-  const isRepeat = proposed.every(({ id }, index) => events[from + index]?.id === id);
-  const last = events[from + proposed.length - 1];
-  if (!isRepeat || !last) return undefined;
-  const { revision, position } = last;
-  return { kind: 'written', revision, position: revision < firstReadable(stream) ? undefined : position };
-};

@@ -42,7 +42,7 @@ const APPEND_BYTES_MAX = 1_048_576;
  */
 export class EventStoreServer {
   readonly faults = new Faults();
-  private readonly log = new EventLog(encodeEvent);
+  private readonly log = new EventLog(encodeEvent, () => Date.now() + this.faults.clockAheadMs);
   private readonly connections = new Set<Socket>();
   private readonly grpc: Server;
   private readonly listener: TcpServer;

@@ -41,7 +41,7 @@ const following = (number: number): Change => ({
 /** A writer on a store, which begins at block 0 or continues from the stored progress. */
 const aWriter = async (eventStore = new MemoryEventStore()) => {
   let nowMs = 1_000_000;
-  const clock = { now: () => nowMs };
+  const clock = { now: () => nowMs, elapsed: () => nowMs };
   const appends = new ChainAppends({ eventStore, clock, ids: systemIds }, new AbortController().signal, false);
   const stream = await ProgressStream.load({ eventStore, appends }, 2484);
   const records = new ChainRecords({ eventStore, appends }, 2484);

@@ -1,0 +1,90 @@
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { NO_STREAM, type EventStore, type EventToAppend, type Position, type StoredEvent } from './event-store.ts';
+
+export interface DomainEvent {
+  type: string;
+  data: object;
+}
+
+/** An aggregate's fold: one constant, by which its states are kept. */
+export interface Fold<State, Event extends DomainEvent> {
+  initial: State;
+  /** It must not change `state`. `time` is the Unix milliseconds of the stored event, `id` its id. */
+  evolve: (state: State, event: Event, time: number, id: string) => State;
+}
+
+/** What the events of a stream say, up to its newest one. */
+export interface Folded<State> {
+  state: State;
+  /** Of the newest event; `NO_STREAM` when there is none. */
+  revision: number;
+  /** Of the newest event; 0 when there is none. */
+  position: Position;
+}
+
+interface Kept<State = unknown> extends Folded<State> {
+  fold: unknown;
+  /** Of the newest event. */
+  eventId: string;
+}
+
+/** How many states are kept, and how many characters of them. The least recently used are forgotten. */
+const STREAMS_MAX = 10_000;
+const CHARACTERS_MAX = 32 * 1_024 * 1_024;
+/** Of one read, so that nobody else waits longer than some milliseconds while a long stream is folded. */
+const PIECE_EVENTS = 200;
+
+/**
+ * Folds streams, and keeps the states, so that a stream is read on from where it was read to. Only what was read is
+ * kept, never what is about to be appended. The newest event known is read again each time: where it is not there any
+ * more, because the stream was truncated or forgotten, the stream is folded anew.
+ */
+export class FoldedStreams {
+  private readonly kept = new LRUCache<string, Kept>({
+    max: STREAMS_MAX,
+    maxSize: CHARACTERS_MAX,
+    sizeCalculation: ({ state }, stream) =>
+      stream.length + ((JSON.stringify(state) as string | undefined)?.length ?? 1),
+  });
+
+  constructor(private readonly store: Pick<EventStore, 'read'>) {}
+
+  async read<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Folded<State>> {
+    const kept = this.kept.get(stream);
+    let known = kept?.fold === fold ? (kept as Kept<State>) : undefined;
+    for (;;) {
+      const events = await this.store.read(stream, { from: known?.revision ?? 0, limit: PIECE_EVENTS });
+      if (known && !isNewest(events[0], known)) {
+        known = undefined;
+        continue;
+      }
+      known = foldOn(fold, known, known ? events.slice(1) : events);
+      if (events.length < PIECE_EVENTS) break;
+      await yieldToEventLoop();
+    }
+    if (!known) this.kept.delete(stream);
+    else if (known !== kept) this.kept.set(stream, known);
+    return known ?? { state: fold.initial, revision: NO_STREAM, position: 0 };
+  }
+}
+
+const isNewest = (event: StoredEvent | undefined, { revision, eventId }: Kept): boolean =>
+  event?.revision === revision && event.id === eventId;
+
+const foldOn = <State, Event extends DomainEvent>(
+  fold: Fold<State, Event>,
+  known: Kept<State> | undefined,
+  events: readonly StoredEvent[],
+): Kept<State> | undefined => {
+  const newest = events.at(-1);
+  if (!newest) return known;
+  const state = foldEvents(fold, known ? known.state : fold.initial, events);
+  return { fold, state, revision: newest.revision, position: newest.position, eventId: newest.id };
+};
+
+export const foldEvents = <State, Event extends DomainEvent>(
+  { evolve }: Fold<State, Event>,
+  from: State,
+  events: readonly (StoredEvent | EventToAppend)[],
+): State => events.reduce((state, event) => evolve(state, event as unknown as Event, event.time, event.id), from);
