@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { event, type EventOf } from './event.ts';
 
 /**
- * Stream `request-<sha256 of caller and Idempotency-Key>`: at most two events a day, one more for each crash or
- * temporary failure.
+ * Stream `request-<sha256 of caller and Idempotency-Key>`: two events for each request, one more for each crash or
+ * temporary failure. Each event is forgotten after 25 h.
  */
 export const requestEvents = {
   /** The caller that appends it carries the request out; again after 10 s without an answer, or after 24 h. */
@@ -27,6 +27,6 @@ export const requestEvents = {
 };
 export type RequestEvent = EventOf<typeof requestEvents>;
 
-/** Stream `signature-<sha256 of the signature>`: an app's `v2` signature is accepted once. */
+/** Stream `signature-<sha256 of the signature>`, forgotten after 25 h: an app's `v2` signature is accepted once. */
 export const signatureEvents = { SignatureUsed: event(1, z.object({ appId: z.string() })) };
 export type SignatureEvent = EventOf<typeof signatureEvents>;

@@ -4,6 +4,8 @@ import { event, type EventOf } from './event.ts';
 
 export const sessionEndReason = z.enum(['refresh_token_reused']);
 
+export const sessionStream = (sessionId: string): string => `session-${sessionId}`;
+
 /** Stream `session-<sessionId>`. Token ids are `jti` claims, never tokens. */
 export const sessionEvents = {
   SessionStarted: event(

@@ -93,10 +93,11 @@ export const accountRoutes = {
     auth: 'app',
     rateLimit: 'login',
     command: true,
+    identifiedBy: 'signer',
     body: z.object({ signature: z.string(), signer: addressInput }),
     status: 201,
     answer: session,
-    problems: ['challenge_unknown', 'wallet_signature_invalid', 'forbidden'],
+    problems: ['challenge_unknown', 'wallet_signature_invalid', 'forbidden', 'session_revoked'],
   }),
   refreshSession: route({
     ...account,

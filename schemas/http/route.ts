@@ -18,8 +18,10 @@ export interface RouteContract<
   auth: 'none' | 'app' | 'bearer';
   /** The limit that counts it; default `request`. */
   rateLimit?: CountedName;
-  /** Whether it is a command, which accepts `Idempotency-Key` and answers with `x-position`. */
+  /** Whether it is a command, which answers with `x-position`, and accepts `Idempotency-Key` of a caller who is known. */
   command?: boolean;
+  /** At a command of an app, the member of the body that says who logs in: each may use the same `Idempotency-Key`. */
+  identifiedBy?: string;
   params?: Params;
   query?: Query;
   body?: Body;

@@ -65,16 +65,23 @@ describe('two account processes on one folder', () => {
     }
   });
 
-  it('give a refresh token one successor, and carry out a repeated request once', async () => {
+  it('give a refresh token one successor', async () => {
     const session = await clients[0].signIn(wallet);
     const body = { refreshToken: session.refreshToken };
-    const refresh = (at: number, idempotencyKey?: string) =>
-      clientAt(at).call(accountRoutes.refreshSession, { body, ...(idempotencyKey && { idempotencyKey }) });
-    const repeats = Array.from({ length: 10 }, (_, at) => refresh(at, 'the-same'));
-    const plain = Array.from({ length: 200 }, (_, at) => refresh(at));
-    const sessions = await Promise.all([...repeats, ...plain]);
+    const requests = Array.from({ length: 200 }, (_, at) => clientAt(at).call(accountRoutes.refreshSession, { body }));
+    const sessions = await Promise.all(requests);
     expect(new Set(sessions.map(({ refreshToken }) => decodeJwt(refreshToken).jti)).size).toBe(1);
-    expect(new Set(sessions.slice(0, 10).map(({ refreshToken }) => refreshToken)).size).toBe(1);
+  });
+
+  it('carry out a repeated login once', async () => {
+    const signer = wallet.address;
+    const challenge = await clients[0].call(accountRoutes.walletChallenge, { query: { signer } });
+    const body = { signer, signature: await wallet.signMessage(challenge.message) };
+    const repeats = Array.from({ length: 10 }, (_, at) =>
+      clientAt(at).call(accountRoutes.logInWithWallet, { body, idempotencyKey: 'the-same' }),
+    );
+    const sessions = await Promise.all(repeats);
+    expect(new Set(sessions.map(({ refreshToken }) => refreshToken)).size).toBe(1);
   });
 
   it("accept each other's tokens", async () => {

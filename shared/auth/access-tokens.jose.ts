@@ -2,7 +2,7 @@ import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jos
 import { z } from 'zod';
 import { loginMethod } from '../../schemas/values.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
-import type { Clock } from '../primitives/clock.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
 import type { UserCaller } from './caller.ts';
 import { type SessionEnds } from './session-ends.ts';
 
@@ -27,21 +27,48 @@ const claims = z.object({
   exp: z.number(),
 });
 
+/** How old known keys may become before they are fetched again, and how soon that is tried again where it fails. */
+const REFRESH_MS = 60_000;
+const RETRY_MS = 5_000;
+
 /**
- * The account service as seen by another service: its keys are fetched and cached. It may start later.
+ * The account service as seen by another service: its keys are fetched and cached. It may start later, and once there are
+ * keys it may be away: they stay valid, and are fetched again beside the requests that use them.
  * @param issuer `iss`, the address that clients use; it need not be reachable from here
  * @param jwksUrl the address of its keys
  */
-export const remoteIssuer = (issuer: string, jwksUrl: string): TokenIssuer => {
+export const remoteIssuer = (
+  issuer: string,
+  jwksUrl: string,
+  clock: Pick<Clock, 'elapsed'> = systemClock,
+): TokenIssuer => {
   const keys = createRemoteJWKSet(new URL(jwksUrl), {
     timeoutDuration: 2_000,
     cooldownDuration: 1_000,
+    cacheMaxAge: Infinity,
   });
+  let refreshAt = clock.elapsed() + REFRESH_MS;
+  const refreshBeside = (): void => {
+    const now = clock.elapsed();
+    if (!keys.jwks() || now < refreshAt) return;
+    refreshAt = now + REFRESH_MS;
+    keys.reload().catch(() => {
+      // The last good keys stay.
+      refreshAt = now + RETRY_MS;
+    });
+  };
   const hasKeys = async () => {
     if (!keys.jwks()) await keys.reload();
     return true;
   };
-  return { issuer: () => issuer, key: keys, hasKeys };
+  return {
+    issuer: () => issuer,
+    key: (header, token) => {
+      refreshBeside();
+      return keys(header, token);
+    },
+    hasKeys,
+  };
 };
 
 /** Verifies access tokens, and returns their callers. */

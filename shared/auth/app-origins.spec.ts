@@ -2,8 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { appsModel } from '../read-models/apps.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { projectInto } from '../testing/project.ts';
+import { TestClock, testFoundation } from '../testing/test-foundation.ts';
 import { startThings, ThingsModule } from '../testing/things-service.ts';
 import { startService } from '../edge/start-service.ts';
+import { AppOrigins } from './app-origins.ts';
 
 describe('the origins of apps', () => {
   const startBeside = async (NODE_ENV: 'development' | 'production', origins: string[]) => {
@@ -34,5 +36,20 @@ describe('the origins of apps', () => {
 
   it('allow a start when none is a wildcard', async () => {
     await startBeside('production', ['https://shop.example', 'https://other.example']);
+  });
+
+  it('are read again after a second, although the clock of the machine is set back', async () => {
+    const clock = new TestClock();
+    const { readStore } = await testFoundation({ clock });
+    const origins = new AppOrigins(readStore, clock);
+    const allow = (appId: string, origin: string, position: number) =>
+      projectInto(readStore, [appsModel], [storedEvent('AppRegistered', { appId, origins: [origin] }, { position })]);
+    await allow('app_1', 'https://shop.example', 1);
+    expect(await origins.allow('https://shop.example')).toBe(true);
+    clock.jump(-3_600_000);
+    await allow('app_2', 'https://new.example', 2);
+    expect(await origins.allow('https://new.example')).toBe(false);
+    clock.time += 1_000;
+    expect(await origins.allow('https://new.example')).toBe(true);
   });
 });

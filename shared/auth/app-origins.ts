@@ -27,7 +27,7 @@ export class AppOrigins {
   }
 
   async allow(origin: string): Promise<boolean> {
-    const now = this.clock.now();
+    const now = this.clock.elapsed();
     if (!this.kept || this.kept.until <= now) {
       const origins = this.read();
       this.kept = { origins, until: now + KEPT_MS };

@@ -1,29 +1,94 @@
 import { LRUCache } from 'lru-cache';
+import { sessionStream } from '../../schemas/events/session-events.ts';
+import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../primitives/clock.ts';
 import { sessionsModel } from '../read-models/sessions.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 const { session } = sessionsModel.collections;
-const KEPT_MS = 1_000;
+/** Together less than the 2 s within which a revoked session must be refused. */
+const KEPT_MS = 500;
+const LAG_MAX_MS = 1_000;
+const LAG_KEPT_MS = 250;
 const SESSIONS_MAX = 10_000;
+const SESSIONS_PER_QUERY = 1_000;
+/** Streams that are read at once. */
+const STREAMS_AT_ONCE = 50;
 
-/** Tells which sessions have ended, at most a second late. A session that is not projected yet counts as not ended. */
+interface SessionEndsOptions {
+  readStore: Pick<ReadStore, 'getMany' | 'position'>;
+  eventStore: Pick<EventStore, 'head' | 'read'>;
+  clock: Clock;
+}
+
+/**
+ * Tells which sessions have ended, less than 2 s late. The read model of sessions says so as long as it keeps up with the
+ * event store; else the session's own stream does, whose last event is its end. A session without events has not ended.
+ */
 export class SessionEnds {
   private readonly kept = new LRUCache<string, { ended: boolean; until: number }>({ max: SESSIONS_MAX });
+  /** What the head of the event store was, oldest first. */
+  private heads: { head: Position; askedAt: number }[] = [];
+  private projected: { inTime: Promise<boolean>; until: number } | undefined;
 
-  constructor(
-    private readonly readStore: ReadStore,
-    private readonly clock: Clock,
-  ) {}
+  constructor(private readonly stores: SessionEndsOptions) {}
 
   async hasEnded(sessionId: string): Promise<boolean> {
-    const now = this.clock.now();
+    const now = this.stores.clock.elapsed();
     const kept = this.kept.get(sessionId);
     if (kept && kept.until > now) return kept.ended;
-    const found = await this.readStore.getMany(session.name, [sessionId]);
-    const stored = found.get(sessionId);
-    const ended = stored !== undefined && session.document.parse(stored.document).revokedAt !== null;
+    const ended = (await this.endedOf([sessionId])).has(sessionId);
     this.kept.set(sessionId, { ended, until: now + KEPT_MS });
     return ended;
   }
+
+  /** Returns those of the sessions that have ended. */
+  async endedOf(sessionIds: readonly string[]): Promise<Set<string>> {
+    const isProjected = await this.isProjectedInTime();
+    const ended = new Set<string>();
+    const size = isProjected ? SESSIONS_PER_QUERY : STREAMS_AT_ONCE;
+    for (let from = 0; from < sessionIds.length; from += size) {
+      const page = sessionIds.slice(from, from + size);
+      const found = isProjected ? await this.projectedEnds(page) : await this.storedEnds(page);
+      for (const sessionId of found) ended.add(sessionId);
+    }
+    return ended;
+  }
+
+  private async projectedEnds(sessionIds: readonly string[]): Promise<string[]> {
+    const found = await this.stores.readStore.getMany(session.name, sessionIds);
+    return [...found.values()]
+      .map(({ document }) => session.document.parse(document))
+      .flatMap(({ id, revokedAt }) => (revokedAt === null ? [] : id));
+  }
+
+  private async storedEnds(sessionIds: readonly string[]): Promise<string[]> {
+    const { eventStore } = this.stores;
+    const ended = await Promise.all(sessionIds.map((sessionId) => hasEndedInStream(eventStore, sessionId)));
+    return sessionIds.filter((_, at) => ended[at]);
+  }
+
+  private isProjectedInTime(): Promise<boolean> {
+    const now = this.stores.clock.elapsed();
+    if (!this.projected || this.projected.until <= now) {
+      // That the lag cannot be told does not matter: the streams decide then.
+      const inTime = this.compare(now).catch(() => false);
+      this.projected = { inTime, until: now + LAG_KEPT_MS };
+    }
+    return this.projected.inTime;
+  }
+
+  /** Whether the read model has what the event store had at most `LAG_MAX_MS` ago. */
+  private async compare(askedAt: number): Promise<boolean> {
+    const { eventStore, readStore } = this.stores;
+    const [head, position] = await Promise.all([eventStore.head(), readStore.position(sessionsModel.name)]);
+    this.heads = [...this.heads, { head, askedAt }].filter((one) => askedAt - one.askedAt <= LAG_MAX_MS);
+    return this.heads.some((one) => one.head <= position);
+  }
 }
+
+/** Whether a session has ended, at this moment. */
+export const hasEndedInStream = async (eventStore: Pick<EventStore, 'read'>, sessionId: string): Promise<boolean> => {
+  const [last] = await eventStore.read(sessionStream(sessionId), { direction: 'backwards', limit: 1 });
+  return last?.type === 'SessionRevoked';
+};

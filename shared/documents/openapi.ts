@@ -19,7 +19,7 @@ const commonProblems = ({ auth, body, query, params, command }: RouteContract): 
         'origin_not_allowed',
       ] as const)
     : []),
-  ...(command ? (['idempotency_key_reused'] as const) : []),
+  ...(command && auth !== 'none' ? (['idempotency_key_reused'] as const) : []),
   'rate_limited',
   'internal_error',
   'dependency_unavailable',
@@ -49,8 +49,11 @@ const operation = (contract: RouteContract): ZodOpenApiOperationObject => {
     ...(auth === 'bearer' ? { security: [{ bearer: [] }] } : {}),
     parameters: [
       ...(auth === 'app' ? appHeaders : []),
-      ...(command
+      ...(command && auth !== 'none'
         ? [optionalHeader('idempotency-key', 'the same key and body within 24 h: the first answer again')]
+        : []),
+      ...(command
+        ? []
         : [optionalHeader('x-min-position', 'an x-position: waits up to 2 s for the read model to reach it')]),
     ],
     ...(params || query

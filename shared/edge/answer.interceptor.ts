@@ -2,12 +2,13 @@ import { Injectable, type CallHandler, type ExecutionContext, type NestIntercept
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
 import { invalid } from '../errors/refusal.ts';
+import type { RouteContract } from '../../schemas/http/route.ts';
 import { sha256 } from '../primitives/ids.ts';
 import type { Caller } from '../auth/caller.ts';
 import { boundRoute, type BoundRoute, type CommandAnswer } from './implements.ts';
+import { parseRequest } from './parse-request.ts';
 import { PositionHeader } from './position-header.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
-import { addressKey } from './rate-limits.ts';
 import { Projections } from './projections.ts';
 import { requestMetadata } from './request-context.ts';
 import { IdempotentRequests, type StoredAnswer } from './idempotent-requests.ts';
@@ -51,26 +52,31 @@ export class AnswerInterceptor implements NestInterceptor {
     handle: () => Promise<unknown>,
   ) {
     const carryOut = async (): Promise<StoredAnswer> => {
-      const { body, position, status } = (await handle()) as CommandAnswer<unknown>;
+      const { body, position, status, sessionId } = (await handle()) as CommandAnswer<unknown>;
       request.callerIsKnown = true;
       const headers = { 'x-position': this.positions.write(position) };
-      return { status: status ?? bound.contract.status, headers, body };
+      return { status: status ?? bound.contract.status, headers, body, sessionId };
     };
-    const key = idempotencyKey(request);
-    const answer = key === undefined ? await carryOut() : await this.once(key, request, carryOut);
+    const { caller } = request;
+    // Nothing is stored for a caller who is not known.
+    const key = caller && idempotencyKey(request);
+    const answer =
+      caller === undefined || key === undefined
+        ? await carryOut()
+        : await this.once({ key, caller: callerKey(caller, bound.contract, request) }, request, carryOut);
     reply.status(answer.status).headers(answer.headers);
     return answer.body;
   }
 
   private async once(
-    key: string,
+    { key, caller }: { key: string; caller: string },
     request: FastifyRequest,
     carryOut: () => Promise<StoredAnswer>,
   ): Promise<StoredAnswer> {
     let temporaryError: unknown;
     const answer = await this.requests.once(
       {
-        caller: callerKey(request.caller, request.ip),
+        caller,
         key,
         fingerprint: sha256(
           Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)]),
@@ -105,7 +111,14 @@ const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
   return key;
 };
 
-const callerKey = (caller: Caller | undefined, ip: string): string => {
-  if (!caller) return addressKey(ip);
-  return caller.kind === 'user' ? `user:${caller.userId}` : `app:${caller.appId}`;
+/**
+ * Who may repeat a request: a session, or at an app whoever logs in. It parses the request, so that one which does not
+ * validate is refused before anything is stored.
+ */
+const callerKey = (caller: Caller, contract: RouteContract, request: FastifyRequest): string => {
+  const { body } = parseRequest(contract, request);
+  if (caller.kind === 'user') return `session:${caller.sessionId}`;
+  const { identifiedBy } = contract;
+  const identity = identifiedBy === undefined ? '' : String((body as Record<string, unknown>)[identifiedBy]);
+  return JSON.stringify(['app', caller.appId, identity.toLowerCase()]);
 };

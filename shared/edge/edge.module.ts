@@ -35,10 +35,10 @@ interface EdgeOptions {
 /** Binds what all controllers of a service share. It needs `foundationModule` beside it. */
 export const edgeModule = (options: EdgeOptions): DynamicModule => {
   const { foundation, issuer, appCallers, limits, positions, health, origins } = options;
-  const { readStore, clock } = foundation;
+  const { clock } = foundation;
   const shared = [
     { provide: TOKEN_ISSUER, useValue: issuer },
-    { provide: AccessTokens, useValue: new AccessTokens(issuer, clock, new SessionEnds(readStore, clock)) },
+    { provide: AccessTokens, useValue: new AccessTokens(issuer, clock, new SessionEnds(foundation)) },
     { provide: AppOrigins, useValue: origins },
     { provide: Health, useValue: health },
     { provide: ProcessHealth, useValue: foundation.processHealth },

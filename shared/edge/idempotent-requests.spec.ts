@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { Transactor } from '../event-store/transact.ts';
+import { toAppend, Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { eventually } from '../testing/eventually.ts';
-import { someMetadata } from '../testing/event-builder.ts';
+import { anEvent, someMetadata } from '../testing/event-builder.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { startThings } from '../testing/things-service.ts';
@@ -103,6 +103,39 @@ describe('a repeated request', () => {
     clock.time += 24 * 3_600_000;
     expect(await once({ fingerprint: 'body-2' }, answerOf('new'))).toEqual(answerOf('new'));
     expect(await once({ fingerprint: 'body-2' })).toEqual(answerOf('new'));
+  });
+
+  it('is a new request after 26 hours, when what was stored of it is forgotten', async () => {
+    await once();
+    clock.time += 26 * 3_600_000;
+    expect(await foundation.eventStore.read(stream)).toEqual([]);
+    const from = performance.now();
+    requests = restart();
+    const answers = await Promise.all([1, 2, 3].map((at) => once({ fingerprint: 'body-2' }, answerOf(at))));
+    expect(performance.now() - from).toBeLessThan(5_000);
+    expect(answers).toEqual(Array(3).fill(answers[0]));
+    expect(carriedOut).toBe(2);
+  });
+
+  it('is refused when the first answer began a session that has ended since', async () => {
+    const login = { ...answerOf('tokens'), sessionId: 'ses_1' };
+    await once({}, login);
+    expect(await once()).toEqual(login);
+    const { eventStore } = foundation;
+    await eventStore.append('session-ses_1', -1, [anEvent({ type: 'SessionStarted' })]);
+    expect(await once()).toEqual(login);
+    await eventStore.append('session-ses_1', 0, [anEvent({ type: 'SessionRevoked' })]);
+    await expect(once()).rejects.toThrow('session_revoked');
+  });
+
+  it('is carried out once by two processes that receive it at once, the second although it saw no first', async () => {
+    const received = toAppend({ type: 'RequestReceived', data: { fingerprint: 'body-1' } }, someMetadata, foundation);
+    await foundation.eventStore.append(stream, -1, [received, { ...received, id: foundation.ids.uuid() }]);
+    const waiting = once();
+    const answered = { type: 'RequestAnswered', data: { sealedAnswer: null } };
+    await foundation.eventStore.append(stream, 1, [toAppend(answered, someMetadata, foundation)]);
+    expect(await waiting).toEqual(answerOf('first'));
+    expect(carriedOut).toBe(1);
   });
 
   it('stores its answer encrypted', async () => {

@@ -1,17 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import type { EventMetadata } from '../../schemas/events/event.ts';
-import { requestEvents, type RequestEvent } from '../../schemas/events/request-events.ts';
+import type { RequestEvent } from '../../schemas/events/request-events.ts';
 import { deriveKey } from '../keys/derive-key.ts';
 import { openText, sealText } from '../keys/sealed-text.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { NO_STREAM, WrongExpectedRevision, type StoredEvent } from '../event-store/event-store.ts';
-import { appendConfirmed, toAppend, Transactor } from '../event-store/transact.ts';
+import { hasEndedInStream } from '../auth/session-ends.ts';
+import { Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { pause } from '../primitives/pause.ts';
 import { MASTER_KEY } from './tokens.ts';
 
 const KEPT_MS = 24 * 3_600_000;
+/** What is stored of a request is forgotten an hour later. */
+const keep = { seconds: 25 * 3_600 };
 /** Without an answer for this long, the process that carries out the request is assumed to have crashed. */
 const TAKEOVER_MS = 10_000;
 const POLL_MS = 25;
@@ -21,6 +23,8 @@ const answer = z.object({
   headers: z.record(z.string(), z.string()),
   /** JSON. */
   body: z.unknown(),
+  /** Of an answer that begins a session. Once that has ended, the answer is not repeated. */
+  sessionId: z.string().optional(),
 });
 /** The parts of an answer that are needed to repeat it. */
 export type StoredAnswer = z.infer<typeof answer>;
@@ -35,12 +39,33 @@ export interface IdempotentRequest {
 }
 
 interface Entry {
-  revision: number;
+  /** The id of RequestReceived: whoever appended that carries the request out. */
+  receivedId: string;
   fingerprint: string;
   receivedAt: number;
   /** `undefined`: in progress; `null`: failed temporarily. */
   sealedAnswer: string | null | undefined;
 }
+
+/** Whether a request that comes now is to be carried out, and neither repeated nor waited for. */
+const isToBeDone = (entry: Entry | undefined, nowMs: number): boolean => {
+  if (!entry || entry.sealedAnswer === null || entry.receivedAt + KEPT_MS <= nowMs) return true;
+  return entry.sealedAnswer === undefined && entry.receivedAt + TAKEOVER_MS <= nowMs;
+};
+
+const requestFold = {
+  initial: undefined as Entry | undefined,
+  evolve: (entry: Entry | undefined, { type, data }: RequestEvent, time: number, id: string): Entry | undefined => {
+    switch (type) {
+      case 'RequestReceived':
+        // Of two that were received at once, the first counts.
+        if (!isToBeDone(entry, time)) return entry;
+        return { receivedId: id, fingerprint: data.fingerprint, receivedAt: time, sealedAnswer: undefined };
+      case 'RequestAnswered':
+        return entry && { ...entry, sealedAnswer: data.sealedAnswer };
+    }
+  },
+};
 
 /** Carries out a request with an `Idempotency-Key` once, in any process, and repeats the answer for 24 h. */
 @Injectable()
@@ -56,41 +81,48 @@ export class IdempotentRequests {
 
   /**
    * @param carryOut returns `undefined` for a temporary failure, whose answer must not be repeated
-   * @throws Refusal idempotency_key_reused; dependency_unavailable when the first request takes too long
+   * @throws Refusal idempotency_key_reused; session_revoked when the answer began a session that has ended since;
+   * dependency_unavailable when the first request takes too long
    */
   async once(
     request: IdempotentRequest,
     carryOut: () => Promise<StoredAnswer | undefined>,
   ): Promise<StoredAnswer | undefined> {
-    const { store, clock } = this.transactor;
     const stream = `request-${sha256(JSON.stringify([request.caller, request.key]))}`;
     const giveUpAt = performance.now() + 2 * TAKEOVER_MS;
     while (performance.now() < giveUpAt) {
-      const entry = lastEntry(await store.read(stream));
-      const kept = entry && entry.receivedAt + KEPT_MS > clock.now() ? entry : undefined;
-      if (kept && kept.fingerprint !== request.fingerprint) {
-        throw new Refusal('idempotency_key_reused', 'the key was used for another request');
-      }
-      if (typeof kept?.sealedAnswer === 'string') return this.open(stream, kept.sealedAnswer);
-      if (kept?.sealedAnswer === undefined && kept && kept.receivedAt + TAKEOVER_MS > clock.now()) {
-        await pause(POLL_MS);
-        continue;
-      }
-      const revision = await this.receive(stream, entry?.revision ?? NO_STREAM, request);
-      if (revision !== undefined) return this.carryOut(stream, revision, request, carryOut);
+      const { entry, isOurs } = await this.receive(stream, request);
+      if (isOurs) return this.carryOut(stream, entry.receivedId, request, carryOut);
+      if (typeof entry.sealedAnswer === 'string') return this.repeat(stream, entry.sealedAnswer);
+      await pause(POLL_MS);
     }
     throw new Refusal('dependency_unavailable', 'the same request is still in progress', { retryAfter: 1 });
   }
 
-  /** Returns the revision that makes this caller responsible for the request; `undefined` when another caller is. */
-  private async receive(stream: string, expected: number, request: IdempotentRequest): Promise<number | undefined> {
-    const { fingerprint, metadata } = request;
-    return this.append(stream, expected, { type: 'RequestReceived', data: { fingerprint } }, metadata);
+  private async receive(
+    stream: string,
+    { fingerprint, metadata }: IdempotentRequest,
+  ): Promise<{ entry: Entry; isOurs: boolean }> {
+    const { state, appended } = await this.transactor.transact({
+      stream,
+      fold: requestFold,
+      metadata,
+      keep,
+      decide: (entry, nowMs): RequestEvent[] => {
+        const isKept = entry && entry.receivedAt + KEPT_MS > nowMs;
+        if (isKept && entry.fingerprint !== fingerprint) {
+          throw new Refusal('idempotency_key_reused', 'the key was used for another request');
+        }
+        return isToBeDone(entry, nowMs) ? [{ type: 'RequestReceived', data: { fingerprint } }] : [];
+      },
+    });
+    if (!state) throw new Error('the received request is missing');
+    return { entry: state, isOurs: appended };
   }
 
   private async carryOut(
     stream: string,
-    revision: number,
+    receivedId: string,
     { metadata }: IdempotentRequest,
     carryOut: () => Promise<StoredAnswer | undefined>,
   ): Promise<StoredAnswer | undefined> {
@@ -100,37 +132,25 @@ export class IdempotentRequests {
       return carriedOut;
     } finally {
       const sealedAnswer = carriedOut ? sealText(this.key, stream, JSON.stringify(carriedOut)) : null;
-      // If another caller has taken over, its answer is the one that is repeated.
-      await this.append(stream, revision, { type: 'RequestAnswered', data: { sealedAnswer } }, metadata);
+      await this.transactor.transact({
+        stream,
+        fold: requestFold,
+        metadata,
+        keep,
+        // If another caller has taken over, its answer is the one that is repeated.
+        decide: (entry): RequestEvent[] =>
+          entry?.receivedId === receivedId && entry.sealedAnswer === undefined
+            ? [{ type: 'RequestAnswered', data: { sealedAnswer } }]
+            : [],
+      });
     }
   }
 
-  private async append(stream: string, expected: number, event: RequestEvent, metadata: EventMetadata) {
-    try {
-      const events = [toAppend(event, metadata, this.transactor)];
-      const { revision } = await appendConfirmed(this.transactor.store, stream, expected, events);
-      return revision;
-    } catch (error) {
-      if (error instanceof WrongExpectedRevision) return undefined;
-      throw error;
+  private async repeat(stream: string, sealedAnswer: string): Promise<StoredAnswer> {
+    const stored = answer.parse(JSON.parse(openText(this.key, stream, sealedAnswer)));
+    if (stored.sessionId !== undefined && (await hasEndedInStream(this.transactor.store, stored.sessionId))) {
+      throw new Refusal('session_revoked', 'the session that this login began has ended; sign in again');
     }
-  }
-
-  private open(stream: string, sealedAnswer: string): StoredAnswer {
-    return answer.parse(JSON.parse(openText(this.key, stream, sealedAnswer)));
+    return stored;
   }
 }
-
-const lastEntry = (events: StoredEvent[]): Entry | undefined => {
-  let entry: Entry | undefined;
-  for (const { type, data, time, revision } of events) {
-    if (type === 'RequestReceived') {
-      const { fingerprint } = requestEvents.RequestReceived.data.parse(data);
-      entry = { revision, fingerprint, receivedAt: time, sealedAnswer: undefined };
-    } else if (entry) {
-      const { sealedAnswer } = requestEvents.RequestAnswered.data.parse(data);
-      entry = { ...entry, revision, sealedAnswer };
-    }
-  }
-  return entry;
-};

@@ -33,6 +33,8 @@ export interface CommandAnswer<Body> {
   position: Position;
   /** Set when it differs from the contract's. */
   status?: 200 | 201 | 204;
+  /** Set when the answer begins a session: once that has ended, the answer is not repeated. */
+  sessionId?: string;
 }
 
 type AnswerOf<Contract extends RouteContract> = Contract['command'] extends true

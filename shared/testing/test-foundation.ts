@@ -56,7 +56,7 @@ export const testFoundation = async ({
     processHealth: new ProcessHealth(),
     ids: systemIds,
     masterKey: Buffer.alloc(32, 7),
-    eventStore: new MemoryEventStore(),
+    eventStore: new MemoryEventStore(clock),
     readStore,
   };
 };

@@ -13,7 +13,7 @@ export class Apps {
 
   /** An answer may be one second old; that an app does not exist is not cached. */
   async byKey(apiKey: string): Promise<App | undefined> {
-    const now = this.transactor.clock.now();
+    const now = this.transactor.clock.elapsed();
     const cached = this.cache.get(apiKey);
     if (cached && cached.until > now) return cached.app;
     const { state: app } = await this.transactor.load(appStream(appIdOf(apiKey)), appFold);

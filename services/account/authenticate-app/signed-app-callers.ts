@@ -13,6 +13,9 @@ import { recoverSigner } from '../edge/recover-signer.ethers.ts';
 import { Apps } from './apps.ts';
 
 const WINDOW_MS = 300_000;
+/** A used signature is remembered for longer than its timestamp is accepted. */
+const keep = { seconds: 25 * 3_600 };
+const usedFold = { initial: false, evolve: () => true };
 const names = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] as const;
 
 /** Checks the headers of an app in the order that section 1 of the interface gives: the first fault decides the code. */
@@ -53,7 +56,8 @@ export class SignedAppCallers implements AppCallers {
     const { appId } = caller;
     const { appended } = await this.transactor.transact<boolean, SignatureEvent>({
       stream: `signature-${sha256(signature.toLowerCase().slice(0, -2))}`,
-      fold: { initial: false, evolve: () => true },
+      fold: usedFold,
+      keep,
       metadata: { ...requestMetadata(request), actor: { type: 'app', id: appId }, app: appId },
       decide: (isUsed) => (isUsed ? [] : [{ type: 'SignatureUsed', data: { appId } }]),
     });

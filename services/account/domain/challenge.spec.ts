@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ChallengeEvent } from '../../../schemas/events/challenge-events.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
-import { challengeFold, challengeStream, issueChallenge, redeemChallenge } from './challenge.ts';
+import { challengeFold, challengeStream, issueChallenge, redeemChallenge, signable } from './challenge.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const MINUTE = 60_000;
@@ -74,6 +74,15 @@ describe('a challenge', () => {
   it('is dropped from the state if it has expired when a newer one is issued', () => {
     const { state } = given(challengeFold, [issued('a'), issued('b', NOON + 5 * MINUTE)]);
     expect(state.map(({ nonce }) => nonce)).toEqual(['b']);
+  });
+
+  it('is looked for among those that are open, newest first, and the five that were redeemed last', () => {
+    const nonces = Array.from({ length: 9 }, (_, at) => `nonce${String(at)}`);
+    const history = [...nonces.map((nonce) => issued(nonce)), ...nonces.slice(1, 8).map((nonce) => redeemed(nonce))];
+    const { state } = given(challengeFold, history);
+    const tried = (nowMs: number) => signable(state, nowMs).map(({ nonce }) => nonce);
+    expect(tried(NOON)).toEqual(['nonce8', 'nonce0', 'nonce7', 'nonce6', 'nonce5', 'nonce4', 'nonce3']);
+    expect(tried(NOON + 5 * MINUTE)).toEqual([]);
   });
 
   it('keeps the session for which it was redeemed first', () => {

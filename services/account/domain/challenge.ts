@@ -5,8 +5,10 @@ import { toIso } from '../../../shared/primitives/clock.ts';
 
 const LIFE_MS = 5 * 60_000;
 const OPEN_MAX = 10;
-/** How many events the stream keeps: more than the ten open challenges and their redemptions, which decisions need. */
-export const CHALLENGE_EVENTS_KEPT = 256;
+/** What the stream keeps: more than the ten open challenges and their redemptions, which decisions need. */
+export const challengesKept = { newest: 256 };
+/** Redeemed challenges that a repeated signature may complete the login of, should a crash have interrupted it. */
+const REDEEMED_TRIED_MAX = 5;
 
 /** All challenges of one signer at one app share a stream, so that one append decides which login redeems. */
 export const challengeStream = (appId: string, signer: string): string =>
@@ -69,6 +71,13 @@ export const redeemChallenge = (
   const challenge = challenges.find((one) => one.nonce === nonce && isLive(one, nowMs));
   if (!challenge) throw noMatchingChallenge(challenges, nowMs);
   return isOpen(challenge) ? [{ type: 'ChallengeRedeemed', data: { nonce, sessionId } }] : [];
+};
+
+/** The challenges that a signature may be over, those that are open first. */
+export const signable = (challenges: Challenges, nowMs: number): Challenge[] => {
+  const live = challenges.filter((challenge) => isLive(challenge, nowMs)).reverse();
+  const redeemed = live.filter((challenge) => !isOpen(challenge)).slice(0, REDEEMED_TRIED_MAX);
+  return [...live.filter(isOpen), ...redeemed];
 };
 
 /** The refusal of a signature that matches no open challenge. */

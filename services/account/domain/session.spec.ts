@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { SessionEvent } from '../../../schemas/events/session-events.ts';
+import { sessionStream, type SessionEvent } from '../../../schemas/events/session-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
-import { refreshSession, sessionFold, sessionIdFrom, sessionStream, startSession } from './session.ts';
+import { refreshSession, sessionFold, sessionIdFrom, startSession } from './session.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const HALF_MINUTE = 30_000;
@@ -27,6 +28,7 @@ const revoked: SessionEvent = {
   type: 'SessionRevoked',
   data: { sessionId: 'ses_1', userId: 'usr_1', reason: 'refresh_token_reused' },
 };
+const used = () => new Refusal('wallet_signature_invalid', 'another is open');
 const refresh = (tokenId: string, nowMs: number, next = 'next') => {
   const successor = { accessTokenId: `a-${next}`, refreshTokenId: `r-${next}` };
   return (state: typeof sessionFold.initial) => refreshSession(state, nowMs, { tokenId, successor });
@@ -35,14 +37,14 @@ const refresh = (tokenId: string, nowMs: number, next = 'next') => {
 describe('a session', () => {
   it('starts once; a second start with other tokens is refused', () => {
     given(sessionFold, [])
-      .when((state) => startSession(state, start))
+      .when((state) => startSession(state, start, used))
       .then([started[0]]);
     given(sessionFold, [started])
-      .when((state) => startSession(state, start))
+      .when((state) => startSession(state, start, used))
       .then([]);
     given(sessionFold, [started])
-      .when((state) => startSession(state, { ...start, refreshTokenId: 'other' }))
-      .refused('challenge_unknown', /ask for another/);
+      .when((state) => startSession(state, { ...start, refreshTokenId: 'other' }, used))
+      .refused('wallet_signature_invalid', /another is open/);
   });
 
   it('is folded from its events', () => {
@@ -92,6 +94,15 @@ describe('a session', () => {
     when(refresh('r0', NOON + HALF_MINUTE + 1)).then([revoked]);
   });
 
+  it('counts those 30 s by the time that passed, where that is known, whatever the clocks say', () => {
+    const { state } = given(sessionFold, [started, refreshed(1, NOON)]);
+    const successor = { accessTokenId: 'a-next', refreshTokenId: 'r-next' };
+    const decided = (nowMs: number, sinceIssuedMs: number) =>
+      refreshSession(state, nowMs, { tokenId: 'r0', successor, sinceIssuedMs });
+    expect(decided(NOON + 3_600_000, 1_000)).toEqual([]);
+    expect(decided(NOON - 3_600_000, HALF_MINUTE + 1)).toEqual([revoked]);
+  });
+
   it('is revoked by an older or unknown refresh token, even within 30 s', () => {
     given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON)])
       .when(refresh('r0', NOON))
@@ -117,7 +128,7 @@ describe('a session', () => {
         const { state } = given(sessionFold, [started, ...history]);
         const again = refresh(`r${String(rotations)}`, NOON + after);
         expectNothingTheSecondTime(sessionFold, state, again, NOON + after);
-        expectNothingTheSecondTime(sessionFold, sessionFold.initial, (none) => startSession(none, start), NOON);
+        expectNothingTheSecondTime(sessionFold, sessionFold.initial, (none) => startSession(none, start, used), NOON);
         const [first] = refresh(`r${String(rotations)}`, NOON)(state);
         const successor = sessionFold.evolve(state, first ?? revoked, NOON);
         const [other] = refresh(`r${String(rotations)}`, NOON + after, 'other')(successor);

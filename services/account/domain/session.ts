@@ -6,7 +6,6 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 export const PREVIOUS_TOKEN_MS = 30_000;
 
 export const sessionIdFrom = (token26: string): string => `ses_${token26}`;
-export const sessionStream = (sessionId: string): string => `session-${sessionId}`;
 
 export interface Session {
   sessionId: string;
@@ -49,28 +48,37 @@ export const sessionFold = {
 
 type SessionStart = Extract<SessionEvent, { type: 'SessionStarted' }>['data'];
 
-/** Starts a session once: of two requests that complete the same login, the second is refused. */
-export const startSession = (session: State, start: SessionStart): SessionEvent[] => {
+/**
+ * Starts a session once: of two requests that complete the same login, the second is refused.
+ * @param used the refusal of a login that was completed before
+ */
+export const startSession = (session: State, start: SessionStart, used: () => Refusal): SessionEvent[] => {
   if (!session) return [{ type: 'SessionStarted', data: start }];
   if (session.refreshTokenId === start.refreshTokenId) return [];
-  throw new Refusal('challenge_unknown', 'the challenge was used; ask for another');
+  throw used();
 };
 
 export interface Refresh {
   /** `jti` of the refresh token that the client sent. */
   tokenId: string;
+  /** How long ago the newest tokens were issued, where that is known better than by the times of two clocks. */
+  sinceIssuedMs?: number | undefined;
   successor: { accessTokenId: string; refreshTokenId: string };
 }
 
 /** The newest token is replaced by `successor`; the previous one changes nothing for 30 s; any other ends the session. */
-export const refreshSession = (session: State, nowMs: number, { tokenId, successor }: Refresh): SessionEvent[] => {
+export const refreshSession = (
+  session: State,
+  nowMs: number,
+  { tokenId, successor, sinceIssuedMs = nowMs - (session?.issuedAt ?? nowMs) }: Refresh,
+): SessionEvent[] => {
   if (!session) throw new Refusal('refresh_token_invalid', 'the session of this token does not exist');
   if (session.isRevoked) throw new Refusal('session_revoked', 'sign in again');
   const { sessionId, userId } = session;
   if (session.refreshTokenId === tokenId) {
     return [{ type: 'SessionRefreshed', data: { sessionId, counter: session.counter + 1, ...successor } }];
   }
-  const isRepeat = session.previousTokenId === tokenId && nowMs - session.issuedAt <= PREVIOUS_TOKEN_MS;
+  const isRepeat = session.previousTokenId === tokenId && sinceIssuedMs <= PREVIOUS_TOKEN_MS;
   if (isRepeat) return [];
   return [{ type: 'SessionRevoked', data: { sessionId, userId, reason: 'refresh_token_reused' } }];
 };

@@ -3,7 +3,7 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Challenge } from '../../../schemas/http/account-routes.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
-import { CHALLENGE_EVENTS_KEPT, challengeFold, challengeStream, issueChallenge } from '../domain/challenge.ts';
+import { challengeFold, challengesKept, challengeStream, issueChallenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
 
 export class IssueChallenge extends Command<Challenge> {
@@ -22,14 +22,13 @@ export class IssueChallengeHandler implements ICommandHandler<IssueChallenge> {
   async execute({ request, metadata }: IssueChallenge): Promise<Challenge> {
     const signer = readAddressMember('signer', request.signer);
     const nonce = this.transactor.ids.token(26); // 130 bits
-    const stream = challengeStream(request.appId, signer);
     const { state } = await this.transactor.transact({
-      stream,
+      stream: challengeStream(request.appId, signer),
       fold: challengeFold,
       metadata,
+      keep: challengesKept,
       decide: (challenges, nowMs) => issueChallenge(challenges, nowMs, { ...request, signer, nonce }),
     });
-    if (state.length === 1) await this.transactor.store.keepNewest(stream, CHALLENGE_EVENTS_KEPT);
     const issued = state.find((challenge) => challenge.nonce === nonce);
     if (!issued) throw new Error('the issued challenge is missing');
     return { message: challengeMessage(issued), nonce, expiresAt: issued.expiresAt };

@@ -6,14 +6,18 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import {
   challengeFold,
+  challengesKept,
   challengeStream,
   noMatchingChallenge,
   redeemChallenge,
+  signable,
   type Challenge,
+  type Challenges,
 } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
 import { claimIdentity, identityFold, identityStream, walletIdentity, type Identity } from '../domain/identity.ts';
-import { sessionFold, sessionIdFrom, sessionStream, startSession } from '../domain/session.ts';
+import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { sessionFold, sessionIdFrom, startSession } from '../domain/session.ts';
 import { logIn, userFold, userIdFrom, userStream } from '../domain/user.ts';
 import { recoverSigner } from '../edge/recover-signer.ethers.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
@@ -21,6 +25,7 @@ import { readSignature } from '../edge/read-signature.ts';
 
 export interface LoggedIn {
   session: Session;
+  sessionId: string;
   position: Position;
 }
 
@@ -58,10 +63,11 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
   async execute({ login, metadata: appMetadata }: LogInWithWallet): Promise<LoggedIn> {
     const { appId, device } = login;
     const signer = readAddressMember('signer', login.signer);
-    const { sessionId, eventId: causationId } = await this.redeem(
+    const { redemption, challenges } = await this.redeem(
       { ...login, signer, signature: readSignature(login.signature) },
       appMetadata,
     );
+    const { sessionId, eventId: causationId } = redemption;
     const identity = walletIdentity(signer);
     const userId = await this.userOf(identity, signer.toLowerCase(), { ...appMetadata, causationId });
     const metadata = { ...appMetadata, actor: { type: 'user' as const, id: userId }, session: sessionId };
@@ -85,33 +91,38 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
       stream: sessionStream(sessionId),
       fold: sessionFold,
       metadata: { ...metadata, causationId: recorded.eventId },
-      decide: (state) => startSession(state, start),
+      decide: (state, nowMs) => startSession(state, start, () => noMatchingChallenge(challenges, nowMs)),
     });
     if (!session) throw new Error('the session that was started is missing');
-    return { session: await this.tokens.issue(session), position };
+    return { session: await this.tokens.issue(session), sessionId, position };
   }
 
-  /** Redeems the challenge that was signed. Returns the redemption, the first one where the challenge was redeemed before. */
+  /**
+   * Redeems the challenge that was signed. Returns the redemption, the first one where the challenge was redeemed before,
+   * and all challenges of the signer.
+   */
   private async redeem(
     { appId, origin, signer, signature }: { appId: string; origin: string; signer: string; signature: string },
     metadata: EventMetadata,
-  ): Promise<NonNullable<Challenge['redemption']>> {
+  ): Promise<{ redemption: NonNullable<Challenge['redemption']>; challenges: Challenges }> {
     const stream = challengeStream(appId, signer);
     const isSigned = (challenge: Challenge): boolean =>
       challenge.origin === origin && recoverSigner(challengeMessage(challenge), signature) === signer;
-    const { state: challenges } = await this.transactor.load(stream, challengeFold);
-    const nonce = challenges.find(isSigned)?.nonce;
-    if (nonce === undefined) throw noMatchingChallenge(challenges, this.transactor.clock.now());
+    const { state: issued } = await this.transactor.load(stream, challengeFold);
+    const nowMs = this.transactor.clock.now();
+    const nonce = signable(issued, nowMs).find(isSigned)?.nonce;
+    if (nonce === undefined) throw noMatchingChallenge(issued, nowMs);
     const sessionId = sessionIdFrom(this.transactor.ids.token(26));
-    const { state } = await this.transactor.transact({
+    const { state: challenges } = await this.transactor.transact({
       stream,
       fold: challengeFold,
       metadata,
-      decide: (current, nowMs) => redeemChallenge(current, nowMs, { nonce, sessionId }),
+      keep: challengesKept,
+      decide: (current, now) => redeemChallenge(current, now, { nonce, sessionId }),
     });
-    const redemption = state.find((challenge) => challenge.nonce === nonce)?.redemption;
+    const redemption = challenges.find((challenge) => challenge.nonce === nonce)?.redemption;
     if (!redemption) throw new Error('the challenge that was redeemed is missing');
-    return redemption;
+    return { redemption, challenges };
   }
 
   /** Returns the wallet's user. The id of a new user is the wallet's address, unless another user has that id already. */

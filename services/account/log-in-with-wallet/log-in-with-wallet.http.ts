@@ -24,7 +24,7 @@ export class LogInWithWalletHttp {
     if (caller.user) throw new Refusal('forbidden', 'wallets cannot be linked to a user yet; log in without a token');
     const { appId, origin } = caller;
     const login = { appId, origin, ...body, device: context.userAgent };
-    const { session, position } = await this.commands.execute(new LogInWithWallet(login, context.metadata));
-    return { body: session, position };
+    const { session, sessionId, position } = await this.commands.execute(new LogInWithWallet(login, context.metadata));
+    return { body: session, position, sessionId };
   }
 }

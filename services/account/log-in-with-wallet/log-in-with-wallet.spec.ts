@@ -247,6 +247,59 @@ describe('logging in with a wallet', () => {
     expect(await again.json()).toEqual(await first.json());
   });
 
+  it('keeps apart two people behind one app who use the same idempotency key', async () => {
+    const key = { 'idempotency-key': 'the-same' };
+    const people = [account.newWallet(), account.newWallet()];
+    for (const wallet of people) {
+      const { message } = await account.challengeFor(wallet.address);
+      const signature = wallet.signMessageSync(message);
+      const answers = [wallet.address, wallet.address].map((address) =>
+        account.redeem(address, signature, { ...account.appHeaders(), ...key }),
+      );
+      const sessions = await Promise.all(answers.map(async (answer) => (await (await answer).json()) as Session));
+      expect(sessions.map(({ userId }) => userId)).toEqual(
+        [wallet, wallet].map(({ address }) => address.toLowerCase()),
+      );
+      expect(sessions[0]).toEqual(sessions[1]);
+    }
+  });
+
+  it('is not repeated once its session has ended', async () => {
+    const wallet = account.newWallet();
+    const { message } = await account.challengeFor(wallet.address);
+    const signature = wallet.signMessageSync(message);
+    const redeem = () =>
+      account.redeem(wallet.address, signature, { ...account.appHeaders(), 'idempotency-key': 'ended' });
+    const { refreshToken } = (await (await redeem()).json()) as Session;
+    const { refreshToken: second } = (await (await account.refresh(refreshToken)).json()) as Session;
+    await account.refresh(second);
+    expect((await redeem()).status).toBe(201);
+    expect(await codeOf(await account.refresh(refreshToken))).toBe('refresh_token_reused');
+    expect(await codeOf(await redeem())).toBe('session_revoked');
+  });
+
+  it('stores nothing for a request that does not validate or that no app signed', async () => {
+    const { eventStore } = account.foundation;
+    const key = { 'idempotency-key': 'junk' };
+    const head = await eventStore.head();
+    const post = (body: unknown, headers: Record<string, string>) =>
+      account.ask('/auth/web3', { method: 'POST', body, headers: { ...headers, ...key } });
+    expect(await codeOf(await post({ signer: 1 }, account.appHeaders()))).toBe('validation_failed');
+    const forged = account.appHeaders({ 'x-signature': `0x${'1'.repeat(130)}` });
+    expect(await codeOf(await post({ signer: '0x', signature: '0x' }, forged))).toBe('app_signature_invalid');
+    expect(await eventStore.head()).toBe(head);
+  });
+
+  it('refuses a signature that was used as one that fits none, while another challenge is open', async () => {
+    const wallet = account.newWallet();
+    const used = wallet.signMessageSync((await account.challengeFor(wallet.address)).message);
+    expect((await account.redeem(wallet.address, used)).status).toBe(201);
+    expect(await codeOf(await account.redeem(wallet.address, used))).toBe('challenge_unknown');
+    const { message } = await account.challengeFor(wallet.address);
+    expect(await codeOf(await account.redeem(wallet.address, used))).toBe('wallet_signature_invalid');
+    expect((await account.redeem(wallet.address, wallet.signMessageSync(message))).status).toBe(201);
+  });
+
   it('stores the request id, the app, the session and at most 200 characters of the device', async () => {
     const wallet = account.newWallet();
     const { message } = await account.challengeFor(wallet.address);

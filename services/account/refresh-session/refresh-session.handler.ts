@@ -5,7 +5,9 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { refuseExceeded, type RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
-import { refreshSession, sessionFold, sessionStream } from '../domain/session.ts';
+import { LRUCache } from 'lru-cache';
+import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { refreshSession, sessionFold } from '../domain/session.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
 
 export interface Refreshed {
@@ -27,22 +29,33 @@ export class RefreshSession extends Command<Refreshed> {
   }
 }
 
+/** Rotations whose time is remembered, of the tokens used last. */
+const ROTATIONS_MAX = 10_000;
+
 @CommandHandler(RefreshSession)
 export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
+  /**
+   * When this process issued a refresh token, by elapsed time: a clock that is set must not end the session of a client
+   * that lost an answer a second ago.
+   */
+  private readonly issuedAt = new LRUCache<string, number>({ max: ROTATIONS_MAX });
+
   constructor(
     private readonly transactor: Transactor,
     private readonly tokens: SessionTokens,
   ) {}
 
   async execute({ token: { sessionId, tokenId }, rotationLimit, metadata }: RefreshSession): Promise<Refreshed> {
-    const { ids } = this.transactor;
+    const { ids, clock } = this.transactor;
     const successor = { accessTokenId: ids.token(26), refreshTokenId: ids.token(26) };
     const { state, position, appended } = await this.transactor.transact({
       stream: sessionStream(sessionId),
       fold: sessionFold,
       metadata,
       decide: (session, nowMs) => {
-        const events = refreshSession(session, nowMs, { tokenId, successor });
+        const issuedAt = this.issuedAt.get(session?.refreshTokenId ?? '');
+        const sinceIssuedMs = issuedAt === undefined ? undefined : clock.elapsed() - issuedAt;
+        const events = refreshSession(session, nowMs, { tokenId, successor, sinceIssuedMs });
         if (events.some(({ type }) => type === 'SessionRefreshed')) refuseExceeded(rotationLimit);
         return events;
       },
@@ -50,6 +63,7 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
     if (!state || state.isRevoked) {
       throw new Refusal('refresh_token_reused', 'the token was used before, so the session was ended; sign in again');
     }
+    if (appended) this.issuedAt.set(state.refreshTokenId, clock.elapsed());
     return { session: await this.tokens.issue(state), position, rotated: appended };
   }
 }

@@ -104,12 +104,45 @@ describe('refreshing a session', () => {
     expect((await account.refresh(refreshToken)).status).toBe(201);
   });
 
-  it('is answered the same for the same idempotency key, after 30 s too', async () => {
+  it('ignores an idempotency key, whatever it is: the token alone says what is a repeat', async () => {
     const { refreshToken } = await account.logIn(account.newWallet());
-    const key = { 'idempotency-key': 'refresh-1' };
-    const first = await session(await account.refresh(refreshToken, key));
-    account.clock.time += 60_000;
-    expect(await session(await account.refresh(refreshToken, key))).toEqual(first);
+    const head = await account.foundation.eventStore.head();
+    for (const key of ['refresh-1', 'not visible', 'x'.repeat(200)]) {
+      expect((await account.refresh(refreshToken, { 'idempotency-key': key })).status).toBe(201);
+    }
+    const { events } = await account.foundation.eventStore.readAll(head, undefined, 10);
+    expect(events.map(({ type }) => type)).toEqual(['SessionRefreshed']);
+    account.clock.time += 30_001;
+    expect(await codeOf(await account.refresh(refreshToken, { 'idempotency-key': 'refresh-1' }))).toBe(
+      'refresh_token_reused',
+    );
+  });
+
+  it('with what is no token stores nothing, with an idempotency key or without', async () => {
+    const { accessToken } = await account.logIn(account.newWallet());
+    const head = await account.foundation.eventStore.head();
+    for (const token of ['x', '', accessToken]) {
+      for (const headers of [{}, { 'idempotency-key': token.slice(0, 100) }]) {
+        expect(await codeOf(await account.refresh(token, headers))).toBe('refresh_token_invalid');
+      }
+    }
+    const headers = { 'idempotency-key': 'junk' };
+    expect(await codeOf(await account.ask('/auth/refresh', { method: 'POST', body: {}, headers }))).toBe(
+      'validation_failed',
+    );
+    expect(await account.foundation.eventStore.head()).toBe(head);
+  });
+
+  it('gives a client that lost an answer the same again, although the clock was set meanwhile', async () => {
+    for (const jumpMs of [3_600_000, -3_600_000]) {
+      const first = await account.logIn(account.newWallet());
+      const second = await session(await account.refresh(first.refreshToken));
+      account.clock.jump(jumpMs);
+      account.clock.time += 1_000;
+      expect(claimsOf(await session(await account.refresh(first.refreshToken)))).toEqual(claimsOf(second));
+      account.clock.time += 30_000;
+      expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
+    }
   });
 });
 
