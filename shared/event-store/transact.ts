@@ -113,7 +113,7 @@ export class Transactor {
         const state = foldEvents(fold, before, events);
         return { before, state, position: appended.position, appended: true };
       } catch (error) {
-        if (!(error instanceof WrongExpectedRevision) || attempt === ATTEMPTS_MAX) throw error;
+        if (!(error instanceof WrongExpectedRevision) || attempt >= ATTEMPTS_MAX) throw error;
         ({ actual } = error);
       }
     }

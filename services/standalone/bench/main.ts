@@ -7,10 +7,12 @@ import { benchBackfill } from './backfill.bench.ts';
 import { benchCatcher } from './catcher.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import { benchEngines, whyNoEngines } from './engines.bench.ts';
+import { benchTransact } from './transact.bench.ts';
 import type { Latency, Measured, Report } from './measure.ts';
 
 const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
   'embedded-store': benchEmbeddedStore,
+  transact: benchTransact,
   catcher: benchCatcher,
   backfill: benchBackfill,
   engines: benchEngines,
