@@ -63,6 +63,19 @@ describe('refreshing a session', () => {
     expect(events.at(-1)).toMatchObject({ type: 'SessionRevoked', data: { userId: first.userId } });
   });
 
+  it('ends the session also for its access token, within two seconds, although no projection runs', async () => {
+    const first = await account.logIn(account.newWallet());
+    const headers = { authorization: `Bearer ${first.accessToken}` };
+    const change = () =>
+      account.ask(`/user/${first.userId}/profile`, { method: 'POST', headers, body: { username: 'ada' } });
+    expect((await change()).status).toBe(200);
+    const second = await session(await account.refresh(first.refreshToken));
+    await account.refresh(second.refreshToken);
+    expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
+    account.clock.time += 1_999;
+    expect(await codeOf(await change())).toBe('session_revoked');
+  });
+
   it('ends the session when a token older than the previous one comes', async () => {
     const first = await account.logIn(account.newWallet());
     const second = await session(await account.refresh(first.refreshToken));

@@ -81,6 +81,17 @@ describe('the revocation of a session', () => {
   });
 });
 
+describe('the revocation of a session that is not projected', () => {
+  it('closes its sockets within two seconds, and no others', async () => {
+    await using stream = await streamUnderTest();
+    const client = await stream.connect();
+    await stream.connect({ sid: 'ses_2' });
+    await stream.revokeSessionUnprojected('ses_1');
+    await client.waitForDisconnect(2_000);
+    expect(stream.connections()).toBe(1);
+  });
+});
+
 describe('a node that stops', () => {
   it('tells every client when to reconnect, each at another time, and stops within three seconds', async () => {
     const stream = await streamUnderTest();

@@ -1,11 +1,14 @@
+import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { topics } from '../../../schemas/topics.ts';
+import { NO_STREAM } from '../../../shared/event-store/event-store.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { systemClock, type Clock } from '../../../shared/primitives/clock.ts';
 import { appsModel } from '../../../shared/read-models/apps.ts';
 import { sessionsModel } from '../../../shared/read-models/sessions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { storedEvent } from '../../../shared/testing/event-builder.ts';
+import { anEvent, storedEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 import { testFoundation } from '../../../shared/testing/test-foundation.ts';
@@ -70,6 +73,11 @@ export const streamUnderTest = async ({
       const started = storedEvent('SessionStarted', { sessionId: id }, { position: 1 });
       const revoked = storedEvent('SessionRevoked', { sessionId: id }, { position: 2 });
       await projectInto(readStore, [sessionsModel], [started, revoked]);
+    },
+    /** As while no projection runs. */
+    revokeSessionUnprojected: async (id: string) => {
+      const revoked = anEvent({ type: 'SessionRevoked', data: { ...eventExamples.SessionRevoked, sessionId: id } });
+      await foundation.eventStore.append(sessionStream(id), NO_STREAM, [revoked]);
     },
     connections,
     waitForConnections: (count: number) =>
