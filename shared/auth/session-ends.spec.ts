@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { sessionStream } from '../../schemas/events/session-events.ts';
+import { Refusal } from '../errors/refusal.ts';
 import { sessionsModel } from '../read-models/sessions.ts';
 import { anEvent } from '../testing/event-builder.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
@@ -73,6 +74,27 @@ describe('the end of a session', () => {
     await revoke('ses_2');
     clock.time += 500;
     expect(await ends.hasEnded('ses_2')).toBe(true);
+  });
+
+  it('goes on to be what the read model says when the event store is away, if it kept up until then', async () => {
+    const { eventStore } = foundation;
+    expect(await ends.hasEnded('ses_1')).toBe(false);
+    const away = () => Promise.reject(new Refusal('dependency_unavailable', 'the event store is away'));
+    Object.assign(eventStore, { head: away, read: away });
+    clock.time += 60_000;
+    expect(await ends.hasEnded('ses_1')).toBe(false);
+    const begunMeanwhile = new SessionEnds(foundation);
+    await expect(begunMeanwhile.hasEnded('ses_1')).rejects.toThrow('the event store is away');
+  });
+
+  it('does not wait for an event store that does not answer', async () => {
+    expect(await ends.hasEnded('ses_1')).toBe(false);
+    const silent = () => new Promise<never>(() => undefined);
+    Object.assign(foundation.eventStore, { head: silent, read: silent });
+    clock.time += 60_000;
+    const from = performance.now();
+    expect(await ends.hasEnded('ses_1')).toBe(false);
+    expect(performance.now() - from).toBeLessThan(2_000);
   });
 
   it('of many sessions is told by the read model, or by their streams', async () => {

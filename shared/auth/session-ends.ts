@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { sessionStream } from '../../schemas/events/session-events.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../primitives/clock.ts';
+import { inTime } from '../primitives/in-time.ts';
 import { sessionsModel } from '../read-models/sessions.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
@@ -12,6 +13,8 @@ const LAG_MAX_MS = 1_000;
 const LAG_KEPT_MS = 250;
 const SESSIONS_MAX = 10_000;
 const SESSIONS_PER_QUERY = 1_000;
+/** How long the event store may take to say where it is before it counts as away. */
+const HEAD_WITHIN_MS = 500;
 /** Streams that are read at once. */
 const STREAMS_AT_ONCE = 50;
 
@@ -24,11 +27,13 @@ interface SessionEndsOptions {
 /**
  * Tells which sessions have ended, less than 2 s late. The read model of sessions says so as long as it keeps up with the
  * event store; else the session's own stream does, whose last event is its end. A session without events has not ended.
+ * While the event store is away no session ends, so a read model that kept up until then goes on deciding.
  */
 export class SessionEnds {
   private readonly kept = new LRUCache<string, { ended: boolean; until: number }>({ max: SESSIONS_MAX });
   /** What the head of the event store was, oldest first. */
   private heads: { head: Position; askedAt: number }[] = [];
+  private wasInTime = false;
   private projected: { inTime: Promise<boolean>; until: number } | undefined;
 
   constructor(private readonly stores: SessionEndsOptions) {}
@@ -81,9 +86,14 @@ export class SessionEnds {
   /** Whether the read model has what the event store had at most `LAG_MAX_MS` ago. */
   private async compare(askedAt: number): Promise<boolean> {
     const { eventStore, readStore } = this.stores;
-    const [head, position] = await Promise.all([eventStore.head(), readStore.position(sessionsModel.name)]);
+    const [head, position] = await Promise.all([
+      inTime(() => eventStore.head(), HEAD_WITHIN_MS),
+      readStore.position(sessionsModel.name),
+    ]);
+    if (head === undefined) return this.wasInTime;
     this.heads = [...this.heads, { head, askedAt }].filter((one) => askedAt - one.askedAt <= LAG_MAX_MS);
-    return this.heads.some((one) => one.head <= position);
+    this.wasInTime = this.heads.some((one) => one.head <= position);
+    return this.wasInTime;
   }
 }
 

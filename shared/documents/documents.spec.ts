@@ -5,6 +5,9 @@ import { z } from 'zod';
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
 import { dataSchemaUrl } from '../../schemas/events/event.ts';
 import { topics } from '../../schemas/topics.ts';
+import { accountRoutes } from '../../schemas/http/account-routes.ts';
+import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
+import type { RouteContract } from '../../schemas/http/route.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import { generatedDocuments } from './generated-documents.ts';
 
@@ -77,4 +80,16 @@ describe('the JSON Schema of an event', () => {
       }
     },
   );
+});
+
+describe('the route contracts', () => {
+  it("name who logs in at each command of an app, whose idempotency keys would else be one person's", () => {
+    const commands = Object.values({ ...accountRoutes, ...eventCatcherRoutes }).filter(
+      (contract: RouteContract) => contract.command === true && contract.auth === 'app',
+    ) as RouteContract[];
+    expect(commands.length).toBeGreaterThan(0);
+    for (const { identifiedBy = '', body } of commands) {
+      expect(Object.keys((body as z.ZodObject | undefined)?.shape ?? {})).toContain(identifiedBy);
+    }
+  });
 });
