@@ -13,8 +13,8 @@ const LAG_MAX_MS = 1_000;
 const LAG_KEPT_MS = 250;
 const SESSIONS_MAX = 10_000;
 const SESSIONS_PER_QUERY = 1_000;
-/** How long the event store may take to say where it is before it counts as away. */
-const HEAD_WITHIN_MS = 500;
+/** How long each store may take to say where it is before it counts as away. */
+const TOLD_WITHIN_MS = 500;
 /** Streams that are read at once. */
 const STREAMS_AT_ONCE = 50;
 
@@ -34,7 +34,7 @@ export class SessionEnds {
   /** What the head of the event store was, oldest first. */
   private heads: { head: Position; askedAt: number }[] = [];
   private wasInTime = false;
-  private projected: { inTime: Promise<boolean>; until: number } | undefined;
+  private projected: { isInTime: Promise<boolean>; until: number } | undefined;
 
   constructor(private readonly stores: SessionEndsOptions) {}
 
@@ -76,20 +76,19 @@ export class SessionEnds {
   private isProjectedInTime(): Promise<boolean> {
     const now = this.stores.clock.elapsed();
     if (!this.projected || this.projected.until <= now) {
-      // That the lag cannot be told does not matter: the streams decide then.
-      const inTime = this.compare(now).catch(() => false);
-      this.projected = { inTime, until: now + LAG_KEPT_MS };
+      this.projected = { isInTime: this.compare(now), until: now + LAG_KEPT_MS };
     }
-    return this.projected.inTime;
+    return this.projected.isInTime;
   }
 
-  /** Whether the read model has what the event store had at most `LAG_MAX_MS` ago. */
+  /** Whether the read model is known to have what the event store had at most `LAG_MAX_MS` ago. */
   private async compare(askedAt: number): Promise<boolean> {
     const { eventStore, readStore } = this.stores;
     const [head, position] = await Promise.all([
-      inTime(() => eventStore.head(), HEAD_WITHIN_MS),
-      readStore.position(sessionsModel.name),
+      inTime(() => eventStore.head(), TOLD_WITHIN_MS),
+      inTime(() => readStore.position(sessionsModel.name), TOLD_WITHIN_MS),
     ]);
+    if (position === undefined) return false;
     if (head === undefined) return this.wasInTime;
     this.heads = [...this.heads, { head, askedAt }].filter((one) => askedAt - one.askedAt <= LAG_MAX_MS);
     this.wasInTime = this.heads.some((one) => one.head <= position);
