@@ -7,7 +7,6 @@ import {
   type EventBatch,
   type EventFilter,
   type EventStore,
-  type EventToAppend,
   type Position,
   type ReadStreamOptions,
   type StoredEvent,
@@ -42,9 +41,9 @@ export class WatchedEventStore implements EventStore {
     return this.timer !== undefined;
   }
 
-  async append(stream: string, expectedRevision: number, events: readonly EventToAppend[]): Promise<Appended> {
+  async append(...append: Parameters<EventStore['append']>): Promise<Appended> {
     try {
-      const appended = await this.store.append(stream, expectedRevision, events);
+      const appended = await this.store.append(...append);
       if (this.timer) this.succeeded();
       return appended;
     } catch (error) {
@@ -104,7 +103,7 @@ export class WatchedEventStore implements EventStore {
     const metadata = { correlationId: ids.token(20), actor: { type: 'system', id: 'health' } } as const;
     const event = toAppend({ type: 'RequestReceived', data }, metadata, this.options);
     try {
-      await this.append(stream, NO_STREAM, [event]);
+      await this.append(stream, NO_STREAM, [event], { seconds: 60 });
     } catch {
       if (!this.isClosed) this.tryLater();
     }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, it } from '@jest/globals';
-import type { DomainEvent } from '../../../shared/event-store/transact.ts';
+import type { DomainEvent } from '../../../shared/event-store/folded-streams.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call } from '../../../shared/testing/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
