@@ -1,24 +1,28 @@
 import { BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, isPartOfBloom } from './bloom.ts';
+import type { RpcCall } from './answer-limits.ts';
 import {
   ChainUnavailable,
   RangeTooLarge,
+  StateUnavailable,
   type BlockHeader,
   type ChainLog,
   type ChainReader,
   type LogFilter,
 } from './chain-reader.ts';
 import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
-import { JsonRpcEndpoint, NoAnswer, type AnswerLimits, type RpcCall } from './json-rpc-endpoint.ts';
+import { JsonRpcEndpoint, NoAnswer } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
+import { saysStateUnavailable } from './rpc-refusals.ts';
 
-/** Some 50,000 logs: parsing a larger answer would block the event loop for too long. */
-const ANSWER: AnswerLimits = { withinMs: 15_000, bytesMax: 32 * 1024 * 1024 };
+const ANSWERS_WITHIN_MS = 15_000;
 /** How long an endpoint that failed or returned invalid data is tried last. */
 const QUARANTINE_MS = 30_000;
 
 interface EndpointState {
   endpoint: JsonRpcEndpoint;
-  /** Whether it has answered with the right chain id. */
+  /** How messages name it: anyone may read them, and hosts may be secret. */
+  name: string;
+  /** Whether it has answered with the right chain id since it last failed. */
   isOfChain: boolean;
   quarantinedUntilMs: number;
 }
@@ -52,13 +56,15 @@ export class JsonRpcChainReader implements ChainReader {
   constructor(
     readonly chainId: number,
     urls: readonly string[],
-    { quarantineMs = QUARANTINE_MS, ...limits }: Partial<AnswerLimits & { quarantineMs: number }> = {},
+    { quarantineMs = QUARANTINE_MS, withinMs = ANSWERS_WITHIN_MS } = {},
   ) {
     this.quarantineMs = quarantineMs;
-    this.endpoints = urls.map((url) => {
-      const endpoint = new JsonRpcEndpoint(url, { ...ANSWER, ...limits }, this.closing.signal);
-      return { endpoint, isOfChain: false, quarantinedUntilMs: 0 };
-    });
+    this.endpoints = urls.map((url, index) => ({
+      endpoint: new JsonRpcEndpoint(url, withinMs, this.closing.signal),
+      name: `provider ${String(index + 1)}`,
+      isOfChain: false,
+      quarantinedUntilMs: 0,
+    }));
   }
 
   head(): Promise<BlockHeader> {
@@ -114,7 +120,12 @@ export class JsonRpcChainReader implements ChainReader {
   hasCode(address: string, block?: number): Promise<boolean> {
     return this.ask('code', async (endpoint) => {
       const at = block === undefined ? 'latest' : quantity(block);
-      const [answer] = await endpoint.call([{ method: 'eth_getCode', params: [address, at] }]);
+      const [answer] = await endpoint
+        .call([{ method: 'eth_getCode', params: [address, at] }])
+        .catch((error: unknown) => {
+          const isForgotten = block !== undefined && error instanceof NoAnswer && saysStateUnavailable(error.message);
+          throw isForgotten ? new StateUnavailable(error.message) : error;
+        });
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is not hex');
       return answer.length > '0x'.length;
     });
@@ -131,6 +142,7 @@ export class JsonRpcChainReader implements ChainReader {
     const subject = `${what} of chain ${String(this.chainId)}`;
     const failures: string[] = [];
     let isTooLarge = false;
+    let withoutState = 0;
     const now = performance.now();
     for (const state of this.endpoints.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
       try {
@@ -141,13 +153,17 @@ export class JsonRpcChainReader implements ChainReader {
       } catch (error) {
         if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
         if (error instanceof RangeTooLarge) isTooLarge = true;
-        else if (isFault(error)) state.quarantinedUntilMs = performance.now() + this.quarantineMs;
-        else throw error;
-        failures.push(`${state.endpoint.address.host}: ${state.endpoint.address.redact(error.message)}`);
+        else if (error instanceof StateUnavailable) withoutState += 1;
+        else if (isFault(error)) {
+          state.quarantinedUntilMs = performance.now() + this.quarantineMs;
+          state.isOfChain = false;
+        } else throw error;
+        failures.push(`${state.name}: ${state.endpoint.address.redact(error.message)}`);
       }
     }
     const message = `${subject}: ${failures.join('; ')}`;
-    throw isTooLarge ? new RangeTooLarge(message) : new ChainUnavailable(message);
+    if (isTooLarge) throw new RangeTooLarge(message);
+    throw withoutState === this.endpoints.length ? new StateUnavailable(message) : new ChainUnavailable(message);
   }
 
   private async requireChain(state: EndpointState): Promise<void> {

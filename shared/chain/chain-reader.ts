@@ -42,6 +42,11 @@ export class RangeTooLarge extends Error {
   override readonly name = 'RangeTooLarge';
 }
 
+/** No provider keeps the state of that block: only archive nodes keep that of old ones. Asking again does not help. */
+export class StateUnavailable extends Error {
+  override readonly name = 'StateUnavailable';
+}
+
 /**
  * One EVM chain, read only. Every answer has been validated against its request. Every method throws ChainUnavailable,
  * at once when the reader is closed meanwhile. A head can be lower than the last one: the caller decides what that
@@ -67,7 +72,7 @@ export interface ChainReader {
    * a provider that does not have that block yet would silently omit logs. @throws RangeTooLarge
    */
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]>;
-  /** `eth_getCode`, at the head or at a block. Returns whether there is any code. */
+  /** `eth_getCode`, at the head or at a block. Returns whether there is any code. @throws StateUnavailable */
   hasCode(address: string, block?: number): Promise<boolean>;
   /** Also ends the calls in progress. */
   close(): void;

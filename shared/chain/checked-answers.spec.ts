@@ -40,6 +40,11 @@ describe('a header from a provider', () => {
     expect(checkHeader({ ...rawHeader, logsBloom: `0x${'AB'.repeat(256)}` })?.logsBloom).toBe(`0x${'ab'.repeat(256)}`);
   });
 
+  it('may be of any time that is written with a year of four digits', () => {
+    const time = checkHeader({ ...rawHeader, timestamp: '0x3afff4417f' })?.timestamp ?? 0;
+    expect(new Date(time * 1_000).toISOString()).toBe('9999-12-31T23:59:59.000Z');
+  });
+
   it('is undefined if the provider does not have the block', () => {
     expect([checkHeader(null), checkHeader(undefined)]).toEqual([undefined, undefined]);
   });
@@ -60,6 +65,7 @@ describe('a header from a provider', () => {
     ['a short hash', { ...rawHeader, hash: hash('A').slice(0, -1) }],
     ['a long hash', { ...rawHeader, hash: `${hash('A')}0` }],
     ['a hash after other characters', { ...rawHeader, hash: `0${hash('A')}` }],
+    ['a time after the year 9999', { ...rawHeader, timestamp: '0x3afff44180' }],
     ['no parent', { ...rawHeader, parentHash: undefined }],
     ['a short bloom', { ...rawHeader, logsBloom: '0x00' }],
     ['a long bloom', { ...rawHeader, logsBloom: `${SOME_BLOOM}0` }],
@@ -135,6 +141,7 @@ describe('logs from a provider', () => {
     ['a block number that is not a string', [{ ...rawLog, blockNumber: 16 }], /block number/],
     ['no block hash', [{ ...rawLog, blockHash: null }], /block hash/],
     ['an invalid timestamp', [{ ...rawLog, blockTimestamp: 'noon' }], /timestamp/],
+    ['a time after the year 9999', [{ ...rawLog, blockTimestamp: '0x3afff44180' }], /timestamp/],
     ['no transaction hash', [{ ...rawLog, transactionHash: '0x' }], /transaction hash/],
     ['no transaction index', [{ ...rawLog, transactionIndex: null }], /transaction index/],
     ['no log index', [{ ...rawLog, logIndex: null }], /log index/],

@@ -12,6 +12,10 @@ const quantity = z
   .string()
   .regex(/^0x[0-9a-fA-F]{1,13}$/)
   .transform((text) => Number.parseInt(text, 16));
+/** Unix seconds of the last time that is written with a year of four digits, as every time here is. */
+const TIME_MAX = 253_402_300_799;
+const NO_DATE = 'is a time that no date holds';
+const time = quantity.refine((seconds) => seconds <= TIME_MAX, NO_DATE);
 const hash = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/)
@@ -20,7 +24,7 @@ const header = z.object({
   number: quantity,
   hash,
   parentHash: hash,
-  timestamp: quantity,
+  timestamp: time,
   logsBloom: z
     .string()
     .regex(/^0x[0-9a-fA-F]{512}$/)
@@ -64,6 +68,11 @@ const readQuantity = (value: unknown, what: string): number => {
   if (typeof value !== 'string' || !QUANTITY.test(value)) throw new InvalidAnswer(`a log has no valid ${what}`);
   return Number.parseInt(value, 16);
 };
+const readTime = (value: unknown): number => {
+  const seconds = readQuantity(value, 'block timestamp');
+  if (seconds > TIME_MAX) throw new InvalidAnswer(`the timestamp of a log ${NO_DATE}`);
+  return seconds;
+};
 const readHex = (value: unknown, pattern: RegExp, what: string): string => {
   if (typeof value !== 'string' || !pattern.test(value)) throw new InvalidAnswer(`a log has no valid ${what}`);
   return value.toLowerCase();
@@ -80,7 +89,7 @@ const readLog = (raw: unknown): ChainLog => {
     data: readHex(raw.data, BYTES, 'data'),
     blockNumber: readQuantity(raw.blockNumber, 'block number'),
     blockHash: readHex(raw.blockHash, HASH, 'block hash'),
-    blockTimestamp: raw.blockTimestamp == null ? undefined : readQuantity(raw.blockTimestamp, 'block timestamp'),
+    blockTimestamp: raw.blockTimestamp == null ? undefined : readTime(raw.blockTimestamp),
     txHash: readHex(raw.transactionHash, HASH, 'transaction hash'),
     txIndex: readQuantity(raw.transactionIndex, 'transaction index'),
     logIndex: readQuantity(raw.logIndex, 'log index'),

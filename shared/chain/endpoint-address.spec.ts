@@ -3,9 +3,7 @@ import { EndpointAddress } from './endpoint-address.ts';
 
 describe('the address of an endpoint', () => {
   it('without credentials is used as it is', () => {
-    const { host, url, headers } = new EndpointAddress('https://rpc.example:8443/v3/0123456789?x=1');
-    expect({ host, url, headers }).toEqual({
-      host: 'rpc.example:8443',
+    expect(new EndpointAddress('https://rpc.example:8443/v3/0123456789?x=1')).toMatchObject({
       url: 'https://rpc.example:8443/v3/0123456789?x=1',
       headers: {},
     });
@@ -30,6 +28,7 @@ describe('the texts of an endpoint', () => {
     ['the key 0123456789 is blocked', 'the key <secret> is blocked'],
     ['no secret-key, no s%65cret-key', 'no <secret>, no <secret>'],
     ['hush-hush, ada l', '<secret>, ada l'],
+    ['getaddrinfo ENOTFOUND rpc.example', 'getaddrinfo ENOTFOUND <secret>'],
     ['see https://billing.example/0?a=1, or wss://x', 'see <url> or <url>'],
     ['v3 takes\n\t 1  block', 'v3 takes 1 block'],
   ])('%j are shown as %j', (text, shown) => {

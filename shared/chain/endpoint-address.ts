@@ -4,10 +4,8 @@ const TEXT_MAX = 300;
 /** Shorter parts of a URL are treated as versions and names of networks. */
 const SECRET_LENGTH_MIN = 6;
 
-/** The address of an endpoint. Most of it is secret: providers put keys into paths, queries and credentials. */
+/** The address of an endpoint. All of it is secret: providers put keys into hosts, paths, queries and credentials. */
 export class EndpointAddress {
-  /** The only part that may be logged. */
-  readonly host: string;
   /** Without credentials: fetch refuses a URL that has some, and prints it in full. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,8 +13,7 @@ export class EndpointAddress {
 
   constructor(address: string) {
     const url = new URL(address);
-    const { host, username, password } = url;
-    this.host = host;
+    const { username, password } = url;
     this.secrets = secretParts(url);
     const credentials = Buffer.from([username, password].map(unescape).join(':')).toString('base64');
     this.headers = username + password === '' ? {} : { authorization: `Basic ${credentials}` };
@@ -25,7 +22,7 @@ export class EndpointAddress {
     this.url = url.href;
   }
 
-  /** Returns a text from elsewhere as one short line, without the secrets of this address. */
+  /** Returns a text from elsewhere as one short line, without the host and the secrets of this address. */
   redact(text: string): string {
     let redacted = text.replaceAll(/\b\w+:\/\/[^\s"'<>]+/g, '<url>').replaceAll(/\s+/g, ' ');
     for (const secret of this.secrets) redacted = redacted.replaceAll(secret, '<secret>');
@@ -33,8 +30,8 @@ export class EndpointAddress {
   }
 }
 
-const secretParts = ({ username, password, pathname, search }: URL): string[] => {
-  const parts = [username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
+const secretParts = ({ hostname, username, password, pathname, search }: URL): string[] => {
+  const parts = [hostname, username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
   const decoded = parts.flatMap((part) => [part, unescape(part)]);
   return [...new Set(decoded)].filter(({ length }) => length >= SECRET_LENGTH_MIN);
 };

@@ -1,15 +1,6 @@
+import { limitAnswer, parseAnswer, type RpcCall } from './answer-limits.ts';
 import { EndpointAddress } from './endpoint-address.ts';
 import { saysNoBatch, saysRangeTooLarge } from './rpc-refusals.ts';
-
-export interface RpcCall {
-  method: string;
-  params: readonly unknown[];
-}
-
-export interface AnswerLimits {
-  withinMs: number;
-  bytesMax: number;
-}
 
 /** Why there is no answer. `too-much` and `too-slow` may not occur for a smaller request. */
 type Reason = 'too-much' | 'too-slow' | 'no-batch' | 'failed';
@@ -36,6 +27,8 @@ interface Envelope {
 }
 
 const BATCH_CALLS_MAX = 100;
+/** The part of a refusal that is read. Patterns take quadratic time on a text that is made for it. */
+const REFUSAL_MAX = 2_000;
 
 /** One JSON-RPC endpoint, over HTTP. */
 export class JsonRpcEndpoint {
@@ -45,7 +38,7 @@ export class JsonRpcEndpoint {
 
   constructor(
     url: string,
-    private readonly limits: AnswerLimits,
+    private readonly withinMs: number,
     /** Ends all calls in progress. */
     private readonly closing: AbortSignal,
   ) {
@@ -72,7 +65,7 @@ export class JsonRpcEndpoint {
 
   private async request(calls: readonly RpcCall[]): Promise<unknown[]> {
     const requests = calls.map((call) => ({ jsonrpc: '2.0', id: (this.calls += 1), ...call }));
-    const answer = await this.post(JSON.stringify(requests.length === 1 ? requests[0] : requests));
+    const answer = await this.post(requests.length === 1 ? requests[0] : requests, limitAnswer(calls));
     const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope);
     for (const { error } of envelopes) if (error != null) throw this.refusal(textOfError(error));
     const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope.result]));
@@ -83,36 +76,27 @@ export class JsonRpcEndpoint {
     });
   }
 
-  private async post(body: string): Promise<unknown> {
-    const late = AbortSignal.timeout(this.limits.withinMs);
+  private async post(asked: unknown, limit: ReturnType<typeof limitAnswer>): Promise<unknown> {
+    const late = AbortSignal.timeout(this.withinMs);
     try {
       const signal = AbortSignal.any([late, this.closing]);
       const headers = { 'content-type': 'application/json', ...this.address.headers };
+      const body = JSON.stringify(asked);
       const response = await fetch(this.address.url, { method: 'POST', headers, body, redirect: 'error', signal });
-      const text = await this.text(response);
-      if (!response.ok) throw this.refusal(textOfFailure(text), response.status);
-      return parseJson(text) ?? this.fail('the answer is not valid JSON');
+      const bytes = await readWhole(response, limit);
+      if (!response.ok) throw this.refusal(textOfFailure(bytes), response.status);
+      return (
+        parseAnswer(bytes) ?? this.fail('the answer is not valid JSON, is nested too deeply or has too many values')
+      );
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
-      if (late.aborted) throw new NoAnswer('too-slow', `no answer within ${String(this.limits.withinMs)} ms`);
+      if (late.aborted) throw new NoAnswer('too-slow', `no answer within ${String(this.withinMs)} ms`);
       throw new NoAnswer('failed', this.address.redact(textOfCause(error)));
     }
   }
 
-  private async text(response: Response): Promise<string> {
-    if (!response.body) return '';
-    const body: AsyncIterable<Uint8Array> = response.body;
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      if (bytes > this.limits.bytesMax) throw new NoAnswer('too-much', `an answer of ${String(bytes)} bytes or more`);
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks).toString();
-  }
-
-  private refusal(text: string, httpStatus = 200): NoAnswer {
+  private refusal(wholeText: string, httpStatus = 200): NoAnswer {
+    const text = wholeText.slice(0, REFUSAL_MAX);
     const message = this.address.redact(httpStatus === 200 ? text : `HTTP ${String(httpStatus)} ${text}`);
     if (saysNoBatch(text)) return new NoAnswer('no-batch', message);
     if (saysRangeTooLarge(text, httpStatus)) return new NoAnswer('too-much', message);
@@ -129,12 +113,19 @@ const TIMEOUT_STATUS = new Set([408, 504, 524]);
 
 const isEnvelope = (value: unknown): value is Envelope => typeof value === 'object' && value !== null;
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+const readWhole = async (response: Response, { bytesMax, isCut }: ReturnType<typeof limitAnswer>): Promise<Buffer> => {
+  if (!response.body) return Buffer.alloc(0);
+  const body: AsyncIterable<Uint8Array> = response.body;
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    length += chunk.length;
+    if (length > bytesMax) {
+      throw new NoAnswer(isCut ? 'no-batch' : 'too-much', `an answer of more than ${String(bytesMax)} bytes`);
+    }
+    chunks.push(chunk);
   }
+  return Buffer.concat(chunks, length);
 };
 
 /** Some providers put the reason into `data`. */
@@ -145,14 +136,16 @@ const textOfError = (error: unknown): string => {
 };
 
 /** Reads an answer whose status is not 200: an envelope, a bare error, or a page. */
-const textOfFailure = (text: string): string => {
-  const answer = parseJson(text);
+const textOfFailure = (bytes: Buffer): string => {
+  const answer = parseAnswer(bytes);
   const [body] = Array.isArray(answer) ? (answer as unknown[]) : [answer];
-  return isEnvelope(body) ? textOfError(body.error ?? body) : text;
+  return isEnvelope(body) ? textOfError(body.error ?? body) : bytes.toString('utf8', 0, REFUSAL_MAX);
 };
 
-/** undici's message is "fetch failed"; its cause has the reason. */
+/** undici's message is "fetch failed"; its cause has the reason, and often the endpoint's host in its message. */
 const textOfCause = (error: unknown): string => {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? error.cause.message : error.message;
+  const { cause = error } = Object(error) as { cause?: unknown };
+  const { syscall, code, message = cause } = Object(cause) as { syscall?: string; code?: unknown; message?: unknown };
+  if (typeof code !== 'string') return String(message);
+  return syscall === undefined ? code : `${syscall} ${code}`;
 };

@@ -5,7 +5,7 @@ import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
+import { ChainUnavailable, RangeTooLarge, StateUnavailable } from './chain-reader.ts';
 
 const CHAIN_ID = 2484;
 const ADDRESS = `0x${'a1'.repeat(20)}`;
@@ -13,7 +13,12 @@ const OTHER_ADDRESS = `0x${'b2'.repeat(20)}`;
 const TOPIC = `0x${'01'.repeat(32)}`;
 const OTHER_HASH = `0x${'77'.repeat(32)}`;
 const FILTER = { addresses: [ADDRESS], topics: [TOPIC] };
-const LIMITS = { withinMs: 1_000, bytesMax: 200_000, quarantineMs: 1_000 };
+const LIMITS = { withinMs: 1_000, quarantineMs: 1_000 };
+const KIB = 1_024;
+const MIB = 1_024 * KIB;
+/** More than any answer may have. */
+const TOO_MANY_BYTES = 35 * MIB;
+const NO_DATE = '0xfffffffffffff';
 
 const aLog = (data: number) => ({
   address: ADDRESS,
@@ -41,6 +46,9 @@ const there = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw new Error('the value is missing');
   return value;
 };
+
+/** A list in a list, so many of them. */
+const nested = (depth: number): unknown => (depth === 0 ? 0 : [nested(depth - 1)]);
 
 describe('a chain reader with several providers', () => {
   const chain = new MemoryChain(CHAIN_ID);
@@ -107,6 +115,7 @@ describe('a chain reader with several providers', () => {
     'a log that is null': eachLog(() => null),
     'logs that are not a list': changing('eth_getLogs', () => ({})),
     'null instead of logs': changing('eth_getLogs', () => null),
+    'logs of a time that no date holds': eachLog((log) => ({ ...log, blockTimestamp: NO_DATE })),
   };
   it.each(Object.entries(logLies))('rejects %s of a block', async (_, lie) => {
     wrong.lie = lie;
@@ -153,6 +162,51 @@ describe('a chain reader with several providers', () => {
     wrong.lie = eachHeader((truth) => ({ ...truth, [field]: undefined }));
     await expectTruth('head');
   });
+  it('rejects a head of a time that no date holds', async () => {
+    wrong.lie = eachHeader((truth) => ({ ...truth, timestamp: NO_DATE }));
+    await expectTruth('head');
+  });
+
+  const oversized: [string, Question, JsonRpcNode['lie']][] = [
+    ['a chain id of 64 KiB', 'head', changing('eth_chainId', () => `0x${'0'.repeat(64 * KIB)}9b4`)],
+    ['a header of 2 MiB', 'head', eachHeader((truth) => ({ ...truth, extraData: 'x'.repeat(2 * MIB) }))],
+    ['a header that is nested deeply', 'head', eachHeader((truth) => ({ ...truth, extraData: nested(65) }))],
+    ['code of 256 KiB', 'code', changing('eth_getCode', () => `0x${'0'.repeat(256 * KIB)}`)],
+    ['logs that are nested deeply', 'a range', eachLog((log) => ({ ...log, extra: nested(65) }))],
+  ];
+  it.each(oversized)('does not read %s', async (_, question, lie) => {
+    wrong.lie = lie;
+    await expectTruth(question);
+  });
+
+  it('reads only the beginning of a refusal', async () => {
+    wrong.lie = changing('eth_getLogs', refusing('reduc'.repeat(100_000)));
+    const askedAt = performance.now();
+    await expectTruth('a range');
+    expect(performance.now() - askedAt).toBeLessThan(1_000);
+  });
+
+  it('asks a provider for its chain id again after it failed', async () => {
+    wrong.lie = changing('eth_getBlockByNumber', () => null);
+    await expectTruth('head');
+    wrong.lie = changing('eth_chainId', () => '0x1');
+    wrong.asked.length = 0;
+    await eventually(() => questions.head().then(() => wrong.requests > 2), 15_000, 'the quarantine must end');
+    expect(wrong.asked).toEqual(['eth_chainId']);
+  });
+
+  it('asks another provider for code at a block whose state the first does not keep, and trusts the first', async () => {
+    wrong.lie = changing('eth_getCode', refusing('missing trie node 3f (path ) state 0x3f is not available'));
+    expect(await reader.hasCode(ADDRESS, 1)).toBe(true);
+    const { requests } = wrong;
+    expect(await reader.head()).toEqual(chain.tip);
+    expect(wrong.requests).toBe(requests + 1);
+    right.lie = wrong.lie;
+    await expect(reader.hasCode(ADDRESS, 1)).rejects.toThrow(StateUnavailable);
+    right.lie = changing('eth_getCode', refusing('Internal error'));
+    await expect(reader.hasCode(ADDRESS, 1)).rejects.toThrow(ChainUnavailable);
+  });
+
   it('rejects a missing head, and code that is not hex', async () => {
     wrong.lie = changing('eth_getBlockByNumber', () => null);
     await expectTruth('head');
@@ -188,7 +242,7 @@ describe('a chain reader with several providers', () => {
     'a closed connection': (response) => response.destroy(),
     silence: () => undefined,
     'half an answer and silence': (response, honest) => response.write(honest.slice(0, 5)),
-    'an answer without an end': (response) => response.write('['.repeat(LIMITS.bytesMax + 1)),
+    'an answer without an end': (response) => response.write('['.repeat(TOO_MANY_BYTES)),
     'a refusal of its own form': (response) => response.end('{"error":{"code":-32005},"id":null}'),
   };
   it.each(Object.entries(noAnswers))('queries another provider after %s', async (_, respond) => {
@@ -219,7 +273,7 @@ describe('a chain reader with one provider', () => {
 
   it('queries it again although it failed, because there is no other', async () => {
     node.lie = refusing('Internal error');
-    await expect(reader.head()).rejects.toThrow(/the head of chain 2484: 127\.0\.0\.1:\d+: Internal error/);
+    await expect(reader.head()).rejects.toThrow(/the head of chain 2484: provider 1: Internal error$/);
     node.lie = (_, truth) => truth;
     expect(await reader.head()).toEqual(chain.tip);
   });
@@ -251,7 +305,7 @@ describe('a chain reader with one provider', () => {
     node.lie = changing('eth_getLogs', refusing('eth_getLogs is limited to a 5 range'));
     await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
     node.lie = changing('eth_getLogs', (logs) =>
-      logs.map((log) => ({ ...log, data: `0x${'00'.repeat(LIMITS.bytesMax)}` })),
+      logs.map((log) => ({ ...log, data: `0x${'0'.repeat(TOO_MANY_BYTES / logs.length)}` })),
     );
     await expect(reader.logsOfRange(1, 5, FILTER)).rejects.toThrow(RangeTooLarge);
     node.lie = changing('eth_getLogs', refusing('project ID request rate exceeded'));
@@ -283,6 +337,15 @@ describe('a chain reader with one provider', () => {
       );
     };
     expect((await reader.headersByNumber(numbers)).map((header) => header?.number)).toEqual(numbers);
+  });
+
+  it('accepts as many bytes for a batch as its calls may have, and queries fewer at once when they are too many', async () => {
+    node.lie = eachHeader((truth) => ({ ...truth, extraData: 'x'.repeat(1.9 * MIB) }));
+    const patient = new JsonRpcChainReader(CHAIN_ID, [node.url]);
+    const numbers = Array.from({ length: 20 }, (_, index) => index % 6);
+    expect((await patient.headersByNumber(numbers)).map((header) => header?.number)).toEqual(numbers);
+    expect(node.requests).toBe(4);
+    patient.close();
   });
 
   it('accepts the answers of a batch in any order', async () => {
@@ -320,8 +383,17 @@ describe('a chain reader with one provider', () => {
     expect(node.authorization).toBe(`Basic ${Buffer.from('operator:pass/word').toString('base64')}`);
     await node.stop();
     expect(await secretive.head().then(String, String)).toMatch(
-      /^ChainUnavailable: the head of chain 2484: 127\.0\.0\.1:\d+: [^/]*$/,
+      /^ChainUnavailable: the head of chain 2484: provider 1: (connect ECONNREFUSED|UND_ERR_SOCKET)$/,
     );
     node = await JsonRpcNode.start(chain);
+  });
+
+  it('shows no host of a provider', async () => {
+    const urls = ['https://customer-17.rpc.invalid', node.url];
+    const nameless = new JsonRpcChainReader(CHAIN_ID, urls, LIMITS);
+    node.lie = refusing('127.0.0.1 is busy');
+    const message = await nameless.head().then(String, String);
+    expect(message).toMatch(/: provider 1: getaddrinfo E[A-Z_]+; provider 2: <secret> is busy$/);
+    expect(message).not.toContain('rpc.invalid');
   });
 });

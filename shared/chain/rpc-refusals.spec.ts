@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { saysNoBatch, saysRangeTooLarge } from './rpc-refusals.ts';
+import { saysNoBatch, saysRangeTooLarge, saysStateUnavailable } from './rpc-refusals.ts';
 
 /** Texts that public endpoints answered, and texts in the source code of nodes. */
 const rangeTooLarge = {
@@ -97,4 +97,29 @@ describe('a refusal of logs', () => {
     expect(saysNoBatch(text)).toBe(true);
     expect(saysRangeTooLarge('query returned more than 10000 results')).toBe(true);
   });
+});
+
+const stateUnavailable = {
+  geth: 'missing trie node 3f1c (path ) state 0x3f1c is not available, not found',
+  'geth, by path': 'historical state 3f1c is not available',
+  erigon: 'old data not available due to pruning, state is pruned',
+  nethermind: 'No state available for block 0x1',
+  reth: 'state at block #1 is pruned',
+  'reth, proofs': 'distance to target block exceeds maximum proof window',
+  besu: 'World state unavailable',
+  'anvil, of blocks before its last start': 'BlockOutOfRangeError: block height is 20 but requested was 5',
+  'a hosted node': 'this request needs an archive node',
+};
+
+describe('a refusal of code', () => {
+  it.each(Object.entries(stateUnavailable))('of %s means that the state is not kept', (_, text) => {
+    expect(saysStateUnavailable(text)).toBe(true);
+  });
+
+  it.each(['Internal error', 'too many requests', 'archive requests: rate limit', 'header not found'])(
+    '%j does not',
+    (text) => {
+      expect(saysStateUnavailable(text)).toBe(false);
+    },
+  );
 });

@@ -20,5 +20,12 @@ export const saysRangeTooLarge = (text: string, httpStatus = 200): boolean => {
   return httpStatus === 413 || RANGE.test(text);
 };
 
+/** The refusal is about the state of a block that only archive nodes keep. */
+const STATE =
+  /missing trie|archive|prun(ed|ing)|(world )?state\b.{0,80}\b(unavailable|not (available|found|kept))|historical (state|data)|no state available|proof window|out.?of.?range/i;
+
+/** Whether a provider's refusal of code means that it does not keep the state of that block. */
+export const saysStateUnavailable = (text: string): boolean => !RATE.test(text) && STATE.test(text);
+
 /** Whether the refusal is about several calls in one request. */
 export const saysNoBatch = (text: string): boolean => /\bbatch/i.test(text);

@@ -1,11 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors/refusal.ts';
+import { isParsable } from '../primitives/json-shape.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-/** Valid bodies have only a few levels. 256 KiB of brackets would parse into megabytes. */
-const DEPTH_MAX = 64;
-const [quote, backslash, bracket, brace, bracketEnd, braceEnd] = [...Buffer.from('"\\[{]}')];
 
 /** Accepts only JSON in UTF-8, keeps the bytes in `rawBody`, and refuses members that could change a prototype. */
 export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void => {
@@ -15,7 +13,7 @@ export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void 
     request.rawBody = await readWhole(payload, bytesMax);
     const text = decode(request.rawBody);
     if (text === undefined) throw new Refusal('malformed_json', 'the body is not valid UTF-8');
-    if (depthOf(request.rawBody) > DEPTH_MAX) throw new Refusal('validation_failed', 'the body is nested too deeply');
+    if (!isParsable(request.rawBody)) throw new Refusal('validation_failed', 'the body is nested too deeply');
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     void parse(request, text, (error, value) => {
       if (!error) resolve(value);
@@ -60,21 +58,6 @@ const decode = (bytes: Uint8Array): string | undefined => {
   } catch {
     return undefined;
   }
-};
-
-/** Returns the nesting depth of arrays and objects; for invalid JSON an estimate. */
-const depthOf = (bytes: Uint8Array): number => {
-  let depth = 0;
-  let deepest = 0;
-  let isInText = false;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === quote) isInText = !isInText;
-    else if (isInText) at += byte === backslash ? 1 : 0;
-    else if (byte === bracket || byte === brace) deepest = Math.max(deepest, (depth += 1));
-    else if (byte === bracketEnd || byte === braceEnd) depth -= 1;
-  }
-  return deepest;
 };
 
 const isJson = (text: string): boolean => {
