@@ -99,7 +99,13 @@ export const eventCatcherRoutes = {
     }),
     status: 201,
     answer: registeredContract,
-    problems: ['chain_not_supported', 'event_signature_invalid', 'event_abi_mismatch', 'start_block_in_future'],
+    problems: [
+      'chain_not_supported',
+      'event_signature_invalid',
+      'event_abi_mismatch',
+      'start_block_in_future',
+      'deploy_block_unknown',
+    ],
   }),
   listContracts: route({
     ...eventCatcher,

@@ -33,6 +33,7 @@ export const problemCatalogue = {
   event_signature_invalid: { status: 422, title: 'The event signature cannot be read' },
   event_abi_mismatch: { status: 422, title: 'The ABI does not have this event' },
   start_block_in_future: { status: 422, title: 'The start block does not exist yet' },
+  deploy_block_unknown: { status: 422, title: 'The block of the deployment cannot be found' },
   idempotency_key_reused: { status: 422, title: 'The idempotency key was used with another body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal_error: { status: 500, title: 'Something went wrong' },

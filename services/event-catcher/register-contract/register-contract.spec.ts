@@ -5,6 +5,7 @@ import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { eventAbi, HEAD, registration, TOKEN, TRANSFER, transferAbi } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import { resolveStartBlock } from './start-block.ts';
 
 describe('registering a contract event', () => {
   let catcher: CatcherRoutes;
@@ -140,6 +141,20 @@ describe('registering a contract event', () => {
       expect(contract.startBlock).toBe(block);
       expect(contract).not.toHaveProperty('warnings');
     }
+  });
+
+  it('is refused when no provider keeps the state that tells the block of the deployment', async () => {
+    catcher.chain.stateFrom = 10;
+    expect((await problemOfAnswer(await catcher.register({ startBlock: 'deploy' }))).code).toBe('deploy_block_unknown');
+    expect((await catcher.register()).status).toBe(201);
+  });
+
+  it('does not wait longer than its deadline for the block of the deployment, and asks no further then', async () => {
+    catcher.chain.isSilent = true;
+    await expect(resolveStartBlock(catcher.chain, TOKEN, 'deploy', 20)).rejects.toMatchObject({
+      code: 'dependency_unavailable',
+    });
+    expect(catcher.chain.calls).toBe(1);
   });
 
   it('accepts a contract without code, with a warning', async () => {

@@ -1,5 +1,6 @@
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 
 export interface StartBlock {
@@ -7,39 +8,56 @@ export interface StartBlock {
   warnings: string[];
 }
 
+/** The deadline of a request that asks for the block of the deployment. */
+const DEPLOYMENT_WITHIN_MS = 15_000;
+
 /**
  * Decides where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed
  * itself.
- * @throws Refusal start_block_in_future, dependency_unavailable
+ * @throws Refusal start_block_in_future, deploy_block_unknown, dependency_unavailable
  */
 export const resolveStartBlock = async (
   chain: SupportedChain,
   contractAddress: string,
   asked: number | 'deploy',
+  withinMs = DEPLOYMENT_WITHIN_MS,
 ): Promise<StartBlock> => {
   const contract = contractAddress.toLowerCase();
+  const endsAt = performance.now() + withinMs;
   try {
-    const { number: head } = await chain.head();
+    const { number: head } = await within(endsAt, chain.head());
     if (asked !== 'deploy' && asked > head) {
       throw new Refusal('start_block_in_future', `the newest block is ${String(head)}`);
     }
-    const hasCode = await chain.hasCode(contract);
+    const hasCode = await within(endsAt, chain.hasCode(contract));
     const warnings = hasCode ? [] : [`the contract has no code at block ${String(head)}`];
     if (asked !== 'deploy') return { startBlock: asked, warnings };
-    return { startBlock: hasCode ? await findDeployment(chain, contract, head) : head, warnings };
+    return { startBlock: hasCode ? await findDeployment(chain, contract, head, endsAt) : head, warnings };
   } catch (error) {
-    if (!(error instanceof ChainUnavailable)) throw error;
+    if (error instanceof StateUnavailable) {
+      const detail = 'no provider of this chain keeps the state of old blocks: give startBlock as a number';
+      throw new Refusal('deploy_block_unknown', detail, { cause: error });
+    }
+    if (!(error instanceof ChainUnavailable || error instanceof DeadlineExceeded)) throw error;
     throw unavailable('the chain does not answer', error);
   }
 };
 
+const within = <Answer>(endsAt: number, answer: Promise<Answer>): Promise<Answer> =>
+  withinDeadline('the chain', Math.max(0, endsAt - performance.now()), answer);
+
 /** Finds the first block with code by binary search, in at most 53 steps. The block `head` must have code. */
-const findDeployment = async (chain: SupportedChain, contract: string, head: number): Promise<number> => {
+const findDeployment = async (
+  chain: SupportedChain,
+  contract: string,
+  head: number,
+  endsAt: number,
+): Promise<number> => {
   let from = 0;
   let to = head;
   while (from < to) {
     const middle = Math.floor((from + to) / 2);
-    if (await chain.hasCode(contract, middle)) to = middle;
+    if (await within(endsAt, chain.hasCode(contract, middle))) to = middle;
     else from = middle + 1;
   }
   return from;

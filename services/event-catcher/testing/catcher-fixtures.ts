@@ -1,5 +1,6 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { StateUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { findEvent } from '../domain/event-abi.ts';
@@ -34,6 +35,11 @@ export class DeployingChain implements SupportedChain {
   private readonly chain = new MemoryChain(CHAIN_ID);
   readonly deployedAt = new Map([[TOKEN.toLowerCase(), 7]]);
   failure: Error | undefined;
+  /** The first block whose state is kept. */
+  stateFrom = 0;
+  /** Calls that were not answered are counted too. */
+  calls = 0;
+  isSilent = false;
 
   constructor() {
     while (this.chain.tip.number < HEAD) this.chain.mine([]);
@@ -44,6 +50,9 @@ export class DeployingChain implements SupportedChain {
   }
 
   hasCode(address: string, block = HEAD): Promise<boolean> {
+    this.calls += 1;
+    if (this.isSilent) return new Promise(() => undefined);
+    if (block < this.stateFrom) return Promise.reject(new StateUnavailable('the state was pruned'));
     return Promise.resolve((this.deployedAt.get(address) ?? Infinity) <= block);
   }
 }
