@@ -1,8 +1,22 @@
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { createFileWhole, writeFileWhole } from './write-file-whole.ts';
+
+const { mkdirSync, readdirSync, readFileSync, statSync } = fs;
+const flushed: string[] = [];
+jest.unstable_mockModule('node:fs', () => ({
+  ...fs,
+  fsyncSync: (descriptor: number) => {
+    flushed.push(fs.fstatSync(descriptor).isDirectory() ? 'folder' : 'file');
+    fs.fsyncSync(descriptor);
+  },
+}));
+const { createFileWhole, writeFileWhole } = await import('./write-file-whole.ts');
+
+beforeEach(() => {
+  flushed.length = 0;
+});
 
 const folder = temporaryFolder();
 const newFolder = (name: string): string => {
@@ -21,6 +35,11 @@ describe.each([
     expect(readFileSync(join(inside, 'key'), 'utf8')).toBe('text');
     expect(statSync(join(inside, 'key')).mode & 0o777).toBe(0o600);
     expect(readdirSync(inside)).toEqual(['key']);
+  });
+
+  it('is on the disk, and so is its name', () => {
+    write(join(newFolder(`${name} to stay`), 'key'), 'text', 0o600);
+    expect(flushed).toEqual(['file', 'folder']);
   });
 });
 

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 
-/** Replaces a file atomically: a reader, or a start after a crash, finds the old text or the new one, never a part. */
+/**
+ * Replaces a file atomically: a reader, or a start after a crash, finds the old text or the new one, never a part, and
+ * a start after a power cut the new one.
+ */
 export const writeFileWhole = (file: string, text: string, mode: number): void => {
   withText(file, text, mode, (written) => {
     renameSync(written, file);
@@ -34,7 +38,18 @@ const withText = (file: string, text: string, mode: number, put: (written: strin
       closeSync(descriptor);
     }
     put(written);
+    syncFolder(dirname(file));
   } finally {
     rmSync(written, { force: true });
+  }
+};
+
+/** Without it, a file that is on the disk may have no name there yet. */
+const syncFolder = (folder: string): void => {
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 };
