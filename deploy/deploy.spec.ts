@@ -31,7 +31,7 @@ describe('a default image', () => {
   );
 
   it('has the Node version of npm start', () => {
-    const { optionalDependencies } = JSON.parse(textOf('package.json')) as { optionalDependencies: object };
+    const { optionalDependencies } = JSON.parse(textOf('.node/package.json')) as { optionalDependencies: object };
     const versions = new Set(Object.values(optionalDependencies) as string[]);
     expect(new Set(defaultsOf('NODE_IMAGE'))).toEqual(
       new Set(Array.from(versions, (version) => `node:${version}-bookworm-slim`)),

@@ -12,9 +12,10 @@ const checks = [
   { what: 'format', command: ['prettier', '--check', '.'] },
   { what: 'dependency rules', command: ['node', 'shared/tooling/check-dependencies.mjs'] },
   { what: 'words', command: ['node', 'shared/tooling/check-words.mjs'] },
+  { what: 'bill of materials', command: ['node', 'shared/tooling/sbom.mjs', '--check'] },
 ];
 
 await runCommand(async () => {
-  await getReady();
+  await getReady({ development: true });
   process.exitCode = await runChecks(checks, AT_ONCE);
 });

@@ -7,12 +7,14 @@ import { Failure } from './failure.mjs';
 
 /** Written by npm at the end of an installation: the packages that are installed. */
 const INSTALLED = 'node_modules/.package-lock.json';
-/** Written by `recordInstallation` after that. */
+/** Written by `recordInstallation` after that; npm knows nothing of it. */
 const STAMP = 'node_modules/.annals-installed.json';
 
 /**
- * What was installed: `wanted` is a digest of the lockfile, `contents` the entries of each package's folder.
- * @typedef {{ wanted: string, contents: Record<string, string> }} Stamp
+ * What was installed: `wanted` is a digest of the lockfile, `contents` the entries of each package's folder,
+ * `development` whether the packages that only development needs are there too.
+ * @typedef {{ wanted: string, development: boolean, contents: Record<string, string> }} Stamp
+ * @typedef {{ packages: Record<string, { dev?: boolean }> }} Lockfile
  */
 
 /** @param {string} folder */
@@ -45,18 +47,34 @@ const readStamp = (root) => {
 };
 
 /**
+ * What npm has installed.
+ * @param {string} root
+ */
+const installedPackages = (root) => {
+  if (!existsSync(join(root, INSTALLED))) return {};
+  const { packages } = /** @type {Lockfile} */ (JSON.parse(readFileSync(join(root, INSTALLED), 'utf8')));
+  return packages;
+};
+
+/** @param {string} root */
+const hasDevelopment = (root) =>
+  Object.entries(installedPackages(root)).some(([folder, { dev }]) => dev && folder.startsWith('node_modules/'));
+
+/**
  * Compares the installed packages with the lockfile. `remove` names folders that npm would wrongly keep, because it
  * considers a package installed as soon as its package.json exists.
  * @param {string} root
+ * @param {{ development?: boolean }} [needs]
  */
-export const inspectInstallation = (root) => {
+export const inspectInstallation = (root, { development = false } = {}) => {
   if (!existsSync(join(root, INSTALLED))) return { whole: false, remove: ['node_modules'] };
   const stamp = readStamp(root);
   const damaged = Object.entries(stamp?.contents ?? {})
     .filter(([folder, contents]) => listing(join(root, folder)) !== contents)
     .map(([folder]) => folder);
   if (damaged.length > 0) return { whole: false, remove: [...damaged, INSTALLED] };
-  return { whole: stamp?.wanted === wanted(root), remove: [] };
+  const whole = stamp?.wanted === wanted(root) && (stamp.development || !development);
+  return { whole, remove: [] };
 };
 
 /**
@@ -64,17 +82,17 @@ export const inspectInstallation = (root) => {
  * @param {string} root
  */
 export const recordInstallation = (root) => {
-  const { packages } = /** @type {{ packages: object }} */ (JSON.parse(readFileSync(join(root, INSTALLED), 'utf8')));
-  const folders = ['node_modules/.bin', ...Object.keys(packages)];
+  const folders = ['node_modules/.bin', ...Object.keys(installedPackages(root))];
   /** @type {Stamp} */
   const stamp = {
     wanted: wanted(root),
+    development: hasDevelopment(root),
     contents: Object.fromEntries(folders.map((folder) => [folder, listing(join(root, folder))])),
   };
   writeFileSync(join(root, STAMP), JSON.stringify(stamp));
 };
 
-/** The environment without our own .bin folder, because npm must not run on the Node that it replaces. */
+/** The environment without .bin folders, because npm must not run on a Node that it replaces. */
 const outerEnvironment = () => ({
   ...process.env,
   PATH: process.env['PATH']
@@ -90,15 +108,18 @@ const reasonIn = (report) =>
     .map((line) => line.replace(/^npm (error|ERR!) /, ''))
     .find((line) => line !== '' && !/^(code|errno|syscall|path|dest) /.test(line));
 
+const OPTIONS = ['--no-save', '--ignore-scripts', '--no-audit', '--no-fund', '--include=optional', '--loglevel=error'];
+
 /**
- * Installs missing packages. It does not use `npm ci`, which fails if the registry lacks an optional package of another
- * platform.
+ * Installs missing packages, and runs no script of theirs. What development needs is kept where it is installed. It does
+ * not use `npm ci`, which fails if the registry lacks an optional package of another platform.
  * @param {string} root
+ * @param {{ development?: boolean }} [needs]
  */
-export const install = async (root) => {
+export const install = async (root, { development = false } = {}) => {
+  const which = development || hasDevelopment(root) ? '--include=dev' : '--omit=dev';
   for (const path of inspectInstallation(root).remove) rmSync(join(root, path), { recursive: true, force: true });
-  const options = ['--no-save', '--no-audit', '--no-fund', '--include=dev', '--include=optional', '--loglevel=error'];
-  const npm = spawn('npm', ['install', ...options], {
+  const npm = spawn('npm', ['install', which, ...OPTIONS], {
     cwd: root,
     env: outerEnvironment(),
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -118,5 +139,4 @@ export const install = async (root) => {
       `The packages cannot be installed (${reason}): correct that and start again; "npm install" prints more.`,
     );
   }
-  recordInstallation(root);
 };

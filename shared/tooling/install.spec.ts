@@ -31,8 +31,21 @@ beforeEach(() => {
   recordInstallation(root);
 });
 
+const installed = (packages: object): void => {
+  write('node_modules/.package-lock.json', JSON.stringify({ packages }));
+  recordInstallation(root);
+};
+
 describe('an installation', () => {
   it('is whole once it is recorded', () => {
+    expect(inspectInstallation(root)).toEqual({ whole: true, remove: [] });
+  });
+
+  it('is incomplete for development when packages that only development needs are missing', () => {
+    const development = { development: true };
+    expect(inspectInstallation(root, development)).toEqual({ whole: false, remove: [] });
+    installed({ 'node_modules/left': {}, 'node_modules/right': { dev: true } });
+    expect(inspectInstallation(root, development)).toEqual({ whole: true, remove: [] });
     expect(inspectInstallation(root)).toEqual({ whole: true, remove: [] });
   });
 

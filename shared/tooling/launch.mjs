@@ -1,26 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Failure } from './failure.mjs';
+import { NODE_MAJOR, nodeBinary } from './node.mjs';
 import { getReady, root } from './ready.mjs';
 
-const NODE_MAJOR = 26;
 /** npm forwards a signal that the terminal has sent already. Nobody presses Ctrl-C twice within this time. */
 const SAME_SIGNAL_MS = 300;
 const PARENT_POLL_MS = 500;
-
-/** The Node that is installed as a package, or the present one if there is no package for the platform. */
-const nodeBinary = () => {
-  const packaged = join(root, 'node_modules/.bin/node');
-  if (existsSync(packaged)) return packaged;
-  if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) return process.execPath;
-  const platform = `${process.platform}-${process.arch}`;
-  throw new Failure(
-    `There is no Node ${String(NODE_MAJOR)} package for ${platform}: install Node ${String(NODE_MAJOR)} and start again.`,
-  );
-};
 
 /**
  * Calls back when the npm that runs this process was killed. A program that was started without npm may outlive its shell.
@@ -61,7 +49,9 @@ export const runNode = (argv, onLine) => {
   watchNpm(() => child.kill('SIGTERM'));
   return new Promise((resolve, reject) => {
     child.once('error', ({ message }) => {
-      reject(new Failure(`Node ${String(NODE_MAJOR)} does not run (${message}): delete node_modules and start again.`));
+      reject(
+        new Failure(`Node ${String(NODE_MAJOR)} does not run (${message}): delete .node/node_modules and start again.`),
+      );
     });
     child.once('close', (code, signal) => {
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));

@@ -4,6 +4,6 @@ import { runNode } from './launch.mjs';
 import { getReady, root } from './ready.mjs';
 
 await runCommand(async () => {
-  await getReady();
+  await getReady({ development: true });
   await runNode([join(root, 'shared/tooling/plant-mutants.mjs'), ...process.argv.slice(2)]);
 });

@@ -15,6 +15,6 @@ const checks = [
 ];
 
 await runCommand(async () => {
-  await getReady();
+  await getReady({ development: true });
   process.exitCode = await runChecks(checks, checks.length);
 });

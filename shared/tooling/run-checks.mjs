@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { nodeBinary } from './node.mjs';
 import { root } from './ready.mjs';
 
 /** @typedef {{ what: string, command: string[] }} Check */
@@ -14,7 +15,7 @@ const secondsSince = (since) => `${((performance.now() - since) / 1_000).toFixed
  */
 const run = async ({ what, command: [program = '', ...args] }) => {
   const startedAt = performance.now();
-  const PATH = [join(root, 'node_modules/.bin'), process.env['PATH']].join(delimiter);
+  const PATH = [join(root, 'node_modules/.bin'), dirname(nodeBinary()), process.env['PATH']].join(delimiter);
   const child = spawn(program, args, { cwd: root, env: { ...process.env, PATH }, stdio: ['ignore', 'pipe', 'pipe'] });
   /** @type {Promise<number | null>} */
   const exit = new Promise((resolve, reject) => {

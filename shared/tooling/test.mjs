@@ -5,6 +5,6 @@ import { getReady, root } from './ready.mjs';
 
 // The build is needed because the end-to-end specs start the built program.
 await runCommand(async () => {
-  await getReady();
+  await getReady({ development: true });
   process.exitCode = await runNode([join(root, 'shared/tooling/run-specs.mjs'), ...process.argv.slice(2)]);
 });
