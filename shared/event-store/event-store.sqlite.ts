@@ -15,6 +15,7 @@ import {
   type Retention,
   type StoredEvent,
 } from './event-store.ts';
+import { ForgottenEvents } from './forgotten-events.sqlite.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
 import { LazyStoredEvent } from './stored-event.ts';
 import { subscribeByReading } from './subscription.ts';
@@ -24,10 +25,6 @@ const GROUP_EVENTS_MAX = 4_000;
 const ROWS_PER_READ = 64;
 /** How many events are looked at for one that is never forgotten. */
 const PLACES_LOOKED_AT = 200;
-/** How often events that are kept for a time are looked for, and how many are deleted in one go. */
-const FORGET_EVERY_MS = 1_000;
-const FORGET_AGAIN_MS = 50;
-const FORGET_EVENTS_MAX = 500;
 const COLUMNS = 'position, stream, revision, id, type, version, time, data, metadata';
 
 interface PendingAppend {
@@ -51,11 +48,7 @@ export class SqliteEventStore implements EventStore {
   private readonly backwards: StatementSync;
   private readonly places: StatementSync;
   private readonly forget: StatementSync;
-  private readonly forgetLater: StatementSync;
-  private readonly dueToForget: StatementSync;
-  private readonly forgetEvent: StatementSync;
-  private readonly forgotten: StatementSync;
-  private forgetting: NodeJS.Timeout;
+  private readonly forgottenEvents: ForgottenEvents;
   private readonly readAllByFilter = new Map<string, StatementSync>();
   private readonly retention = new Map<string, number>();
   private pending: PendingAppend[] = [];
@@ -73,9 +66,6 @@ export class SqliteEventStore implements EventStore {
         type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
-      CREATE TABLE IF NOT EXISTS forgotten_events (
-        at INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (at, position)
-      ) STRICT, WITHOUT ROWID;
     `);
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare(
@@ -93,13 +83,7 @@ export class SqliteEventStore implements EventStore {
       'SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC LIMIT ?',
     );
     this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
-    this.forgetLater = prepare('INSERT INTO forgotten_events (at, position) VALUES (?, ?)');
-    this.dueToForget = prepare(
-      'SELECT at, position FROM forgotten_events WHERE at <= ? AND position < ? ORDER BY at LIMIT ?',
-    );
-    this.forgetEvent = prepare('DELETE FROM events WHERE position = ?');
-    this.forgotten = prepare('DELETE FROM forgotten_events WHERE at = ? AND position = ?');
-    this.forgetting = this.forgetIn(FORGET_EVERY_MS);
+    this.forgottenEvents = new ForgottenEvents(this.database, clock, () => this.newest());
   }
 
   append(
@@ -154,7 +138,7 @@ export class SqliteEventStore implements EventStore {
 
   close(): Promise<void> {
     this.closed = true;
-    clearTimeout(this.forgetting);
+    this.forgottenEvents.close();
     if (this.pending.length > 0) this.flush();
     this.database.close();
     return Promise.resolve();
@@ -191,30 +175,6 @@ export class SqliteEventStore implements EventStore {
 
   private newest(): number {
     return (this.newestPosition.get()?.['position'] as number | null) ?? 0;
-  }
-
-  private forgetIn(ms: number): NodeJS.Timeout {
-    return setTimeout(() => {
-      this.forgetting = this.forgetIn(this.forgetDue() === FORGET_EVENTS_MAX ? FORGET_AGAIN_MS : FORGET_EVERY_MS);
-    }, ms).unref();
-  }
-
-  /** The newest event of the store stays until there is a newer one: its position must not be given again. */
-  private forgetDue(): number {
-    try {
-      const due = this.dueToForget.all(this.clock.now(), this.newest(), FORGET_EVENTS_MAX);
-      if (due.length === 0) return 0;
-      this.database.transaction(() => {
-        for (const { at = null, position = null } of due) {
-          this.forgetEvent.run(position);
-          this.forgotten.run(at, position);
-        }
-      });
-      return due.length;
-    } catch {
-      // The file is locked, or the disk is full, which appends report. It is tried again.
-      return 0;
-    }
   }
 
   private flush(): void {
@@ -279,7 +239,7 @@ export class SqliteEventStore implements EventStore {
         JSON.stringify(event.data),
         metadataText,
       ).lastInsertRowid as number;
-      if (forgetAt !== undefined) this.forgetLater.run(forgetAt, position);
+      if (forgetAt !== undefined) this.forgottenEvents.add(forgetAt, position);
     }
     const newest = keep && 'newest' in keep ? keep.newest : this.retention.get(stream);
     if (newest !== undefined && revision >= newest) this.forget.run(stream, revision - newest);
