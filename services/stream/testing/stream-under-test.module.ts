@@ -41,8 +41,8 @@ export const streamUnderTest = async ({
   const start = async () => {
     const node = await startStream(foundation, tokens.issuer);
     foundation.processHealth.report({ stream: node });
-    const isReady = async () => (await fetch(`${node.url}/health/ready`)).status === 200;
-    await eventually(isReady, 5_000, 'the node must become ready');
+    const ready = () => fetch(`${node.url}/health/ready`);
+    await eventually(async () => (await ready()).ok, 5_000, 'the node must become ready');
     return node;
   };
   let node = await start();
@@ -61,8 +61,7 @@ export const streamUnderTest = async ({
       clients.push(client);
       return client;
     },
-    registerContract: async (): Promise<string> => {
-      const contractAddress = newContract();
+    registerContract: async (contractAddress = newContract()): Promise<string> => {
       await catcher.register(contractAddress);
       return contractAddress;
     },
