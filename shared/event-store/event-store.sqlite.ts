@@ -60,13 +60,15 @@ export class SqliteEventStore implements EventStore {
     private readonly clock: Clock = systemClock,
   ) {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 64 });
-    this.database.exec(`
+    this.database.setUp(() => {
+      this.database.exec(`
       CREATE TABLE IF NOT EXISTS events (
         position INTEGER PRIMARY KEY, stream TEXT NOT NULL, revision INTEGER NOT NULL, id TEXT NOT NULL,
         type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL
       ) STRICT;
       CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
     `);
+    });
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare(
       'INSERT INTO events (stream, revision, id, type, version, time, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -98,7 +100,7 @@ export class SqliteEventStore implements EventStore {
     if (!this.flushing) {
       this.flushing = true;
       setImmediate(() => {
-        this.flush();
+        void this.flush();
       });
     }
     return promise;
@@ -139,7 +141,7 @@ export class SqliteEventStore implements EventStore {
   close(): Promise<void> {
     this.closed = true;
     this.forgottenEvents.close();
-    if (this.pending.length > 0) this.flush();
+    if (this.pending.length > 0) void this.flush();
     this.database.close();
     return Promise.resolve();
   }
@@ -177,23 +179,23 @@ export class SqliteEventStore implements EventStore {
     return (this.newestPosition.get()?.['position'] as number | null) ?? 0;
   }
 
-  private flush(): void {
+  private async flush(): Promise<void> {
     const group = this.takeGroup();
     if (group.length === 0) return;
     try {
-      const outcomes = this.database.transaction(() => group.map((append) => this.write(append)));
+      const outcomes = await this.database.transaction(() => group.map((append) => this.write(append)));
       group.forEach(({ resolve, reject }, index) => {
         const outcome = outcomes[index];
         if (outcome instanceof Error) reject(outcome);
         else if (outcome) resolve(outcome);
       });
     } catch (cause) {
-      const refusal = unavailable('the event store cannot write', cause);
+      const refusal = cause instanceof Refusal ? cause : unavailable('the event store cannot write', cause);
       for (const { reject } of group) reject(refusal);
     }
     if (this.pending.length > 0) {
       setImmediate(() => {
-        this.flush();
+        void this.flush();
       });
     } else {
       this.flushing = false;

@@ -6,6 +6,7 @@ import type { SettingName, Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { Refusal } from '../errors/refusal.ts';
+import { isBusy } from '../primitives/database.sqlite.ts';
 import { EsdbEventStore } from '../event-store/event-store.esdb.ts';
 import { SqliteEventStore } from '../event-store/event-store.sqlite.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -116,6 +117,9 @@ const embedded = <Engine>({ DATA_DIR }: Settings, open: (folder: string) => Engi
     return open(DATA_DIR);
   } catch (cause) {
     if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
+    if (isBusy(cause)) {
+      throw new CannotStart(`a store in ${DATA_DIR} is locked by another process: end its transaction`, { cause });
+    }
     const what = `a store in ${DATA_DIR} cannot be opened (${cause instanceof Error ? cause.message : String(cause)})`;
     throw new CannotStart(`${what}: restore it from a copy, or set DATA_DIR to an empty folder`, { cause });
   }

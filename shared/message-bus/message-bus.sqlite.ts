@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
-import { unavailable } from '../errors/refusal.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import {
   TopicReplaced,
@@ -45,7 +45,8 @@ export class SqliteMessageBus implements MessageBus {
     private readonly now: () => number = () => performance.now(),
   ) {
     this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 32 });
-    this.database.exec(`
+    this.database.setUp(() => {
+      this.database.exec(`
       CREATE TABLE IF NOT EXISTS topics (name TEXT PRIMARY KEY, partitions INTEGER NOT NULL) STRICT, WITHOUT ROWID;
       CREATE TABLE IF NOT EXISTS messages (
         "offset" INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, "partition" INTEGER NOT NULL,
@@ -53,6 +54,7 @@ export class SqliteMessageBus implements MessageBus {
       ) STRICT;
       CREATE INDEX IF NOT EXISTS messages_by_partition ON messages (topic, "partition");
     `);
+    });
     const prepare = (sql: string) => this.database.prepare(sql);
     this.insert = prepare(
       'INSERT INTO messages (topic, "partition", "key", headers, value, timestamp) VALUES (?, ?, ?, ?, ?, ?)',
@@ -70,24 +72,25 @@ export class SqliteMessageBus implements MessageBus {
     );
   }
 
-  createTopics(topics: readonly Topic[]): Promise<void> {
+  async createTopics(topics: readonly Topic[]): Promise<void> {
     const add = this.database.prepare('INSERT INTO topics VALUES (?, ?) ON CONFLICT DO NOTHING');
     const find = this.database.prepare('SELECT partitions FROM topics WHERE name = ?');
-    for (const topic of topics.map((one) => this.configured(one))) {
-      add.run(topic.name, topic.partitions);
-      const existing = find.get(topic.name)?.['partitions'] as number;
-      if (existing !== topic.partitions) return Promise.reject(partitionsDiffer(topic, existing));
-    }
-    return Promise.resolve();
+    await this.database.transaction(() => {
+      for (const topic of topics.map((one) => this.configured(one))) {
+        add.run(topic.name, topic.partitions);
+        const existing = find.get(topic.name)?.['partitions'] as number;
+        if (existing !== topic.partitions) throw partitionsDiffer(topic, existing);
+      }
+    });
   }
 
-  publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted) return Promise.reject(signal.reason as Error);
+  async publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
     const configured = this.configured(topic);
     const refused = refusalOfSize(messages.map(messageBytes));
-    if (refused) return Promise.reject(refused);
+    if (refused) throw refused;
     try {
-      this.database.transaction(() => {
+      await this.database.transaction(() => {
         for (const { key, headers, value, timestamp } of messages) {
           this.insert.run(
             configured.name,
@@ -100,9 +103,8 @@ export class SqliteMessageBus implements MessageBus {
         }
         this.prune(configured);
       });
-      return Promise.resolve();
     } catch (cause) {
-      return Promise.reject(unavailable('the message bus cannot write', cause));
+      throw cause instanceof Refusal ? cause : unavailable('the message bus cannot write', cause);
     }
   }
 

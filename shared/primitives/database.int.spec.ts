@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import type { Refusal } from '../errors/refusal.ts';
 import { SqliteDatabase } from './database.sqlite.ts';
 
 const folder = temporaryFolder();
@@ -28,7 +30,7 @@ describe('a database that two connections share', () => {
       jest.advanceTimersByTime(SEEN_WITHIN_MS);
       const seen = reader.changed.rung;
       void reader.changed.wait(seen, stop.signal);
-      writer.transaction(() => {
+      void writer.transaction(() => {
         writer.exec('INSERT INTO things DEFAULT VALUES');
       });
       expect(reader.changed.rung).toBe(seen);
@@ -38,5 +40,48 @@ describe('a database that two connections share', () => {
     stop.abort();
     writer.close();
     reader.close();
+  });
+});
+
+describe('a database that somebody else has locked', () => {
+  /** How long the thread may be held up by one attempt; a busy machine is allowed for. */
+  const HELD_UP_MS = 250;
+  let database: SqliteDatabase;
+  let other: DatabaseSync;
+  beforeEach(() => {
+    const file = join(folder, `${randomUUID()}.db`);
+    database = open(file);
+    database.exec('CREATE TABLE things (id INTEGER PRIMARY KEY) STRICT');
+    other = new DatabaseSync(file);
+    other.exec('BEGIN IMMEDIATE');
+  });
+  afterEach(() => {
+    database.close();
+    other.close();
+  });
+  const add = () => database.transaction(() => database.prepare('INSERT INTO things DEFAULT VALUES').run().changes);
+  const count = () => database.prepare('SELECT count(*) AS count FROM things').get()?.['count'];
+
+  it('holds up neither the process nor who reads, and is written to once it is free', async () => {
+    const began = performance.now();
+    const [first, second] = [add(), add()];
+    expect(count()).toBe(0);
+    expect(performance.now() - began).toBeLessThan(HELD_UP_MS);
+    other.exec('COMMIT');
+    expect(await Promise.all([first, second])).toEqual([1, 1]);
+    expect(count()).toBe(2);
+  });
+
+  it('refuses after a while what waits to write, and has written nothing', async () => {
+    const waiting = database.transaction(() => database.exec('INSERT INTO things DEFAULT VALUES'), { withinMs: 50 });
+    await expect(waiting).rejects.toMatchObject({ code: 'dependency_unavailable' } satisfies Partial<Refusal>);
+    other.exec('COMMIT');
+    expect(count()).toBe(0);
+  });
+
+  it('lets nobody wait who writes when it is closed', async () => {
+    const waiting = add();
+    database.close();
+    await expect(waiting).rejects.toMatchObject({ code: 'shutting_down' });
   });
 });

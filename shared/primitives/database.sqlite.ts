@@ -1,5 +1,7 @@
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { Refusal, unavailable } from '../errors/refusal.ts';
+import { Backoff } from './backoff.ts';
 import { makeFolder } from './make-folder.ts';
 import { WakeUp } from './wake-up.ts';
 
@@ -16,8 +18,15 @@ export interface DatabaseOptions {
 const FOREIGN_COMMIT_POLL_MS = 20;
 /** Pages in the log before it is checkpointed: so rarely that a page that changes often is written once. */
 const CHECKPOINT_PAGES = 32_768;
-/** How long a write waits for another process's transaction. */
-const BUSY_TIMEOUT_MS = 5_000;
+/** SQLite waits for locks with the whole thread: long only at start, when nobody else is served by it. */
+const WAIT_AT_START_MS = 5_000;
+/** A read waits only for another process that repairs the log after a crash. */
+const WAIT_TO_READ_MS = 100;
+/** How long a write waits for another process's transaction. Then its outcome is known: nothing was written. */
+const WAIT_TO_WRITE_MS = 5_000;
+const RETRY_FIRST_MS = 2;
+const RETRY_MAX_MS = 50;
+const SQLITE_BUSY = 5;
 
 /**
  * One SQLite file in WAL mode, shared by the processes of one machine. Its wake-up rings after every commit of any of
@@ -29,12 +38,16 @@ export class SqliteDatabase {
   private readonly poll: NodeJS.Timeout;
   private dataVersion: StatementSync;
   private seenVersion = 0;
+  private readonly closing = new AbortController();
 
-  constructor(file: string, options: DatabaseOptions) {
+  constructor(
+    private readonly file: string,
+    options: DatabaseOptions,
+  ) {
     makeFolder(dirname(file));
     this.connection = new DatabaseSync(file);
     this.connection.exec(`
-      PRAGMA busy_timeout = ${String(BUSY_TIMEOUT_MS)};
+      PRAGMA busy_timeout = ${String(WAIT_AT_START_MS)};
       PRAGMA journal_mode = WAL;
       PRAGMA wal_autocheckpoint = ${String(CHECKPOINT_PAGES)};
       PRAGMA synchronous = ${options.synchronous};
@@ -43,6 +56,7 @@ export class SqliteDatabase {
     `);
     this.dataVersion = this.connection.prepare('PRAGMA data_version');
     this.seenVersion = this.readVersion();
+    this.setBusyTimeout(WAIT_TO_READ_MS);
     this.poll = setInterval(() => {
       this.noticeForeignCommits();
     }, FOREIGN_COMMIT_POLL_MS).unref();
@@ -56,19 +70,32 @@ export class SqliteDatabase {
     return this.connection.prepare(sql);
   }
 
-  /** Runs `work` in one write transaction: all of it is committed, or nothing. */
-  transaction<Result>(work: () => Result): Result {
-    this.connection.exec('BEGIN IMMEDIATE');
-    let result: Result;
+  /** Makes tables at start, in one write transaction. It waits for those of other processes with the whole thread. */
+  setUp(work: () => void): void {
+    this.setBusyTimeout(WAIT_AT_START_MS);
     try {
-      result = work();
-      this.connection.exec('COMMIT');
-    } catch (error) {
-      if (this.connection.isTransaction) this.connection.exec('ROLLBACK');
-      throw error;
+      this.connection.exec('BEGIN IMMEDIATE');
+      this.commit(work);
+    } finally {
+      this.setBusyTimeout(WAIT_TO_READ_MS);
     }
-    this.changed.ring();
-    return result;
+  }
+
+  /**
+   * Runs `work` in one write transaction: all of it is committed, or nothing. It is done when this returns, unless another
+   * process has the database locked. @throws Refusal dependency_unavailable when it is locked for too long
+   */
+  async transaction<Result>(work: () => Result, { withinMs = WAIT_TO_WRITE_MS } = {}): Promise<Result> {
+    const giveUpAt = performance.now() + withinMs;
+    const backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
+    for (let locked = this.begin(); locked; locked = this.begin()) {
+      if (performance.now() >= giveUpAt) {
+        throw unavailable(`${this.file} is locked by another process: end its transaction`, locked);
+      }
+      await backoff.pause(this.closing.signal);
+      if (this.closing.signal.aborted) throw new Refusal('shutting_down', `${this.file} is closed`);
+    }
+    return this.commit(work);
   }
 
   /** Runs `work` on one snapshot of the database. */
@@ -83,8 +110,40 @@ export class SqliteDatabase {
 
   close(): void {
     clearInterval(this.poll);
+    this.closing.abort();
     if (this.connection.isOpen) this.connection.close();
     this.changed.ring();
+  }
+
+  /** Does not wait. @returns the error when another process is writing */
+  private begin(): unknown {
+    this.setBusyTimeout(0);
+    try {
+      this.connection.exec('BEGIN IMMEDIATE');
+      return undefined;
+    } catch (error) {
+      if (isBusy(error)) return error;
+      throw error;
+    } finally {
+      this.setBusyTimeout(WAIT_TO_READ_MS);
+    }
+  }
+
+  private commit<Result>(work: () => Result): Result {
+    let result: Result;
+    try {
+      result = work();
+      this.connection.exec('COMMIT');
+    } catch (error) {
+      if (this.connection.isTransaction) this.connection.exec('ROLLBACK');
+      throw error;
+    }
+    this.changed.ring();
+    return result;
+  }
+
+  private setBusyTimeout(timeMs: number): void {
+    if (this.connection.isOpen) this.connection.exec(`PRAGMA busy_timeout = ${String(timeMs)}`);
   }
 
   private readVersion(): number {
@@ -99,3 +158,7 @@ export class SqliteDatabase {
     this.changed.ring();
   }
 }
+
+/** Whether another process has the database locked. */
+export const isBusy = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;

@@ -35,15 +35,18 @@ export class SqliteReadStore implements ReadStore {
 
   constructor(file: string) {
     this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 128 });
-    this.database.exec(`
-      CREATE TABLE IF NOT EXISTS positions (
-        projection TEXT PRIMARY KEY, position INTEGER NOT NULL, event TEXT
-      ) STRICT, WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS leases (
-        name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
-      ) STRICT, WITHOUT ROWID;
-    `);
-    this.addEventToPositions();
+    this.database.setUp(() => {
+      this.database.exec(`
+        CREATE TABLE IF NOT EXISTS positions (
+          projection TEXT PRIMARY KEY, position INTEGER NOT NULL, event TEXT
+        ) STRICT, WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS leases (
+          name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+      `);
+      // Positions were once stored without an event.
+      if (!this.hasColumn('positions', 'event')) this.database.exec('ALTER TABLE positions ADD COLUMN event TEXT');
+    });
     this.savePosition = this.database.prepare(`
       INSERT INTO positions (projection, position, event) VALUES (?, ?, ?)
       ON CONFLICT (projection) DO UPDATE SET position = excluded.position, event = coalesce(excluded.event, event)
@@ -57,7 +60,7 @@ export class SqliteReadStore implements ReadStore {
   }
 
   apply(projection: string, changes: readonly DocumentChange[], position: number, event?: EventPlace): Promise<void> {
-    this.database.transaction(() => {
+    return this.database.transaction(() => {
       for (const { collection, id, position: changedAt, document } of changes) {
         const { upsert, columns } = this.collection(collection);
         const values = columns.map((member) => toColumn(document[member]));
@@ -65,7 +68,6 @@ export class SqliteReadStore implements ReadStore {
       }
       this.savePosition.run(projection, position, event ? JSON.stringify(event) : null);
     });
-    return Promise.resolve();
   }
 
   position(projection: string): Promise<number> {
@@ -136,27 +138,22 @@ export class SqliteReadStore implements ReadStore {
   }
 
   replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean> {
-    const { changes } = expected
-      ? this.statement(
-          `UPDATE leases SET holder = ?, epoch = ?, renewals = ?
-           WHERE name = ? AND holder IS ? AND epoch = ? AND renewals = ?`,
-        ).run(next.holder, next.epoch, next.renewals, name, expected.holder, expected.epoch, expected.renewals)
-      : this.statement('INSERT INTO leases VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING').run(
-          ...[name, next.holder, next.epoch, next.renewals],
-        );
-    return Promise.resolve(changes === 1);
+    return this.database.transaction(() => {
+      const { changes } = expected
+        ? this.statement(
+            `UPDATE leases SET holder = ?, epoch = ?, renewals = ?
+             WHERE name = ? AND holder IS ? AND epoch = ? AND renewals = ?`,
+          ).run(next.holder, next.epoch, next.renewals, name, expected.holder, expected.epoch, expected.renewals)
+        : this.statement('INSERT INTO leases VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING').run(
+            ...[name, next.holder, next.epoch, next.renewals],
+          );
+      return changes === 1;
+    });
   }
 
   close(): Promise<void> {
     this.database.close();
     return Promise.resolve();
-  }
-
-  /** Positions were once stored without an event. */
-  private addEventToPositions(): void {
-    this.database.transaction(() => {
-      if (!this.hasColumn('positions', 'event')) this.database.exec('ALTER TABLE positions ADD COLUMN event TEXT');
-    });
   }
 
   private hasColumn(table: string, column: string): boolean {
@@ -167,7 +164,7 @@ export class SqliteReadStore implements ReadStore {
   private defineOne({ name, indexes }: CollectionDefinition): void {
     const table = quote(name);
     const columns = [...new Set(indexes.flat())];
-    this.database.transaction(() => {
+    this.database.setUp(() => {
       this.database.exec(
         `CREATE TABLE IF NOT EXISTS ${table}
          (id TEXT PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL) STRICT`,

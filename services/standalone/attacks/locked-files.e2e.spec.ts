@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from '@jest/globals';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { describeAttack } from './program-under-attack.ts';
+
+/** An answer begins within 5 s; the rest is for a busy machine. */
+const ANSWERED_WITHIN_MS = 6_000;
+/** Of whatever needs no write. */
+const READ_WITHIN_MS = 1_000;
+const folder = temporaryFolder();
+
+describeAttack('files of a running program that somebody locks', () => {
+  it('hold up who writes to them, and neither the process nor who reads', async () => {
+    await using stack = new AsyncDisposableStack();
+    const dataFolder = join(folder, 'locked');
+    const program = await RunningProgram.start(dataFolder, {});
+    stack.defer(async () => {
+      await program.stop();
+    });
+    const { accountUrl } = program.development;
+    const { userId, bearer } = await signIn(program.development);
+    const changeProfile = (username: string) =>
+      call(`${accountUrl}/user/${userId}/profile`, { method: 'POST', headers: bearer, body: { username } });
+
+    const locks = ['events.db', 'read.db', 'bus.db'].map((name) => new DatabaseSync(join(dataFolder, name)));
+    for (const lock of locks) {
+      lock.exec('BEGIN IMMEDIATE');
+      stack.defer(() => {
+        lock.close();
+      });
+    }
+    const began = performance.now();
+    let slowestMs = 0;
+    const written = changeProfile('ada').then(({ status }) => ({ status, tookMs: performance.now() - began }));
+    while (performance.now() - began < ANSWERED_WITHIN_MS) {
+      const asked = performance.now();
+      const [live, user] = await Promise.all([
+        call(`${accountUrl}/health/live`),
+        call(`${accountUrl}/user/${userId}`, { headers: bearer }),
+      ]);
+      slowestMs = Math.max(slowestMs, performance.now() - asked);
+      expect([live.status, user.status]).toEqual([200, 200]);
+    }
+    expect(slowestMs).toBeLessThan(READ_WITHIN_MS);
+    const { status, tookMs } = await written;
+    expect(status).toBe(503);
+    expect(tookMs).toBeLessThan(ANSWERED_WITHIN_MS);
+
+    for (const lock of locks) lock.exec('COMMIT');
+    const worksAgain = async () => {
+      const { status } = await changeProfile('grace');
+      return status === 200 && (await call(`${accountUrl}/health/ready`)).status === 200;
+    };
+    await eventually(worksAgain, 20_000, 'the program must work again');
+  });
+});
