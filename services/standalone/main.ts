@@ -2,10 +2,11 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { endLeftOverChain } from '../../shared/chain/local-chain-process.ts';
+import { useDataFolder } from '../../shared/host/engines.ts';
+import { haveFolderAlone, lockForStart } from '../../shared/host/folder-locks.sqlite.ts';
 import { requireFreePorts, requireWritable, type PortToTake } from '../../shared/host/preflight.ts';
 import { runProcess, type StartingProcess } from '../../shared/host/run-process.ts';
 import type { Settings } from '../../shared/config/settings.ts';
-import { lockFolder } from './start-lock.sqlite.ts';
 import { startStandalone } from './standalone.ts';
 import { welcome } from './welcome.ts';
 
@@ -18,17 +19,24 @@ const start = async (starting: StartingProcess, isFresh: boolean): Promise<strin
   return welcome(await startStandalone(starting), starting.settings, performance.now());
 };
 
-const prepare = async ({ settings, shutdown }: StartingProcess, isFresh: boolean): Promise<void> => {
+const prepare = async (starting: StartingProcess, isFresh: boolean): Promise<void> => {
+  const { settings, shutdown } = starting;
   const { DATA_DIR } = settings;
   requireWritable(DATA_DIR);
-  shutdown.add('lock', lockFolder(DATA_DIR));
+  shutdown.add('lock', lockForStart(DATA_DIR));
   const chainFolder = join(DATA_DIR, 'chain');
   if (existsSync(chainFolder)) await endLeftOverChain(chainFolder);
   await requireFreePorts(portsToTake(settings));
-  if (!isFresh) return;
-  for (const name of readdirSync(DATA_DIR).filter((one) => REMOVED_BY_FRESH.test(one))) {
-    rmSync(join(DATA_DIR, name), { recursive: true });
+  if (isFresh) empty(DATA_DIR);
+  useDataFolder(starting);
+};
+
+const empty = (dataFolder: string): void => {
+  const free = haveFolderAlone(dataFolder);
+  for (const name of readdirSync(dataFolder).filter((one) => REMOVED_BY_FRESH.test(one))) {
+    rmSync(join(dataFolder, name), { recursive: true });
   }
+  free();
 };
 
 const portsToTake = (settings: Settings): PortToTake[] => {

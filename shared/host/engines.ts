@@ -13,6 +13,9 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
 import { SqliteMessageBus } from '../message-bus/message-bus.sqlite.ts';
 import type { MessageBus } from '../message-bus/message-bus.ts';
+import { shareFolder } from './folder-locks.sqlite.ts';
+import { requireWritable } from './preflight.ts';
+import type { StartingProcess } from './run-process.ts';
 import type { Logger } from 'pino';
 import { MongoReadStore } from '../read-store/read-store.mongo.ts';
 import { SqliteReadStore } from '../read-store/read-store.sqlite.ts';
@@ -59,6 +62,15 @@ const elsewhere: Record<EngineName, (settings: Settings) => string | undefined> 
 
 /** Whether an engine is a file in `DATA_DIR`. */
 export const isEmbedded = (name: EngineName, settings: Settings): boolean => elsewhere[name](settings) === undefined;
+
+/** Uses the data folder until the process ends, so that nobody empties it. @throws CannotStart */
+export const useDataFolder = ({
+  settings: { DATA_DIR },
+  shutdown,
+}: Pick<StartingProcess, 'settings' | 'shutdown'>): void => {
+  requireWritable(DATA_DIR);
+  shutdown.add('data folder', shareFolder(DATA_DIR));
+};
 
 /** Describes the engines and their addresses, without secrets. */
 export const describeEngines = (settings: Settings, names: readonly EngineName[]): Record<string, string> =>

@@ -1,11 +1,11 @@
 import { loadMasterKey } from '../keys/master-key.ts';
-import type { SettingName, Settings } from '../config/settings.ts';
-import { isEmbedded, type EngineName, type Engines } from './engines.ts';
+import type { SettingName } from '../config/settings.ts';
+import { isEmbedded, useDataFolder, type EngineName, type Engines } from './engines.ts';
 import type { HealthReport } from './health.ts';
 import type { Logger } from 'pino';
 import { pause } from '../primitives/pause.ts';
 import { openFoundation, type Foundation, type WorkerFoundation } from './foundation.ts';
-import { requireFreePorts, requireWritable } from './preflight.ts';
+import { requireFreePorts } from './preflight.ts';
 import { runProcess, type StartingProcess } from './run-process.ts';
 import type { RunningPart } from './running-part.ts';
 import { serveHealth } from './serve-health.ts';
@@ -35,7 +35,10 @@ interface ServiceDefinition<Name extends EngineName> extends PartDefinition<Foun
 
 /** Runs a part without a port as a process of its own. It does not receive the master key. */
 export const runWorker = <Name extends EngineName>(worker: PartDefinition<WorkerFoundation, Name>): Promise<void> =>
-  runProcess((starting) => runPart(worker, starting), {});
+  runProcess((starting) => {
+    if (keepsStores(worker.engines, starting)) useDataFolder(starting);
+    return runPart(worker, starting);
+  }, {});
 
 /** Runs a part that listens on a port as a process of its own. */
 export const runService = <Name extends EngineName>(service: ServiceDefinition<Name>): Promise<void> => {
@@ -43,7 +46,9 @@ export const runService = <Name extends EngineName>(service: ServiceDefinition<N
   return runProcess(
     async (starting) => {
       const { settings } = starting;
-      if (keepsFiles || settings.MASTER_KEY === undefined) requireWritable(settings.DATA_DIR);
+      if (keepsFiles || settings.MASTER_KEY === undefined || keepsStores(service.engines, starting)) {
+        useDataFolder(starting);
+      }
       await requireFreePorts([{ setting: port, host: settings.HOST, port: settings[port] }]);
       const masterKey = loadMasterKey(settings);
       return runPart({ ...service, start: (foundation) => start({ ...foundation, masterKey }) }, starting);
@@ -61,7 +66,7 @@ const runPart = async <Name extends EngineName>(
   starting: StartingProcess,
 ): Promise<string> => {
   const { settings, logger, shutdown } = starting;
-  await preflight(settings, names);
+  await requireFreePorts([{ setting: 'METRICS_PORT', host: settings.HOST, port: settings.METRICS_PORT }]);
   const foundation = await openFoundation(starting, names);
   const running = await start(foundation);
   shutdown.add(name, () => running.close());
@@ -72,11 +77,8 @@ const runPart = async <Name extends EngineName>(
   return `annals ${name} is ready in ${(performance.now() / 1_000).toFixed(1)} s${where && `: ${where}`}\n`;
 };
 
-const preflight = async (settings: Settings, engines: readonly EngineName[]): Promise<void> => {
-  const { DATA_DIR, HOST, METRICS_PORT } = settings;
-  if (engines.some((name) => isEmbedded(name, settings))) requireWritable(DATA_DIR);
-  await requireFreePorts([{ setting: 'METRICS_PORT', host: HOST, port: METRICS_PORT }]);
-};
+const keepsStores = (engines: readonly EngineName[], { settings }: StartingProcess): boolean =>
+  engines.some((name) => isEmbedded(name, settings));
 
 const untilReady = async (health: () => Promise<HealthReport>, logger: Logger, signal: AbortSignal): Promise<void> => {
   let loggedAt = performance.now();

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { signatureScheme, type SignatureScheme } from '../../../schemas/events/app-events.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, isEmbedded, openEngines } from '../../../shared/host/engines.ts';
-import { requireWritable } from '../../../shared/host/preflight.ts';
+import { closeEngines, isEmbedded, openEngines, useDataFolder } from '../../../shared/host/engines.ts';
 import { createLogger } from '../../../shared/host/logger.ts';
+import { Shutdown } from '../../../shared/host/shutdown.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { appAdministration, type AppAdministration } from '../../account/app-administration.ts';
@@ -63,11 +63,14 @@ const list = async ({ json }: { json?: boolean }): Promise<void> => {
 
 const withApps = async <Result>(work: (apps: AppAdministration) => Promise<Result>): Promise<Result> => {
   const { settings } = loadSettings(process.env, {});
-  if (isEmbedded('eventStore', settings)) requireWritable(settings.DATA_DIR);
-  const engines = await openEngines(settings, createLogger(settings), ['eventStore']);
+  const logger = createLogger(settings);
+  const shutdown = new Shutdown(logger);
   try {
+    if (isEmbedded('eventStore', settings)) useDataFolder({ settings, shutdown });
+    const engines = await openEngines(settings, logger, ['eventStore']);
+    shutdown.add('engines', () => closeEngines(engines));
     return await work(appAdministration({ ...engines, clock: systemClock, ids: systemIds }));
   } finally {
-    await closeEngines(engines);
+    await shutdown.run();
   }
 };

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { rawConnection } from '../../../shared/testing/raw-http.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
+import { ServiceProcess } from '../../../shared/testing/running-processes.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testSettings } from '../../../shared/testing/whole-program.ts';
@@ -88,13 +89,27 @@ describe('npm start on a data folder', () => {
     expect(statSync(dataFolder).mode & 0o777).toBe(0o700);
     const { app } = running.development;
     await running.stop();
-    for (const name of readdirSync(dataFolder).filter((one) => !one.startsWith('start.lock'))) {
+    for (const name of readdirSync(dataFolder).filter((one) => !one.endsWith('.lock'))) {
       if (statSync(join(dataFolder, name)).isFile()) writeFileSync(join(dataFolder, name), 'damaged');
     }
     writeFileSync(join(dataFolder, 'thesis.txt'), 'not ours');
     running = await RunningProgram.start(dataFolder, {}, ['--fresh']);
     expect(running.development.app.id).not.toBe(app.id);
     expect(readFileSync(join(dataFolder, 'thesis.txt'), 'utf8')).toBe('not ours');
+  });
+
+  it('does not remove data that another process uses', async () => {
+    const dataFolder = join(folder, 'shared');
+    const settings = { ...testSettings, DATA_DIR: dataFolder };
+    await using projector = await new ServiceProcess('projector', settings).ready();
+    const stores = () => readdirSync(dataFolder).filter((name) => name.endsWith('.db'));
+    const before = stores();
+    const start = RunningProcess.spawn('npm start', ['services/standalone/main.js', '--fresh'], settings);
+    expect(await start.ended()).toBe(1);
+    expect(start.output).toMatch(/is in use by other processes: stop them before --fresh/);
+    expect(stores()).toEqual(before);
+    await projector.process.stop();
+    running = await RunningProgram.start(dataFolder, {}, ['--fresh']);
   });
 
   it('registers another development app when the file with the last one is damaged', async () => {

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { nodeErrorCode } from '../errors/node-error-code.ts';
+import { isBusy } from '../primitives/database.sqlite.ts';
+
+/** Who removes files of the folder takes no longer. */
+const WAIT_TO_SHARE_MS = 2_000;
+
+/**
+ * Only one `npm start` at a time may use a data folder. The operating system frees this lock and the others when the process
+ * ends, so there is nothing to clean up after a crash.
+ * @returns a function that frees the lock
+ * @throws CannotStart
+ */
+export const lockForStart = (folder: string): (() => void) =>
+  lock(join(folder, 'start.lock'), {
+    begin: 'BEGIN EXCLUSIVE',
+    inUse: `${folder} is in use by another start: stop that one, or set DATA_DIR to another folder`,
+  });
+
+/** Each process that uses a data folder holds this lock, so that nobody empties the folder. @throws CannotStart */
+export const shareFolder = (folder: string): (() => void) =>
+  lock(join(folder, 'processes.lock'), {
+    // SQLite takes the shared lock with the first read.
+    begin: `PRAGMA busy_timeout = ${String(WAIT_TO_SHARE_MS)}; BEGIN; SELECT count(*) FROM sqlite_schema`,
+    inUse: `${folder} is being emptied by another start: start again when it has ended`,
+  });
+
+/** Who empties a data folder needs it alone. @throws CannotStart */
+export const haveFolderAlone = (folder: string): (() => void) =>
+  lock(join(folder, 'processes.lock'), {
+    begin: 'BEGIN EXCLUSIVE',
+    inUse: `${folder} is in use by other processes: stop them before --fresh removes their data, or set DATA_DIR to another folder`,
+  });
+
+const lock = (file: string, { begin, inUse }: { begin: string; inUse: string }): (() => void) => {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(file, { timeout: 0 });
+    database.exec(begin);
+  } catch (cause) {
+    database?.close();
+    if (isBusy(cause)) throw new CannotStart(inUse, { cause });
+    if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new CannotStart(`${file} is not a valid lock file (${what}): remove it`, { cause });
+  }
+  return () => {
+    database.close();
+  };
+};
