@@ -46,6 +46,33 @@ describe('a profile', () => {
     expectRefused({ username: 'a\ud800b' }, { username: /Unicode/ });
   });
 
+  it('is refused with characters that are not seen and change how others are shown', () => {
+    const wrong = [
+      'ada\u202etxt',
+      '\u2066ada',
+      'a\u200bda',
+      'ada\ufeff x',
+      'a\u00adda',
+      '\u200dada',
+      'ad\u200da',
+      'ada\u200c',
+    ];
+    for (const text of wrong) expectRefused({ username: text }, { username: /is not seen/ });
+    expectRefused({ username: '\u0645\u200c\u200c\u0645' }, { username: /is not seen/ });
+    expectRefused({ avatar: 'https://img.example/a\u202egnp.exe' }, { avatar: /is not seen/ });
+  });
+
+  it('may have the joiners that Persian, Sinhala and emoji are written with', () => {
+    for (const username of [
+      '\u0639\u0644\u06cc\u200c\u0631\u0636\u0627',
+      '\u0dc1\u0dca\u200d\u0dbb\u0dd3',
+      '👩🏽\u200d🚀',
+      '🏳️\u200d🌈',
+    ]) {
+      expect(readProfile({ username }, production)).toEqual({ username });
+    }
+  });
+
   it('has an avatar that is an https URL of at most 2048 characters', () => {
     const url = `https://img.example/${'x'.repeat(2_028)}`;
     expect(readProfile({ avatar: url }, production)).toEqual({ avatar: url });

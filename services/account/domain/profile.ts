@@ -24,8 +24,23 @@ export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLo
   return profile;
 };
 
+/**
+ * Scripts that are not written right without the two joiners. In others they, and every other format character, only make
+ * one name look like another.
+ */
+const JOINING = 'Arab Beng Deva Gujr Guru Khmr Knda Mlym Mong Mymr Nkoo Orya Sinh Syrc Taml Telu'
+  .split(' ')
+  .map((script) => String.raw`\p{scx=${script}}`)
+  .join('');
+const JOINERS = new RegExp(
+  String.raw`(?<=[[${JOINING}]&&[\p{L}\p{M}]])[\u200c\u200d](?=[[${JOINING}]&&\p{L}])` +
+    String.raw`|(?<=[\p{ExtPict}\p{EMod}\ufe0f])\u200d(?=\p{ExtPict})`,
+  'gv',
+);
+
 const errorOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {
   if (/\p{Cc}/u.test(text)) return 'has a control character';
+  if (/\p{Cf}/u.test(text.replace(JOINERS, ''))) return 'has a character that is not seen';
   if (!text.isWellFormed()) return 'is not well-formed Unicode';
   if (Array.from(text).length > charactersMax) return `has more than ${String(charactersMax)} characters`;
   if (isUrl && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is not an https URL';
