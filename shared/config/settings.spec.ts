@@ -87,6 +87,7 @@ describe('settings', () => {
     ['KAFKA_SASL', '{"mechanism":"plain","username":"","password":"p"}'],
     ['KAFKA_SASL', '{"mechanism":"plain","username":"u","password":""}'],
     ['KAFKA_ACKS', '-1'],
+    ['KAFKA_COMPRESSION', 'lz4'],
     ['TOPIC_PREFIX', 'a b'],
     ['TOPIC_PREFIX', 'a'.repeat(65)],
     ['TOPIC_PARTITIONS', '{"annals.users.v2":1}'],
@@ -114,6 +115,8 @@ describe('settings', () => {
     ['METRICS_PORT', '0', 0],
     ['KAFKA_BROKERS', ' a-1.b_c:1, 10.0.0.1:65535 ,', ['a-1.b_c:1', '10.0.0.1:65535']],
     ['KAFKA_ACKS', '0', '0'],
+    ['KAFKA_COMPRESSION', '', 'zstd'],
+    ['KAFKA_COMPRESSION', 'none', 'none'],
     ['TOPIC_PREFIX', 'a'.repeat(64), 'a'.repeat(64)],
     [
       'TOPIC_PARTITIONS',

@@ -130,6 +130,10 @@ export const settingDefinitions = {
     z.enum(['all', '1', '0']).default('all'),
     'replicas that must have a message before it counts as published; all in production',
   ),
+  KAFKA_COMPRESSION: setting(
+    z.enum(['zstd', 'gzip', 'none']).default('zstd'),
+    'of what is published; gzip or none for consumers without zstd',
+  ),
   TOPIC_PREFIX: setting(
     z
       .string()
@@ -189,7 +193,6 @@ export const settingDefinitions = {
     "pino's levels",
   ),
   DOCS: setting(z.enum(['on', 'off']).optional(), 'whether /docs is served; default on, in production off'),
-  KAFKA_COMPRESSION: notUsedYet('zstd, gzip or none'),
   QUOTAS: notUsedYet('JSON {name: number}'),
   RPC_DEBUG: notUsedYet('debug_bundler_*'),
   SMTP_URL: notUsedYet('smtp://user:password@host:port', true),

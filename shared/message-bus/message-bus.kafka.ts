@@ -19,7 +19,7 @@ const START_MS = 10_000;
 const ADMIN_MS = 10_000;
 
 interface Options {
-  settings: KafkaSettings & Pick<Settings, 'KAFKA_ACKS' | 'TOPIC_PREFIX' | 'TOPIC_PARTITIONS'>;
+  settings: KafkaSettings & Pick<Settings, 'KAFKA_ACKS' | 'KAFKA_COMPRESSION' | 'TOPIC_PREFIX' | 'TOPIC_PARTITIONS'>;
   logger: Logger;
 }
 
@@ -38,7 +38,7 @@ export class KafkaMessageBus implements MessageBus {
     const isDebug = logger.isLevelEnabled('debug');
     this.newAdminClient = isDebug ? newClient : kafkaClients(settings, logger.child({}, { level: 'silent' }));
     this.topicSettings = { prefix: settings.TOPIC_PREFIX, partitions: settings.TOPIC_PARTITIONS };
-    this.publisher = new Publisher(newClient, settings.KAFKA_ACKS);
+    this.publisher = new Publisher(newClient, settings);
     this.reader = new PartitionReader(newClient, logger);
     this.follower = new TopicFollower(newClient, logger);
   }

@@ -9,7 +9,7 @@ import { whereServer } from '../testing/servers.ts';
 import type { KafkaMessageBus } from './message-bus.kafka.ts';
 import type { MessageToPublish } from './message-bus.ts';
 
-const ZSTD = 4;
+const CODECS = { zstd: 4, gzip: 1, none: 0 } as const;
 
 whereServer('KAFKA_BROKERS', (brokers) => {
   const settings = kafkaForTests(brokers);
@@ -34,9 +34,12 @@ whereServer('KAFKA_BROKERS', (brokers) => {
     const message = (value: string): MessageToPublish => ({ key: 'a', headers: {}, value, timestamp: Date.now() });
     const messages = (count: number, value = 'x') => Array.from({ length: count }, () => message(value));
 
-    it('is compressed with zstd', async () => {
+    it.each(Object.entries(CODECS))('is compressed with what KAFKA_COMPRESSION says: %s', async (name, codec) => {
+      await bus.close();
+      const KAFKA_COMPRESSION = name as keyof typeof CODECS;
+      bus = await connectForTests({ ...settings, KAFKA_BROKERS: [proxy.brokers], KAFKA_COMPRESSION });
       await bus.publish(topic, messages(10));
-      expect(requests.map(codecOf)).toEqual([ZSTD]);
+      expect(requests.map(codecOf)).toEqual([codec]);
     });
 
     it('may take longer in several requests than the timeout of one', async () => {

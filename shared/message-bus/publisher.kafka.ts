@@ -13,6 +13,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const LAST_REQUEST_MS = 2_000;
 
 const acknowledgements = { all: -1, 1: 1, 0: 0 } as const;
+const { ZSTD, GZIP, None } = kafkajs.CompressionTypes;
+const compressions = { zstd: ZSTD, gzip: GZIP, none: None } as const;
 
 interface Sender {
   client: KafkaClient;
@@ -31,7 +33,7 @@ export class Publisher {
 
   constructor(
     private readonly newClient: () => KafkaClient,
-    private readonly acks: Settings['KAFKA_ACKS'],
+    private readonly settings: Pick<Settings, 'KAFKA_ACKS' | 'KAFKA_COMPRESSION'>,
   ) {}
 
   publish(topicName: string, messages: readonly Routed[], signal?: AbortSignal): Promise<void> {
@@ -75,8 +77,8 @@ export class Publisher {
     await untilAborted(connected, timeout);
     const sent = producer.send({
       topic: topicName,
-      acks: acknowledgements[this.acks],
-      compression: kafkajs.CompressionTypes.ZSTD,
+      acks: acknowledgements[this.settings.KAFKA_ACKS],
+      compression: compressions[this.settings.KAFKA_COMPRESSION],
       messages: request.map(({ partition, message: { key, headers, value, timestamp } }) => ({
         partition,
         key,
@@ -92,7 +94,7 @@ export class Publisher {
     if (this.isClosed) throw new Error('the message bus is closed');
     const client = this.newClient();
     const producer = client.kafka.producer({
-      idempotent: this.acks === 'all',
+      idempotent: this.settings.KAFKA_ACKS === 'all',
       maxInFlightRequests: 1,
       allowAutoTopicCreation: false,
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,

@@ -12,6 +12,7 @@ export const kafkaSettings = (brokers: string): KafkaBusSettings => ({
   KAFKA_SASL: undefined,
   KAFKA_TLS: undefined,
   KAFKA_ACKS: 'all',
+  KAFKA_COMPRESSION: 'zstd',
   TOPIC_PREFIX: `test-${randomUUID()}.`,
   TOPIC_PARTITIONS: {},
 });

@@ -47,7 +47,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'relay',
     description: 'publishes stored events on the message bus; of several processes, one works and the others stand by',
-    settings: [...bus, 'KAFKA_ACKS', ...common],
+    settings: [...bus, 'KAFKA_ACKS', 'KAFKA_COMPRESSION', ...common],
     examples: ['METRICS_PORT=9466 annals relay', 'METRICS_PORT=9466 KAFKA_BROKERS=127.0.0.1:9092 annals relay'],
     run: () => import('../../relay/main.ts'),
   },
