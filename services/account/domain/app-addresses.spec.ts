@@ -11,7 +11,7 @@ describe('the origin of an app', () => {
     ['http://127.0.0.1:5173', 'http://127.0.0.1:5173'],
     ['http://[::1]:5173', 'http://[::1]:5173'],
   ])('%s is normalised to %s, as browsers send it', (text, origin) => {
-    expect(normaliseOrigin(text)).toBe(origin);
+    expect(normaliseOrigin(text, { allowLocalHttp: true })).toBe(origin);
   });
 
   it.each([
@@ -27,7 +27,7 @@ describe('the origin of an app', () => {
     ['https://shop.example/#cart', /more than scheme, host and port/],
     ['https://*.shop.example', /more than scheme, host and port/],
   ])('%s is refused', (text, why) => {
-    const refusal = refusalBy(() => normaliseOrigin(text));
+    const refusal = refusalBy(() => normaliseOrigin(text, { allowLocalHttp: true }));
     expect(refusal).toMatchObject({
       code: 'validation_failed',
       detail: expect.stringContaining(`origin ${text} `),
@@ -37,11 +37,19 @@ describe('the origin of an app', () => {
   });
 });
 
+describe('plain HTTP of this machine', () => {
+  it.each(['http://localhost:5173', 'http://127.0.0.1', 'http://[::1]'])('is refused in production: %s', (text) => {
+    for (const read of [normaliseOrigin, checkRedirectUri]) {
+      expect(refusalBy(() => read(text, { allowLocalHttp: false })).detail).toMatch(/is not https/);
+    }
+  });
+});
+
 describe('a redirect URI of an app', () => {
   it.each(['https://shop.example/back?from=annals', 'http://localhost:5173/back', 'HTTPS://Shop.Example'])(
     '%s is kept as it is written',
     (text) => {
-      expect(checkRedirectUri(text)).toBe(text);
+      expect(checkRedirectUri(text, { allowLocalHttp: true })).toBe(text);
     },
   );
 
@@ -51,7 +59,7 @@ describe('a redirect URI of an app', () => {
     ['http://shop.example/back', /https/],
     ['https://shop.example/back#top', /fragment/],
   ])('%s is refused', (text, why) => {
-    expect(refusalBy(() => checkRedirectUri(text))).toMatchObject({
+    expect(refusalBy(() => checkRedirectUri(text, { allowLocalHttp: true }))).toMatchObject({
       code: 'validation_failed',
       errors: [{ path: 'redirectUri', message: expect.stringMatching(why) }],
     });

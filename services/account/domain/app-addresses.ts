@@ -2,9 +2,14 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
+export interface AddressOptions {
+  /** Whether `http` is allowed on a loopback address, where nobody can listen in between but who has that machine. */
+  allowLocalHttp: boolean;
+}
+
 /** Returns an origin as browsers send it: scheme, host and port. @throws Refusal validation_failed */
-export const normaliseOrigin = (text: string): string => {
-  const url = readUrl(text, 'origin');
+export const normaliseOrigin = (text: string, options: AddressOptions): string => {
+  const url = readUrl(text, 'origin', options);
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || text.includes('*')) {
     throw refusalOf('origin', text, 'is more than scheme, host and port');
   }
@@ -12,17 +17,17 @@ export const normaliseOrigin = (text: string): string => {
 };
 
 /** @throws Refusal validation_failed */
-export const checkRedirectUri = (text: string): string => {
-  if (readUrl(text, 'redirectUri').hash !== '') throw refusalOf('redirectUri', text, 'has a fragment');
+export const checkRedirectUri = (text: string, options: AddressOptions): string => {
+  if (readUrl(text, 'redirectUri', options).hash !== '') throw refusalOf('redirectUri', text, 'has a fragment');
   return text;
 };
 
-/** Allows `https`, and `http` on a loopback address, where nobody can listen in between. */
-const readUrl = (text: string, member: string): URL => {
+const readUrl = (text: string, member: string, { allowLocalHttp }: AddressOptions): URL => {
   const url = URL.parse(text);
   if (!url) throw refusalOf(member, text, 'is not a valid URL');
   if (url.username !== '' || url.password !== '') throw refusalOf(member, text, 'has a user name');
-  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.has(url.hostname));
+  const isSafe =
+    url.protocol === 'https:' || (allowLocalHttp && url.protocol === 'http:' && LOOPBACK.has(url.hostname));
   if (!isSafe) throw refusalOf(member, text, 'is not https');
   return url;
 };

@@ -1,20 +1,55 @@
 import { appEvents } from '../../../schemas/events/app-events.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { appFold, type App } from '../domain/app.ts';
+import { appsModel } from '../../../shared/read-models/apps.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { appFold, appStream, type App } from '../domain/app.ts';
 
-const EVENTS_PER_READ = 1_000;
+const READ_AT_ONCE = 1_000;
 
-/** Every app, in the order of registration. It reads the event store, so that it works without a running projector. */
-export const listApps = async (eventStore: EventStore): Promise<App[]> => {
-  const apps: App[] = [];
-  for (let after = 0; ;) {
-    const batch = await eventStore.readAll(after, { types: ['AppRegistered'] }, EVENTS_PER_READ);
-    for (const { data } of batch.events) {
-      const event = { type: 'AppRegistered', data: appEvents.AppRegistered.data.parse(data) } as const;
-      const app = appFold.evolve(appFold.initial, event);
-      if (app) apps.push(app);
-    }
-    if (batch.caughtUp) return apps;
+export interface StoresOfApps {
+  eventStore: Pick<EventStore, 'read' | 'readAll'>;
+  readStore: Pick<ReadStore, 'find' | 'position'>;
+}
+
+/**
+ * Every app, in the order of registration. The read model says which there are, and the event store what is newer than that:
+ * without a running projector too, and without reading all events where one runs.
+ */
+export const listApps = async ({ eventStore, readStore }: StoresOfApps): Promise<App[]> => {
+  const after = await readStore.position(appsModel.name);
+  const ids = new Set([...(await idsInReadModel(readStore)), ...(await idsAfter(eventStore, after))]);
+  const found: { app: App; position: number }[] = [];
+  for (const id of ids) {
+    const [registered] = await eventStore.read(appStream(id));
+    if (!registered) continue;
+    const data = appEvents.AppRegistered.data.parse(registered.data);
+    const app = appFold.evolve(appFold.initial, { type: 'AppRegistered', data });
+    if (app) found.push({ app, position: registered.position });
+  }
+  return found.toSorted((left, right) => left.position - right.position).map(({ app }) => app);
+};
+
+const idsInReadModel = async (readStore: StoresOfApps['readStore']): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let page = ['']; page.length > 0;) {
+    const filter = { id: { gt: page.at(-1) ?? '' } };
+    const documents = await readStore.find(appsModel.collections.app.name, {
+      filter,
+      sort: [['id', 'asc']],
+      limit: READ_AT_ONCE,
+    });
+    page = documents.map(({ id }) => id);
+    ids.push(...page);
+  }
+  return ids;
+};
+
+const idsAfter = async (eventStore: StoresOfApps['eventStore'], position: number): Promise<string[]> => {
+  const ids: string[] = [];
+  for (let after = position; ;) {
+    const batch = await eventStore.readAll(after, { types: ['AppRegistered'] }, READ_AT_ONCE);
+    ids.push(...batch.events.map(({ data }) => appEvents.AppRegistered.data.parse(data).appId));
+    if (batch.caughtUp) return ids;
     after = batch.position;
   }
 };

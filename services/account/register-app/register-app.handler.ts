@@ -4,7 +4,7 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { apiKeyFrom, appFold, appIdOf, appStream, registerApp } from '../domain/app.ts';
-import { checkRedirectUri, normaliseOrigin } from '../domain/app-addresses.ts';
+import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
 import { addressOfKey } from '../edge/recover-signer.ethers.ts';
 
 const NAME_CHARACTERS_MAX = 50;
@@ -27,7 +27,7 @@ export interface RegisteredApp extends AppToRegister {
 export const createApp = async (
   transactor: Transactor,
   app: AppToRegister,
-  metadata: EventMetadata,
+  { metadata, ...options }: AddressOptions & { metadata: EventMetadata },
 ): Promise<RegisteredApp> => {
   const name = app.name.trim();
   if (name === '' || name.length > NAME_CHARACTERS_MAX)
@@ -39,8 +39,8 @@ export const createApp = async (
     id: appIdOf(apiKey),
     name,
     apiKey,
-    origins: [...new Set(app.origins.map(normaliseOrigin))],
-    redirectUris: [...new Set(app.redirectUris.map(checkRedirectUri))],
+    origins: [...new Set(app.origins.map((origin) => normaliseOrigin(origin, options)))],
+    redirectUris: [...new Set(app.redirectUris.map((uri) => checkRedirectUri(uri, options)))],
     scheme: app.scheme,
   };
   await transactor.transact({

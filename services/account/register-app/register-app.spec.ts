@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { appsModel } from '../../../shared/read-models/apps.ts';
+import { projectInto } from '../../../shared/testing/project.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
@@ -17,7 +19,7 @@ describe('registering an app', () => {
     createApp(
       transactor,
       { name: 'Shop', origins: ['https://shop.example'], redirectUris: [], scheme: 'v1', ...changes },
-      someMetadata,
+      { metadata: someMetadata, allowLocalHttp: true },
     );
 
   it('returns a signing key of which only the address is stored', async () => {
@@ -59,11 +61,27 @@ describe('registering an app', () => {
 
   it('adds the app to the list, in order of registration, without the signing key', async () => {
     const [first, second] = [await register(), await register({ name: 'Other', scheme: 'v2' })];
-    const apps = await listApps(foundation.eventStore);
+    const apps = await listApps(foundation);
     expect(apps.map(({ id, name, scheme }) => ({ id, name, scheme }))).toEqual([
       { id: first.id, name: 'Shop', scheme: 'v1' },
       { id: second.id, name: 'Other', scheme: 'v2' },
     ]);
     expect(JSON.stringify(apps)).not.toContain(first.signingKey.slice(2));
+  });
+
+  it('lists apps without the events that the read model has', async () => {
+    const { eventStore, readStore } = foundation;
+    const first = await register();
+    await projectInto(readStore, [appsModel], (await eventStore.readAll(0, undefined, 1_000)).events);
+    const second = await register({ name: 'Other' });
+    const read: string[] = [];
+    const readAll = eventStore.readAll.bind(eventStore);
+    eventStore.readAll = async (...asked) => {
+      const batch = await readAll(...asked);
+      read.push(...batch.events.map(({ stream }) => stream));
+      return batch;
+    };
+    expect((await listApps(foundation)).map(({ id }) => id)).toEqual([first.id, second.id]);
+    expect(read).toEqual([`app-${second.id}`]);
   });
 });

@@ -24,7 +24,11 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
   foundation.processHealth.report({ account: service });
   const transactor = new Transactor(foundation.eventStore, clock, foundation.ids);
   const register = (app: Partial<AppToRegister> = {}) =>
-    createApp(transactor, { name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1', ...app }, someMetadata);
+    createApp(
+      transactor,
+      { name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1', ...app },
+      { metadata: someMetadata, allowLocalHttp: true },
+    );
   const app = await register();
 
   const ask = (path: string, { method = 'GET', body, headers = {} }: RequestOptions = {}) =>

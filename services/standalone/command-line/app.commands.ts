@@ -61,15 +61,17 @@ const list = async ({ json }: { json?: boolean }): Promise<void> => {
     );
 };
 
+const STORES = ['eventStore', 'readStore'] as const;
+
 const withApps = async <Result>(work: (apps: AppAdministration) => Promise<Result>): Promise<Result> => {
   const { settings } = loadSettings(process.env, {});
   const logger = createLogger(settings);
   const shutdown = new Shutdown(logger);
   try {
-    if (isEmbedded('eventStore', settings)) useDataFolder({ settings, shutdown });
-    const engines = await openEngines(settings, logger, ['eventStore']);
+    if (STORES.some((name) => isEmbedded(name, settings))) useDataFolder({ settings, shutdown });
+    const engines = await openEngines(settings, logger, STORES);
     shutdown.add('engines', () => closeEngines(engines));
-    return await work(appAdministration({ ...engines, clock: systemClock, ids: systemIds }));
+    return await work(appAdministration({ ...engines, settings, clock: systemClock, ids: systemIds }));
   } finally {
     await shutdown.run();
   }
