@@ -7,8 +7,6 @@ await runService({
   name: 'event-catcher',
   port: 'EVENT_CATCHER_PORT',
   engines: ['eventStore', 'readStore'],
-  // Only npm start has a local chain.
-  requiredSettings: ['CHAINS'],
   start: (foundation) =>
     startEventCatcher(foundation, accountIssuer(foundation.settings), {
       chains: foundation.settings.CHAINS ?? [],

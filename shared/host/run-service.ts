@@ -1,5 +1,5 @@
 import { loadMasterKey } from '../keys/master-key.ts';
-import type { SettingName } from '../config/settings.ts';
+import { requiredByService, type ServiceName } from '../config/services.ts';
 import { isEmbedded, useDataFolder, type EngineName, type Engines } from './engines.ts';
 import type { HealthReport } from './health.ts';
 import type { Logger } from 'pino';
@@ -19,7 +19,7 @@ type FoundationWith<Base, Name extends EngineName> = Omit<Base, EngineName> & Pi
 
 interface PartDefinition<Base, Name extends EngineName> {
   /** As in `annals <name>`. */
-  name: string;
+  name: ServiceName;
   engines: readonly Name[];
   start: (foundation: FoundationWith<Base, Name>) => RunningPart | Promise<RunningPart>;
 }
@@ -27,8 +27,6 @@ interface PartDefinition<Base, Name extends EngineName> {
 interface ServiceDefinition<Name extends EngineName> extends PartDefinition<Foundation, Name> {
   /** The setting of the port that it listens on. */
   port: 'ACCOUNT_PORT' | 'EVENT_CATCHER_PORT' | 'STREAM_PORT';
-  /** Required settings that have no default. */
-  requiredSettings?: readonly SettingName[];
   /** Whether it writes into `DATA_DIR` even if no engine is embedded and `MASTER_KEY` is set. */
   keepsFiles?: boolean;
 }
@@ -38,23 +36,20 @@ export const runWorker = <Name extends EngineName>(worker: PartDefinition<Worker
   runProcess((starting) => {
     if (keepsStores(worker.engines, starting)) useDataFolder(starting);
     return runPart(worker, starting);
-  }, {});
+  }, requiredByService[worker.name]);
 
 /** Runs a part that listens on a port as a process of its own. */
 export const runService = <Name extends EngineName>(service: ServiceDefinition<Name>): Promise<void> => {
-  const { port, requiredSettings = [], keepsFiles = false, start } = service;
-  return runProcess(
-    async (starting) => {
-      const { settings } = starting;
-      if (keepsFiles || settings.MASTER_KEY === undefined || keepsStores(service.engines, starting)) {
-        useDataFolder(starting);
-      }
-      await requireFreePorts([{ setting: port, host: settings.HOST, port: settings[port] }]);
-      const masterKey = loadMasterKey(settings);
-      return runPart({ ...service, start: (foundation) => start({ ...foundation, masterKey }) }, starting);
-    },
-    { always: requiredSettings, inProduction: ['MASTER_KEY'] },
-  );
+  const { port, keepsFiles = false, start } = service;
+  return runProcess(async (starting) => {
+    const { settings } = starting;
+    if (keepsFiles || settings.MASTER_KEY === undefined || keepsStores(service.engines, starting)) {
+      useDataFolder(starting);
+    }
+    await requireFreePorts([{ setting: port, host: settings.HOST, port: settings[port] }]);
+    const masterKey = loadMasterKey(settings);
+    return runPart({ ...service, start: (foundation) => start({ ...foundation, masterKey }) }, starting);
+  }, requiredByService[service.name]);
 };
 
 /**

@@ -1,14 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { serviceNames, type ServiceName } from '../config/services.ts';
 import { RunningProcess } from './running-process.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
 import { firstChain, portsOf, testSettings, type WholeProgram } from './whole-program.ts';
 
 const COMMAND_LINE = 'services/standalone/annals.js';
-
-export const serviceNames = ['account', 'event-catcher', 'relay', 'projector', 'stream'] as const;
-export type ServiceName = (typeof serviceNames)[number];
 
 /** The line of a service that is ready. `url` is absent for one that does not listen. */
 const READY = /^annals [\w-]+ is ready in [\d.]+ s: (?:(?<url>http\S+), )?metrics (?<metricsUrl>http\S+)$/m;

@@ -72,6 +72,19 @@ describe('annals config check', () => {
     expect(exitCode).toBe(1);
   });
 
+  it.each([
+    ['relay', []],
+    ['projector', []],
+    ['stream', ['MASTER_KEY']],
+    ['account', ['MASTER_KEY']],
+    ['event-catcher', ['CHAINS', 'MASTER_KEY']],
+  ])('names what %s requires in production, and nothing that others require', async (service, required) => {
+    const { output, exitCode } = await config(['check', service, '--json'], { NODE_ENV: 'production' });
+    const { wrong } = JSON.parse(output) as { wrong: { name: string }[] };
+    expect(wrong.map(({ name }) => name)).toEqual(required);
+    expect(exitCode).toBe(required.length === 0 ? 0 : 1);
+  });
+
   it('names a settings file that cannot be read, and no setting that is missing because of that', async () => {
     const { output } = await config(['check', '--json'], { NODE_ENV: 'production', ANNALS_ENV_FILE: '/no/such/file' });
     expect(JSON.parse(output)).toMatchObject({ wrong: [{ name: 'ANNALS_ENV_FILE' }] });

@@ -1,5 +1,6 @@
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { maskUrl } from '../../../shared/config/mask-url.ts';
+import { requiredByService, serviceNames, type ServiceName } from '../../../shared/config/services.ts';
 import { settingDefinitions, type SettingName } from '../../../shared/config/settings.ts';
 import {
   checkSettings,
@@ -33,9 +34,10 @@ export const configCommand = (): Command =>
     .addCommand(
       new Command('check')
         .description('exits with 1 and names every wrong setting; names those that are set without effect too')
+        .addArgument(new Argument('[service]', 'as a process of its own; default: all in one').choices(serviceNames))
         .option('--json', 'for machines')
-        .action(({ json }: { json?: boolean }) => {
-          const { wrong, ...loaded } = checkSettings(process.env);
+        .action((service: ServiceName | undefined, { json }: { json?: boolean }) => {
+          const { wrong, ...loaded } = checkSettings(process.env, service && requiredByService[service]);
           const noEffectYet = withoutEffect(loaded);
           if (wrong.length > 0) process.exitCode = 1;
           if (json) {

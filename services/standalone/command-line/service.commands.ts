@@ -1,8 +1,9 @@
 import { Command } from 'commander';
+import type { ServiceName } from '../../../shared/config/services.ts';
 import { settingDefinitions, type SettingName } from '../../../shared/config/settings.ts';
 
 interface ServiceCommand {
-  name: string;
+  name: ServiceName;
   description: string;
   settings: readonly SettingName[];
   examples: readonly string[];

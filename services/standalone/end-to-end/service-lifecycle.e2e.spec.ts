@@ -4,7 +4,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { ServiceProcess, serviceNames, type ServiceName } from '../../../shared/testing/running-processes.ts';
+import { serviceNames, type ServiceName } from '../../../shared/config/services.ts';
+import { ServiceProcess } from '../../../shared/testing/running-processes.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;

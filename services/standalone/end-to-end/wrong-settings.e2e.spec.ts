@@ -6,7 +6,7 @@ import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { startOtherServers } from '../../../shared/testing/other-servers.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
-import { serviceNames } from '../../../shared/testing/running-processes.ts';
+import { serviceNames } from '../../../shared/config/services.ts';
 import { startSaslRefusingBroker } from '../../../shared/testing/sasl-refusing-broker.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { testSettings } from '../../../shared/testing/whole-program.ts';

@@ -11,7 +11,8 @@ import { BreakableServers, type ServerName } from '../../../shared/testing/break
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { RunningProcesses, type ServiceName, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
+import type { ServiceName } from '../../../shared/config/services.ts';
+import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
 import { RELAY_CHECKPOINT } from '../../relay/publish-events/checkpoint.ts';
 import { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { registerTransfer } from '../end-to-end/register-transfer.ts';
