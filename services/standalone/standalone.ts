@@ -87,7 +87,10 @@ const startServices = async (
   await keep('relay', startRelay(withBus));
   const account = await keep(
     'account',
-    startAccount(foundation, { configure: serveDocument('openapi.account', settings) }),
+    startAccount(
+      { ...foundation, settings: { ...settings, CHAINS: chains.settings } },
+      { configure: serveDocument('openapi.account', settings) },
+    ),
   );
   const issuer = remoteIssuer(account.publicUrl, account.url + accountRoutes.publicKeys.path);
   const eventCatcher = await keep(

@@ -3,6 +3,7 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Health } from '../../../shared/host/health.ts';
+import { reportedMessageBus } from '../../../shared/host/message-bus-report.ts';
 import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
@@ -22,28 +23,29 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
   ) {}
 
   async execute(): Promise<AccountStatus> {
-    const dependencies = await this.health.dependencies();
+    const own = await this.health.dependencies();
+    const canRead = own.readStore === 'up';
+    const messageBus = canRead ? await reportedMessageBus(this.readStore) : undefined;
+    const dependencies = { ...own, ...(messageBus && { messageBus }) };
     const allUp = Object.values(dependencies).every((state) => state === 'up');
     return {
       name: 'Annals',
       version: VERSION,
       status: allUp ? 'ok' : 'degraded',
-      chains: await this.chains(dependencies.readStore === 'up'),
+      chains: await this.chains(canRead),
       loginMethods: ['wallet'],
       dependencies,
     };
   }
 
-  /** The chains that are configured or were followed; `headBlock` is `null` where it cannot be read. */
+  /** The chains that are configured; `headBlock` is `null` where it cannot be read. */
   private async chains(canRead: boolean): Promise<AccountStatus['chains']> {
-    const heads = new Map<number, number | null>(this.settings.CHAINS?.map(({ chainId }) => [chainId, null]));
-    const found = canRead ? await this.readStore.find(chain.name, {}) : [];
-    for (const { document } of found) {
-      const { chainId, head } = chain.document.parse(document);
-      heads.set(chainId, head);
-    }
-    return [...heads]
-      .sort(([left], [right]) => left - right)
-      .map(([chainId, headBlock]) => ({ chainId, entryPoint: null, bundler: null, headBlock, paymasterDeposit: null }));
+    const chainIds = (this.settings.CHAINS ?? []).map(({ chainId }) => chainId).sort((left, right) => left - right);
+    const found = canRead ? await this.readStore.getMany(chain.name, chainIds.map(String)) : undefined;
+    return chainIds.map((chainId) => {
+      const stored = found?.get(String(chainId));
+      const headBlock = stored ? chain.document.parse(stored.document).head : null;
+      return { chainId, entryPoint: null, bundler: null, headBlock, paymasterDeposit: null };
+    });
   }
 }

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { createLocalJWKSet, jwtVerify, type JSONWebKeySet } from 'jose';
+import { messageBusReport, reportedMessageBus } from '../../../shared/host/message-bus-report.ts';
+import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { allTopics } from '../../../schemas/topics.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
@@ -17,12 +20,14 @@ describe('the status of the account service', () => {
     const CHAINS =
       '[{"chainId":2484,"rpcUrls":["http://127.0.0.1:1"]},{"chainId":10,"rpcUrls":["http://127.0.0.1:1"]}]';
     account = await startAccountUnderTest(folder, { CHAINS });
-    const advanced = storedEvent('ChainAdvanced', { chainId: 2484, head: 70 }, { position: 1 });
-    await projectInto(account.foundation.readStore, [chainsModel], [advanced]);
+    const advanced = [2484, 5].map((chainId, at) =>
+      storedEvent('ChainAdvanced', { chainId, head: 70 }, { position: at + 1 }),
+    );
+    await projectInto(account.foundation.readStore, [chainsModel], advanced);
   });
   afterAll(() => account.service.close());
 
-  it('has version, chains with their known heads, login methods and dependencies', async () => {
+  it('has version, configured chains with their known heads, login methods and dependencies', async () => {
     const answer = await account.ask('/universal-account');
     expect(answer.status).toBe(200);
     expect(await answer.json()).toEqual({
@@ -36,6 +41,24 @@ describe('the status of the account service', () => {
       ],
       dependencies: { eventStore: 'up', readStore: 'up' },
     });
+  });
+
+  it('has the message bus as the relay last told the read store', async () => {
+    const { readStore } = account.foundation;
+    const status = async () => (await account.ask('/universal-account')).json();
+    const messageBus = new MemoryMessageBus();
+    await messageBus.createTopics(allTopics);
+    const offsets = messageBus.offsets.bind(messageBus);
+    messageBus.offsets = () => Promise.reject(new Error('down'));
+    const relay = messageBusReport({ ...account.foundation, messageBus });
+    relay.start();
+    const told = (state: string) => async () => (await reportedMessageBus(readStore)) === state;
+    await eventually(told('down'), 3_000, 'the relay must tell that the bus is down');
+    expect(await status()).toMatchObject({ status: 'degraded', dependencies: { messageBus: 'down' } });
+    messageBus.offsets = offsets;
+    await eventually(told('up'), 3_000, 'the relay must tell that the bus is up');
+    expect(await status()).toMatchObject({ status: 'ok', dependencies: { messageBus: 'up' } });
+    await relay.stop();
   });
 
   it('is answered within 2 s when a store hangs or fails', async () => {

@@ -71,6 +71,12 @@ describe('npm start', () => {
     const development = { ...program.development, app: { ...app, origin: 'https://shop.example' } };
     const { userId, bearer } = await signIn(development);
     expect(await call(`${development.accountUrl}/user/${userId}`, { headers: bearer })).toMatchObject({ status: 200 });
+    const listed = JSON.parse((await runBeside('annals.js', dataFolder, 'app', 'list', '--json')).stdout) as {
+      id: string;
+    }[];
+    expect(listed.map(({ id }) => id)).toEqual([program.development.app.id, app.id]);
+    const { body } = await call(`${development.accountUrl}/universal-account`);
+    expect(body).toMatchObject({ chains: [{ chainId: 2484 }], dependencies: { messageBus: 'up' } });
   });
 
   it('refuses a second start on its data folder with a message of one line', async () => {
