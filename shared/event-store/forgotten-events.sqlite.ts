@@ -14,6 +14,7 @@ export class ForgottenEvents {
   private readonly deleteEvent: StatementSync;
   private readonly remove: StatementSync;
   private timer: NodeJS.Timeout;
+  private isClosed = false;
 
   /** @param newest returns the position of the newest event */
   constructor(
@@ -21,11 +22,13 @@ export class ForgottenEvents {
     private readonly clock: Clock,
     private readonly newest: () => number,
   ) {
-    database.exec(`
+    database.setUp(() => {
+      database.exec(`
       CREATE TABLE IF NOT EXISTS forgotten_events (
         at INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (at, position)
       ) STRICT, WITHOUT ROWID;
     `);
+    });
     this.insert = database.prepare('INSERT INTO forgotten_events (at, position) VALUES (?, ?)');
     this.due = database.prepare(
       'SELECT at, position FROM forgotten_events WHERE at <= ? AND position < ? ORDER BY at LIMIT ?',
@@ -41,21 +44,25 @@ export class ForgottenEvents {
   }
 
   close(): void {
+    this.isClosed = true;
     clearTimeout(this.timer);
   }
 
   private forgetIn(ms: number): NodeJS.Timeout {
     return setTimeout(() => {
-      this.timer = this.forgetIn(this.forgetDue() === FORGET_EVENTS_MAX ? FORGET_AGAIN_MS : FORGET_EVERY_MS);
+      void this.forgetDue().then((count) => {
+        if (this.isClosed) return;
+        this.timer = this.forgetIn(count === FORGET_EVENTS_MAX ? FORGET_AGAIN_MS : FORGET_EVERY_MS);
+      });
     }, ms).unref();
   }
 
   /** The newest event of the store stays until there is a newer one: its position must not be given again. */
-  private forgetDue(): number {
+  private async forgetDue(): Promise<number> {
     try {
       const due = this.due.all(this.clock.now(), this.newest(), FORGET_EVENTS_MAX);
       if (due.length === 0) return 0;
-      this.database.transaction(() => {
+      await this.database.transaction(() => {
         for (const { at = null, position = null } of due) {
           this.deleteEvent.run(position);
           this.remove.run(at, position);

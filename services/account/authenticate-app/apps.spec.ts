@@ -10,7 +10,7 @@ it('an app is read again after a second, although the clock of the machine is se
   const { eventStore, ids } = await testFoundation({ clock });
   const transactor = new Transactor(eventStore, clock, ids);
   const app = { name: 'Shop', origins: ['https://shop.example'], redirectUris: [], scheme: 'v1' as const };
-  const { apiKey } = await createApp(transactor, app, someMetadata);
+  const { apiKey } = await createApp(transactor, app, { metadata: someMetadata, allowLocalHttp: true });
   const apps = new Apps(transactor);
   let read = 0;
   const whole = eventStore.read.bind(eventStore);
