@@ -131,9 +131,7 @@ describe('a head that is far ahead', () => {
       await follower.expectChain();
       await follower.stop();
       expect(Math.max(...unfinished)).toBe(2);
-      expect(new Set((await follower.changes()).map(({ data }) => data.Origin))).toEqual(
-        new Set(['backfill', 'live']),
-      );
+      expect(new Set((await follower.changes()).map(({ data }) => data.Origin))).toEqual(new Set(['backfill', 'live']));
       expect(follower.starts).toBe(when === 'between two starts' ? 2 : 1);
     },
   );
