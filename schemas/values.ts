@@ -2,8 +2,17 @@ import { z } from 'zod';
 
 /** An EVM address as it is stored and returned: EIP-55. Inputs in any letter case are converted first. */
 export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'is not an address: 0x and 40 hex digits');
+/** What is read as an address; in mixed case it must have the EIP-55 checksum. */
+export const addressInput = address.describe(
+  'an EVM address in any letter case; mixed case must have its EIP-55 checksum',
+);
 /** 32 bytes, lower-case hex. */
 export const hash = z.string().regex(/^0x[0-9a-f]{64}$/, 'is not a hash: 0x and 64 lower-case hex digits');
+/** What is read as a hash: in any letter case. */
+export const hashInput = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'is not a hash: 0x and 64 hex digits')
+  .toLowerCase();
 export const chainId = z.int().positive();
 export const blockNumber = z.int().nonnegative();
 /** ISO 8601 UTC with milliseconds. */

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { actor } from '../events/event.ts';
-import { jsonValue } from '../json.ts';
-import { chainId, isoTime, loginMethod, unixMs } from '../values.ts';
+import { anyJson } from '../json.ts';
+import { address, addressInput, blockNumber, chainId, isoTime, loginMethod, unixMs } from '../values.ts';
 import { route } from './route.ts';
-import { profile, publicUser, userEntity } from './user-entity.ts';
+import { profile, user, userEntity } from './user-entity.ts';
 
 const account = { service: 'account' } as const;
-const addressInput = z.string().describe('an EVM address in any letter case; mixed case must have its EIP-55 checksum');
 const userId = z.object({ id: z.string().min(1).max(128) });
 
 export const challenge = z.object({
@@ -33,11 +32,15 @@ export const historyItem = z.object({
   app: z.string().nullable(),
   session: z.string().nullable(),
   requestId: z.string(),
-  data: z.record(z.string(), jsonValue),
-  position: z.int(),
-  hash: z.string(),
+  data: z.record(z.string(), anyJson),
+  position: z.int().nonnegative(),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
 });
-export const historyPage = z.object({ items: z.array(historyItem), take: z.int(), next: z.string().nullable() });
+export const historyPage = z.object({
+  items: z.array(historyItem),
+  take: z.int().positive(),
+  next: z.string().nullable(),
+});
 export type HistoryPage = z.infer<typeof historyPage>;
 
 const publicKey = z.object({
@@ -60,9 +63,9 @@ export const accountStatus = z.object({
   chains: z.array(
     z.object({
       chainId,
-      entryPoint: z.string().nullable(),
+      entryPoint: address.nullable(),
       bundler: z.string().nullable(),
-      headBlock: z.int().nullable(),
+      headBlock: blockNumber.nullable(),
       paymasterDeposit: z.string().nullable(),
     }),
   ),
@@ -97,7 +100,7 @@ export const accountRoutes = {
     body: z.object({ signature: z.string(), signer: addressInput }),
     status: 201,
     answer: session,
-    problems: ['challenge_unknown', 'wallet_signature_invalid', 'forbidden', 'session_revoked'],
+    problems: ['challenge_unknown', 'wallet_signature_invalid', 'session_revoked', 'forbidden'],
   }),
   refreshSession: route({
     ...account,
@@ -130,7 +133,7 @@ export const accountRoutes = {
     auth: 'bearer',
     params: userId,
     status: 200,
-    answer: z.union([userEntity, publicUser]),
+    answer: user,
     problems: ['user_not_found', 'not_caught_up'],
   }),
   updateProfile: route({
@@ -144,7 +147,7 @@ export const accountRoutes = {
     body: profile,
     status: 200,
     answer: userEntity,
-    problems: ['forbidden'],
+    problems: ['forbidden', 'user_not_found'],
   }),
   readHistory: route({
     ...account,

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { address, blockNumber, chainId, hash, isoTime } from '../values.ts';
+import { address, addressInput, blockNumber, chainId, hash, hashInput, isoTime } from '../values.ts';
 import { eventRecord, recordStatus } from './event-record.ts';
 import { route } from './route.ts';
 
 const eventCatcher = { service: 'event-catcher' } as const;
 
-const addressInput = z.string().describe('an EVM address in any letter case; mixed case must have its EIP-55 checksum');
 const chainIdInput = z.coerce.number().pipe(chainId);
 const blockInput = z.coerce.number().pipe(blockNumber);
 const watchIdInput = z
@@ -19,6 +18,8 @@ const page = {
   take: z.coerce.number().pipe(z.int().min(1).max(1_000)).default(10),
   skip: z.coerce.number().pipe(z.int().min(0).max(10_000)).default(0),
 };
+
+const count = z.int().nonnegative();
 
 export const watchState = z.enum(['backfilling', 'live', 'paused', 'failed']);
 
@@ -40,17 +41,17 @@ export type RegisteredContract = z.infer<typeof registeredContract>;
 
 export const watchedContracts = z.object({
   items: z.array(watchedContract),
-  take: z.int(),
-  skip: z.int(),
-  total: z.int(),
+  take: count,
+  skip: count,
+  total: count,
 });
 export type WatchedContracts = z.infer<typeof watchedContracts>;
 
 export const eventPage = z.object({
   items: z.array(eventRecord),
-  take: z.int(),
-  skip: z.int(),
-  total: z.int().describe('number of records in all pages'),
+  take: count,
+  skip: count,
+  total: count.describe('number of records in all pages'),
   next: z.string().nullable().describe('the cursor of the next page; null on the last page'),
 });
 export type EventPage = z.infer<typeof eventPage>;
@@ -67,7 +68,7 @@ export const watchStatus = z.object({
   finalizedBlock: blockNumber.nullable(),
   lagBlocks: z.int().nullable(),
   lagSeconds: z.int().nullable().describe('age of the newest block of the chain that was read'),
-  eventsTotal: z.int().describe('records that are not reverted'),
+  eventsTotal: count.describe('records that are not reverted'),
   eventsPerSecond: z.number().describe('of the backfill'),
   etaSeconds: z.int().nullable().describe('time until the watch is live; null when unknown'),
   lastError: z.string().nullable(),
@@ -85,6 +86,12 @@ export const eventCatcherRoutes = {
     auth: 'bearer',
     rateLimit: 'register',
     command: true,
+    query: z.object({
+      dryRun: z
+        .literal('false', 'registrations cannot be tried out yet: leave it out to register')
+        .optional()
+        .describe('registrations cannot be tried out yet'),
+    }),
     body: z.object({
       chainId,
       contractAddress: addressInput,
@@ -98,6 +105,7 @@ export const eventCatcherRoutes = {
         .describe('deploy: the first block in which the contract has code'),
     }),
     status: 201,
+    repeated: 200,
     answer: registeredContract,
     problems: [
       'chain_not_supported',
@@ -145,7 +153,7 @@ export const eventCatcherRoutes = {
           .optional()
           .describe('the bare name, the signature without names, or the canonical form'),
         watchId: watchIdInput,
-        txHash: z.string().toLowerCase().pipe(hash).optional(),
+        txHash: hashInput.optional(),
         ...page,
         cursor: z.string().optional().describe('next of the previous page; skip then counts from there'),
         fromBlock: blockInput.optional(),

@@ -27,6 +27,8 @@ export interface RouteContract<
   body?: Body;
   /** The status of success. */
   status: 200 | 201 | 204;
+  /** The status of a command that finds what it asks for done already, where it is another. */
+  repeated?: 200;
   answer: Answer;
   /** The codes in addition to those of every route. */
   problems: readonly ProblemCode[];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ofProfile } from '../profile.ts';
-import { isoTime, loginMethod } from '../values.ts';
+import { address, chainId, isoTime, loginMethod } from '../values.ts';
 
 const linkedIdentity = z.object({ id: z.string(), method: loginMethod, label: z.string(), linkedAt: isoTime });
 
@@ -18,11 +18,11 @@ export const userEntity = z.object({
   identities: z.array(linkedIdentity),
   smartAccounts: z.array(
     z.object({
-      chainId: z.int(),
-      address: z.string(),
-      owner: z.string(),
-      factory: z.string(),
-      entryPoint: z.string(),
+      chainId,
+      address,
+      owner: address,
+      factory: address,
+      entryPoint: address,
       deployed: z.boolean(),
     }),
   ),
@@ -36,6 +36,9 @@ export type UserEntity = z.infer<typeof userEntity>;
 /** What everybody may see of a user. */
 export const publicUser = userEntity.pick({ id: true, username: true, avatar: true, createdAt: true });
 export type PublicUser = z.infer<typeof publicUser>;
+
+/** Either of them as one object, because clients are generated without members where an answer is one of two. */
+export const user = z.object({ ...userEntity.partial().shape, ...publicUser.shape });
 
 /** What a user changes: a member that is absent stays as it is. */
 export const profile = z.object(

@@ -2,17 +2,64 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import { dataSchemaUrl, type EventDefinition } from '../../schemas/events/event.ts';
-import { accountRoutes } from '../../schemas/http/account-routes.ts';
-import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
-import type { RouteContract } from '../../schemas/http/route.ts';
+import {
+  accountRoutes,
+  accountStatus,
+  challenge,
+  historyItem,
+  historyPage,
+  publicKeys,
+  session,
+} from '../../schemas/http/account-routes.ts';
+import {
+  eventCatcherRoutes,
+  eventPage,
+  registeredContract,
+  watchedContract,
+  watchedContracts,
+  watchStatus,
+} from '../../schemas/http/event-catcher-routes.ts';
+import { eventRecord } from '../../schemas/http/event-record.ts';
+import { profile, user, userEntity } from '../../schemas/http/user-entity.ts';
 import { asyncApiDocument } from './asyncapi.ts';
-import { openApiDocument } from './openapi.ts';
+import { openApiDocument, type DescribedService } from './openapi.ts';
+
+const account: DescribedService = {
+  title: 'Annals account service',
+  url: 'http://127.0.0.1:3000',
+  routes: accountRoutes,
+  schemas: {
+    Challenge: challenge,
+    Session: session,
+    PublicKeys: publicKeys,
+    User: user,
+    UserEntity: userEntity,
+    Profile: profile,
+    HistoryItem: historyItem,
+    HistoryPage: historyPage,
+    AccountStatus: accountStatus,
+  },
+};
+
+const eventCatcher: DescribedService = {
+  title: 'Annals event catcher',
+  url: 'http://127.0.0.1:3001',
+  routes: eventCatcherRoutes,
+  schemas: {
+    WatchedContract: watchedContract,
+    RegisteredContract: registeredContract,
+    WatchedContracts: watchedContracts,
+    EventRecord: eventRecord,
+    EventPage: eventPage,
+    WatchStatus: watchStatus,
+  },
+};
 
 /** Returns the files of `schemas/generated/`, by name. */
 export const generatedDocuments = (): Map<string, string> => {
   const documents = {
-    'openapi.account.json': openApiDocument('Annals account service', routesOf(accountRoutes)),
-    'openapi.event-catcher.json': openApiDocument('Annals event catcher', routesOf(eventCatcherRoutes)),
+    'openapi.account.json': openApiDocument(account),
+    'openapi.event-catcher.json': openApiDocument(eventCatcher),
     'asyncapi.json': asyncApiDocument(),
     ...Object.fromEntries(Object.entries(eventCatalogue).map(eventSchema)),
   };
@@ -24,5 +71,3 @@ const eventSchema = ([type, { version, data }]: [string, EventDefinition]): [str
   const $id = dataSchemaUrl(type, version);
   return [`events/${basename($id)}`, { $id, title: type, ...z.toJSONSchema(data, { io: 'input' }) }];
 };
-
-const routesOf = (routes: Record<string, RouteContract>): RouteContract[] => Object.values(routes);

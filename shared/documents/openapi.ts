@@ -1,73 +1,116 @@
 import type { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import {
+  createDocument,
+  type CreateDocumentOptions,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponseObject,
+} from 'zod-openapi';
+import { answerHeaders, appHeaders, requestHeaders } from '../../schemas/http/headers.ts';
 import { problem, problemCatalogue, type ProblemCode } from '../../schemas/http/problem.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
+import { plainJsonSchema } from './plain-json-schema.ts';
 
-/** Returns the codes that any route with these inputs can answer, by the common rules of the interface. */
-const commonProblems = ({ auth, body, query, params, command }: RouteContract): ProblemCode[] => [
-  ...(body ? (['malformed_json', 'body_too_large', 'content_type_not_json'] as const) : []),
-  ...(body || query || params ? (['validation_failed'] as const) : []),
-  ...(auth === 'bearer' ? (['token_missing', 'token_invalid', 'token_expired', 'session_revoked'] as const) : []),
-  ...(auth === 'app'
-    ? ([
-        'validation_failed',
-        'signature_malformed',
-        'api_key_unknown',
-        'app_signature_invalid',
-        'timestamp_out_of_window',
-        'request_replayed',
-        'origin_not_allowed',
-      ] as const)
-    : []),
-  ...(command && auth !== 'none' ? (['idempotency_key_reused'] as const) : []),
-  'rate_limited',
-  'internal_error',
-  'dependency_unavailable',
-  'shutting_down',
-];
+export interface DescribedService {
+  title: string;
+  /** Where it is with the default settings. */
+  url: string;
+  /** By the name of their operation. */
+  routes: Record<string, RouteContract>;
+  /** What has a name of its own in the document, and so in the clients that are generated from it. */
+  schemas: Record<string, z.ZodType>;
+}
 
-const appHeaders = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'].map((name) => ({
-  name,
-  in: 'header' as const,
-  required: true,
-  schema: { type: 'string' as const },
-}));
+/** Returns the OpenAPI 3.1 document of one service, from its route contracts. */
+export const openApiDocument = ({ title, url, routes, schemas }: DescribedService): object => {
+  const paths: ZodOpenApiPathsObject = {};
+  for (const [operationId, contract] of Object.entries(routes)) {
+    const described = { operationId, ...operation(contract) };
+    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: described };
+  }
+  const named = new Set(Object.values(routes).flatMap(requestHeaderNames));
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: {
+        title,
+        version: '1',
+        description: 'Every error is a problem document (RFC 9457) with one of the codes named.',
+        license: { name: 'None', identifier: 'LicenseRef-UNLICENSED' },
+      },
+      servers: [
+        { url, description: 'with the default settings' },
+        { url: '/', description: 'where this document is served' },
+      ],
+      paths,
+      components: {
+        schemas: { Problem: problem, ...schemas },
+        headers: Object.fromEntries(
+          Object.entries(answerHeaders).map(([name, { pattern, description }]) => [
+            name,
+            { description, required: ALWAYS.has(name), schema: text(pattern) },
+          ]),
+        ),
+        parameters: Object.fromEntries(
+          Object.entries({ ...appHeaders, ...requestHeaders })
+            .filter(([name]) => named.has(name))
+            .map(([name, { pattern, description }]) => [
+              name,
+              { name, in: 'header', required: name in appHeaders, description, schema: text(pattern) },
+            ]),
+        ),
+        securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      },
+    },
+    OPTIONS,
+  );
+};
 
-const optionalHeader = (name: string, description: string) => ({
-  name,
-  in: 'header' as const,
-  required: false,
-  description,
-  schema: { type: 'string' as const },
-});
+const OPTIONS: CreateDocumentOptions = { override: plainJsonSchema, cycles: 'throw' };
+/** The headers that no answer is without. */
+const ALWAYS = new Set(['x-request-id']);
 
-const operation = (contract: RouteContract): ZodOpenApiOperationObject => {
-  const { summary, auth, params, query, body, status, answer, command } = contract;
-  const answered = status === 204 ? {} : { content: { 'application/json': { schema: answer } } };
+const text = ({ source }: RegExp) => ({ type: 'string' as const, pattern: source });
+
+const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'operationId'> => {
+  const { summary, auth, params, query, body, status, repeated, answer } = contract;
+  const content = status === 204 ? {} : { content: { 'application/json': { schema: answer } } };
+  const headers = headersOf(answerHeaderNames(contract));
+  const success = (description: string): ZodOpenApiResponseObject => ({ description, headers, ...content });
   return {
     summary,
-    ...(auth === 'bearer' ? { security: [{ bearer: [] }] } : {}),
-    parameters: [
-      ...(auth === 'app' ? appHeaders : []),
-      ...(command && auth !== 'none'
-        ? [optionalHeader('idempotency-key', 'the same key and body within 24 h: the first answer again')]
-        : []),
-      ...(command
-        ? []
-        : [optionalHeader('x-min-position', 'an x-position: waits up to 2 s for the read model to reach it')]),
-    ],
-    ...(params || query
-      ? {
-          requestParams: {
-            ...(params ? { path: params as z.ZodObject } : {}),
-            ...(query ? { query: query as z.ZodObject } : {}),
-          },
-        }
-      : {}),
-    ...(body ? { requestBody: { required: true, content: { 'application/json': { schema: body } } } } : {}),
-    responses: { [String(status)]: { description: 'success', ...answered }, ...problemResponses(contract) },
+    security: auth === 'bearer' ? [{ bearer: [] }] : [],
+    parameters: requestHeaderNames(contract).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    requestParams: {
+      ...(params && { path: params as z.ZodObject }),
+      ...(query && { query: query as z.ZodObject }),
+    },
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: {
+      [String(status)]: success('success'),
+      ...(repeated !== undefined && { [String(repeated)]: success('success: it was done already') }),
+      ...problemResponses(contract),
+    },
   };
 };
+
+const requestHeaderNames = ({ auth, command }: RouteContract): string[] => [
+  ...(auth === 'app' ? Object.keys(appHeaders) : []),
+  // Who refreshes is known by the token alone, which repeats itself.
+  ...(command ? (auth === 'none' ? [] : ['idempotency-key']) : ['x-min-position']),
+  'x-request-id',
+];
+
+type AnswerHeader = keyof typeof answerHeaders;
+const answerHeaderNames = ({ command }: RouteContract): AnswerHeader[] => [
+  'x-request-id',
+  'RateLimit',
+  'RateLimit-Policy',
+  ...(command ? (['x-position'] as const) : []),
+];
+
+const headersOf = (names: readonly AnswerHeader[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` as const }]));
 
 const problemResponses = (contract: RouteContract) => {
   const codes = [...new Set([...contract.problems, ...commonProblems(contract)])];
@@ -75,28 +118,45 @@ const problemResponses = (contract: RouteContract) => {
   return Object.fromEntries(
     [...byStatus].map(([status, codesOfStatus]) => [
       String(status),
-      { description: codesOfStatus.join(', '), content: { 'application/problem+json': { schema: problem } } },
+      {
+        description: codesOfStatus.join(', '),
+        headers: headersOf([
+          ...answerHeaderNames(contract),
+          ...(TEMPORARY.has(status) ? ['Retry-After' as const] : []),
+        ]),
+        content: { 'application/problem+json': { schema: problem } },
+      },
     ]),
   );
 };
 
-/** Returns the OpenAPI 3.1 document of one service, from its route contracts. */
-export const openApiDocument = (title: string, routes: readonly RouteContract[]): object => {
-  const paths: ZodOpenApiPathsObject = {};
-  for (const contract of routes) {
-    paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: operation(contract) };
-  }
-  return createDocument({
-    openapi: '3.1.0',
-    info: {
-      title,
-      version: '1',
-      description: 'Every error is a problem document (RFC 9457) with one of the codes named.',
-    },
-    paths,
-    components: {
-      schemas: { Problem: problem },
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
-    },
-  });
-};
+/** The statuses of refusals that pass by themselves. */
+const TEMPORARY = new Set<number>([429, 503]);
+
+/** Returns the codes that any route like this one can answer, by the common rules of the interface. */
+const commonProblems = ({ auth, body, params, command }: RouteContract): ProblemCode[] => [
+  'validation_failed',
+  ...(body ? (['malformed_json', 'body_too_large', 'content_type_not_json'] as const) : []),
+  ...(params ? (['route_not_found'] as const) : []),
+  ...(auth === 'app' ? APP_PROBLEMS : []),
+  ...(auth === 'none' ? [] : TOKEN_PROBLEMS),
+  ...(auth !== 'none' || command ? (['https_required'] as const) : []),
+  ...(command && auth !== 'none' ? (['idempotency_key_reused'] as const) : []),
+  'http_method_not_allowed',
+  'rate_limited',
+  'internal_error',
+  'dependency_unavailable',
+  'shutting_down',
+];
+
+const APP_PROBLEMS: readonly ProblemCode[] = [
+  'signature_malformed',
+  'api_key_unknown',
+  'app_signature_invalid',
+  'timestamp_out_of_window',
+  'request_replayed',
+  'origin_not_allowed',
+];
+
+/** Of a route for apps they are about the token that its request may carry. */
+const TOKEN_PROBLEMS: readonly ProblemCode[] = ['token_missing', 'token_invalid', 'token_expired', 'session_revoked'];

@@ -1,6 +1,7 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
+import { requestHeaders } from '../../schemas/http/headers.ts';
 import { invalid } from '../errors/refusal.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { sha256 } from '../primitives/ids.ts';
@@ -105,7 +106,7 @@ const refusedAnswer = (error: unknown, requestId: string): StoredAnswer | undefi
 const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
   const key = headers['idempotency-key'];
   if (key === undefined) return undefined;
-  if (typeof key !== 'string' || !/^[!-~]{1,128}$/.test(key)) {
+  if (typeof key !== 'string' || !requestHeaders['idempotency-key'].pattern.test(key)) {
     throw invalid({ path: 'idempotency-key', message: 'is not 1 to 128 visible characters' });
   }
   return key;

@@ -1,5 +1,6 @@
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { requestHeaders } from '../../schemas/http/headers.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import type { Ids } from '../primitives/ids.ts';
 import type { Settings } from '../config/settings.ts';
@@ -180,7 +181,7 @@ const setHeaders = ({ NODE_ENV }: Pick<Settings, 'NODE_ENV'>, request: FastifyRe
 };
 
 const requestId = (given: string | string[] | undefined): string | undefined =>
-  typeof given === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(given) ? given : undefined;
+  typeof given === 'string' && requestHeaders['x-request-id'].pattern.test(given) ? given : undefined;
 
 const stopping = (): Refusal => new Refusal('shutting_down', 'the service is stopping', { retryAfter: 1 });
 const tooOften = (): Refusal => new Refusal('rate_limited', 'the address asks too often', { retryAfter: 1 });

@@ -56,6 +56,14 @@ describe('registering a contract event', () => {
     expect(await eventsOf(first)).toEqual([['ContractRegistered', 'app_1', 10]]);
   });
 
+  it.each(['true', '1', ''])('is refused with dryRun=%s, and stores nothing', async (dryRun) => {
+    const body = JSON.stringify(registration());
+    const headers = { 'content-type': 'application/json' };
+    const answer = await catcher.ask(`/api/v1/contracts?dryRun=${dryRun}`, { method: 'POST', headers, body });
+    expect(await problemOfAnswer(answer)).toMatchObject({ code: 'validation_failed', errors: [{ path: 'dryRun' }] });
+    expect((await (await catcher.ask('/api/v1/contracts')).json()) as unknown).toMatchObject({ total: 0 });
+  });
+
   it('extends the watch backwards for an earlier start block', async () => {
     const first = await registered(catcher.register());
     const again = await catcher.register({ startBlock: 3 });

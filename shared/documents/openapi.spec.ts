@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals';
+import { accountRoutes } from '../../schemas/http/account-routes.ts';
+import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
+import type { RouteContract } from '../../schemas/http/route.ts';
+import { generatedDocuments } from './generated-documents.ts';
+
+interface Described {
+  $ref?: string;
+  name?: string;
+  in?: string;
+  required?: boolean;
+  schema?: Record<string, unknown>;
+  description?: string;
+  headers?: Record<string, Described>;
+}
+interface Operation {
+  operationId?: string;
+  security?: unknown[];
+  parameters: Described[];
+  responses: Record<string, Described>;
+}
+interface Document {
+  servers?: { url: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: object; headers: Record<string, Described>; parameters: Record<string, Described> };
+}
+
+const documents = { account: accountRoutes, 'event-catcher': eventCatcherRoutes };
+
+const documentOf = (service: string): Document =>
+  JSON.parse(generatedDocuments().get(`openapi.${service}.json`) ?? '') as Document;
+
+/** Every object of a document, with its path. */
+const objectsIn = (node: unknown, path = '#'): [path: string, node: Record<string, unknown>][] => {
+  if (typeof node !== 'object' || node === null) return [];
+  const inside = Object.entries(node).flatMap(([name, value]) => objectsIn(value, `${path}/${name}`));
+  return Array.isArray(node) ? inside : [[path, node as Record<string, unknown>], ...inside];
+};
+
+describe.each(Object.entries(documents))('the OpenAPI document of %s', (service, routes) => {
+  const document = documentOf(service);
+  const operations = Object.entries<RouteContract>(routes).map(([name, contract]) => {
+    const found = document.paths[contract.path]?.[contract.method.toLowerCase()];
+    if (!found) throw new Error(`${name} is not described`);
+    return { name, contract, operation: found };
+  });
+  const headersOf = (operation: Operation): Described[] =>
+    operation.parameters
+      .map((one) => (one.$ref ? (document.components.parameters[one.$ref.split('/').at(-1) ?? ''] ?? {}) : one))
+      .filter((one) => one.in === 'header');
+
+  it('says where the service is', () => {
+    expect(document.servers?.[0]?.url).toMatch(/^http:\/\/127\.0\.0\.1:300\d$/);
+  });
+
+  it.each(operations)(
+    'names the operation $name, and says whether it takes a token',
+    ({ name, contract, operation }) => {
+      expect(operation.operationId).toBe(name);
+      expect(operation.security).toEqual(contract.auth === 'bearer' ? [{ bearer: [] }] : []);
+    },
+  );
+
+  it.each(operations)('has every status of success of $name', ({ contract, operation }) => {
+    const statuses = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
+    expect(statuses.map(Number)).toEqual([contract.repeated, contract.status].filter((status) => status !== undefined));
+  });
+
+  it.each(operations)('has the headers of a request of $name, each with its pattern', ({ contract, operation }) => {
+    const { auth, command } = contract;
+    const expected = [
+      ...(auth === 'app' ? ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] : []),
+      ...(command ? (auth === 'none' ? [] : ['idempotency-key']) : ['x-min-position']),
+      'x-request-id',
+    ];
+    const headers = headersOf(operation);
+    expect(headers.map(({ name }) => name)).toEqual(expected);
+    expect(headers.filter(({ required }) => required)).toHaveLength(auth === 'app' ? 4 : 0);
+    for (const { schema } of headers) expect(schema?.['pattern']).toEqual(expect.any(String));
+  });
+
+  it.each(operations)('has the headers of each answer of $name', ({ contract, operation }) => {
+    for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
+      const names = ['x-request-id', 'RateLimit', 'RateLimit-Policy'];
+      if (contract.command) names.push('x-position');
+      if (status === '429' || status === '503') names.push('Retry-After');
+      expect([status, Object.keys(headers)]).toEqual([status, names]);
+      for (const name of names) {
+        expect(document.components.headers[name]?.schema?.['pattern']).toEqual(expect.any(String));
+      }
+    }
+  });
+
+  it.each(operations)('has every code that $name can answer', ({ contract, operation }) => {
+    const { auth, body, command, problems } = contract;
+    const codes = Object.values(operation.responses).flatMap(({ description }) => description?.split(', ') ?? []);
+    expect(codes).toEqual(
+      expect.arrayContaining([
+        ...problems,
+        ...['validation_failed', 'http_method_not_allowed', 'rate_limited', 'internal_error'],
+        ...['dependency_unavailable', 'shutting_down'],
+        ...(auth !== 'none' || command ? ['https_required'] : []),
+        ...(body ? ['malformed_json', 'body_too_large', 'content_type_not_json'] : []),
+      ]),
+    );
+    expect(codes.includes('idempotency_key_reused')).toBe(command === true && auth !== 'none');
+  });
+
+  it('has no schema of which generators make a class without members', () => {
+    const choices = objectsIn(document).filter(([, node]) => 'anyOf' in node || 'oneOf' in node || '$defs' in node);
+    expect(choices.map(([path]) => path)).toEqual([]);
+    const empty = objectsIn(document.components.schemas).filter(
+      ([, node]) => node['type'] === 'object' && !node['properties'] && !node['additionalProperties'],
+    );
+    expect(empty.map(([path]) => path)).toEqual([]);
+  });
+
+  it('says of each integer that may be large that it takes 64 bits', () => {
+    const integers = objectsIn(document).filter(([, { type }]) => [type].flat().includes('integer'));
+    const narrow = integers.filter(([, { maximum, format }]) => format !== 'int64' && !(Number(maximum) < 2 ** 31));
+    expect(narrow.map(([path]) => path)).toEqual([]);
+  });
+
+  it('has the pattern of every hash and address', () => {
+    const named = objectsIn(document).filter(([path]) => /(Hash|\/hash|[aA]ddress|\/topic0|\/signer)$/.test(path));
+    expect(named.length).toBeGreaterThan(0);
+    for (const [path, node] of named)
+      expect([path, node]).toEqual([path, expect.objectContaining({ pattern: expect.any(String) })]);
+  });
+});

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { CreateDocumentOptions } from 'zod-openapi';
+
+type Override = Extract<CreateDocumentOptions['override'], (...context: never[]) => void>;
+type JsonSchema = Parameters<Override>[0]['jsonSchema'];
+
+/** The greatest integer of 32 bits. */
+const INT32_MAX = 2 ** 31 - 1;
+
+/**
+ * Writes schemas in the words that every generator of clients knows. Some make a class without members of a choice
+ * (`anyOf`), read an integer as 32 bits unless it says otherwise, and refuse members that were added later.
+ */
+export const plainJsonSchema: Override = ({ zodSchema, jsonSchema, io }) => {
+  const { def } = zodSchema._zod;
+  // What a query says is text; the schema of the number that it must be is the second one.
+  if (def.type === 'pipe' && io === 'input') {
+    const { $schema: _, ...number } = z.toJSONSchema(def.out);
+    Object.assign(jsonSchema, number);
+  }
+  oneSchemaOfSeveralTypes(jsonSchema);
+  if ([jsonSchema.type].flat().includes('integer')) plainInteger(jsonSchema);
+  if (jsonSchema.format === 'date-time') jsonSchema.pattern = ISO_TIME.source;
+  if (jsonSchema.const !== undefined) {
+    jsonSchema.enum = [jsonSchema.const];
+    delete jsonSchema.const;
+  }
+  if (jsonSchema.type !== 'object') return;
+  delete jsonSchema.propertyNames;
+  const { additionalProperties } = jsonSchema;
+  if (additionalProperties === false) delete jsonSchema.additionalProperties;
+  else if (additionalProperties && Object.keys(additionalProperties).length === 0)
+    jsonSchema.additionalProperties = true;
+};
+
+const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+const oneSchemaOfSeveralTypes = (jsonSchema: JsonSchema): void => {
+  const { anyOf, ...rest } = jsonSchema;
+  if (!anyOf) return;
+  const choices = anyOf;
+  const types = choices.map(({ type }) => type);
+  if (types.some((type) => typeof type !== 'string') || new Set(types).size < types.length) return;
+  const merged = Object.assign({}, ...choices.map(asPattern), rest, { type: types }) as JsonSchema;
+  delete jsonSchema.anyOf;
+  Object.assign(jsonSchema, merged);
+};
+
+/** A list of values would hold for the other types too, a pattern is about text alone. */
+const asPattern = (choice: JsonSchema): JsonSchema => {
+  const { enum: values, ...others } = choice;
+  return values && choice.type === 'string' ? { ...others, pattern: `^(${values.join('|')})$` } : choice;
+};
+
+const plainInteger = (jsonSchema: JsonSchema): void => {
+  const { exclusiveMinimum, minimum, maximum = Infinity } = jsonSchema;
+  if (minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (typeof exclusiveMinimum === 'number') {
+    delete jsonSchema.exclusiveMinimum;
+    jsonSchema.minimum = exclusiveMinimum + 1;
+  }
+  if (maximum > INT32_MAX) jsonSchema.format = 'int64';
+};
