@@ -102,7 +102,7 @@ export const eventCatcherRoutes = {
         .describe('a JSON array, or its text; one of its events is the signature’s'),
       startBlock: z
         .union([blockNumber, z.literal('deploy')])
-        .describe('deploy: the first block in which the contract has code'),
+        .describe('a block number, or deploy: the first block in which the contract has code'),
     }),
     status: 201,
     repeated: 200,

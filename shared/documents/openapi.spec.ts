@@ -109,6 +109,8 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
   it('has no schema of which generators make a class without members', () => {
     const choices = objectsIn(document).filter(([, node]) => 'anyOf' in node || 'oneOf' in node || '$defs' in node);
     expect(choices.map(([path]) => path)).toEqual([]);
+    const several = objectsIn(document).filter(([, { type }]) => Array.isArray(type) && type[1] !== 'null');
+    expect(several.map(([path]) => path)).toEqual([]);
     const empty = objectsIn(document.components.schemas).filter(
       ([, node]) => node['type'] === 'object' && !node['properties'] && !node['additionalProperties'],
     );

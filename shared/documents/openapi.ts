@@ -66,7 +66,11 @@ export const openApiDocument = ({ title, url, routes, schemas }: DescribedServic
   );
 };
 
-const OPTIONS: CreateDocumentOptions = { override: plainJsonSchema, cycles: 'throw' };
+const OPTIONS: CreateDocumentOptions = {
+  override: plainJsonSchema,
+  allowEmptySchema: { union: true },
+  cycles: 'throw',
+};
 /** The headers that no answer is without. */
 const ALWAYS = new Set(['x-request-id']);
 

@@ -18,7 +18,7 @@ export const plainJsonSchema: Override = ({ zodSchema, jsonSchema, io }) => {
     const { $schema: _, ...number } = z.toJSONSchema(def.out);
     Object.assign(jsonSchema, number);
   }
-  oneSchemaOfSeveralTypes(jsonSchema);
+  withoutChoice(jsonSchema);
   if ([jsonSchema.type].flat().includes('integer')) plainInteger(jsonSchema);
   if (jsonSchema.format === 'date-time') jsonSchema.pattern = ISO_TIME.source;
   if (jsonSchema.const !== undefined) {
@@ -35,21 +35,15 @@ export const plainJsonSchema: Override = ({ zodSchema, jsonSchema, io }) => {
 
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
-const oneSchemaOfSeveralTypes = (jsonSchema: JsonSchema): void => {
-  const { anyOf, ...rest } = jsonSchema;
+/** A nullable schema has two types. Any other choice is any JSON, which its description explains. */
+const withoutChoice = (jsonSchema: JsonSchema): void => {
+  const { anyOf } = jsonSchema;
   if (!anyOf) return;
-  const choices = anyOf;
-  const types = choices.map(({ type }) => type);
-  if (types.some((type) => typeof type !== 'string') || new Set(types).size < types.length) return;
-  const merged = Object.assign({}, ...choices.map(asPattern), rest, { type: types }) as JsonSchema;
   delete jsonSchema.anyOf;
-  Object.assign(jsonSchema, merged);
-};
-
-/** A list of values would hold for the other types too, a pattern is about text alone. */
-const asPattern = (choice: JsonSchema): JsonSchema => {
-  const { enum: values, ...others } = choice;
-  return values && choice.type === 'string' ? { ...others, pattern: `^(${values.join('|')})$` } : choice;
+  const [schema, ...others] = anyOf.filter(({ type }) => type !== 'null');
+  if (others.length > 0 || typeof schema?.type !== 'string') return;
+  const description = jsonSchema.description ?? schema.description;
+  Object.assign(jsonSchema, schema, { type: [schema.type, 'null'] }, description !== undefined && { description });
 };
 
 const plainInteger = (jsonSchema: JsonSchema): void => {

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Failure, runCommand } from './failure.mjs';
+import { getReady, root } from './ready.mjs';
+
+/** The tools, which are fetched when they are first used. */
+const REDOCLY = ['--package', '@redocly/cli@2.77.0'];
+const HEY_API = ['--package', '@hey-api/openapi-ts@0.99.0', '--package', 'typescript@6.0.3'];
+const PYTHON_TOOLS = ['schemathesis==4.32.5', 'openapi-generator-cli==7.26.0'];
+
+const SERVICES = ['account', 'event-catcher'];
+const OWN = join(root, 'shared/tooling/openapi');
+const WORK = join(root, 'node_modules/.cache/check-openapi');
+const VENV = join(WORK, 'venv');
+const DATA = join(WORK, 'data');
+
+/** @param {string} service */
+const documentOf = (service) => join(root, `schemas/generated/openapi.${service}.json`);
+
+/**
+ * Runs one program to its end; its output is shown.
+ * @param {string} program
+ * @param {string[]} args
+ * @param {Record<string, string>} [environment]
+ */
+const run = async (program, args, environment = {}) => {
+  const child = spawn(program, args, { cwd: WORK, env: { ...process.env, ...environment }, stdio: 'inherit' });
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject).once('close', resolve);
+  });
+  if (code !== 0) throw new Failure(`${[program, ...args].join(' ')} ended with ${String(code)}: see above.`);
+};
+
+/**
+ * @param {string[]} packages
+ * @param {string[]} command
+ */
+const npx = (packages, command) => run('npx', ['--yes', ...packages, '--', ...command]);
+
+/** Starts everything on embedded stores and free ports, without limits. */
+const startProgram = async () => {
+  rmSync(DATA, { recursive: true, force: true });
+  const ports = ['ACCOUNT', 'EVENT_CATCHER', 'STREAM', 'METRICS', 'LOCAL_CHAIN'].map((name) => [`${name}_PORT`, '0']);
+  const settings = { DATA_DIR: DATA, RATE_LIMITS: 'off', LOG_LEVEL: 'warn', ...Object.fromEntries(ports) };
+  const child = spawn(process.execPath, ['dist/services/standalone/main.js'], {
+    cwd: root,
+    env: { ...process.env, ...settings },
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+  });
+  await new Promise((resolve, reject) => {
+    let said = '';
+    child.stdout?.on('data', (chunk) => {
+      said += String(chunk);
+      if (said.includes('Annals is running')) resolve(undefined);
+    });
+    child.once('close', () => {
+      reject(new Failure(`The program ended: ${said}`));
+    });
+  });
+  return child;
+};
+
+/**
+ * Generates both clients with one generator, compiles them, and calls every route through them.
+ * @param {string} name of the caller in `openapi/`
+ * @param {(service: string, folder: string) => Promise<void>} generate
+ */
+const tryClients = async (name, generate) => {
+  const folder = join(WORK, name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  for (const service of SERVICES) await generate(service, join(folder, service));
+  cpSync(join(OWN, `${name}.ts.txt`), join(folder, 'call.ts'));
+  cpSync(join(OWN, 'program.ts.txt'), join(folder, 'program.ts'));
+  cpSync(join(OWN, 'compile.json'), join(folder, 'tsconfig.json'));
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
+  await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
+  await run(process.execPath, [join(folder, 'out/call.js'), join(DATA, 'dev.json')]);
+};
+
+await runCommand(async () => {
+  await getReady();
+  mkdirSync(WORK, { recursive: true });
+  if (!existsSync(join(VENV, 'bin/st'))) {
+    await run('python3', ['-m', 'venv', VENV]);
+    await run(join(VENV, 'bin/pip'), ['install', '--quiet', ...PYTHON_TOOLS]);
+  }
+  await npx(REDOCLY, [
+    'redocly',
+    'lint',
+    '--extends',
+    'recommended',
+    '--max-problems',
+    '100',
+    ...SERVICES.map(documentOf),
+  ]);
+  const program = await startProgram();
+  try {
+    await tryClients('hey-api', (service, folder) =>
+      npx(HEY_API, ['openapi-ts', '-i', documentOf(service), '-o', folder, '-c', '@hey-api/client-fetch']),
+    );
+    await tryClients('typescript-fetch', (service, folder) =>
+      run(join(VENV, 'bin/openapi-generator-cli'), [
+        'generate',
+        '-i',
+        documentOf(service),
+        '-g',
+        'typescript-fetch',
+        '-o',
+        folder,
+      ]),
+    );
+  } finally {
+    program.removeAllListeners('close');
+    program.kill('SIGTERM');
+  }
+});
