@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Failure, runCommand } from './failure.mjs';
 import { getReady, root } from './ready.mjs';
@@ -79,6 +79,31 @@ const tryClients = async (name, generate) => {
   await run(process.execPath, [join(folder, 'out/call.js'), join(DATA, 'dev.json')]);
 };
 
+/**
+ * Runs Schemathesis' checks; two of them by way of the table of what no schema can say.
+ * @param {string} service
+ */
+const fuzz = async (service) => {
+  const caller = JSON.parse(readFileSync(join(DATA, 'dev.json.caller'), 'utf8'));
+  const { accountUrl, eventUrl } = JSON.parse(readFileSync(join(DATA, 'dev.json'), 'utf8'));
+  const signed = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'];
+  await run(
+    join(VENV, 'bin/st'),
+    [
+      ...['run', documentOf(service), '--url', service === 'account' ? accountUrl : eventUrl],
+      ...['--exclude-checks', 'positive_data_acceptance,negative_data_rejection'],
+      ...['--max-examples', '50', '--seed', '1', '--continue-on-failure', '--max-time', '120', '--no-color'],
+      ...(service === 'account' ? signed.flatMap((name) => ['--header', `${name}: ${caller[name]}`]) : []),
+    ],
+    {
+      CALLER: join(DATA, 'dev.json.caller'),
+      SCHEMATHESIS_HOOKS: 'refusals',
+      PYTHONPATH: OWN,
+      PYTHONDONTWRITEBYTECODE: '1',
+    },
+  );
+};
+
 await runCommand(async () => {
   await getReady();
   mkdirSync(WORK, { recursive: true });
@@ -111,6 +136,7 @@ await runCommand(async () => {
         folder,
       ]),
     );
+    for (const service of SERVICES) await fuzz(service);
   } finally {
     program.removeAllListeners('close');
     program.kill('SIGTERM');
