@@ -28,7 +28,6 @@ export const openApiDocument = ({ title, url, routes, schemas }: DescribedServic
     const described = { operationId, ...operation(contract) };
     paths[contract.path] = { ...paths[contract.path], [contract.method.toLowerCase()]: described };
   }
-  const named = new Set(Object.values(routes).flatMap(requestHeaderNames));
   return createDocument(
     {
       openapi: '3.1.0',
@@ -50,14 +49,6 @@ export const openApiDocument = ({ title, url, routes, schemas }: DescribedServic
             name,
             { description, required: ALWAYS.has(name), schema: text(pattern) },
           ]),
-        ),
-        parameters: Object.fromEntries(
-          Object.entries({ ...appHeaders, ...requestHeaders })
-            .filter(([name]) => named.has(name))
-            .map(([name, { pattern, description }]) => [
-              name,
-              { name, in: 'header', required: name in appHeaders, description, schema: text(pattern) },
-            ]),
         ),
         securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
       },
@@ -84,7 +75,7 @@ const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'op
   return {
     summary,
     security: auth === 'bearer' ? [{ bearer: [] }] : [],
-    parameters: requestHeaderNames(contract).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    parameters: requestHeaderNames(contract).map(requestHeader),
     requestParams: {
       ...(params && { path: params as z.ZodObject }),
       ...(query && { query: query as z.ZodObject }),
@@ -98,10 +89,17 @@ const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'op
   };
 };
 
-const requestHeaderNames = ({ auth, command }: RouteContract): string[] => [
-  ...(auth === 'app' ? Object.keys(appHeaders) : []),
+const allRequestHeaders = { ...appHeaders, ...requestHeaders };
+type RequestHeader = keyof typeof allRequestHeaders;
+const requestHeader = (name: RequestHeader) => {
+  const { pattern, description } = allRequestHeaders[name];
+  return { name, in: 'header' as const, required: name in appHeaders, description, schema: text(pattern) };
+};
+
+const requestHeaderNames = ({ auth, command }: RouteContract): RequestHeader[] => [
+  ...(auth === 'app' ? (Object.keys(appHeaders) as (keyof typeof appHeaders)[]) : []),
   // Who refreshes is known by the token alone, which repeats itself.
-  ...(command ? (auth === 'none' ? [] : ['idempotency-key']) : ['x-min-position']),
+  ...(command ? (auth === 'none' ? [] : (['idempotency-key'] as const)) : (['x-min-position'] as const)),
   'x-request-id',
 ];
 

@@ -105,7 +105,7 @@ const fuzz = async (service) => {
 };
 
 await runCommand(async () => {
-  await getReady();
+  await getReady({ development: true });
   mkdirSync(WORK, { recursive: true });
   if (!existsSync(join(VENV, 'bin/st'))) {
     await run('python3', ['-m', 'venv', VENV]);
