@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { Failure, runCommand } from './failure.mjs';
+import { findNode } from './node.mjs';
 import { getReady, root } from './ready.mjs';
 
 /** The tools, which are fetched when they are first used. */
@@ -14,6 +15,8 @@ const OWN = join(root, 'shared/tooling/openapi');
 const WORK = join(root, 'node_modules/.cache/check-openapi');
 const VENV = join(WORK, 'venv');
 const DATA = join(WORK, 'data');
+
+const node = () => findNode() ?? process.execPath;
 
 /** @param {string} service */
 const documentOf = (service) => join(root, `schemas/generated/openapi.${service}.json`);
@@ -43,7 +46,7 @@ const startProgram = async () => {
   rmSync(DATA, { recursive: true, force: true });
   const ports = ['ACCOUNT', 'EVENT_CATCHER', 'STREAM', 'METRICS', 'LOCAL_CHAIN'].map((name) => [`${name}_PORT`, '0']);
   const settings = { DATA_DIR: DATA, RATE_LIMITS: 'off', LOG_LEVEL: 'warn', ...Object.fromEntries(ports) };
-  const child = spawn(process.execPath, ['dist/services/standalone/main.js'], {
+  const child = spawn(node(), ['dist/services/standalone/main.js'], {
     cwd: root,
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -76,7 +79,7 @@ const tryClients = async (name, generate) => {
   cpSync(join(OWN, 'compile.json'), join(folder, 'tsconfig.json'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
-  await run(process.execPath, [join(folder, 'out/call.js'), join(DATA, 'dev.json')]);
+  await run(node(), [join(folder, 'out/call.js'), join(DATA, 'dev.json')]);
 };
 
 /**
@@ -92,7 +95,7 @@ const fuzz = async (service) => {
     [
       ...['run', documentOf(service), '--url', service === 'account' ? accountUrl : eventUrl],
       ...['--exclude-checks', 'positive_data_acceptance,negative_data_rejection'],
-      ...['--max-examples', '50', '--seed', '1', '--continue-on-failure', '--max-time', '120', '--no-color'],
+      ...['--max-examples', '50', '--seed', '1', '--continue-on-failure', '--max-time', '30', '--no-color'],
       ...(service === 'account' ? signed.flatMap((name) => ['--header', `${name}: ${caller[name]}`]) : []),
     ],
     {
@@ -106,6 +109,8 @@ const fuzz = async (service) => {
 
 await runCommand(async () => {
   await getReady({ development: true });
+  // The tools and the program need the Node of this project, whichever runs this command.
+  process.env['PATH'] = [dirname(node()), process.env['PATH']].join(delimiter);
   mkdirSync(WORK, { recursive: true });
   if (!existsSync(join(VENV, 'bin/st'))) {
     await run('python3', ['-m', 'venv', VENV]);
