@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { Failure, runCommand } from './failure.mjs';
-import { findNode } from './node.mjs';
+import { nodeBinary } from './node.mjs';
 import { getReady, root } from './ready.mjs';
 
 /** The tools, which are fetched when they are first used. */
@@ -15,8 +15,6 @@ const OWN = join(root, 'shared/tooling/openapi');
 const WORK = join(root, 'node_modules/.cache/check-openapi');
 const VENV = join(WORK, 'venv');
 const DATA = join(WORK, 'data');
-
-const node = () => findNode() ?? process.execPath;
 
 /** @param {string} service */
 const documentOf = (service) => join(root, `schemas/generated/openapi.${service}.json`);
@@ -46,7 +44,7 @@ const startProgram = async () => {
   rmSync(DATA, { recursive: true, force: true });
   const ports = ['ACCOUNT', 'EVENT_CATCHER', 'STREAM', 'METRICS', 'LOCAL_CHAIN'].map((name) => [`${name}_PORT`, '0']);
   const settings = { DATA_DIR: DATA, RATE_LIMITS: 'off', LOG_LEVEL: 'warn', ...Object.fromEntries(ports) };
-  const child = spawn(node(), ['dist/services/standalone/main.js'], {
+  const child = spawn(nodeBinary(), ['dist/services/standalone/main.js'], {
     cwd: root,
     env: { ...process.env, ...settings },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -79,7 +77,7 @@ const tryClients = async (name, generate) => {
   cpSync(join(OWN, 'compile.json'), join(folder, 'tsconfig.json'));
   writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n');
   await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
-  await run(node(), [join(folder, 'out/call.js'), join(DATA, 'dev.json')]);
+  await run(nodeBinary(), [join(folder, 'out/call.js'), join(DATA, 'dev.json')]);
 };
 
 /**
@@ -87,7 +85,9 @@ const tryClients = async (name, generate) => {
  * @param {string} service
  */
 const fuzz = async (service) => {
+  /** @type {Record<string, string>} */
   const caller = JSON.parse(readFileSync(join(DATA, 'dev.json.caller'), 'utf8'));
+  /** @type {{ accountUrl: string, eventUrl: string }} */
   const { accountUrl, eventUrl } = JSON.parse(readFileSync(join(DATA, 'dev.json'), 'utf8'));
   const signed = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'];
   await run(
@@ -96,7 +96,7 @@ const fuzz = async (service) => {
       ...['run', documentOf(service), '--url', service === 'account' ? accountUrl : eventUrl],
       ...['--exclude-checks', 'positive_data_acceptance,negative_data_rejection'],
       ...['--max-examples', '50', '--seed', '1', '--continue-on-failure', '--max-time', '30', '--no-color'],
-      ...(service === 'account' ? signed.flatMap((name) => ['--header', `${name}: ${caller[name]}`]) : []),
+      ...(service === 'account' ? signed.flatMap((name) => ['--header', `${name}: ${caller[name] ?? ''}`]) : []),
     ],
     {
       CALLER: join(DATA, 'dev.json.caller'),
@@ -110,7 +110,7 @@ const fuzz = async (service) => {
 await runCommand(async () => {
   await getReady({ development: true });
   // The tools and the program need the Node of this project, whichever runs this command.
-  process.env['PATH'] = [dirname(node()), process.env['PATH']].join(delimiter);
+  process.env['PATH'] = [dirname(nodeBinary()), process.env['PATH']].join(delimiter);
   mkdirSync(WORK, { recursive: true });
   if (!existsSync(join(VENV, 'bin/st'))) {
     await run('python3', ['-m', 'venv', VENV]);
