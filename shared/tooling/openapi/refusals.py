@@ -31,7 +31,7 @@ REFUSALS = [
     ("registerContract", "event_signature_invalid", None, "is a declaration in Solidity"),
     ("registerContract", "event_abi_mismatch", None, "the ABI has the event"),
     ("registerContract", "start_block_in_future", None, "the chain grows"),
-    ("registerContract", "validation_failed", "", "a member may not be named __proto__, nor be nested too deeply"),
+    ("*", "validation_failed", "", "a member may not be named __proto__, nor be nested too deeply"),
 ]
 REQUEST_ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
 
