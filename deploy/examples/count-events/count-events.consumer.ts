@@ -11,7 +11,7 @@ export class CountEventsConsumer {
   constructor(private readonly counts: EventCounts) {}
 
   @EventPattern(topics.chainEvents.name)
-  take(@Payload() batch: BusBatch): void {
-    this.counts.take(batch);
+  async take(@Payload() batch: BusBatch): Promise<void> {
+    await this.counts.take(batch);
   }
 }

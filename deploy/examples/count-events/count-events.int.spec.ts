@@ -28,8 +28,8 @@ class CrashingCounts extends EventCounts {
     super(file);
   }
 
-  override take(batch: BusBatch): void {
-    if (this.crash !== 'before' || this.hasCrashed) super.take(batch);
+  override async take(batch: BusBatch): Promise<void> {
+    if (this.crash !== 'before' || this.hasCrashed) await super.take(batch);
     if (this.crash === 'none' || this.hasCrashed) return;
     this.hasCrashed = true;
     throw new Error(`crashed ${this.crash} the batch was stored`);
@@ -114,7 +114,7 @@ describe('the counts of events', () => {
     await countInTwoRuns(messageBus);
   });
 
-  it('contain a batch whole or not at all', () => {
+  it('contain a batch whole or not at all', async () => {
     const counts = new EventCounts(aFile());
     const message = { key: 'k', value: '{}', timestamp: 0, partition: 0 };
     const headers = { ce_type: 'annals.ChainEventObserved.v1', ce_position: '1' };
@@ -123,7 +123,7 @@ describe('the counts of events', () => {
       { ...message, offset: '0', headers },
       { ...message, offset: '1', headers: withoutPosition },
     ];
-    expect(() => counts.take({ partition: 0, messages })).toThrow('NOT NULL');
+    await expect(counts.take({ partition: 0, messages })).rejects.toThrow('NOT NULL');
     expect(counts.all()).toEqual([]);
     expect(counts.next()).toEqual(new Map());
     counts.close();

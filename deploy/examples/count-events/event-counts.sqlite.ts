@@ -44,10 +44,10 @@ export class EventCounts {
     );
   }
 
-  take({ partition, messages }: BusBatch): void {
+  async take({ partition, messages }: BusBatch): Promise<void> {
     const last = messages.at(-1);
     if (!last) return;
-    this.database.transaction(() => {
+    await this.database.transaction(() => {
       for (const { key, headers } of messages) {
         const change = counted[headers['ce_type'] ?? ''];
         if (change) this.count.run(key, change.observed, change.reverted, Number(headers['ce_position']));
