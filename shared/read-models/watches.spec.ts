@@ -3,10 +3,11 @@ import { storedEvent } from '../testing/event-builder.ts';
 import { project } from '../testing/project.ts';
 import { watchesModel } from './watches.ts';
 
+const contractAddress = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 const registration = {
   watchId: 'wch_1',
   chainId: 10,
-  contractAddress: '0x5FbDB2315678afecb367f032d93F642f64180aa3',
+  contractAddress,
   eventName: 'Note',
   eventSignature: 'Note(string indexed,uint256)',
   topic0: `0x${'a'.repeat(64)}`,
@@ -32,7 +33,7 @@ const registeredBy = (appId: string, position: number) =>
     { position, time: Date.parse('2026-01-02T02:00:00.000Z') },
   );
 const extendedTo = (startBlock: number, position: number) =>
-  storedEvent('WatchExtended', { ...registration, startBlock }, { position });
+  storedEvent('WatchExtended', { watchId: 'wch_1', chainId: 10, contractAddress, startBlock }, { position });
 
 const watch = {
   id: 'wch_1',
