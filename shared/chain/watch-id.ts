@@ -33,6 +33,8 @@ export const watchIdOfRecord = (record: ObservedRecord): string => {
 interface RecordedWatch extends Contract {
   id: string;
   eventSignature: string;
+  /** Absent where it is not known; `null` of an anonymous event. */
+  topic0?: string | null;
 }
 
 /**
@@ -40,6 +42,7 @@ interface RecordedWatch extends Contract {
  * anonymous, so that the watch of an anonymous one has two.
  */
 export const recordWatchIds = (watch: RecordedWatch): string[] => {
+  if (typeof watch.topic0 === 'string') return [watch.id];
   const signature = parseEventSignature(watch.eventSignature);
   const isAnonymous = watch.id === watchIdOfSignature(watch, signature, true);
   return isAnonymous ? [watch.id, watchIdOfSignature(watch, signature, false)] : [watch.id];

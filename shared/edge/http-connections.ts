@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Refusal } from '../errors/refusal.ts';
-import { limitedAtATime } from './rate-limits.ts';
+import { addressAsksTooOften, limitedAtATime } from './rate-limits.ts';
 
 /** Within this a client sends the headers of a request; and within this the whole request. */
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -107,7 +107,7 @@ export class HttpConnections {
     }
     this.byAddress.set(address, others.add(socket));
     void isExceeded(address).then((exceeded) => {
-      if (exceeded) refuse(socket, new Refusal('rate_limited', 'the address asks too often', { retryAfter: 1 }));
+      if (exceeded) refuse(socket, addressAsksTooOften());
     });
   }
 

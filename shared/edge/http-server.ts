@@ -12,7 +12,14 @@ import { acceptJsonOnly } from './json-body.ts';
 import type { PositionHeader } from './position-header.ts';
 import { sendProblem } from './problem.filter.ts';
 import { refuseOnSocket } from './refuse-on-socket.ts';
-import { addressKey, atATime, rateLimitHeaders, refuseExceeded, type RateLimits } from './rate-limits.ts';
+import {
+  addressAsksTooOften,
+  addressKey,
+  atATime,
+  rateLimitHeaders,
+  refuseExceeded,
+  type RateLimits,
+} from './rate-limits.ts';
 import { RequestDeadline } from './request-deadline.ts';
 import { RequestsUnderWay } from './requests-under-way.ts';
 import { trustedProxies } from './trusted-proxies.ts';
@@ -63,12 +70,12 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
       setHeaders(settings, request, reply);
       void limits.count('address', addressKey(request.ip)).then((status) => {
         if (status) reply.headers(rateLimitHeaders(status));
-        sendProblem(logger, status?.exceeded ? tooOften() : error, request, reply);
+        sendProblem(logger, status?.exceeded ? addressAsksTooOften() : error, request, reply);
       });
     },
     clientErrorHandler: (_error, socket) => {
       void limits.count('address', addressKey(socket.remoteAddress ?? '')).then((status) => {
-        refuseOnSocket(socket, status?.exceeded ? tooOften() : unreadable(), ids.token(20));
+        refuseOnSocket(socket, status?.exceeded ? addressAsksTooOften() : unreadable(), ids.token(20));
       });
     },
   });
@@ -184,6 +191,5 @@ const requestId = (given: string | string[] | undefined): string | undefined =>
   typeof given === 'string' && requestHeaders['x-request-id'].pattern.test(given) ? given : undefined;
 
 const stopping = (): Refusal => new Refusal('shutting_down', 'the service is stopping', { retryAfter: 1 });
-const tooOften = (): Refusal => new Refusal('rate_limited', 'the address asks too often', { retryAfter: 1 });
 const unreadable = (): Refusal =>
   new Refusal('validation_failed', 'the request cannot be read as HTTP, or its headers are too large or too slow');

@@ -6,14 +6,13 @@ import { deriveKey } from '../keys/derive-key.ts';
 import { openText, sealText } from '../keys/sealed-text.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { hasEndedInStream } from '../auth/session-ends.ts';
+import { keptForRepeats } from '../event-store/permanent-streams.ts';
 import { Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { pause } from '../primitives/pause.ts';
 import { MASTER_KEY } from './tokens.ts';
 
 const KEPT_MS = 24 * 3_600_000;
-/** What is stored of a request is forgotten an hour later. */
-const keep = { seconds: 25 * 3_600 };
 /** Without an answer for this long, the process that carries out the request is assumed to have crashed. */
 const TAKEOVER_MS = 10_000;
 const POLL_MS = 25;
@@ -107,7 +106,7 @@ export class IdempotentRequests {
       stream,
       fold: requestFold,
       metadata,
-      keep,
+      keep: keptForRepeats,
       decide: (entry, nowMs): RequestEvent[] => {
         const isKept = entry && entry.receivedAt + KEPT_MS > nowMs;
         if (isKept && entry.fingerprint !== fingerprint) {
@@ -136,7 +135,7 @@ export class IdempotentRequests {
         stream,
         fold: requestFold,
         metadata,
-        keep,
+        keep: keptForRepeats,
         // If another caller has taken over, its answer is the one that is repeated.
         decide: (entry): RequestEvent[] =>
           entry?.receivedId === receivedId && entry.sealedAnswer === undefined

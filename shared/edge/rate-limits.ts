@@ -55,6 +55,10 @@ export const refuseExceeded = (status: RateLimitStatus | undefined): void => {
 export const atATime = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>, name: AtATimeName): number =>
   RATE_LIMITS === 'off' ? Infinity : (RATE_LIMITS[name] ?? rateLimits[name]).points;
 
+/** For an address that is refused before its request is read. */
+export const addressAsksTooOften = (): Refusal =>
+  new Refusal('rate_limited', 'the address asks too often', { retryAfter: 1 });
+
 /** @param allowed such as `100 connections` */
 export const limitedAtATime = (allowed: string): Refusal => limited(`${allowed} at a time`, 1);
 

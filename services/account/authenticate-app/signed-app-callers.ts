@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
 import { v1Text, v2Text, type WholeRequest } from '../../../schemas/http/app-signature.ts';
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { AppCallers } from '../../../shared/edge/app-callers.ts';
 import type { AppCaller } from '../../../shared/auth/caller.ts';
@@ -13,8 +14,6 @@ import { recoverSigner } from '../edge/recover-signer.ethers.ts';
 import { Apps } from './apps.ts';
 
 const WINDOW_MS = 300_000;
-/** A used signature is remembered for longer than its timestamp is accepted. */
-const keep = { seconds: 25 * 3_600 };
 const usedFold = { initial: false, evolve: () => true };
 const names = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] as const;
 
@@ -57,7 +56,7 @@ export class SignedAppCallers implements AppCallers {
     const { appended } = await this.transactor.transact<boolean, SignatureEvent>({
       stream: `signature-${sha256(signature.toLowerCase().slice(0, -2))}`,
       fold: usedFold,
-      keep,
+      keep: keptForRepeats,
       metadata: { ...requestMetadata(request), actor: { type: 'app', id: appId }, app: appId },
       decide: (isUsed) => (isUsed ? [] : [{ type: 'SignatureUsed', data: { appId } }]),
     });

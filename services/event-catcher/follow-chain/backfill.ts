@@ -7,7 +7,7 @@ import { lastBlockOf, findRange, type Range } from '../domain/coverage.ts';
 import { readWindow, recordsOfRange } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
-import type { Semaphore } from './semaphore.ts';
+import type { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import type { ChainWriter, Steps, SyncSteps } from './store-changes/chain-writer.ts';
 import { belongsTo } from './watched-event.ts';
 

@@ -8,7 +8,7 @@ import type { FollowedChain, FollowerDependencies, FollowSettings } from './foll
 import type { ProgressMeter } from './progress-meter.ts';
 import { FinalBlocksLost } from './reconcile.ts';
 import { resume } from './resume.ts';
-import { Semaphore } from './semaphore.ts';
+import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
 import { addWatches } from './add-watches.ts';

@@ -33,7 +33,7 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
   const contract = contractAddress.toLowerCase();
   return {
     id,
-    recordIds: recordWatchIds({ id, chainId, contractAddress, eventSignature }),
+    recordIds: recordWatchIds({ id, chainId, contractAddress, eventSignature, topic0 }),
     chainId,
     contract,
     contractAddress,

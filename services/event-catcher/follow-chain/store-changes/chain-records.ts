@@ -1,6 +1,6 @@
 import type { ObservedRecord, WindowBlock } from '../../../../schemas/events/chain-events.ts';
 import type { Position } from '../../../../shared/event-store/event-store.ts';
-import { Semaphore } from '../semaphore.ts';
+import { Semaphore } from '../../../../shared/primitives/semaphore.ts';
 import { ContractRecords, type RecordDependencies } from './contract-records.ts';
 
 /** EventStoreDB's client sends 15 appends at a time. */
