@@ -91,6 +91,26 @@ describe('event store on SQLite, beside other connections', () => {
     await store.close();
   });
 
+  it('gives others turns between reads that came together, and answers those that are open when it is closed', async () => {
+    const store = new SqliteEventStore(aFile());
+    const events = Array.from({ length: 400 }, () => anEvent());
+    await store.append('test-long', -1, events);
+    let turns = 0;
+    const turn = () => {
+      turns += 1;
+      later = setImmediate(turn);
+    };
+    let later = setImmediate(turn);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => store.read('test-long')));
+    clearImmediate(later);
+    expect(answers.map(({ length }) => length)).toEqual(Array.from({ length: 20 }, () => 400));
+    expect(turns).toBeGreaterThanOrEqual(9);
+    const open = Array.from({ length: 5 }, () => store.read('test-long', { limit: 200 }));
+    await store.close();
+    expect((await Promise.all(open)).flat()).toHaveLength(1_000);
+    await expect(store.read('test-long')).rejects.toThrow();
+  });
+
   it('refuses appends once it is closed', async () => {
     const store = new SqliteEventStore(aFile());
     await store.close();

@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
-import { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { BatchSize } from './batch-size.ts';
 import {
   WrongExpectedRevision,
@@ -22,6 +22,8 @@ import { subscribeByReading } from './subscription.ts';
 
 /** The most events in one commit. Further appends wait for the next one. */
 const GROUP_EVENTS_MAX = 4_000;
+/** The most events that reads of one tick return before others have a turn. */
+const GROUP_READ_EVENTS = 500;
 const ROWS_PER_READ = 64;
 /** How many events are looked at for one that is never forgotten. */
 const PLACES_LOOKED_AT = 200;
@@ -36,9 +38,19 @@ interface PendingAppend {
   reject: (error: unknown) => void;
 }
 
+interface PendingRead {
+  statement: StatementSync;
+  parameters: [stream: string, from: number, limit: number];
+  resolve: (events: StoredEvent[]) => void;
+  reject: (error: unknown) => void;
+}
+
 type Row = [number, string, number, string, string, number, number, string, string];
 
-/** The embedded event store: one SQLite file. Appends of one tick of the event loop share a commit (group commit). */
+/**
+ * The embedded event store: one SQLite file. Appends of one tick of the event loop share a commit (group commit), and
+ * reads of one a snapshot.
+ */
 export class SqliteEventStore implements EventStore {
   private readonly database: SqliteDatabase;
   private readonly insert: StatementSync;
@@ -52,6 +64,7 @@ export class SqliteEventStore implements EventStore {
   private readonly readAllByFilter = new Map<string, StatementSync>();
   private readonly retention = new Map<string, number>();
   private pending: PendingAppend[] = [];
+  private pendingReads: PendingRead[] = [];
   private flushing = false;
   private closed = false;
 
@@ -76,13 +89,13 @@ export class SqliteEventStore implements EventStore {
     this.lastRevision = prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1');
     this.newestPosition = prepare('SELECT max(position) AS position FROM events');
     this.forwards = this.rows(
-      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision LIMIT ?`,
+      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision ${LIMIT}`,
     );
     this.backwards = this.rows(
-      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC LIMIT ?`,
+      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC ${LIMIT}`,
     );
     this.places = this.rows(
-      'SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC LIMIT ?',
+      `SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC ${LIMIT}`,
     );
     this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
     this.forgottenEvents = new ForgottenEvents(this.database, clock, () => this.newest());
@@ -107,11 +120,16 @@ export class SqliteEventStore implements EventStore {
   }
 
   read(stream: string, { from, direction = 'forwards', limit = -1 }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
-    const rows =
-      direction === 'forwards'
-        ? this.forwards.all(stream, from ?? 0, limit)
-        : this.backwards.all(stream, from ?? Number.MAX_SAFE_INTEGER, limit);
-    return Promise.resolve(rows.map(toEvent));
+    const isForwards = direction === 'forwards';
+    const { promise, resolve, reject } = Promise.withResolvers<StoredEvent[]>();
+    if (this.pendingReads.length === 0) setImmediate(() => this.answerReads());
+    this.pendingReads.push({
+      statement: isForwards ? this.forwards : this.backwards,
+      parameters: [stream, from ?? (isForwards ? 0 : Number.MAX_SAFE_INTEGER), limit],
+      resolve,
+      reject,
+    });
+    return promise;
   }
 
   readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
@@ -141,9 +159,31 @@ export class SqliteEventStore implements EventStore {
   close(): Promise<void> {
     this.closed = true;
     this.forgottenEvents.close();
+    this.answerReads(Infinity);
     if (this.pending.length > 0) void this.flush();
     this.database.close();
     return Promise.resolve();
+  }
+
+  private answerReads(atMost = GROUP_READ_EVENTS): void {
+    let answered = 0;
+    let events = 0;
+    try {
+      this.database.snapshot(() => {
+        for (const { statement, parameters, resolve } of this.pendingReads) {
+          if (events >= atMost) break;
+          const rows = statement.all(...parameters);
+          resolve(rows.map(toEvent));
+          events += rows.length;
+          answered += 1;
+        }
+      });
+    } catch (error) {
+      for (const { reject } of this.pendingReads.slice(answered)) reject(error);
+      answered = this.pendingReads.length;
+    }
+    this.pendingReads.splice(0, answered);
+    if (this.pendingReads.length > 0) setImmediate(() => this.answerReads());
   }
 
   /** Reads a few rows at a time, because only what was read tells its size. */
@@ -261,7 +301,7 @@ export class SqliteEventStore implements EventStore {
     let statement = this.readAllByFilter.get(key);
     if (!statement) {
       const types = count === 0 ? '' : `AND type IN (${Array.from({ length: count }, () => '?').join(', ')})`;
-      statement = this.rows(`SELECT ${COLUMNS} FROM events WHERE position > ? ${types} ORDER BY position LIMIT ?`);
+      statement = this.rows(`SELECT ${COLUMNS} FROM events WHERE position > ? ${types} ORDER BY position ${LIMIT}`);
       this.readAllByFilter.set(key, statement);
     }
     return statement;

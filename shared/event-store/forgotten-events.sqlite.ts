@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Clock } from '../primitives/clock.ts';
-import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { LIMIT, type SqliteDatabase } from '../primitives/database.sqlite.ts';
 
 /** How often events that are kept for a time are looked for, and how many are deleted in one go. */
 const FORGET_EVERY_MS = 1_000;
@@ -31,7 +31,7 @@ export class ForgottenEvents {
     });
     this.insert = database.prepare('INSERT INTO forgotten_events (at, position) VALUES (?, ?)');
     this.due = database.prepare(
-      'SELECT at, position FROM forgotten_events WHERE at <= ? AND position < ? ORDER BY at LIMIT ?',
+      `SELECT at, position FROM forgotten_events WHERE at <= ? AND position < ? ORDER BY at ${LIMIT}`,
     );
     this.deleteEvent = database.prepare('DELETE FROM events WHERE position = ?');
     this.remove = database.prepare('DELETE FROM forgotten_events WHERE at = ? AND position = ?');

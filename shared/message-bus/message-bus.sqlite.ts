@@ -2,7 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
-import { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import {
   TopicReplaced,
   type BusBatch,
@@ -61,7 +61,7 @@ export class SqliteMessageBus implements MessageBus {
     );
     const inPartition = 'FROM messages WHERE topic = ? AND "partition" = ?';
     this.from = prepare(
-      `SELECT "offset", "partition", "key", headers, value, timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" LIMIT ?`,
+      `SELECT "offset", "partition", "key", headers, value, timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" ${LIMIT}`,
     );
     this.timeFrom = prepare(`SELECT "offset", timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" LIMIT 1`);
     this.timeBefore = prepare(`SELECT timestamp ${inPartition} AND "offset" < ? ORDER BY "offset" DESC LIMIT 1`);

@@ -1,7 +1,7 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace } from '../event-store/event-store.ts';
-import { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import type {
   Checkpoint,
   CollectionDefinition,
@@ -111,7 +111,7 @@ export class SqliteReadStore implements ReadStore {
       return `${sql} ${direction}`;
     });
     const orderBy = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;
-    const sql = `SELECT id, position, document FROM ${collection.table} ${where} ${orderBy} LIMIT ? OFFSET ?`;
+    const sql = `SELECT id, position, document FROM ${collection.table} ${where} ${orderBy} ${LIMIT} OFFSET ?`;
     return Promise.resolve(
       this.statement(sql)
         .all(...parameters, limit, skip)
