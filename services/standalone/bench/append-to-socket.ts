@@ -27,7 +27,7 @@ export const appendToSocket = async (
   try {
     const processes = await RunningProcesses.start(folder, { ...engines, CHAINS });
     try {
-      return await measureLatency(await subscribe(processes), eventStore);
+      return await measureLatency(...(await subscribe(processes)), eventStore);
     } finally {
       await processes.stop();
     }
@@ -36,7 +36,7 @@ export const appendToSocket = async (
   }
 };
 
-const subscribe = async ({ development }: RunningProcesses): Promise<Subscriber> => {
+const subscribe = async ({ development }: RunningProcesses): Promise<[Subscriber, watchId: string]> => {
   const user = await signIn(development);
   const registered = await registerTransfer(development, user, CONTRACT);
   if (registered.status !== 201) throw new Error(`the registration answered ${JSON.stringify(registered.body)}`);
@@ -44,10 +44,10 @@ const subscribe = async ({ development }: RunningProcesses): Promise<Subscriber>
   if (refused) throw new Error(`the stream refused ${JSON.stringify(refused)}`);
   const answer = await subscriber.subscribe({ chainId: 2484, contractAddress: CONTRACT, eventSignature: 'Transfer' });
   if (!answer.ok) throw new Error(`the stream answered ${JSON.stringify(answer)}`);
-  return subscriber;
+  return [subscriber, registered.body['id'] as string];
 };
 
-const measureLatency = async (subscriber: Subscriber, eventStore: EventStore): Promise<Latency> => {
+const measureLatency = async (subscriber: Subscriber, watchId: string, eventStore: EventStore): Promise<Latency> => {
   const appendedAt = new Map<string, number>();
   const tookMs: number[] = [];
   const warmUp = WARM_UP_SECONDS * PER_SECOND;
@@ -61,7 +61,7 @@ const measureLatency = async (subscriber: Subscriber, eventStore: EventStore): P
   for (let sent = 0; sent < count;) {
     const due = Math.min(count, Math.floor(((performance.now() - startedAt) / 1_000) * PER_SECOND));
     for (; sent < due; sent += 1, revision += 1) {
-      const event = someObservation(CONTRACT, sent);
+      const event = someObservation(CONTRACT, sent, watchId);
       appendedAt.set(event.data['Id'] as string, performance.now());
       appends.push(eventStore.append(`chain-2484-${CONTRACT}`, revision, [event]));
     }

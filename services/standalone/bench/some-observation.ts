@@ -6,13 +6,14 @@ import type { EventToAppend } from '../../../shared/event-store/event-store.ts';
 const EVENTS_PER_BLOCK = 10;
 
 /** Returns the `index`th event of a contract, as the event catcher stores it. */
-export const someObservation = (contract: string, index: number): EventToAppend => ({
+export const someObservation = (contract: string, index: number, watchId?: string): EventToAppend => ({
   id: randomUUID(),
   type: 'ChainEventObserved',
   schemaVersion: 1,
   time: Date.now(),
   data: {
     ...(eventExamples.ChainEventObserved as JsonObject),
+    ...(watchId !== undefined && { WatchId: watchId }),
     ContractAddress: contract,
     BlockNumber: Math.floor(index / EVENTS_PER_BLOCK),
     LogIndex: index % EVENTS_PER_BLOCK,
