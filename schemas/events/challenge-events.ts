@@ -16,6 +16,14 @@ export const challengeEvents = {
       expiresAt: isoTime,
     }),
   ),
-  ChallengeRedeemed: event(1, z.object({ nonce: z.string(), sessionId: z.string() })),
+  ChallengeRedeemed: event(
+    1,
+    z.object({
+      nonce: z.string(),
+      sessionId: z.string(),
+      /** The user to whom the wallet is linked; absent of a plain login. */
+      linkTo: z.string().exactOptional(),
+    }),
+  ),
 };
 export type ChallengeEvent = EventOf<typeof challengeEvents>;

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
-/** Stream `identity-<sha256 of the method and what it proves>`: the user of the first append holds the identity. */
+/** Stream `identity-<identityId>`: the user of the first append holds the identity, until it is released. */
 export const identityEvents = {
   IdentityClaimed: event(
     1,
     z.object({ identityId: z.string(), userId: z.string(), method: loginMethod, label: z.string() }),
   ),
+  /** It was unlinked, or its user was erased. Whoever proves it next may claim it. */
+  IdentityReleased: event(1, z.object({ identityId: z.string(), userId: z.string() })),
 };
 export type IdentityEvent = EventOf<typeof identityEvents>;

@@ -15,6 +15,8 @@ export const sessionEvents = {
       userId: z.string(),
       appId: z.string(),
       method: loginMethod,
+      /** With which it began; sessions from before it was recorded have none. */
+      identityId: z.string().exactOptional(),
       /** The caller's `user-agent`, cut to 200 characters. */
       device: z.string().nullable(),
       accessTokenId: z.string(),

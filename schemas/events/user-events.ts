@@ -14,6 +14,16 @@ export const userEvents = {
     1,
     z.object({ userId: z.string(), identityId: z.string(), method: loginMethod, label: z.string() }),
   ),
+  IdentityUnlinked: event(
+    1,
+    z.object({
+      userId: z.string(),
+      identityId: z.string(),
+      method: loginMethod,
+      /** Which claim of the identity, counted from 1, is void from now on, although it may not be released yet. */
+      claim: z.int().positive(),
+    }),
+  ),
   UserLoggedIn: event(
     1,
     z.object({
@@ -25,5 +35,7 @@ export const userEvents = {
     }),
   ),
   ProfileUpdated: event(1, z.object({ userId: z.string(), changes: profileChanges })),
+  /** The last event of a user. */
+  UserErased: event(1, z.object({ userId: z.string() })),
 };
 export type UserEvent = EventOf<typeof userEvents>;

@@ -36,8 +36,11 @@ export const eventExamples: Example = {
     scheme: 'v1',
   },
   IdentityClaimed: { identityId, userId: wallet.toLowerCase(), method: 'wallet', label: wallet },
+  IdentityReleased: { identityId, userId: wallet.toLowerCase() },
   UserRegistered: { userId: wallet.toLowerCase() },
   IdentityLinked: { userId: wallet.toLowerCase(), identityId, method: 'wallet', label: wallet },
+  IdentityUnlinked: { userId: wallet.toLowerCase(), identityId, method: 'wallet', claim: 1 },
+  UserErased: { userId: wallet.toLowerCase() },
   UserLoggedIn: {
     userId: wallet.toLowerCase(),
     identityId,

@@ -100,7 +100,14 @@ export const accountRoutes = {
     body: z.object({ signature: z.string(), signer: addressInput }),
     status: 201,
     answer: session,
-    problems: ['challenge_unknown', 'wallet_signature_invalid', 'session_revoked', 'forbidden'],
+    problems: [
+      'challenge_unknown',
+      'wallet_signature_invalid',
+      'session_revoked',
+      'login_too_old',
+      'identity_taken',
+      'user_erased',
+    ],
   }),
   refreshSession: route({
     ...account,

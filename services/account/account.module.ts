@@ -5,6 +5,7 @@ import { startService, type RunningService, type ServiceOptions } from '../../sh
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
+import { Logins } from './edge/logins.ts';
 import { openSigningKeys } from './edge/signing-keys.file.ts';
 import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
 import { GetUserHandler } from './get-user/get-user.handler.ts';
@@ -40,6 +41,11 @@ const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
   providers: [
     { provide: SIGNING_KEYS, useValue: signingKeys },
     SessionTokens,
+    {
+      provide: Logins,
+      useFactory: (transactor: Transactor, tokens: SessionTokens) => new Logins(transactor, tokens),
+      inject: [Transactor, SessionTokens],
+    },
     IssueChallengeHandler,
     LogInWithWalletHandler,
     RefreshSessionHandler,

@@ -37,10 +37,19 @@ export const evolveUser = (
         revision,
       };
     }
+    case 'IdentityUnlinked':
+      return {
+        ...known,
+        identities: known.identities.filter(({ id }) => id !== data.identityId),
+        updatedAt: at,
+        revision,
+      };
     case 'UserLoggedIn':
       return { ...known, revision };
     case 'ProfileUpdated':
       return { ...known, ...data.changes, updatedAt: at, revision };
+    case 'UserErased':
+      return { ...newUser(data.userId, known.createdAt), updatedAt: at, revision };
   }
 };
 

@@ -23,8 +23,11 @@ export interface Challenge {
   chainId: number;
   issuedAt: string;
   expiresAt: string;
-  /** The session for which it was redeemed, and the id of that event; `undefined` while it is open. */
-  redemption: { sessionId: string; eventId: string } | undefined;
+  /**
+   * The session for which it was redeemed, the id of that event, and the user to whom the wallet is linked; `undefined`
+   * while it is open.
+   */
+  redemption: { sessionId: string; eventId: string; linkTo?: string } | undefined;
 }
 
 /** Oldest first, without those that had expired when the newest was issued. */
@@ -42,12 +45,12 @@ export const challengeFold = {
         const oldestOpen = live.filter(isOpen).length >= OPEN_MAX ? live.find(isOpen) : undefined;
         return [...live.filter((challenge) => challenge !== oldestOpen), { ...data, redemption: undefined }];
       }
-      case 'ChallengeRedeemed':
+      case 'ChallengeRedeemed': {
+        const { nonce, ...redemption } = data;
         return challenges.map((challenge) =>
-          challenge.nonce === data.nonce
-            ? { ...challenge, redemption: { sessionId: data.sessionId, eventId } }
-            : challenge,
+          challenge.nonce === nonce ? { ...challenge, redemption: { ...redemption, eventId } } : challenge,
         );
+      }
     }
   },
 };
@@ -66,11 +69,11 @@ export const issueChallenge = (
 export const redeemChallenge = (
   challenges: Challenges,
   nowMs: number,
-  { nonce, sessionId }: { nonce: string; sessionId: string },
+  redemption: Extract<ChallengeEvent, { type: 'ChallengeRedeemed' }>['data'],
 ): ChallengeEvent[] => {
-  const challenge = challenges.find((one) => one.nonce === nonce && isLive(one, nowMs));
+  const challenge = challenges.find((one) => one.nonce === redemption.nonce && isLive(one, nowMs));
   if (!challenge) throw noMatchingChallenge(challenges, nowMs);
-  return isOpen(challenge) ? [{ type: 'ChallengeRedeemed', data: { nonce, sessionId } }] : [];
+  return isOpen(challenge) ? [{ type: 'ChallengeRedeemed', data: redemption }] : [];
 };
 
 /** The challenges that a signature may be over, those that are open first. */

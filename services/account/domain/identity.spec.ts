@@ -1,19 +1,47 @@
 import { describe, expect, it } from '@jest/globals';
 import { given } from '../../../shared/testing/given.ts';
-import { claimIdentity, identityFold, identityStream, walletIdentity } from './identity.ts';
+import { claimIdentity, identityFold, identityStream, releaseIdentity, walletIdentity } from './identity.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
 const claim = { ...wallet, userId: 'usr_1' };
+const claimed = { type: 'IdentityClaimed' as const, data: claim };
+const released = { type: 'IdentityReleased' as const, data: { identityId: wallet.identityId, userId: 'usr_1' } };
 
 describe('an identity', () => {
   it('belongs to the user who claims it first', () => {
     given(identityFold, [])
       .when((holder) => claimIdentity(holder, claim))
       .then([{ type: 'IdentityClaimed', data: claim }]);
-    const { state, when } = given(identityFold, [[{ type: 'IdentityClaimed', data: claim }, NOON]]);
+    const { state, when } = given(identityFold, [[claimed, NOON]]);
     when((holder) => claimIdentity(holder, { ...claim, userId: 'usr_2' })).then([]);
-    expect(state).toEqual({ userId: 'usr_1' });
+    expect(state).toEqual({ userId: 'usr_1', claims: 1 });
+  });
+
+  it('is released once, and may be claimed by another user then', () => {
+    const { identityId } = wallet;
+    given(identityFold, [[claimed, NOON]])
+      .when((holder) => releaseIdentity(holder, { identityId, claim: 1 }))
+      .then([released]);
+    const { state, when } = given(identityFold, [
+      [claimed, NOON],
+      [released, NOON],
+    ]);
+    expect(state).toEqual({ userId: undefined, claims: 1 });
+    when((holder) => releaseIdentity(holder, { identityId, claim: 1 })).then([]);
+    const byAnother = { ...claim, userId: 'usr_2' };
+    when((holder) => claimIdentity(holder, byAnother)).then([{ type: 'IdentityClaimed', data: byAnother }]);
+  });
+
+  it('is not released by who means an earlier claim', () => {
+    const again = { type: 'IdentityClaimed' as const, data: { ...claim, userId: 'usr_2' } };
+    given(identityFold, [
+      [claimed, NOON],
+      [released, NOON],
+      [again, NOON],
+    ])
+      .when((holder) => releaseIdentity(holder, { identityId: wallet.identityId, claim: 1 }))
+      .then([]);
   });
 
   it('of a wallet has an id that ignores the case of the address and must never change', () => {

@@ -17,13 +17,26 @@ export const walletIdentity = (address: string): Identity => ({
 });
 export const identityStream = (identityId: string): string => `identity-${identityId}`;
 
-type State = { userId: string } | undefined;
+export interface IdentityHolder {
+  /** `undefined` while nobody holds the identity. */
+  userId: string | undefined;
+  /** How often it was claimed. The number of the newest claim tells that claim from earlier ones. */
+  claims: number;
+}
 
 export const identityFold = {
-  initial: undefined as State,
-  evolve: (_holder: State, { data: { userId } }: IdentityEvent): State => ({ userId }),
+  initial: { userId: undefined, claims: 0 } as IdentityHolder,
+  evolve: ({ claims }: IdentityHolder, { type, data }: IdentityEvent): IdentityHolder =>
+    type === 'IdentityClaimed' ? { userId: data.userId, claims: claims + 1 } : { userId: undefined, claims },
 };
 
 /** The first claim wins. It names the user, so that a later login can complete one that a crash interrupted. */
-export const claimIdentity = (holder: State, claim: Identity & { userId: string }): IdentityEvent[] =>
-  holder ? [] : [{ type: 'IdentityClaimed', data: claim }];
+export const claimIdentity = (holder: IdentityHolder, claim: Identity & { userId: string }): IdentityEvent[] =>
+  holder.userId === undefined ? [{ type: 'IdentityClaimed', data: claim }] : [];
+
+/** Releases one claim, and none that was made since. */
+export const releaseIdentity = (
+  { userId, claims }: IdentityHolder,
+  { identityId, claim }: { identityId: string; claim: number },
+): IdentityEvent[] =>
+  userId !== undefined && claims === claim ? [{ type: 'IdentityReleased', data: { identityId, userId } }] : [];

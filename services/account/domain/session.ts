@@ -32,7 +32,7 @@ export const sessionFold = {
   initial: undefined as State,
   evolve: (session: State, { type, data }: SessionEvent, time: number): State => {
     if (type === 'SessionStarted') {
-      const { device: _, ...started } = data;
+      const { device: _device, identityId: _identityId, ...started } = data;
       const first = { startedAt: time, issuedAt: time, counter: 0, previousTokenId: undefined, isRevoked: false };
       return { ...started, ...first };
     }

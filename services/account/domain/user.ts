@@ -11,20 +11,33 @@ const LOGINS_REMEMBERED = 64;
 
 export interface User {
   entity: UserEntity | undefined;
+  isErased: boolean;
+  /** By identity, its newest claim that was unlinked: this claim and those before it are void. */
+  unlinked: Readonly<Record<string, number>>;
   /** The newest, oldest first, each with the id of its event. */
   logins: readonly { sessionId: string; eventId: string }[];
 }
 
 export const userFold = {
-  initial: { entity: undefined, logins: [] } as User,
-  evolve: ({ entity, logins }: User, event: UserEvent, time: number, eventId: string): User => ({
-    entity: evolveUser(entity, event, { time, revision: entity ? entity.revision + 1 : 0 }),
-    logins:
-      event.type === 'UserLoggedIn'
-        ? [...logins, { sessionId: event.data.sessionId, eventId }].slice(-LOGINS_REMEMBERED)
-        : logins,
-  }),
+  initial: { entity: undefined, isErased: false, unlinked: {}, logins: [] } as User,
+  evolve: (user: User, event: UserEvent, time: number, eventId: string): User => {
+    const { entity, logins, unlinked } = user;
+    const { type, data } = event;
+    return {
+      entity: evolveUser(entity, event, { time, revision: entity ? entity.revision + 1 : 0 }),
+      isErased: user.isErased || type === 'UserErased',
+      unlinked: type === 'IdentityUnlinked' ? { ...unlinked, [data.identityId]: data.claim } : unlinked,
+      logins:
+        type === 'UserLoggedIn'
+          ? [...logins, { sessionId: data.sessionId, eventId }].slice(-LOGINS_REMEMBERED)
+          : logins,
+    };
+  },
 };
+
+/** Whether a claim of an identity gives its holder nothing any more: it only waits to be released. */
+export const isVoid = ({ isErased, unlinked }: User, identityId: string, claim: number): boolean =>
+  isErased || claim <= (unlinked[identityId] ?? 0);
 
 /** Records a login once per session. The first one registers the user; the first with an identity links that. */
 export const logIn = (

@@ -1,7 +1,6 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Challenge, type Session } from '../../../schemas/http/account-routes.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
 import { IssueChallenge } from './issue-challenge.handler.ts';
 import { LogInWithWallet } from './log-in-with-wallet.handler.ts';
 import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
@@ -20,10 +19,8 @@ export class LogInWithWalletHttp {
 
   @Implements(logInWithWallet)
   async logIn({ body, caller, context }: ParsedRequest<typeof logInWithWallet>): Promise<CommandAnswer<Session>> {
-    // A caller that sends a token asks to link the wallet, so this must not become a plain login.
-    if (caller.user) throw new Refusal('forbidden', 'wallets cannot be linked to a user yet; log in without a token');
-    const { appId, origin } = caller;
-    const login = { appId, origin, ...body, device: context.userAgent };
+    const { appId, origin, user } = caller;
+    const login = { appId, origin, user, ...body, device: context.userAgent };
     const { session, sessionId, position } = await this.commands.execute(new LogInWithWallet(login, context.metadata));
     return { body: session, position, sessionId };
   }
