@@ -4,7 +4,7 @@ import type { Session } from '../../../schemas/http/account-routes.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { Transactor, type Transacted } from '../../../shared/event-store/transact.ts';
+import type { Transactor, Transacted } from '../../../shared/event-store/transact.ts';
 import {
   claimIdentity,
   identityFold,
@@ -15,7 +15,7 @@ import {
 } from '../domain/identity.ts';
 import { sessionFold, startSession } from '../domain/session.ts';
 import { isVoid, logIn, userFold, userIdFrom, userStream, type User } from '../domain/user.ts';
-import { SessionTokens } from './session-tokens.jose.ts';
+import type { SessionTokens } from './session-tokens.jose.ts';
 
 /** How old the login of a session may be that links, unlinks or erases. */
 const RECENT_MS = 5 * 60_000;
@@ -119,18 +119,16 @@ export class Logins {
       if (linkTo !== undefined && userId !== linkTo && !(await this.isVoid(identityId, { userId, claims: claim }))) {
         throw new Refusal('identity_taken', 'it logs in another user: log in as that user and unlink it there first');
       }
-      let claimIsVoid = false;
       const user = await this.transactor.transact({
         stream: userStream(userId),
         fold: userFold,
         metadata: { ...byUser(metadata, userId, sessionId), causationId },
         decide: (before) => {
           if (before.isErased && userId === linkTo) throw new Refusal('user_erased', 'this user was erased');
-          claimIsVoid = isVoid(before, identityId, claim);
-          return claimIsVoid ? [] : logIn(before, { ...identity, userId, appId, sessionId });
+          return isVoid(before, identityId, claim) ? [] : logIn(before, { ...identity, userId, appId, sessionId });
         },
       });
-      if (!claimIsVoid) return { userId, user };
+      if (!isVoid(user.before, identityId, claim)) return { userId, user };
       await this.transactor.transact({
         stream: identityStream(identityId),
         fold: identityFold,
