@@ -1,32 +1,34 @@
 import { describe, expect, it } from '@jest/globals';
+import type { IdentityEvent } from '../../../schemas/events/identity-events.ts';
 import { given } from '../../../shared/testing/given.ts';
 import { claimIdentity, identityFold, identityStream, releaseIdentity, walletIdentity } from './identity.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
 const claim = { ...wallet, userId: 'usr_1' };
-const claimed = { type: 'IdentityClaimed' as const, data: claim };
-const released = { type: 'IdentityReleased' as const, data: { identityId: wallet.identityId, userId: 'usr_1' } };
+const claimed: IdentityEvent = { type: 'IdentityClaimed', data: claim };
+const released: IdentityEvent = {
+  type: 'IdentityReleased',
+  data: { identityId: wallet.identityId, userId: 'usr_1' },
+};
+const at = (...events: IdentityEvent[]): [IdentityEvent, number][] => events.map((event) => [event, NOON]);
 
 describe('an identity', () => {
   it('belongs to the user who claims it first', () => {
     given(identityFold, [])
       .when((holder) => claimIdentity(holder, claim))
       .then([{ type: 'IdentityClaimed', data: claim }]);
-    const { state, when } = given(identityFold, [[claimed, NOON]]);
+    const { state, when } = given(identityFold, at(claimed));
     when((holder) => claimIdentity(holder, { ...claim, userId: 'usr_2' })).then([]);
     expect(state).toEqual({ userId: 'usr_1', claims: 1 });
   });
 
   it('is released once, and may be claimed by another user then', () => {
     const { identityId } = wallet;
-    given(identityFold, [[claimed, NOON]])
+    given(identityFold, at(claimed))
       .when((holder) => releaseIdentity(holder, { identityId, claim: 1 }))
       .then([released]);
-    const { state, when } = given(identityFold, [
-      [claimed, NOON],
-      [released, NOON],
-    ]);
+    const { state, when } = given(identityFold, at(claimed, released));
     expect(state).toEqual({ userId: undefined, claims: 1 });
     when((holder) => releaseIdentity(holder, { identityId, claim: 1 })).then([]);
     const byAnother = { ...claim, userId: 'usr_2' };
@@ -34,12 +36,8 @@ describe('an identity', () => {
   });
 
   it('is not released by who means an earlier claim', () => {
-    const again = { type: 'IdentityClaimed' as const, data: { ...claim, userId: 'usr_2' } };
-    given(identityFold, [
-      [claimed, NOON],
-      [released, NOON],
-      [again, NOON],
-    ])
+    const again: IdentityEvent = { type: 'IdentityClaimed', data: { ...claim, userId: 'usr_2' } };
+    given(identityFold, at(claimed, released, again))
       .when((holder) => releaseIdentity(holder, { identityId: wallet.identityId, claim: 1 }))
       .then([]);
   });
