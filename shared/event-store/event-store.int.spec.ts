@@ -91,20 +91,20 @@ describe('event store on SQLite, beside other connections', () => {
     await store.close();
   });
 
-  it('gives others turns between reads that came together, and answers those that are open when it is closed', async () => {
+  it('goes on with other work between reads that came together, and answers those that are open when it is closed', async () => {
     const store = new SqliteEventStore(aFile());
     const events = Array.from({ length: 400 }, () => anEvent());
     await store.append('test-long', -1, events);
-    let turns = 0;
-    const turn = () => {
-      turns += 1;
-      later = setImmediate(turn);
+    let ticks = 0;
+    const count = () => {
+      ticks += 1;
+      next = setImmediate(count);
     };
-    let later = setImmediate(turn);
+    let next = setImmediate(count);
     const answers = await Promise.all(Array.from({ length: 20 }, () => store.read('test-long')));
-    clearImmediate(later);
+    clearImmediate(next);
     expect(answers.map(({ length }) => length)).toEqual(Array.from({ length: 20 }, () => 400));
-    expect(turns).toBeGreaterThanOrEqual(9);
+    expect(ticks).toBeGreaterThanOrEqual(9);
     const open = Array.from({ length: 5 }, () => store.read('test-long', { limit: 200 }));
     await store.close();
     expect((await Promise.all(open)).flat()).toHaveLength(1_000);

@@ -15,6 +15,7 @@ import {
   type Retention,
   type StoredEvent,
 } from './event-store.ts';
+import { GroupedReads } from './grouped-reads.sqlite.ts';
 import { ForgottenEvents } from './forgotten-events.sqlite.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
 import { LazyStoredEvent } from './stored-event.ts';
@@ -22,8 +23,6 @@ import { subscribeByReading } from './subscription.ts';
 
 /** The most events in one commit. Further appends wait for the next one. */
 const GROUP_EVENTS_MAX = 4_000;
-/** The most events that reads of one tick return before others have a turn. */
-const GROUP_READ_EVENTS = 500;
 const ROWS_PER_READ = 64;
 /** How many events are looked at for one that is never forgotten. */
 const PLACES_LOOKED_AT = 200;
@@ -35,13 +34,6 @@ interface PendingAppend {
   events: readonly EventToAppend[];
   keep: Retention | undefined;
   resolve: (appended: Appended) => void;
-  reject: (error: unknown) => void;
-}
-
-interface PendingRead {
-  statement: StatementSync;
-  parameters: [stream: string, from: number, limit: number];
-  resolve: (events: StoredEvent[]) => void;
   reject: (error: unknown) => void;
 }
 
@@ -61,10 +53,10 @@ export class SqliteEventStore implements EventStore {
   private readonly places: StatementSync;
   private readonly forget: StatementSync;
   private readonly forgottenEvents: ForgottenEvents;
+  private readonly reads: GroupedReads;
   private readonly readAllByFilter = new Map<string, StatementSync>();
   private readonly retention = new Map<string, number>();
   private pending: PendingAppend[] = [];
-  private pendingReads: PendingRead[] = [];
   private flushing = false;
   private closed = false;
 
@@ -98,6 +90,7 @@ export class SqliteEventStore implements EventStore {
       `SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC ${LIMIT}`,
     );
     this.forget = prepare('DELETE FROM events WHERE stream = ? AND revision <= ?');
+    this.reads = new GroupedReads(this.database);
     this.forgottenEvents = new ForgottenEvents(this.database, clock, () => this.newest());
   }
 
@@ -119,17 +112,14 @@ export class SqliteEventStore implements EventStore {
     return promise;
   }
 
-  read(stream: string, { from, direction = 'forwards', limit = -1 }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
+  async read(
+    stream: string,
+    { from, direction = 'forwards', limit = -1 }: ReadStreamOptions = {},
+  ): Promise<StoredEvent[]> {
     const isForwards = direction === 'forwards';
-    const { promise, resolve, reject } = Promise.withResolvers<StoredEvent[]>();
-    if (this.pendingReads.length === 0) setImmediate(() => this.answerReads());
-    this.pendingReads.push({
-      statement: isForwards ? this.forwards : this.backwards,
-      parameters: [stream, from ?? (isForwards ? 0 : Number.MAX_SAFE_INTEGER), limit],
-      resolve,
-      reject,
-    });
-    return promise;
+    const first = from ?? (isForwards ? 0 : Number.MAX_SAFE_INTEGER);
+    const rows = await this.reads.rows(isForwards ? this.forwards : this.backwards, [stream, first, limit]);
+    return rows.map(toEvent);
   }
 
   readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
@@ -159,31 +149,10 @@ export class SqliteEventStore implements EventStore {
   close(): Promise<void> {
     this.closed = true;
     this.forgottenEvents.close();
-    this.answerReads(Infinity);
+    this.reads.close();
     if (this.pending.length > 0) void this.flush();
     this.database.close();
     return Promise.resolve();
-  }
-
-  private answerReads(atMost = GROUP_READ_EVENTS): void {
-    let answered = 0;
-    let events = 0;
-    try {
-      this.database.snapshot(() => {
-        for (const { statement, parameters, resolve } of this.pendingReads) {
-          if (events >= atMost) break;
-          const rows = statement.all(...parameters);
-          resolve(rows.map(toEvent));
-          events += rows.length;
-          answered += 1;
-        }
-      });
-    } catch (error) {
-      for (const { reject } of this.pendingReads.slice(answered)) reject(error);
-      answered = this.pendingReads.length;
-    }
-    this.pendingReads.splice(0, answered);
-    if (this.pendingReads.length > 0) setImmediate(() => this.answerReads());
   }
 
   /** Reads a few rows at a time, because only what was read tells its size. */

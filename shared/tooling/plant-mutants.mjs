@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join, relative, resolve, sep } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
@@ -43,8 +44,9 @@ const filesBelow = (path) => {
 
 /** @param {readonly string[]} files @param {{ isQuiet: boolean }} options */
 const plant = async (files, { isQuiet }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'annals-mutants-'));
+  const folder = join(tmpdir(), `annals-mutants-${randomUUID()}`);
   cleanUpAtExit(folder);
+  mkdirSync(folder);
   const progress = process.stdout.isTTY ? 'progress' : 'progress-append-only';
   const stryker = new Stryker({
     mutate: [...files],
