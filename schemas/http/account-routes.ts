@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { actor } from '../events/event.ts';
 import { anyJson } from '../json.ts';
-import { address, addressInput, blockNumber, chainId, isoTime, loginMethod, unixMs } from '../values.ts';
+import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } from '../values.ts';
 import { route } from './route.ts';
+import { session, type Session } from './session.ts';
 import { profile, user, userEntity } from './user-entity.ts';
+
+export { session, type Session };
 
 const account = { service: 'account' } as const;
 const userId = z.object({ id: z.string().min(1).max(128) });
@@ -14,16 +17,6 @@ export const challenge = z.object({
   expiresAt: isoTime,
 });
 export type Challenge = z.infer<typeof challenge>;
-
-/** The answer of every login and refresh: exactly these five members. */
-export const session = z.object({
-  refreshToken: z.string(),
-  refreshTokenExpire: unixMs,
-  accessToken: z.string(),
-  accessTokenExpire: unixMs,
-  userId: z.string(),
-});
-export type Session = z.infer<typeof session>;
 
 export const historyItem = z.object({
   type: z.string(),
