@@ -14,6 +14,7 @@ const drivers = [
   { name: 'mongodb', packages: '(^|/)mongodb(/|$)', suffixes: 'mongo' },
   { name: 'ethers', packages: '(^|/)ethers(/|$)', suffixes: 'ethers' },
   { name: 'viem', packages: '(^|/)viem(/|$)', suffixes: 'viem' },
+  { name: 'secp256k1', packages: '(^|/)secp256k1(/|$)', suffixes: 'secp256k1' },
   { name: 'jose', packages: '(^|/)jose(/|$)', suffixes: 'jose' },
   {
     name: 'socketio',

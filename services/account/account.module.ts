@@ -7,6 +7,7 @@ import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
 import { openSigningKeys } from './edge/signing-keys.file.ts';
+import { isNative } from './edge/recover-signer.ts';
 import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
 import { GetUserHandler } from './get-user/get-user.handler.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
@@ -66,6 +67,11 @@ export const startAccount = async (
   options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},
 ): Promise<RunningAccount> => {
   const { DATA_DIR, HOST, ACCOUNT_PORT, ACCOUNT_URL } = foundation.settings;
+  if (!isNative) {
+    foundation.logger.warn(
+      'the package secp256k1 has no binary for this machine: signatures are checked by ethers, slowly',
+    );
+  }
   const keys = openSigningKeys(join(DATA_DIR, 'keys'), foundation.masterKey);
   let publicUrl = ACCOUNT_URL;
   const issuer = ownIssuer(keys, () => {

@@ -10,7 +10,7 @@ import { requestMetadata } from '../../../shared/edge/request-context.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import type { App } from '../domain/app.ts';
 import { readSignature } from '../edge/read-signature.ts';
-import { recoverSigner } from '../edge/recover-signer.ethers.ts';
+import { recoverSigner } from '../edge/recover-signer.ts';
 import { Apps } from './apps.ts';
 
 const WINDOW_MS = 300_000;

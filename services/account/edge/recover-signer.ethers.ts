@@ -1,14 +1,8 @@
 import { computeAddress, verifyMessage } from 'ethers';
+import { isCanonical, type RecoverSigner } from './canonical-signature.ts';
 
-/** 27 and 28, or 0 and 1 as hardware wallets send it. */
-const RECOVERY_BYTES = new Set(['00', '01', '1b', '1c']);
-
-/**
- * Returns the address, with EIP-55 checksum, whose key signed the text by EIP-191 (`personal_sign`).
- * @returns `undefined` if the signature is not valid or not in canonical form (low s)
- */
-export const recoverSigner = (text: string, signature: string): string | undefined => {
-  if (!RECOVERY_BYTES.has(signature.slice(-2))) return undefined;
+export const recoverInJavaScript: RecoverSigner = (text, signature) => {
+  if (!isCanonical(signature)) return undefined;
   try {
     return verifyMessage(text, signature);
   } catch {

@@ -17,7 +17,7 @@ import { challengeMessage } from '../domain/challenge-message.ts';
 import { walletIdentity } from '../domain/identity.ts';
 import { sessionIdFrom } from '../domain/session.ts';
 import { Logins, type LoggedIn, type Redemption } from '../edge/logins.ts';
-import { recoverSigner } from '../edge/recover-signer.ethers.ts';
+import { recoverSigner } from '../edge/recover-signer.ts';
 import { readSignature } from '../edge/read-signature.ts';
 
 /** Logs in with the signature of a wallet over an open challenge, or links the wallet to the user of a bearer token. */
