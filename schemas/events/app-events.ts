@@ -5,6 +5,8 @@ import { event, type EventOf } from './event.ts';
 export const signatureScheme = z.enum(['v1', 'v2']);
 export type SignatureScheme = z.infer<typeof signatureScheme>;
 
+export const appStream = (appId: string): string => `app-${appId}`;
+
 /** Stream `app-<appId>`. */
 export const appEvents = {
   AppRegistered: event(
@@ -20,5 +22,13 @@ export const appEvents = {
       scheme: signatureScheme,
     }),
   ),
+  /** The key that it replaces stays valid beside it; one from before that does not. */
+  AppKeyRotated: event(1, z.object({ appId: z.string(), signer: address })),
+  AppOriginAllowed: event(1, z.object({ appId: z.string(), origin: z.string() })),
+  AppRedirectAllowed: event(1, z.object({ appId: z.string(), redirectUri: z.string() })),
+  /** It may log in messenger users on the word of its own bot. */
+  AppBotAllowed: event(1, z.object({ appId: z.string() })),
+  /** The last event of an app. */
+  AppRevoked: event(1, z.object({ appId: z.string() })),
 };
 export type AppEvent = EventOf<typeof appEvents>;

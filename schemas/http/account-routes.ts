@@ -113,7 +113,7 @@ export const accountRoutes = {
     body: z.object({ refreshToken: z.string() }),
     status: 201,
     answer: session,
-    problems: ['refresh_token_invalid', 'refresh_token_reused', 'session_revoked'],
+    problems: ['refresh_token_invalid', 'refresh_token_reused', 'session_revoked', 'app_revoked'],
   }),
   publicKeys: route({
     ...account,

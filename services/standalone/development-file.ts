@@ -9,13 +9,21 @@ import type { AppAdministration } from '../account/app-administration.ts';
 const fileOf = (dataFolder: string): string => join(dataFolder, 'dev.json');
 const ORIGIN = 'http://localhost:5173';
 
-/** Returns the app of the last start if it is still registered, else a new one. Only this file has its signing key. */
+/**
+ * Returns the app of the last start if it can still log in, else a new one. Only this file has its signing key. Its bot is
+ * allowed.
+ */
 export const ensureDevelopmentApp = async (
   apps: AppAdministration,
   dataFolder: string,
 ): Promise<DevelopmentFile['app']> => {
   const known = readApp(dataFolder);
-  if (known && (await apps.list()).some(({ id }) => id === known.id)) return known;
+  const app = known && (await apps.accepts(known)) ? known : await registerApp(apps);
+  await apps.change(app.id, { allowBot: true });
+  return app;
+};
+
+const registerApp = async (apps: AppAdministration): Promise<DevelopmentFile['app']> => {
   const redirectUris = [`${ORIGIN}/callback`];
   const { id, apiKey, signingKey, origins } = await apps.register({
     name: 'Development',

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { topics } from '../../schemas/topics.ts';
 import { AccessTokens, type TokenIssuer } from '../../shared/auth/access-tokens.jose.ts';
+import { AppEnds } from '../../shared/auth/app-ends.ts';
 import { AppOrigins } from '../../shared/auth/app-origins.ts';
 import { SessionEnds } from '../../shared/auth/session-ends.ts';
 import type { Settings } from '../../shared/config/settings.ts';
@@ -54,7 +55,7 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
     subscriptionsPerConnection: limits.subscriptionsPerConnection,
   });
   const { tail } = latest;
-  const sessions = new SessionEnds(foundation);
+  const [sessions, apps] = [new SessionEnds(foundation), new AppEnds(foundation)];
   const connections = new Connections(limits.connectionsPerUser);
   const server = new BatchServer({
     messageBus,
@@ -77,7 +78,7 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
     issuer,
     host: settings.HOST,
     port: settings.STREAM_PORT,
-    loops: new Loops([tail.loop, finalized.loop, tokenExpiryLoop({ connections, sessions, clock, logger })]),
+    loops: new Loops([tail.loop, finalized.loop, tokenExpiryLoop({ connections, sessions, apps, clock, logger })]),
     readiness: { caughtUp: () => tail.isCaughtUp, following: () => server.isFollowing },
     configure: (app) => {
       app.connectMicroservice({ strategy: server });

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { loginMethod } from '../../schemas/values.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
+import type { AppEnds } from './app-ends.ts';
 import type { UserCaller } from './caller.ts';
-import { type SessionEnds } from './session-ends.ts';
+import type { SessionEnds } from './session-ends.ts';
 
 /** The `aud` of every token. */
 export const TOKEN_AUDIENCE = 'annals';
@@ -77,12 +78,15 @@ export class AccessTokens {
     private readonly issuer: TokenIssuer,
     private readonly clock: Clock,
     private readonly sessions: SessionEnds,
+    private readonly apps: AppEnds,
   ) {}
 
-  /** @throws Refusal token_invalid, token_expired, session_revoked, dependency_unavailable */
+  /** @throws Refusal token_invalid, token_expired, session_revoked, app_revoked, dependency_unavailable */
   async verify(token: string): Promise<UserCaller> {
     const { sub, sid, app, amr, exp } = await this.claimsOf(token);
-    if (await this.sessions.hasEnded(sid)) throw new Refusal('session_revoked', 'sign in again');
+    const [hasEnded, isRevoked] = await Promise.all([this.sessions.hasEnded(sid), this.apps.isRevoked(app)]);
+    if (hasEnded) throw new Refusal('session_revoked', 'sign in again');
+    if (isRevoked) throw new Refusal('app_revoked', 'the app of this session was revoked');
     return { kind: 'user', userId: sub, sessionId: sid, appId: app, method: amr, expiresAtMs: exp * 1_000 };
   }
 

@@ -38,6 +38,24 @@ describe('the origins of apps', () => {
     await startBeside('production', ['https://shop.example', 'https://other.example']);
   });
 
+  it('of a revoked app neither prevent a start nor allow anything', async () => {
+    const clock = new TestClock();
+    const { readStore } = await testFoundation({ clock });
+    const origins = new AppOrigins(readStore, clock);
+    const registered = ['*', 'https://shop.example'].map((origin, at) =>
+      storedEvent('AppRegistered', { appId: `app_${String(at)}`, origins: [origin] }, { position: at + 1 }),
+    );
+    await projectInto(readStore, [appsModel], registered);
+    expect(await origins.allow('https://shop.example')).toBe(true);
+    const revoked = [0, 1].map((at) =>
+      storedEvent('AppRevoked', { appId: `app_${String(at)}` }, { position: registered.length + at + 1 }),
+    );
+    await projectInto(readStore, [appsModel], revoked);
+    clock.time += 1_000;
+    expect(await origins.allow('https://shop.example')).toBe(false);
+    await expect(origins.refuseWildcards()).resolves.toBeUndefined();
+  });
+
   it('are read again after a second, although the clock of the machine is set back', async () => {
     const clock = new TestClock();
     const { readStore } = await testFoundation({ clock });

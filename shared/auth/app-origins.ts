@@ -7,7 +7,7 @@ const { app } = appsModel.collections;
 const KEPT_MS = 1_000;
 const PAGE = 1_000;
 
-/** The origins that at least one active app allows, at most a second old. */
+/** The origins that at least one live app allows, at most a second old. */
 export class AppOrigins {
   private kept: { origins: Promise<Set<string>>; until: number } | undefined;
 
@@ -18,10 +18,10 @@ export class AppOrigins {
 
   /** @throws CannotStart when an app allows every origin, or all that match a pattern */
   async refuseWildcards(): Promise<void> {
-    for await (const { id, name, origins } of this.apps()) {
+    for await (const { id, name, origins } of this.liveApps()) {
       const wildcard = origins.find((origin) => origin.includes('*'));
       if (wildcard === undefined) continue;
-      const mend = 'create it again with: annals app create --origin https://…, in a store that never had a wildcard';
+      const mend = `annals app revoke ${id}, and annals app create with the origins of its pages`;
       throw new CannotStart(`app ${id} (${name}) allows the origin ${wildcard}, which production does not: ${mend}`);
     }
   }
@@ -40,14 +40,15 @@ export class AppOrigins {
 
   private async read(): Promise<Set<string>> {
     const allowed = new Set<string>();
-    for await (const { origins } of this.apps()) origins.forEach((origin) => allowed.add(origin));
+    for await (const { origins } of this.liveApps()) origins.forEach((origin) => allowed.add(origin));
     return allowed;
   }
 
-  private async *apps(): AsyncGenerator<AppDocument> {
+  private async *liveApps(): AsyncGenerator<AppDocument> {
     for (let skip = 0; ; skip += PAGE) {
       const page = await this.readStore.find(app.name, { sort: [['id', 'asc']], skip, limit: PAGE });
-      for (const { document } of page) yield app.document.parse(document);
+      const apps = page.map(({ document }) => app.document.parse(document));
+      yield* apps.filter(({ revokedAt }) => revokedAt === null);
       if (page.length < PAGE) return;
     }
   }

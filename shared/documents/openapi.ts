@@ -154,6 +154,7 @@ const commonProblems = ({ auth, body, params, command }: RouteContract): Problem
 const APP_PROBLEMS: readonly ProblemCode[] = [
   'signature_malformed',
   'api_key_unknown',
+  'app_revoked',
   'app_signature_invalid',
   'timestamp_out_of_window',
   'request_replayed',
@@ -161,4 +162,10 @@ const APP_PROBLEMS: readonly ProblemCode[] = [
 ];
 
 /** Of a route for apps they are about the token that its request may carry. */
-const TOKEN_PROBLEMS: readonly ProblemCode[] = ['token_missing', 'token_invalid', 'token_expired', 'session_revoked'];
+const TOKEN_PROBLEMS: readonly ProblemCode[] = [
+  'token_missing',
+  'token_invalid',
+  'token_expired',
+  'session_revoked',
+  'app_revoked',
+];

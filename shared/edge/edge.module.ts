@@ -1,6 +1,7 @@
 import { Module, type DynamicModule, type FactoryProvider } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { AccessTokens, type TokenIssuer } from '../auth/access-tokens.jose.ts';
+import { AppEnds } from '../auth/app-ends.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
 import { SessionEnds } from '../auth/session-ends.ts';
 import type { Foundation } from '../host/foundation.ts';
@@ -36,9 +37,11 @@ interface EdgeOptions {
 export const edgeModule = (options: EdgeOptions): DynamicModule => {
   const { foundation, issuer, appCallers, limits, positions, health, origins } = options;
   const { clock } = foundation;
+  const appEnds = new AppEnds(foundation);
   const shared = [
     { provide: TOKEN_ISSUER, useValue: issuer },
-    { provide: AccessTokens, useValue: new AccessTokens(issuer, clock, new SessionEnds(foundation)) },
+    { provide: AccessTokens, useValue: new AccessTokens(issuer, clock, new SessionEnds(foundation), appEnds) },
+    { provide: AppEnds, useValue: appEnds },
     { provide: AppOrigins, useValue: origins },
     { provide: Health, useValue: health },
     { provide: ProcessHealth, useValue: foundation.processHealth },

@@ -14,8 +14,13 @@ describe('an app', () => {
     const other = storedEvent('AppRegistered', { appId: 'app_2', name: 'Other', origins: [] }, { position: 2 });
     expect(await project(appsModel, [shop, other])).toEqual({
       app: {
-        app_1: { id: 'app_1', name: 'Shop', origins: ['https://shop.example', 'https://www.shop.example'] },
-        app_2: { id: 'app_2', name: 'Other', origins: [] },
+        app_1: {
+          id: 'app_1',
+          name: 'Shop',
+          origins: ['https://shop.example', 'https://www.shop.example'],
+          revokedAt: null,
+        },
+        app_2: { id: 'app_2', name: 'Other', origins: [], revokedAt: null },
       },
     });
   });
@@ -27,7 +32,17 @@ describe('an app', () => {
       { position: 2 },
     );
     expect(await project(appsModel, [shop, again])).toEqual({
-      app: { app_1: { id: 'app_1', name: 'New shop', origins: ['https://new.example'] } },
+      app: { app_1: { id: 'app_1', name: 'New shop', origins: ['https://new.example'], revokedAt: null } },
+    });
+  });
+
+  it('has the origins that it was allowed later, and the time when it was revoked', async () => {
+    const allowed = storedEvent('AppOriginAllowed', { appId: 'app_1', origin: 'https://new.example' }, { position: 2 });
+    const time = Date.parse('2026-01-02T03:00:00.000Z');
+    const revoked = storedEvent('AppRevoked', { appId: 'app_1' }, { position: 3, time });
+    const origins = ['https://shop.example', 'https://www.shop.example', 'https://new.example'];
+    expect(await project(appsModel, [shop, allowed, revoked])).toEqual({
+      app: { app_1: { id: 'app_1', name: 'Shop', origins, revokedAt: '2026-01-02T03:00:00.000Z' } },
     });
   });
 });

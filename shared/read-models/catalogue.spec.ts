@@ -7,7 +7,7 @@ describe('the catalogue of read models', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
       ['users-v1', ['users']],
       ['sessions-v1', ['sessions']],
-      ['apps-v1', ['apps']],
+      ['apps-v2', ['apps-v2']],
       ['history-v1', ['history', 'history-heads']],
       ['watches-v2', ['watches-v2']],
       ['chain-events-v3', ['chain-events-v3', 'chain-event-counts-v3']],

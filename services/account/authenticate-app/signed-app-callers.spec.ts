@@ -33,7 +33,7 @@ describe('the headers that authenticate an app', () => {
     }
   });
 
-  it('are checked in order: key, origin, timestamp, format of the signature, signature', async () => {
+  it('are checked in order: key, app live, origin, timestamp, format of the signature, signature', async () => {
     const old = String(account.clock.now() - 300_001);
     const wrong = {
       'x-api-key': 'ak_unknown',
@@ -43,6 +43,9 @@ describe('the headers that authenticate an app', () => {
     };
     const right = account.appHeaders();
     expect(await codeFor(wrong)).toBe('api_key_unknown');
+    const revoked = await account.register();
+    await account.apps.change(revoked.id, { revoke: true });
+    expect(await codeFor({ ...wrong, 'x-api-key': revoked.apiKey })).toBe('app_revoked');
     expect(await codeFor({ ...wrong, 'x-api-key': right['x-api-key'] ?? '' })).toBe('origin_not_allowed');
     expect(await codeFor(account.appHeaders({ 'x-timestamp': old, 'x-signature': '0x' }))).toBe(
       'timestamp_out_of_window',
@@ -131,6 +134,30 @@ describe('the headers that authenticate an app', () => {
     expect(await codeFor(account.appHeadersV2('GET', account.challengePath(SIGNER), undefined, strict))).toBe(
       'accepted',
     );
+  });
+
+  it('are accepted by two signing keys during a rotation, and after the next one not by the oldest', async () => {
+    const app = await account.register();
+    const rotate = async () => ({ ...app, signingKey: (await account.apps.rotate(app.id)).signingKey });
+    const [second, third] = [await rotate(), await rotate()];
+    const codes = async () => {
+      const signed = [app, second, third].map((by) => codeFor(account.appHeaders({}, by)));
+      const whole = [app, second, third].map((by) =>
+        codeFor(account.appHeadersV2('GET', account.challengePath(SIGNER), undefined, by)),
+      );
+      return [await Promise.all(signed), await Promise.all(whole)];
+    };
+    const expected = ['app_signature_invalid', 'accepted', 'accepted'];
+    expect(await codes()).toEqual([expected, expected]);
+  });
+
+  it('are accepted from an origin that was allowed a second ago', async () => {
+    const app = await account.register();
+    const headers = () => account.appHeaders({ origin: 'https://new.example' }, app);
+    expect(await codeFor(headers())).toBe('origin_not_allowed');
+    await account.apps.change(app.id, { allowOrigin: 'https://new.example' });
+    account.clock.time += 1_000;
+    expect(await codeFor(headers())).toBe('accepted');
   });
 
   it('are accepted from a new app at once', async () => {

@@ -9,9 +9,9 @@ import type { AppCaller } from '../../../shared/auth/caller.ts';
 import { requestMetadata } from '../../../shared/edge/request-context.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import type { App } from '../domain/app.ts';
+import { Apps } from '../edge/apps.ts';
 import { readSignature } from '../edge/read-signature.ts';
 import { recoverSigner } from '../edge/recover-signer.ts';
-import { Apps } from './apps.ts';
 
 const WINDOW_MS = 300_000;
 const usedFold = { initial: false, evolve: () => true };
@@ -27,14 +27,14 @@ export class SignedAppCallers implements AppCallers {
 
   async authenticate(request: FastifyRequest): Promise<Omit<AppCaller, 'user'>> {
     const { apiKey, origin, timestamp, signature } = readHeaders(request);
-    const app = await this.apps.byKey(apiKey);
-    if (!app) throw new Refusal('api_key_unknown', 'no app has this key');
+    const app = await this.apps.live(apiKey);
     if (!app.origins.includes(origin)) throw new Refusal('origin_not_allowed', 'the app does not allow this origin');
     this.checkTimestamp(timestamp);
     const bodyHash = sha256(request.rawBody ?? '');
     const parts = { method: request.method, url: request.url, origin, timestamp, apiKey, bodyHash };
     const scheme = schemeOf(app, parts, readSignature(signature));
-    if (!scheme) throw new Refusal('app_signature_invalid', "the signature is not by the app's key over this request");
+    if (!scheme)
+      throw new Refusal('app_signature_invalid', 'the signature is not by a key of the app over this request');
     const caller = { kind: 'app', appId: app.id, origin } as const;
     if (scheme === 'v2') await this.useOnce(signature, caller, request);
     return caller;
@@ -66,8 +66,12 @@ export class SignedAppCallers implements AppCallers {
 
 /** An app registered for `v1` may also sign with `v2`. */
 const schemeOf = (app: App, parts: WholeRequest, signature: string): 'v1' | 'v2' | undefined => {
-  if (app.scheme === 'v1' && recoverSigner(v1Text(parts), signature) === app.signer) return 'v1';
-  return recoverSigner(v2Text(parts), signature) === app.signer ? 'v2' : undefined;
+  const isSignedOver = (text: string): boolean => {
+    const signer = recoverSigner(text, signature);
+    return signer !== undefined && app.signers.includes(signer);
+  };
+  if (app.scheme === 'v1' && isSignedOver(v1Text(parts))) return 'v1';
+  return isSignedOver(v2Text(parts)) ? 'v2' : undefined;
 };
 
 const readHeaders = ({ headers }: FastifyRequest) => {

@@ -1,26 +1,57 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AppEvent } from '../../../schemas/events/app-events.ts';
+import { appStream, type AppEvent } from '../../../schemas/events/app-events.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
-import { apiKeyFrom, appFold, appIdOf, appStream, registerApp } from './app.ts';
+import {
+  allowBot,
+  allowOrigin,
+  allowRedirect,
+  apiKeyFrom,
+  appFold,
+  appIdOf,
+  registerApp,
+  revokeApp,
+  rotateAppKey,
+  type App,
+} from './app.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
+const [FIRST, SECOND, THIRD] = [
+  '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+  '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+  '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
+] as const;
 const known = {
   name: 'Shop',
   apiKey: 'ak_1',
-  signer: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
   scheme: 'v1' as const,
   origins: ['https://shop.example'],
   redirectUris: ['https://shop.example/back'],
 };
-const app = { id: 'app_1', ...known };
-const registered: AppEvent = { type: 'AppRegistered', data: { appId: 'app_1', ...known } };
+const app = { id: 'app_1', ...known, signer: FIRST };
+const registered: AppEvent = { type: 'AppRegistered', data: { appId: 'app_1', ...known, signer: FIRST } };
+const rotated = (signer: string): AppEvent => ({ type: 'AppKeyRotated', data: { appId: 'app_1', signer } });
+const revoked: AppEvent = { type: 'AppRevoked', data: { appId: 'app_1' } };
+const after = (...events: AppEvent[]) =>
+  given(
+    appFold,
+    events.map((event) => [event, NOON]),
+  );
+
+const changes: Record<string, (state: App | undefined) => AppEvent[]> = {
+  rotate: (state) => rotateAppKey(state, SECOND),
+  'allow-origin': (state) => allowOrigin(state, 'https://new.example'),
+  'allow-redirect': (state) => allowRedirect(state, 'https://new.example/back'),
+  'allow-bot': allowBot,
+};
 
 describe('an app', () => {
   it('is registered with all its data', () => {
     given(appFold, [])
       .when((state) => registerApp(state, app))
       .then([registered]);
-    expect(given(appFold, [[registered, NOON]]).state).toEqual(app);
+    expect(after(registered).state).toEqual({
+      ...{ id: 'app_1', ...known, signers: [FIRST], allowsBot: false, isRevoked: false },
+    });
   });
 
   it('is registered once', () => {
@@ -31,5 +62,53 @@ describe('an app', () => {
     expect(apiKeyFrom('0123')).toBe('ak_0123');
     expect(appIdOf('ak_0123')).toBe('app_m7zwhdwv6xym2xe56tq3ww1gxd');
     expect(appStream('app_1')).toBe('app-app_1');
+  });
+
+  it('has two signing keys during a rotation, and the next one drops the older', () => {
+    after(registered)
+      .when((state) => rotateAppKey(state, SECOND))
+      .then([rotated(SECOND)]);
+    expect(after(registered, rotated(SECOND)).state?.signers).toEqual([SECOND, FIRST]);
+    expect(after(registered, rotated(SECOND), rotated(THIRD)).state?.signers).toEqual([THIRD, SECOND]);
+  });
+
+  it('allows further origins and redirect URIs, and its bot', () => {
+    after(registered)
+      .when((state) => allowOrigin(state, 'https://new.example'))
+      .then([{ type: 'AppOriginAllowed', data: { appId: 'app_1', origin: 'https://new.example' } }]);
+    after(registered)
+      .when((state) => allowRedirect(state, 'https://new.example/back'))
+      .then([{ type: 'AppRedirectAllowed', data: { appId: 'app_1', redirectUri: 'https://new.example/back' } }]);
+    after(registered)
+      .when(allowBot)
+      .then([{ type: 'AppBotAllowed', data: { appId: 'app_1' } }]);
+    const events = Object.values(changes).flatMap((change) => change(after(registered).state));
+    expect(after(registered, ...events).state).toMatchObject({
+      origins: ['https://shop.example', 'https://new.example'],
+      redirectUris: ['https://shop.example/back', 'https://new.example/back'],
+      allowsBot: true,
+    });
+  });
+
+  it.each(Object.entries(changes))(
+    'changes once by %s, and not once it is revoked or if it is unknown',
+    (_, change) => {
+      expectNothingTheSecondTime(appFold, after(registered).state, change, NOON);
+      after(registered, revoked)
+        .when(change)
+        .refused('app_revoked', /register another/);
+      after()
+        .when(change)
+        .refused('validation_failed', /no app has this id/);
+    },
+  );
+
+  it('is revoked once, and for good', () => {
+    after(registered).when(revokeApp).then([revoked]);
+    after(registered, revoked).when(revokeApp).then([]);
+    expect(after(registered, revoked).state?.isRevoked).toBe(true);
+    after()
+      .when(revokeApp)
+      .refused('validation_failed', /no app has this id/);
   });
 });

@@ -1,35 +1,96 @@
 import type { AppEvent, SignatureScheme } from '../../../schemas/events/app-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import { encodeToken, sha256 } from '../../../shared/primitives/ids.ts';
 
 export const apiKeyFrom = (token32: string): string => `ak_${token32}`;
 
 /** The id follows from the key, so that one stream read finds the app of a key. */
 export const appIdOf = (apiKey: string): string => `app_${encodeToken(Buffer.from(sha256(apiKey), 'hex'), 26)}`;
-export const appStream = (appId: string): string => `app-${appId}`;
 
 export interface App {
   id: string;
   name: string;
   apiKey: string;
-  /** Address of the signing key. */
-  signer: string;
+  /** Addresses of the signing keys that are valid, the newest first: two once the key was rotated. */
+  signers: readonly string[];
   /** Normalised, as browsers send them. */
   origins: readonly string[];
   redirectUris: readonly string[];
   scheme: SignatureScheme;
+  /** Whether it may log in messenger users on the word of its own bot. */
+  allowsBot: boolean;
+  /** A revoked app never changes again, and nobody calls on its behalf. */
+  isRevoked: boolean;
 }
 
 type State = App | undefined;
+type Registration = Omit<App, 'signers' | 'allowsBot' | 'isRevoked'> & { signer: string };
 
 export const appFold = {
   initial: undefined as State,
-  evolve: (_app: State, { data: { appId, ...app } }: AppEvent): State => ({ id: appId, ...app }),
+  evolve: (app: State, { type, data }: AppEvent): State => {
+    if (type === 'AppRegistered') {
+      const { appId: id, signer, ...registered } = data;
+      return { id, ...registered, signers: [signer], allowsBot: false, isRevoked: false };
+    }
+    if (!app) return undefined;
+    switch (type) {
+      case 'AppKeyRotated':
+        return { ...app, signers: [data.signer, ...app.signers.slice(0, 1)] };
+      case 'AppOriginAllowed':
+        return { ...app, origins: [...app.origins, data.origin] };
+      case 'AppRedirectAllowed':
+        return { ...app, redirectUris: [...app.redirectUris, data.redirectUri] };
+      case 'AppBotAllowed':
+        return { ...app, allowsBot: true };
+      case 'AppRevoked':
+        return { ...app, isRevoked: true };
+    }
+  },
 };
 
-export const registerApp = (app: State, { id, ...registration }: App): AppEvent[] => {
+export const registerApp = (app: State, { id, ...registration }: Registration): AppEvent[] => {
   if (app) return [];
   const { redirectUris, origins, ...rest } = registration;
   return [
     { type: 'AppRegistered', data: { appId: id, ...rest, origins: [...origins], redirectUris: [...redirectUris] } },
   ];
+};
+
+/** Adds a signing key. The newest one before it stays valid, until the next rotation. */
+export const rotateAppKey = (app: State, signer: string): AppEvent[] => {
+  const { id, signers } = liveApp(app);
+  return signers[0] === signer ? [] : [{ type: 'AppKeyRotated', data: { appId: id, signer } }];
+};
+
+export const allowOrigin = (app: State, origin: string): AppEvent[] => {
+  const { id, origins } = liveApp(app);
+  return origins.includes(origin) ? [] : [{ type: 'AppOriginAllowed', data: { appId: id, origin } }];
+};
+
+export const allowRedirect = (app: State, redirectUri: string): AppEvent[] => {
+  const { id, redirectUris } = liveApp(app);
+  return redirectUris.includes(redirectUri) ? [] : [{ type: 'AppRedirectAllowed', data: { appId: id, redirectUri } }];
+};
+
+export const allowBot = (app: State): AppEvent[] => {
+  const { id, allowsBot } = liveApp(app);
+  return allowsBot ? [] : [{ type: 'AppBotAllowed', data: { appId: id } }];
+};
+
+export const revokeApp = (app: State): AppEvent[] => {
+  const { id, isRevoked } = registeredApp(app);
+  return isRevoked ? [] : [{ type: 'AppRevoked', data: { appId: id } }];
+};
+
+const registeredApp = (app: State): App => {
+  if (!app) throw new Refusal('validation_failed', 'no app has this id: annals app list shows every app');
+  return app;
+};
+
+/** @throws Refusal app_revoked */
+export const liveApp = (app: State): App => {
+  const registered = registeredApp(app);
+  if (registered.isRevoked) throw new Refusal('app_revoked', 'the app was revoked: register another');
+  return registered;
 };

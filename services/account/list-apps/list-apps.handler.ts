@@ -1,8 +1,9 @@
-import { appEvents } from '../../../schemas/events/app-events.ts';
+import { appEvents, appStream } from '../../../schemas/events/app-events.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
 import { appsModel } from '../../../shared/read-models/apps.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { appFold, appStream, type App } from '../domain/app.ts';
+import { appFold, type App } from '../domain/app.ts';
 
 const READ_AT_ONCE = 1_000;
 
@@ -20,11 +21,9 @@ export const listApps = async ({ eventStore, readStore }: StoresOfApps): Promise
   const ids = new Set([...(await idsInReadModel(readStore)), ...(await idsAfter(eventStore, after))]);
   const found: { app: App; position: number }[] = [];
   for (const id of ids) {
-    const [registered] = await eventStore.read(appStream(id));
-    if (!registered) continue;
-    const data = appEvents.AppRegistered.data.parse(registered.data);
-    const app = appFold.evolve(appFold.initial, { type: 'AppRegistered', data });
-    if (app) found.push({ app, position: registered.position });
+    const events = await eventStore.read(appStream(id));
+    const app = foldEvents(appFold, appFold.initial, events);
+    if (app) found.push({ app, position: events[0]?.position ?? 0 });
   }
   return found.toSorted((left, right) => left.position - right.position).map(({ app }) => app);
 };

@@ -1,4 +1,5 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { AppEnds } from '../../../shared/auth/app-ends.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -43,10 +44,12 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
   constructor(
     private readonly transactor: Transactor,
     private readonly tokens: SessionTokens,
+    private readonly apps: AppEnds,
   ) {}
 
   async execute({ token: { sessionId, tokenId }, rotationLimit, metadata }: RefreshSession): Promise<Refreshed> {
     const { ids, clock } = this.transactor;
+    await this.requireLiveApp(sessionId);
     const successor = { accessTokenId: ids.token(26), refreshTokenId: ids.token(26) };
     const { state, position, appended } = await this.transactor.transact({
       stream: sessionStream(sessionId),
@@ -65,5 +68,11 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
     }
     if (appended) this.issuedAt.set(state.refreshTokenId, clock.elapsed());
     return { session: await this.tokens.issue(state), position, rotated: appended };
+  }
+
+  private async requireLiveApp(sessionId: string): Promise<void> {
+    const { state: session } = await this.transactor.load(sessionStream(sessionId), sessionFold);
+    if (!session || session.isRevoked || !(await this.apps.isRevoked(session.appId))) return;
+    throw new Refusal('app_revoked', 'the app of this session was revoked');
   }
 }

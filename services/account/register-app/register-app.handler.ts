@@ -1,10 +1,10 @@
-import type { SignatureScheme } from '../../../schemas/events/app-events.ts';
+import { appStream, type SignatureScheme } from '../../../schemas/events/app-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
-import { apiKeyFrom, appFold, appIdOf, appStream, registerApp } from '../domain/app.ts';
+import { apiKeyFrom, appFold, appIdOf, registerApp } from '../domain/app.ts';
 import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
+import { newSigningKey } from '../edge/app-signing-key.ts';
 import { addressOfKey } from '../edge/recover-signer.ethers.ts';
 
 const NAME_CHARACTERS_MAX = 50;
@@ -34,7 +34,7 @@ export const createApp = async (
     throw new Refusal('validation_failed', 'name must have 1 to 50 characters');
   if (app.origins.length === 0) throw new Refusal('validation_failed', 'an app must have at least one origin');
   const apiKey = apiKeyFrom(transactor.ids.token(32));
-  const signingKey = `0x${sha256(transactor.ids.token(52))}`; // 260 random bits, hashed to 256
+  const signingKey = newSigningKey(transactor.ids);
   const registration = {
     id: appIdOf(apiKey),
     name,

@@ -5,6 +5,7 @@ import { sha256 } from '../../../shared/primitives/ids.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { createApp, type AppToRegister, type RegisteredApp } from '../register-app/register-app.handler.ts';
+import { appAdministration } from '../app-administration.ts';
 import { startAccount } from '../account.module.ts';
 
 export const ORIGIN = 'https://app.example';
@@ -30,6 +31,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
       { metadata: someMetadata, allowLocalHttp: true },
     );
   const app = await register();
+  const apps = appAdministration(foundation);
 
   const ask = (path: string, { method = 'GET', body, headers = {} }: RequestOptions = {}) =>
     fetch(service.url + path, {
@@ -78,6 +80,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     transactor,
     clock,
     app,
+    apps,
     register,
     ask,
     appHeaders,

@@ -6,7 +6,12 @@ import { createLogger } from '../../../shared/host/logger.ts';
 import { Shutdown } from '../../../shared/host/shutdown.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { appAdministration, type AppAdministration } from '../../account/app-administration.ts';
+import {
+  appAdministration,
+  type App,
+  type AppAdministration,
+  type AppChange,
+} from '../../account/app-administration.ts';
 
 interface CreateOptions {
   name: string;
@@ -38,7 +43,45 @@ export const appCommand = (): Command =>
     )
     .addCommand(
       new Command('list').description('every app, oldest first').option('--json', 'for machines').action(list),
+    )
+    .addCommand(
+      ofApp(
+        'rotate',
+        'gives an app a new signing key and shows it once; the newest one stays valid until the next rotation',
+      )
+        .addHelpText('after', example('rotate app_0123456789abcdefghjkmnpqrs --json'))
+        .action(rotate),
+    )
+    .addCommand(
+      ofApp('revoke', 'ends an app for good: within 2 s its requests and the tokens of its sessions are refused')
+        .addHelpText('after', example('revoke app_0123456789abcdefghjkmnpqrs'))
+        .action(change(() => ({ revoke: true }))),
+    )
+    .addCommand(
+      ofApp('allow-origin', 'lets an app be used from the pages of another origin too')
+        .argument('<origin>', 'scheme, host and port')
+        .addHelpText('after', example('allow-origin app_0123456789abcdefghjkmnpqrs https://shop.example'))
+        .action(change((origin) => ({ allowOrigin: origin }))),
+    )
+    .addCommand(
+      ofApp('allow-redirect', 'lets logins of an app return to another address too')
+        .argument('<redirect URI>', 'compared letter by letter')
+        .addHelpText('after', example('allow-redirect app_0123456789abcdefghjkmnpqrs https://shop.example/callback'))
+        .action(change((uri) => ({ allowRedirect: uri }))),
+    )
+    .addCommand(
+      ofApp('allow-bot', 'lets the bot of an app log in messenger users: it speaks for every one of them')
+        .addHelpText('after', example('allow-bot app_0123456789abcdefghjkmnpqrs'))
+        .action(change(() => ({ allowBot: true }))),
     );
+
+const ofApp = (name: string, description: string): Command =>
+  new Command(name)
+    .description(description)
+    .argument('<app id>', 'as annals app list shows it')
+    .option('--json', 'for machines');
+
+const example = (line: string): string => `\nExample:\n  annals app ${line}`;
 
 const create = async ({ name, origin, redirectUri, scheme, json }: CreateOptions): Promise<void> => {
   const app = await withApps((apps) => apps.register({ name, origins: origin, redirectUris: redirectUri, scheme }));
@@ -55,11 +98,31 @@ const list = async ({ json }: { json?: boolean }): Promise<void> => {
   const registered = await withApps((apps) => apps.list());
   if (json) process.stdout.write(`${JSON.stringify(registered)}\n`);
   else if (registered.length === 0) process.stdout.write('no apps; register one with: annals app create\n');
-  else
-    process.stdout.write(
-      registered.map(({ id, name, apiKey, origins }) => `${id}  ${apiKey}  ${name}  ${origins.join(', ')}\n`).join(''),
-    );
+  else process.stdout.write(registered.map(toLine).join(''));
 };
+
+const rotate = async (id: string, { json }: { json?: boolean }): Promise<void> => {
+  const { app, signingKey } = await withApps((apps) => apps.rotate(id));
+  const { apiKey } = app;
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ id, apiKey, signingKey })}\n`
+      : `id            ${id}\nAPI key       ${apiKey}\nsigning key   ${signingKey}   (shown once: keep it)\n`,
+  );
+};
+
+/** Makes the action of a command that changes an app, and shows the app. `value` is its second argument, if it has one. */
+const change =
+  (toChange: (value: string) => AppChange) =>
+  async (id: string, ...rest: unknown[]): Promise<void> => {
+    const value = typeof rest[0] === 'string' ? rest[0] : '';
+    const { json } = (value === '' ? rest[0] : rest[1]) as { json?: boolean };
+    const app = await withApps((apps) => apps.change(id, toChange(value)));
+    process.stdout.write(json ? `${JSON.stringify(app)}\n` : toLine(app));
+  };
+
+const toLine = ({ id, name, apiKey, origins, isRevoked }: App): string =>
+  `${id}  ${apiKey}  ${name}  ${isRevoked ? 'revoked' : origins.join(', ')}\n`;
 
 const STORES = ['eventStore', 'readStore'] as const;
 

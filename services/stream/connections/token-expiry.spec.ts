@@ -92,6 +92,20 @@ describe('the revocation of a session that is not projected', () => {
   });
 });
 
+describe('the revocation of an app', () => {
+  it('closes the sockets of its sessions within two seconds, and no others', async () => {
+    await using stream = await streamUnderTest();
+    const contractAddress = await stream.registerContract();
+    const client = await stream.connect();
+    const { subscriptionId } = await client.subscribe(contractAddress);
+    await stream.connect({ sid: 'ses_2', app: 'app_2' });
+    await stream.revokeApp('app_1');
+    expect(await client.waitForMessage('stopped', 2_000)).toEqual({ subscriptionId, code: 'app_revoked' });
+    await client.waitForDisconnect(2_000);
+    expect(stream.connections()).toBe(1);
+  });
+});
+
 describe('a node that stops', () => {
   it('tells every client when to reconnect, each at another time, and stops within three seconds', async () => {
     const stream = await streamUnderTest();

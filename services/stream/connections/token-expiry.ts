@@ -1,3 +1,4 @@
+import type { AppEnds } from '../../../shared/auth/app-ends.ts';
 import type { SessionEnds } from '../../../shared/auth/session-ends.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { Logger } from 'pino';
@@ -6,7 +7,7 @@ import { pause } from '../../../shared/primitives/pause.ts';
 import type { Connection } from './connection.socketio.ts';
 import type { Connections } from './connections.ts';
 
-/** The sockets of a revoked session must be closed within 2 s, projection and message included. */
+/** The sockets of a revoked session or app must be closed within 2 s, projection and message included. */
 const POLL_INTERVAL_MS = 500;
 const WARNING_MS = 60_000;
 const GRACE_MS = 25_000;
@@ -14,16 +15,18 @@ const GRACE_MS = 25_000;
 interface TokenExpiryOptions {
   connections: Connections;
   sessions: SessionEnds;
+  apps: AppEnds;
   clock: Clock;
   logger: Logger;
 }
 
-/** Warns clients before their token expires; disconnects them after it expired, or when their session was revoked. */
-export const tokenExpiryLoop = ({ connections, sessions, clock, logger }: TokenExpiryOptions): SupervisedLoop =>
+/** Warns clients before their token expires; disconnects them after it expired, or when their session or app was revoked. */
+export const tokenExpiryLoop = ({ connections, sessions, apps, clock, logger }: TokenExpiryOptions): SupervisedLoop =>
   new SupervisedLoop('token ends', logger, async (signal, reportRunning) => {
     while (!signal.aborted) {
       disconnectExpired(connections, clock.now());
       await disconnectRevoked(connections, sessions);
+      await disconnectAppsRevoked(connections, apps);
       reportRunning();
       await pause(POLL_INTERVAL_MS, signal);
     }
@@ -47,6 +50,15 @@ const disconnectRevoked = async (connections: Connections, sessions: SessionEnds
     // A client may have changed to another session during the query.
     for (const connection of bySession.get(id) ?? []) {
       if (connection.caller.sessionId === id) connection.stop('session_revoked');
+    }
+  }
+};
+
+const disconnectAppsRevoked = async (connections: Connections, apps: AppEnds): Promise<void> => {
+  const byApp = Map.groupBy(connections, (connection: Connection) => connection.caller.appId);
+  for (const id of await apps.revokedOf([...byApp.keys()])) {
+    for (const connection of byApp.get(id) ?? []) {
+      if (connection.caller.appId === id) connection.stop('app_revoked');
     }
   }
 };

@@ -1,6 +1,8 @@
 import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { appStream } from '../../../schemas/events/app-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { topics } from '../../../schemas/topics.ts';
+import type { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { NO_STREAM } from '../../../shared/event-store/event-store.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
@@ -68,16 +70,7 @@ export const streamUnderTest = async ({
     allowOrigin: async (origin: string) => {
       await projectInto(readStore, [appsModel], [storedEvent('AppRegistered', { origins: [origin] }, { position: 1 })]);
     },
-    revokeSession: async (id: string) => {
-      const started = storedEvent('SessionStarted', { sessionId: id }, { position: 1 });
-      const revoked = storedEvent('SessionRevoked', { sessionId: id }, { position: 2 });
-      await projectInto(readStore, [sessionsModel], [started, revoked]);
-    },
-    /** As while no projection runs. */
-    revokeSessionUnprojected: async (id: string) => {
-      const revoked = anEvent({ type: 'SessionRevoked', data: { ...eventExamples.SessionRevoked, sessionId: id } });
-      await foundation.eventStore.append(sessionStream(id), NO_STREAM, [revoked]);
-    },
+    ...revocations(foundation),
     connections,
     waitForConnections: (count: number) =>
       eventually(() => connections() === count, 5_000, `the node must have ${String(count)} connections`),
@@ -90,3 +83,20 @@ export const streamUnderTest = async ({
     [Symbol.asyncDispose]: close,
   };
 };
+
+const revocations = ({ eventStore, readStore }: { eventStore: MemoryEventStore; readStore: ReadStore }) => ({
+  revokeSession: async (id: string) => {
+    const started = storedEvent('SessionStarted', { sessionId: id }, { position: 1 });
+    const revoked = storedEvent('SessionRevoked', { sessionId: id }, { position: 2 });
+    await projectInto(readStore, [sessionsModel], [started, revoked]);
+  },
+  /** As while no projection runs. */
+  revokeSessionUnprojected: async (id: string) => {
+    const revoked = anEvent({ type: 'SessionRevoked', data: { ...eventExamples.SessionRevoked, sessionId: id } });
+    await eventStore.append(sessionStream(id), NO_STREAM, [revoked]);
+  },
+  revokeApp: async (appId: string) => {
+    const revoked = anEvent({ type: 'AppRevoked', data: { appId } });
+    await eventStore.append(appStream(appId), NO_STREAM, [revoked]);
+  },
+});

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
+import { appStream } from '../../../schemas/events/app-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { appFold, appIdOf, appStream, type App } from '../domain/app.ts';
+import { appFold, appIdOf, liveApp, type App } from '../domain/app.ts';
 
 const CACHED_MS = 1_000;
 const APPS_MAX = 1_000;
@@ -11,8 +13,17 @@ export class Apps {
 
   constructor(private readonly transactor: Transactor) {}
 
-  /** An answer may be one second old; that an app does not exist is not cached. */
-  async byKey(apiKey: string): Promise<App | undefined> {
+  /**
+   * An answer may be one second old; that an app does not exist is not cached.
+   * @throws Refusal api_key_unknown, app_revoked
+   */
+  async live(apiKey: string): Promise<App> {
+    const app = await this.byKey(apiKey);
+    if (!app) throw new Refusal('api_key_unknown', 'no app has this key');
+    return liveApp(app);
+  }
+
+  private async byKey(apiKey: string): Promise<App | undefined> {
     const now = this.transactor.clock.elapsed();
     const cached = this.cache.get(apiKey);
     if (cached && cached.until > now) return cached.app;

@@ -20,7 +20,7 @@ it('an app is read again after a second, although the clock of the machine is se
   };
   const isRead = async () => {
     const before = read;
-    expect(await apps.byKey(apiKey)).toMatchObject({ name: 'Shop' });
+    expect(await apps.live(apiKey)).toMatchObject({ name: 'Shop' });
     return read > before;
   };
   expect(await isRead()).toBe(true);

@@ -1,0 +1,4 @@
+import { sha256, type Ids } from '../../../shared/primitives/ids.ts';
+
+/** Returns a new signing key of an app, which is shown once and never stored: 260 random bits, hashed to 256. */
+export const newSigningKey = (ids: Ids): string => `0x${sha256(ids.token(52))}`;

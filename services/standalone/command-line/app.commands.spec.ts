@@ -1,0 +1,73 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { z } from 'zod';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { appCommand } from './app.commands.ts';
+
+const DATA_DIR = temporaryFolder();
+
+const annalsApp = async (...args: string[]): Promise<string> => {
+  const environment = jest.replaceProperty(process, 'env', { DATA_DIR });
+  const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+  try {
+    await appCommand().parseAsync(args, { from: 'user' });
+    return write.mock.calls.map(([text]) => String(text)).join('');
+  } finally {
+    write.mockRestore();
+    environment.restore();
+  }
+};
+
+const keys = z.object({ id: z.string(), apiKey: z.string(), signingKey: z.string() });
+const listed = z.array(
+  z.object({
+    id: z.string(),
+    signers: z.array(z.string()),
+    origins: z.array(z.string()),
+    redirectUris: z.array(z.string()),
+    allowsBot: z.boolean(),
+    isRevoked: z.boolean(),
+  }),
+);
+
+describe('annals app', () => {
+  const create = async () =>
+    keys.parse(JSON.parse(await annalsApp('create', '--name', 'Shop', '--origin', 'https://shop.example', '--json')));
+  const find = async (id: string) => {
+    const apps = listed.parse(JSON.parse(await annalsApp('list', '--json')));
+    return apps.find((app) => app.id === id);
+  };
+
+  it('rotates the key of an app, and shows the new one once', async () => {
+    const app = await create();
+    const rotated = keys.parse(JSON.parse(await annalsApp('rotate', app.id, '--json')));
+    expect(rotated).toMatchObject({ id: app.id, apiKey: app.apiKey });
+    expect(rotated.signingKey).toMatch(/^0x[0-9a-f]{64}$/);
+    expect(await annalsApp('rotate', app.id)).toMatch(/signing key +0x[0-9a-f]{64} +\(shown once: keep it\)/);
+    expect((await find(app.id))?.signers).toHaveLength(2);
+    expect(await annalsApp('list', '--json')).not.toContain(rotated.signingKey.slice(2));
+  });
+
+  it('allows origins, redirect URIs and the bot, and revokes', async () => {
+    const { id } = await create();
+    await annalsApp('allow-origin', id, 'https://new.example');
+    await annalsApp('allow-redirect', id, 'https://new.example/callback');
+    expect(await annalsApp('allow-bot', id)).toContain('https://shop.example, https://new.example');
+    expect(await find(id)).toMatchObject({
+      origins: ['https://shop.example', 'https://new.example'],
+      redirectUris: ['https://new.example/callback'],
+      allowsBot: true,
+      isRevoked: false,
+    });
+    expect(JSON.parse(await annalsApp('revoke', id, '--json'))).toMatchObject({ id, isRevoked: true });
+    expect(await annalsApp('list')).toMatch(new RegExp(`${id} .* revoked\\n`));
+    await expect(annalsApp('allow-bot', id)).rejects.toThrow('app_revoked');
+  });
+
+  it('has help with an example for each command', () => {
+    for (const command of appCommand().commands.filter((one) => one.name() !== 'list')) {
+      let help = '';
+      command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => Infinity }).outputHelp();
+      expect(help).toMatch(new RegExp(`Example:\\n  annals app ${command.name()} `));
+    }
+  });
+});
