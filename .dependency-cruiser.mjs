@@ -16,6 +16,7 @@ const drivers = [
   { name: 'viem', packages: '(^|/)viem(/|$)', suffixes: 'viem' },
   { name: 'secp256k1', packages: '(^|/)secp256k1(/|$)', suffixes: 'secp256k1' },
   { name: 'jose', packages: '(^|/)jose(/|$)', suffixes: 'jose' },
+  { name: 'smtp', packages: '(^|/)(nodemailer|smtp-server)(/|$)', suffixes: 'smtp' },
   {
     name: 'socketio',
     packages: '(^|/)(socket[.]io(-client)?|@nestjs/platform-socket[.]io)(/|$)',
@@ -23,7 +24,7 @@ const drivers = [
   },
 ];
 /** Implements a port, so another one can take its place. What only wraps a library's function implements none. */
-const ADAPTER = String.raw`\.(memory|sqlite|esdb|kafka|mongo|json-rpc)\.ts$`;
+const ADAPTER = String.raw`\.(memory|sqlite|esdb|kafka|mongo|json-rpc|smtp|telegram)\.ts$`;
 
 const driverRules = drivers.map(({ name, packages, suffixes }) => ({
   name: `driver-${name}-by-suffix`,

@@ -2,10 +2,18 @@ import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
+import { MASTER_KEY } from '../../shared/edge/tokens.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
+import { DevelopmentMailbox } from './edge/development-mailbox.memory.ts';
+import { IdentityIds } from './edge/identity-ids.ts';
+import { serveMailbox } from './edge/mailbox-page.ts';
+import { MAILER, type Mailer } from './edge/mailer.ts';
+import { SmtpMailer } from './edge/mailer.smtp.ts';
+import { MESSENGER, type Messenger } from './edge/messenger.ts';
+import { TelegramMessenger } from './edge/messenger.telegram.ts';
 import { openSigningKeys } from './edge/signing-keys.file.ts';
 import { isNative } from './edge/recover-signer.ts';
 import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
@@ -27,8 +35,15 @@ import { UpdateProfileHttp } from './update-profile/update-profile.http.ts';
 @Module({})
 class AccountModule {}
 
+interface AccountParts {
+  signingKeys: SigningKeys;
+  /** `null` where none is set up. */
+  mailer: Mailer | null;
+  messenger: Messenger | null;
+}
+
 /** The account service: logins, sessions, users and their history. */
-const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
+const accountModule = ({ signingKeys, mailer, messenger }: AccountParts): DynamicModule => ({
   module: AccountModule,
   controllers: [
     LogInWithWalletHttp,
@@ -41,6 +56,13 @@ const accountModule = (signingKeys: SigningKeys): DynamicModule => ({
   ],
   providers: [
     { provide: SIGNING_KEYS, useValue: signingKeys },
+    { provide: MAILER, useValue: mailer },
+    { provide: MESSENGER, useValue: messenger },
+    {
+      provide: IdentityIds,
+      useFactory: (masterKey: Uint8Array) => new IdentityIds(masterKey),
+      inject: [MASTER_KEY],
+    },
     SessionTokens,
     {
       provide: Logins,
@@ -78,9 +100,14 @@ export const startAccount = async (
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
     return publicUrl;
   });
+  const { mailbox, ...channels } = openChannels(foundation);
   const service = await startService({
     ...options,
-    module: accountModule(keys),
+    configure: async (app) => {
+      await options.configure?.(app);
+      if (mailbox) serveMailbox(mailbox.messages)(app);
+    },
+    module: accountModule({ signingKeys: keys, ...channels }),
     foundation,
     issuer,
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
@@ -90,3 +117,37 @@ export const startAccount = async (
   publicUrl ??= service.url;
   return { ...service, publicUrl };
 };
+
+/** What carries one-time passwords. Outside production a mailbox takes what no server is set up for. */
+const openChannels = ({
+  settings,
+  clock,
+  ids,
+}: Foundation): Pick<AccountParts, 'mailer' | 'messenger'> & { mailbox: DevelopmentMailbox | undefined } => {
+  const {
+    NODE_ENV,
+    SMTP_URL,
+    MAIL_FROM = '',
+    MESSENGER_API_URL,
+    MESSENGER_BOT_TOKEN,
+    MESSENGER_BOT_NAME = '',
+  } = settings;
+  const isProduction = NODE_ENV === 'production';
+  const mailbox = isProduction ? undefined : new DevelopmentMailbox({ clock, ids });
+  const smtp =
+    SMTP_URL === undefined
+      ? undefined
+      : { url: SMTP_URL, from: MAIL_FROM, requireTls: isProduction && hasPassword(SMTP_URL) };
+  const bot =
+    MESSENGER_BOT_TOKEN === undefined
+      ? undefined
+      : { apiUrl: MESSENGER_API_URL, token: MESSENGER_BOT_TOKEN, name: MESSENGER_BOT_NAME };
+  return {
+    mailbox,
+    mailer: smtp ? new SmtpMailer(smtp) : (mailbox?.mailer ?? null),
+    messenger: bot ? new TelegramMessenger(bot) : (mailbox?.messenger ?? null),
+  };
+};
+
+/** A password is sent over TLS only. */
+const hasPassword = (url: string): boolean => new URL(url).password !== '';

@@ -63,7 +63,11 @@ export const checkSettings = (
   // Settings that are missing may be in the file that cannot be read.
   if (wrong.some(({ name }) => name === 'ANNALS_ENV_FILE')) return { ...loaded, wrong };
   const reported = new Set(wrong.map(({ name }) => name.split('.')[0]));
-  const refused = [...missing(loaded.settings, required), ...refusedInProduction(loaded.settings)];
+  const refused = [
+    ...missing(loaded.settings, required),
+    ...missingBeside(loaded.settings),
+    ...refusedInProduction(loaded.settings),
+  ];
   wrong.push(...refused.filter(({ name }) => !reported.has(name)));
   return { ...loaded, wrong };
 };
@@ -103,3 +107,18 @@ const missing = (settings: Settings, { always = [], inProduction = [] }: Require
     ...(settings.NODE_ENV === 'production' ? without(inProduction, 'is required in production') : []),
   ];
 };
+
+/** Settings that have no use without others. */
+const usedTogether: readonly { name: SettingName; needs: readonly SettingName[] }[] = [
+  { name: 'SMTP_URL', needs: ['MAIL_FROM'] },
+  { name: 'MESSENGER_BOT_TOKEN', needs: ['MESSENGER_BOT_NAME', 'MESSENGER_WEBHOOK_SECRET'] },
+];
+
+const missingBeside = (settings: Settings): WrongSetting[] =>
+  usedTogether
+    .filter(({ name }) => settings[name] !== undefined)
+    .flatMap(({ name, needs }) =>
+      needs
+        .filter((needed) => settings[needed] === undefined)
+        .map((needed) => ({ name: needed, message: `is required with ${name}` })),
+    );

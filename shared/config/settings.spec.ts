@@ -106,6 +106,18 @@ describe('settings', () => {
     ['RATE_LIMITS', 'on'],
     ['RATE_LIMITS', '{"login":{"points":0,"seconds":1}}'],
     ['LOG_LEVEL', 'verbose'],
+    ['SMTP_URL', 'http://mail.example'],
+    ['SMTP_URL', 'mail.example:25'],
+    ['SMTP_URL', 'smtp://'],
+    ['MAIL_FROM', 'nobody'],
+    ['MAIL_FROM', 'a@mail.example, b@mail.example'],
+    ['MAIL_FROM', 'Annals\r\nBcc: <a@mail.example>'],
+    ['MAIL_FROM', 'Annals <a@mail.example> more'],
+    ['MESSENGER_API_URL', 'ftp://api.example'],
+    ['MESSENGER_BOT_TOKEN', '1:a/../b'],
+    ['MESSENGER_BOT_NAME', '@annals_bot'],
+    ['MESSENGER_WEBHOOK_SECRET', 'a b'],
+    ['MESSENGER_WEBHOOK_SECRET', 'a'.repeat(257)],
   ])('do not accept %s=%s', (name, value) => {
     expect(wrongIn({ [name]: value }).map((path) => path.split('.')[0])).toEqual([name]);
   });
@@ -128,6 +140,10 @@ describe('settings', () => {
     ['RATE_LIMITS', 'off', 'off'],
     ['RATE_LIMITS', '{"login":{"points":1,"seconds":1}}', { login: { points: 1, seconds: 1 } }],
     ['EVENT_URL', 'http://events.example//', 'http://events.example'],
+    ['MAIL_FROM', 'Annals Accounts <no-reply@annals.example>', 'Annals Accounts <no-reply@annals.example>'],
+    ['MAIL_FROM', 'no-reply@annals.example', 'no-reply@annals.example'],
+    ['MESSENGER_API_URL', '', 'https://api.telegram.org'],
+    ['MESSENGER_API_URL', 'http://127.0.0.1:8081/', 'http://127.0.0.1:8081'],
     ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]}]', [{ chainId: 1, rpcUrls: ['http://a'], confirmations: 64 }]],
   ] as const)('accept %s=%s', (name, text, value) => {
     expect(loadSettings({ [name]: text }).settings[name]).toEqual(value);
@@ -230,6 +246,15 @@ describe('settings', () => {
 
   it('are accepted in production with a key, rate limits and chains', () => {
     expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains, MASTER_KEY: aKey })).toEqual([]);
+  });
+
+  it('are required beside those that have no use without them', () => {
+    const bot = { MESSENGER_BOT_TOKEN: '1:a' };
+    expect(wrongIn({ SMTP_URL: 'smtp://mail.example:587', ...bot })).toEqual([
+      ...['MAIL_FROM', 'MESSENGER_BOT_NAME', 'MESSENGER_WEBHOOK_SECRET'],
+    ]);
+    const together = { ...bot, MESSENGER_BOT_NAME: 'annals_bot', MESSENGER_WEBHOOK_SECRET: 'a-b_c' };
+    expect(wrongIn({ SMTP_URL: 'smtps://u:p%40ss@mail.example', MAIL_FROM: 'a@b.example', ...together })).toEqual([]);
   });
 
   it('are only required if the process needs them', () => {

@@ -72,6 +72,10 @@ const listOf = (isPart: (text: string) => boolean, message: string) =>
     .refine((parts) => parts.every(isPart), message);
 const serverUrl = (schemes: readonly [string, ...string[]]) =>
   z.string().refine((text) => schemes.includes(readServerUrl(text)?.scheme ?? ''), `is not a ${schemes[0]} URL`);
+const isSmtpUrl = (text: string): boolean =>
+  /^smtps?:$/.test(URL.parse(text)?.protocol ?? '') && URL.parse(text)?.hostname !== '';
+/** Of a name no character has a meaning in a header. */
+const MAIL_SENDER = /^(?:[^\p{Cc}<>@,;:"\\]+ <[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;]+@[^\s<>@,;]+)$/u;
 const topicName = z.enum(allTopics.map(({ name }) => name) as [string, ...string[]]);
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
@@ -195,15 +199,45 @@ export const settingDefinitions = {
   DOCS: setting(z.enum(['on', 'off']).optional(), 'whether /docs is served; default on, in production off'),
   QUOTAS: notUsedYet('JSON {name: number}'),
   RPC_DEBUG: notUsedYet('debug_bundler_*'),
-  SMTP_URL: notUsedYet('smtp://user:password@host:port', true),
-  MAIL_FROM: notUsedYet('sender of mail'),
+  SMTP_URL: setting(
+    z.string().refine(isSmtpUrl, 'is not an smtp or smtps URL').optional(),
+    'mail server, smtp://user:password@host:port; without it development keeps mail in memory, production offers no login by email',
+    { secret: 'in URLs' },
+  ),
+  MAIL_FROM: setting(
+    z
+      .string()
+      .regex(MAIL_SENDER, 'is not an address, or a name and an address: Annals <no-reply@annals.example>')
+      .optional(),
+    'sender of mail, an address with or without a name before it',
+  ),
   OAUTH_A: notUsedYet('JSON of an OpenID Connect issuer or an OAuth 2 provider', true),
   OAUTH_B: notUsedYet('the same of another', true),
   OAUTH_C: notUsedYet('the same of another', true),
-  MESSENGER_API_URL: notUsedYet("the messenger's Bot API", 'in URLs'),
-  MESSENGER_BOT_TOKEN: notUsedYet('of the bot', true),
-  MESSENGER_BOT_NAME: notUsedYet('of the bot'),
-  MESSENGER_WEBHOOK_SECRET: notUsedYet('what the bot sends with each call of the webhook', true),
+  MESSENGER_API_URL: setting(baseUrl.default('https://api.telegram.org'), "the messenger's Bot API"),
+  MESSENGER_BOT_TOKEN: setting(
+    z
+      .string()
+      .regex(/^[\w:-]{1,128}$/, 'has characters that no token has')
+      .optional(),
+    'of the bot; without it development keeps its messages in memory, production offers no login by messenger',
+    { secret: true },
+  ),
+  MESSENGER_BOT_NAME: setting(
+    z
+      .string()
+      .regex(/^\w{1,64}$/, 'is not the name of a bot, without @')
+      .optional(),
+    'of the bot, without @',
+  ),
+  MESSENGER_WEBHOOK_SECRET: setting(
+    z
+      .string()
+      .regex(/^[\w-]{1,256}$/, 'is not 1 to 256 of A-Z, a-z, 0-9, _ and -')
+      .optional(),
+    'what the messenger sends with each call of the webhook',
+    { secret: true },
+  ),
 } as const satisfies Record<string, ReturnType<typeof setting>>;
 
 export type SettingName = keyof typeof settingDefinitions;

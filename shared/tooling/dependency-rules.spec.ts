@@ -31,6 +31,7 @@ const violations: Record<string, { file: string; imports: string[] }> = {
   'driver-viem-by-suffix': { file: 'services/left/one-slice/viem.ethers.ts', imports: ['viem/chains'] },
   'driver-secp256k1-by-suffix': { file: 'services/left/one-slice/curve.ethers.ts', imports: ['secp256k1'] },
   'driver-jose-by-suffix': { file: 'shared/token/token.ts', imports: ['jose'] },
+  'driver-smtp-by-suffix': { file: 'services/left/one-slice/mail.handler.ts', imports: ['nodemailer'] },
   'driver-socketio-by-suffix': { file: 'services/left/one-slice/socket.http.ts', imports: ['socket.io'] },
   'adapters-are-bound-not-named': { file: 'shared/store/naming.ts', imports: ['./store.sqlite.ts'] },
   'schemas-import-only-zod': { file: 'schemas/reaching-out.ts', imports: ['../shared/tested/tested.ts'] },
@@ -59,7 +60,17 @@ const importedModules: Record<string, string[]> = {
   'shared/testing/builder.ts': [],
 };
 
-const installed = ['@nestjs/common', 'ethers', 'jest', 'jose', 'mongodb', 'secp256k1', 'socket.io', 'viem'];
+const installed = [
+  '@nestjs/common',
+  'ethers',
+  'jest',
+  'jose',
+  'mongodb',
+  'nodemailer',
+  'secp256k1',
+  'socket.io',
+  'viem',
+];
 
 const plant = (folder: string): void => {
   const write = (file: string, content: string) => {

@@ -8,6 +8,7 @@ import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { loginMethodsOf } from '../edge/login-methods.ts';
 
 export class ReportStatus extends Query<AccountStatus> {}
 
@@ -17,7 +18,8 @@ const { chain } = chainsModel.collections;
 @QueryHandler(ReportStatus)
 export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
   constructor(
-    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'CHAINS'>,
+    @Inject(SETTINGS)
+    private readonly settings: Pick<Settings, 'CHAINS' | 'NODE_ENV' | 'SMTP_URL' | 'MESSENGER_BOT_TOKEN'>,
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly health: Health,
   ) {}
@@ -33,7 +35,7 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
       version: VERSION,
       status: allUp ? 'ok' : 'degraded',
       chains: await this.chains(canRead),
-      loginMethods: ['wallet'],
+      loginMethods: loginMethodsOf(this.settings),
       dependencies,
     };
   }

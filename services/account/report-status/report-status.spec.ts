@@ -34,7 +34,7 @@ describe('the status of the account service', () => {
       name: 'Annals',
       version,
       status: 'ok',
-      loginMethods: ['wallet'],
+      loginMethods: ['wallet', 'messenger', 'email'],
       chains: [
         { chainId: 10, entryPoint: null, bundler: null, headBlock: null, paymasterDeposit: null },
         { chainId: 2484, entryPoint: null, bundler: null, headBlock: 70, paymasterDeposit: null },

@@ -21,6 +21,11 @@ const bus = ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_
 const httpSettings = ['MASTER_KEY', 'TRUSTED_PROXIES', 'RATE_LIMITS'] as const;
 /** And of those that serve a document. */
 const documented = [...httpSettings, 'DOCS'] as const;
+/** Settings of what carries one-time passwords. */
+const channels = [
+  ...(['SMTP_URL', 'MAIL_FROM'] as const),
+  ...(['MESSENGER_API_URL', 'MESSENGER_BOT_TOKEN', 'MESSENGER_BOT_NAME', 'MESSENGER_WEBHOOK_SECRET'] as const),
+];
 /** Settings that say where the account service and its public keys are. */
 const issuer = ['ACCOUNT_URL', 'ACCOUNT_JWKS_URL', 'ACCOUNT_PORT'] as const;
 
@@ -28,7 +33,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'account',
     description: 'signs users in and keeps their sessions and profiles',
-    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...documented, ...common],
+    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...channels, ...documented, ...common],
     examples: [
       'annals account',
       'EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false MONGO_URL=mongodb://127.0.0.1:27017 annals account',

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import { isoTime } from '../values.ts';
+
+export const MAILBOX_PATH = '/dev/mailbox';
+
+/** What a development start would have sent. */
+export const developmentMessage = z.object({
+  id: z.string(),
+  channel: z.enum(['email', 'messenger']),
+  /** An address of email, or the id of a user of the messenger. */
+  to: z.string(),
+  /** Empty where the channel has none. */
+  subject: z.string(),
+  text: z.string(),
+  html: z.string(),
+  sentAt: isoTime,
+});
+export type DevelopmentMessage = z.infer<typeof developmentMessage>;
+
+/** The answer of `GET /dev/mailbox` to `Accept: application/json`, newest first. */
+export const developmentMailbox = z.object({ messages: z.array(developmentMessage) });
+export type DevelopmentMailboxAnswer = z.infer<typeof developmentMailbox>;

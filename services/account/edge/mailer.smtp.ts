@@ -1,0 +1,78 @@
+import nodemailer from 'nodemailer';
+import { unavailable } from '../../../shared/errors/refusal.ts';
+import { Semaphore } from '../../../shared/primitives/semaphore.ts';
+import type { Mailer, MailMessage } from './mailer.ts';
+import { Undeliverable } from './undeliverable.ts';
+
+/** Less than a request has, whatever the server waits for. */
+const SENT_WITHIN_MS = 3_500;
+/** Mail servers refuse who opens many. */
+const CONNECTIONS_MAX = 10;
+
+export interface MailServer {
+  /** smtp://user:password@host:port, or smtps: where TLS comes first. */
+  url: string;
+  /** An address, with or without a name before it. */
+  from: string;
+  /** Whether a server is refused that offers no TLS. */
+  requireTls: boolean;
+}
+
+/** Sends each message on a connection of its own to a mail server. */
+export class SmtpMailer implements Mailer {
+  private readonly transport: ReturnType<typeof createTransport>;
+  private readonly connections = new Semaphore(CONNECTIONS_MAX);
+
+  constructor(private readonly server: MailServer) {
+    this.transport = createTransport(server);
+  }
+
+  async send({ to, ...message }: MailMessage): Promise<void> {
+    const signal = AbortSignal.timeout(SENT_WITHIN_MS);
+    try {
+      await this.connections.acquire(signal);
+      try {
+        // As an object the address is one recipient, whatever it holds; as text it would be read as a list.
+        await this.transport.sendMail({
+          ...message,
+          from: this.server.from,
+          to: { name: '', address: to },
+          signal,
+          headers: { 'Auto-Submitted': 'auto-generated' },
+        });
+      } finally {
+        this.connections.release();
+      }
+    } catch (error) {
+      throw refusalOf(error);
+    }
+  }
+}
+
+const createTransport = ({ url, requireTls }: MailServer) =>
+  nodemailer.createTransport({
+    url,
+    requireTLS: requireTls,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    connectionTimeout: SENT_WITHIN_MS,
+    greetingTimeout: SENT_WITHIN_MS,
+    socketTimeout: SENT_WITHIN_MS,
+    dnsTimeout: SENT_WITHIN_MS,
+    socketCloseTimeout: 0,
+  });
+
+interface SmtpError {
+  code?: string;
+  command?: string;
+  permanent?: boolean;
+  responseCode?: number;
+}
+
+/** The server's text may quote the recipient, so only codes are passed on. */
+const refusalOf = (error: unknown): Error => {
+  const { code = 'no answer', command, permanent, responseCode } = error as SmtpError;
+  const reason = [code, command, responseCode].filter((part) => part !== undefined).join(' ');
+  if (permanent === true && command === 'RCPT TO') return new Undeliverable(`the mail server refuses: ${reason}`);
+  return unavailable(`the mail server does not take the message: ${reason}`, undefined);
+};

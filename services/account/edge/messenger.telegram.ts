@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import { nodeErrorCode } from '../../../shared/errors/node-error-code.ts';
+import type { Messenger, MessengerMessage } from './messenger.ts';
+import { Undeliverable } from './undeliverable.ts';
+
+const ANSWER_WITHIN_MS = 3_000;
+/** The id of a person. Groups have negative ids, channels names: neither is somebody who can log in. */
+const USER_ID = /^[1-9]\d{0,15}$/;
+const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Descriptions of 400 that are about the recipient. */
+const NO_RECIPIENT = /chat not found|user not found|PEER_ID_INVALID/i;
+
+const answerSchema = z.object({
+  ok: z.boolean(),
+  description: z.string().default(''),
+  parameters: z.object({ retry_after: z.int().nonnegative().optional() }).default({}),
+});
+
+export interface TelegramBot {
+  /** Without a slash at the end. */
+  apiUrl: string;
+  token: string;
+  /** Without `@`. */
+  name: string;
+}
+
+/** Telegram's Bot API. The token is part of its URLs, so no error of a request is passed on as it is. */
+export class TelegramMessenger implements Messenger {
+  constructor(private readonly bot: TelegramBot) {}
+
+  deepLink(state: string): string {
+    return `https://t.me/${this.bot.name}?start=${state}`;
+  }
+
+  async send(messengerId: string, message: MessengerMessage): Promise<void> {
+    if (!USER_ID.test(messengerId)) throw new Undeliverable('the id is not that of a person');
+    const { status, body } = await this.call('sendMessage', {
+      chat_id: messengerId,
+      ...textAndButton(message),
+      // A preview would open the link in the name of nobody.
+      link_preview_options: { is_disabled: true },
+    });
+    if (!body.ok) throw refusalOf(status, body);
+  }
+
+  private async call(method: string, parameters: object) {
+    try {
+      const answer = await fetch(`${this.bot.apiUrl}/bot${this.bot.token}/${method}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(parameters),
+        // The token goes to nobody else.
+        redirect: 'error',
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      });
+      const text = await answer.text();
+      return { status: answer.status, body: answerSchema.parse(JSON.parse(text)) };
+    } catch (error) {
+      throw unavailable(`the messenger does not answer: ${reasonOf(error)}`, undefined);
+    }
+  }
+}
+
+/** Buttons with other URLs are refused by the Bot API. */
+const takesButton = (url: string): boolean => {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' && !LOCAL_HOSTS.has(hostname);
+};
+
+const textAndButton = ({ text, button }: MessengerMessage): object => {
+  if (!button) return { text };
+  if (!takesButton(button.url)) return { text: `${text}\n\n${button.label}: ${button.url}` };
+  return { text, reply_markup: { inline_keyboard: [[{ text: button.label, url: button.url }]] } };
+};
+
+/** Descriptions may quote what was sent, such as a button's URL, so they stay here. */
+const refusalOf = (status: number, { description, parameters }: z.infer<typeof answerSchema>): Error => {
+  const { retry_after: retryAfter } = parameters;
+  if (status === 429) {
+    return new Refusal('dependency_unavailable', 'the messenger takes no more messages now', {
+      retryAfter: retryAfter ?? 1,
+    });
+  }
+  if (status === 403 || (status === 400 && NO_RECIPIENT.test(description))) {
+    return new Undeliverable(`the messenger refuses the recipient: ${String(status)}`);
+  }
+  if (status === 401 || status === 404) {
+    return unavailable('the messenger does not know the bot: check MESSENGER_BOT_TOKEN', undefined);
+  }
+  if (status >= 500) return unavailable(`the messenger answers ${String(status)}`, undefined);
+  return new Error(`the messenger refuses the message: ${String(status)}`);
+};
+
+/** The code of a failed connection, or else the kind of the error: never its message, which may hold the URL. */
+const reasonOf = (error: unknown): string => {
+  const { name, cause } = error as { name?: string; cause?: unknown };
+  return nodeErrorCode(cause) ?? name ?? 'unknown';
+};
