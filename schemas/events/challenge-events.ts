@@ -23,6 +23,8 @@ export const challengeEvents = {
       sessionId: z.string(),
       /** The user to whom the wallet is linked; absent of a plain login. */
       linkTo: z.string().exactOptional(),
+      /** Who accepted the signature; absent where it is by the signer's own key. */
+      by: z.literal('contract').exactOptional(),
     }),
   ),
 };

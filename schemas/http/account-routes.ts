@@ -100,6 +100,7 @@ export const accountRoutes = {
       'login_too_old',
       'identity_taken',
       'user_erased',
+      'chain_not_supported',
     ],
   }),
   refreshSession: route({

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
+import type { CodeRunner } from '../../shared/chain/code-runner.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import { MASTER_KEY } from '../../shared/edge/tokens.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
+import { openCodeRunners } from './code-runners.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
 import { DevelopmentMailbox } from './edge/development-mailbox.memory.ts';
@@ -22,6 +24,7 @@ import { GetUserHttp } from './get-user/get-user.http.ts';
 import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.handler.ts';
 import { LogInWithWalletHandler } from './log-in-with-wallet/log-in-with-wallet.handler.ts';
 import { LogInWithWalletHttp } from './log-in-with-wallet/log-in-with-wallet.http.ts';
+import { WalletSignatures } from './log-in-with-wallet/wallet-signatures.ts';
 import { PublishKeysHttp } from './publish-keys/publish-keys.http.ts';
 import { ReadHistoryHandler } from './read-history/read-history.handler.ts';
 import { ReadHistoryHttp } from './read-history/read-history.http.ts';
@@ -37,13 +40,14 @@ class AccountModule {}
 
 interface AccountParts {
   signingKeys: SigningKeys;
+  codeRunners: ReadonlyMap<number, CodeRunner>;
   /** `null` where none is set up. */
   mailer: Mailer | null;
   messenger: Messenger | null;
 }
 
 /** The account service: logins, sessions, users and their history. */
-const accountModule = ({ signingKeys, mailer, messenger }: AccountParts): DynamicModule => ({
+const accountModule = ({ signingKeys, codeRunners, mailer, messenger }: AccountParts): DynamicModule => ({
   module: AccountModule,
   controllers: [
     LogInWithWalletHttp,
@@ -69,6 +73,11 @@ const accountModule = ({ signingKeys, mailer, messenger }: AccountParts): Dynami
       useFactory: (transactor: Transactor, tokens: SessionTokens) => new Logins(transactor, tokens),
       inject: [Transactor, SessionTokens],
     },
+    {
+      provide: WalletSignatures,
+      useFactory: (ids: IdentityIds) => new WalletSignatures(codeRunners, ids),
+      inject: [IdentityIds],
+    },
     IssueChallengeHandler,
     LogInWithWalletHandler,
     RefreshSessionHandler,
@@ -88,7 +97,7 @@ export const startAccount = async (
   foundation: Foundation,
   options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},
 ): Promise<RunningAccount> => {
-  const { DATA_DIR, HOST, ACCOUNT_PORT, ACCOUNT_URL } = foundation.settings;
+  const { DATA_DIR, HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
   if (!isNative) {
     foundation.logger.warn(
       'the package secp256k1 has no binary for this machine: signatures are checked by ethers, slowly',
@@ -100,6 +109,7 @@ export const startAccount = async (
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
     return publicUrl;
   });
+  const codeRunners = openCodeRunners(CHAINS);
   const { mailbox, ...channels } = openChannels(foundation);
   const service = await startService({
     ...options,
@@ -107,7 +117,7 @@ export const startAccount = async (
       await options.configure?.(app);
       if (mailbox) serveMailbox(mailbox.messages)(app);
     },
-    module: accountModule({ signingKeys: keys, ...channels }),
+    module: accountModule({ signingKeys: keys, codeRunners, ...channels }),
     foundation,
     issuer,
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
@@ -115,7 +125,11 @@ export const startAccount = async (
     port: ACCOUNT_PORT,
   });
   publicUrl ??= service.url;
-  return { ...service, publicUrl };
+  const close = async () => {
+    await service.close();
+    for (const runner of codeRunners.values()) runner.close();
+  };
+  return { ...service, close, publicUrl };
 };
 
 /** What carries one-time passwords. Outside production a mailbox takes what no server is set up for. */

@@ -5,6 +5,7 @@ const MIB = 1_024 * KIB;
 
 /** The most bytes of the answer to a call. A header has 64 KiB at 900 transactions, logs have 32 MiB at some 50,000. */
 const CALL_BYTES_MAX = {
+  eth_call: 64 * KIB,
   eth_chainId: 64 * KIB,
   eth_getBlockByHash: 2 * MIB,
   eth_getBlockByNumber: 2 * MIB,

@@ -1,7 +1,6 @@
 import { BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, isPartOfBloom } from './bloom.ts';
 import type { RpcCall } from './answer-limits.ts';
 import {
-  ChainUnavailable,
   RangeTooLarge,
   StateUnavailable,
   type BlockHeader,
@@ -10,22 +9,10 @@ import {
   type LogFilter,
 } from './chain-reader.ts';
 import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
-import { JsonRpcEndpoint, NoAnswer } from './json-rpc-endpoint.ts';
+import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 import { passes } from './log-filter.ts';
 import { saysStateUnavailable } from './rpc-refusals.ts';
-
-const ANSWERS_WITHIN_MS = 15_000;
-/** How long an endpoint that failed or returned invalid data is tried last. */
-const QUARANTINE_MS = 30_000;
-
-interface EndpointState {
-  endpoint: JsonRpcEndpoint;
-  /** How messages name it: anyone may read them, and hosts may be secret. */
-  name: string;
-  /** Whether it has answered with the right chain id since it last failed. */
-  isOfChain: boolean;
-  quarantinedUntilMs: number;
-}
 
 type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
@@ -45,30 +32,20 @@ const getLogs = (blocks: object, { addresses, topics }: LogFilter): RpcCall => (
   ],
 });
 
-/**
- * Reads a chain through its JSON-RPC endpoints: the first, and the others when it fails or returns provably false data.
- */
+/** Reads a chain through its JSON-RPC endpoints. */
 export class JsonRpcChainReader implements ChainReader {
-  private readonly endpoints: EndpointState[];
-  private readonly closing = new AbortController();
-  private readonly quarantineMs: number;
+  private readonly endpoints: JsonRpcEndpoints;
 
   constructor(
     readonly chainId: number,
     urls: readonly string[],
-    { quarantineMs = QUARANTINE_MS, withinMs = ANSWERS_WITHIN_MS } = {},
+    limits: EndpointLimits = {},
   ) {
-    this.quarantineMs = quarantineMs;
-    this.endpoints = urls.map((url, index) => ({
-      endpoint: new JsonRpcEndpoint(url, withinMs, this.closing.signal),
-      name: `provider ${String(index + 1)}`,
-      isOfChain: false,
-      quarantinedUntilMs: 0,
-    }));
+    this.endpoints = new JsonRpcEndpoints(chainId, urls, limits);
   }
 
   head(): Promise<BlockHeader> {
-    return this.ask('the head', async (endpoint) => {
+    return this.endpoints.ask('the head', async (endpoint) => {
       const [answer] = await endpoint.call([{ method: 'eth_getBlockByNumber', params: ['latest', false] }]);
       const header = checkHeader(answer);
       if (!header) throw new InvalidAnswer('there is no latest block');
@@ -78,21 +55,21 @@ export class JsonRpcChainReader implements ChainReader {
 
   async headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
     if (numbers.length === 0) return [];
-    return this.ask('headers', async (endpoint) => {
+    return this.endpoints.ask('headers', async (endpoint) => {
       const answers = await endpoint.call(numbers.map(blockByNumber));
       return answers.map((answer, at) => headerOf(answer, ({ number }) => number === numbers[at]));
     });
   }
 
   headerByHash(hash: string): Promise<BlockHeader | undefined> {
-    return this.ask('a header', async (endpoint) => {
+    return this.endpoints.ask('a header', async (endpoint) => {
       const [answer] = await endpoint.call([{ method: 'eth_getBlockByHash', params: [hash, false] }]);
       return headerOf(answer, (header) => header.hash === hash);
     });
   }
 
   logsOfBlock(block: Block, filter: LogFilter): Promise<ChainLog[]> {
-    return this.ask(`logs of block ${String(block.number)}`, async (endpoint) => {
+    return this.endpoints.ask(`logs of block ${String(block.number)}`, async (endpoint) => {
       const logs = await logsOf(endpoint, block, filter);
       const isClaimed = block.logsBloom !== BLOOM_OF_EVERYTHING && bloomMayPass(block.logsBloom, filter);
       if (logs.length > 0 || !isClaimed) return logs;
@@ -106,7 +83,7 @@ export class JsonRpcChainReader implements ChainReader {
 
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
     const blocks = { fromBlock: quantity(from), toBlock: quantity(to) };
-    return this.ask(`logs of blocks ${String(from)} to ${String(to)}`, async (endpoint) => {
+    return this.endpoints.ask(`logs of blocks ${String(from)} to ${String(to)}`, async (endpoint) => {
       const [logs, last] = await endpoint
         .call([getLogs(blocks, filter), blockByNumber(to)])
         .catch(async (error: unknown) => {
@@ -118,7 +95,7 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   hasCode(address: string, block?: number): Promise<boolean> {
-    return this.ask('code', async (endpoint) => {
+    return this.endpoints.ask('code', async (endpoint) => {
       const at = block === undefined ? 'latest' : quantity(block);
       const [answer] = await endpoint
         .call([{ method: 'eth_getCode', params: [address, at] }])
@@ -132,53 +109,9 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   close(): void {
-    this.closing.abort();
-  }
-
-  private async ask<Validated>(
-    what: string,
-    read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
-  ): Promise<Validated> {
-    const subject = `${what} of chain ${String(this.chainId)}`;
-    const failures: string[] = [];
-    let isTooLarge = false;
-    let withoutState = 0;
-    const now = performance.now();
-    for (const state of this.endpoints.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
-      try {
-        await this.requireChain(state);
-        const validated = await read(state.endpoint);
-        state.quarantinedUntilMs = 0;
-        return validated;
-      } catch (error) {
-        if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
-        if (error instanceof RangeTooLarge) isTooLarge = true;
-        else if (error instanceof StateUnavailable) withoutState += 1;
-        else if (isFault(error)) {
-          state.quarantinedUntilMs = performance.now() + this.quarantineMs;
-          state.isOfChain = false;
-        } else throw error;
-        failures.push(`${state.name}: ${state.endpoint.address.redact(error.message)}`);
-      }
-    }
-    const message = `${subject}: ${failures.join('; ')}`;
-    if (isTooLarge) throw new RangeTooLarge(message);
-    throw withoutState === this.endpoints.length ? new StateUnavailable(message) : new ChainUnavailable(message);
-  }
-
-  private async requireChain(state: EndpointState): Promise<void> {
-    if (state.isOfChain) return;
-    const [answer] = await state.endpoint.call([{ method: 'eth_chainId', params: [] }]);
-    if (Number(answer) !== this.chainId) throw new InvalidAnswer(`the endpoint serves chain ${String(answer)}`);
-    state.isOfChain = true;
+    this.endpoints.close();
   }
 }
-
-const distrust = ({ quarantinedUntilMs }: EndpointState, now: number): number =>
-  quarantinedUntilMs > now ? quarantinedUntilMs : 0;
-
-const isFault = (error: unknown): error is InvalidAnswer | NoAnswer =>
-  error instanceof InvalidAnswer || error instanceof NoAnswer;
 
 const headerOf = (answer: unknown, isAsked: (header: BlockHeader) => boolean): BlockHeader | undefined => {
   const header = checkHeader(answer);

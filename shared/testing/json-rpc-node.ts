@@ -25,6 +25,9 @@ export class RpcError extends Error {
   override readonly name = 'RpcError';
 }
 
+/** A word that says no. */
+const NOTHING = `0x${'0'.repeat(64)}`;
+
 const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /** Serves a chain in memory over JSON-RPC. Its answers are true unless a test changes them. */
@@ -94,6 +97,8 @@ export class JsonRpcNode {
         return hex(this.chain.chainId);
       case 'eth_getCode':
         return (await this.chain.hasCode()) ? '0xfe' : '0x';
+      case 'eth_call':
+        return NOTHING;
       case 'eth_getBlockByHash':
         return toWireHeader(await this.chain.headerByHash(String(first)));
       case 'eth_getBlockByNumber': {

@@ -24,10 +24,10 @@ export interface Challenge {
   issuedAt: string;
   expiresAt: string;
   /**
-   * The session for which it was redeemed, the id of that event, and the user to whom the wallet is linked; `undefined`
-   * while it is open.
+   * The session for which it was redeemed, the id of that event, the user to whom the wallet is linked, and whether a
+   * contract accepted the signature; `undefined` while it is open.
    */
-  redemption: { sessionId: string; eventId: string; linkTo?: string } | undefined;
+  redemption: { sessionId: string; eventId: string; linkTo?: string; by?: 'contract' } | undefined;
 }
 
 /** Oldest first, without those that had expired when the newest was issued. */

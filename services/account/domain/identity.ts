@@ -6,7 +6,7 @@ import { sha256 } from '../../../shared/primitives/ids.ts';
 export interface Identity {
   identityId: string;
   method: LoginMethod;
-  /** How its owner knows it: the address of a wallet. */
+  /** How its owner knows it: the address of a wallet, with its chain if it is a contract. */
   label: string;
 }
 
@@ -15,6 +15,19 @@ export const walletIdentity = (address: string): Identity => ({
   method: 'wallet',
   label: address,
 });
+/** A contract by chain and address: somebody else may control the same address on another chain. */
+export const contractAccount = (address: string, chainId: number): string =>
+  `eip155:${String(chainId)}:${address.toLowerCase()}`;
+/** @param identityId the keyed id of that contract's `contractAccount` */
+export const contractIdentity = ({
+  identityId,
+  signer,
+  chainId,
+}: {
+  identityId: string;
+  signer: string;
+  chainId: number;
+}): Identity => ({ identityId, method: 'wallet', label: `eip155:${String(chainId)}:${signer}` });
 export const identityStream = (identityId: string): string => `identity-${identityId}`;
 
 export interface IdentityHolder {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { isCanonical, type RecoverSigner } from './canonical-signature.ts';
+import { messageDigest } from './message-digest.ts';
 
 /** libsecp256k1, as the package's binaries for Node offer it. */
 interface Library {
@@ -23,12 +24,6 @@ const load = async (): Promise<Library | undefined> => {
 };
 const library = await load();
 
-const digestOf = (text: string): Buffer => {
-  const bytes = Buffer.from(text);
-  const prefix = `\x19Ethereum Signed Message:\n${String(bytes.length)}`;
-  return hash('keccak-256', Buffer.concat([Buffer.from(prefix), bytes]), 'buffer');
-};
-
 const recoverWith =
   ({ ecdsaRecover }: Library): RecoverSigner =>
   (text, signature) => {
@@ -37,7 +32,7 @@ const recoverWith =
     const last = bytes.at(-1) ?? 0;
     const recoveryId = last < RECOVERY_BYTE_FROM_27 ? last : last - RECOVERY_BYTE_FROM_27;
     try {
-      const key = ecdsaRecover(bytes.subarray(0, -1), recoveryId, digestOf(text), false);
+      const key = ecdsaRecover(bytes.subarray(0, -1), recoveryId, messageDigest(text), false);
       return checksumAddress(hash('keccak-256', key.subarray(1), 'buffer').subarray(-ADDRESS_BYTES).toString('hex'));
     } catch {
       return undefined;

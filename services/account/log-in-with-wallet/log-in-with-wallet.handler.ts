@@ -10,15 +10,11 @@ import {
   noMatchingChallenge,
   redeemChallenge,
   signable,
-  type Challenge,
   type Challenges,
 } from '../domain/challenge.ts';
-import { challengeMessage } from '../domain/challenge-message.ts';
-import { walletIdentity } from '../domain/identity.ts';
 import { sessionIdFrom } from '../domain/session.ts';
 import { Logins, type LoggedIn, type Redemption } from '../edge/logins.ts';
-import { recoverSigner } from '../edge/recover-signer.ts';
-import { readSignature } from '../edge/read-signature.ts';
+import { readWalletSignature, WalletSignatures, type WalletProof } from './wallet-signatures.ts';
 
 /** Logs in with the signature of a wallet over an open challenge, or links the wallet to the user of a bearer token. */
 export class LogInWithWallet extends Command<LoggedIn> {
@@ -45,17 +41,26 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
   constructor(
     private readonly transactor: Transactor,
     private readonly logins: Logins,
+    private readonly signatures: WalletSignatures,
   ) {}
 
   async execute({ login, metadata }: LogInWithWallet): Promise<LoggedIn> {
-    const { appId, device, user } = login;
+    const { appId, origin, device, user } = login;
     const signer = readAddressMember('signer', login.signer);
-    const signature = readSignature(login.signature);
-    const identity = walletIdentity(signer);
+    const signature = readWalletSignature(login.signature);
+    const stream = challengeStream(appId, signer);
+    const { state: issued } = await this.transactor.load(stream, challengeFold);
+    const nowMs = this.transactor.clock.now();
+    const open = signable(issued, nowMs).filter((challenge) => challenge.origin === origin);
+    await this.logins.linkTarget(user, this.signatures.identities(signer, open));
+    const proof = await this.signatures.find(open, { signer, signature });
+    if (!proof) throw noMatchingChallenge(issued, nowMs);
+    const { identity, isContract } = proof;
     const linkTo = await this.logins.linkTarget(user, [identity]);
-    const { redemption, challenges } = await this.redeem({ ...login, signer, signature, linkTo }, metadata);
+    const { redemption, challenges } = await this.redeem({ ...proof, stream, linkTo }, metadata);
     const used = () => noMatchingChallenge(challenges, this.transactor.clock.now());
-    return this.logins.complete({ identity, redemption, appId, device, userId: signer.toLowerCase(), used }, metadata);
+    const userId = isContract ? {} : { userId: signer.toLowerCase() };
+    return this.logins.complete({ identity, redemption, appId, device, ...userId, used }, metadata);
   }
 
   /**
@@ -63,34 +68,22 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
    * and all challenges of the signer.
    */
   private async redeem(
-    {
-      appId,
-      origin,
-      signer,
-      signature,
-      linkTo,
-    }: { appId: string; origin: string; signer: string; signature: string; linkTo: string | undefined },
+    { stream, nonce, isContract, linkTo }: WalletProof & { stream: string; linkTo: string | undefined },
     metadata: EventMetadata,
   ): Promise<{ redemption: Redemption; challenges: Challenges }> {
-    const stream = challengeStream(appId, signer);
-    const isSigned = (challenge: Challenge): boolean =>
-      challenge.origin === origin && recoverSigner(challengeMessage(challenge), signature) === signer;
-    const { state: issued } = await this.transactor.load(stream, challengeFold);
-    const nowMs = this.transactor.clock.now();
-    const nonce = signable(issued, nowMs).find(isSigned)?.nonce;
-    if (nonce === undefined) throw noMatchingChallenge(issued, nowMs);
     const sessionId = sessionIdFrom(this.transactor.ids.token(26));
+    const how = { ...(linkTo !== undefined && { linkTo }), ...(isContract && { by: 'contract' as const }) };
     const { state: challenges } = await this.transactor.transact({
       stream,
       fold: challengeFold,
       metadata,
       keep: challengesKept,
-      decide: (current, now) =>
-        redeemChallenge(current, now, { nonce, sessionId, ...(linkTo !== undefined && { linkTo }) }),
+      decide: (current, now) => redeemChallenge(current, now, { nonce, sessionId, ...how }),
     });
     const redemption = challenges.find((challenge) => challenge.nonce === nonce)?.redemption;
     if (!redemption) throw new Error('the challenge that was redeemed is missing');
-    if (redemption.linkTo !== linkTo) throw noMatchingChallenge(challenges, this.transactor.clock.now());
+    const { linkTo: to, by } = redemption;
+    if (to !== how.linkTo || by !== how.by) throw noMatchingChallenge(challenges, this.transactor.clock.now());
     return { redemption, challenges };
   }
 }

@@ -3,18 +3,30 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { createSiweMessage, parseSiweMessage } from 'viem/siwe';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
+import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import {
+  chainsOf,
+  ORIGIN,
+  startAccountUnderTest,
+  type AccountUnderTest,
+} from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 
 describe('logging in with a wallet', () => {
   let account: AccountUnderTest;
+  let node: JsonRpcNode;
   beforeAll(async () => {
-    account = await startAccountUnderTest(folder);
+    node = await JsonRpcNode.start(new MemoryChain(2484));
+    account = await startAccountUnderTest(folder, { CHAINS: chainsOf([2484, node.url]) });
   });
-  afterAll(() => account.service.close());
+  afterAll(async () => {
+    await account.service.close();
+    await node.stop();
+  });
 
   const typesIn = async (stream: string) => (await account.foundation.eventStore.read(stream)).map(({ type }) => type);
   /** The type of each event of a first login, with the type of the event that caused it. */
@@ -92,6 +104,29 @@ describe('logging in with a wallet', () => {
     expect(session.refreshTokenExpire).toBe((seconds + 7 * 86_400) * 1_000);
     expect(decodeProtectedHeader(session.accessToken)).toMatchObject({ alg: 'ES256', typ: 'at+jwt', kid: text });
     expect(decodeProtectedHeader(session.refreshToken)).toMatchObject({ alg: 'ES256', typ: 'rt+jwt', kid: text });
+  });
+
+  it('asks no chain where the key of the signer signed', async () => {
+    const before = node.requests;
+    await account.logIn(account.newWallet());
+    expect(node.requests).toBe(before);
+  });
+
+  it('asks the chain of the challenge where it did not, all challenges in one call, and only if the chain is here', async () => {
+    const [wallet, other] = [account.newWallet(), account.newWallet()];
+    const signature = other.signMessageSync('x');
+    const challengeOn = (chainId: number) => account.challengeFor(wallet.address, account.appHeaders(), chainId);
+    await Promise.all([challengeOn(2484), challengeOn(2484), challengeOn(2484)]);
+    const before = node.asked.filter((method) => method === 'eth_call').length;
+    expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('wallet_signature_invalid');
+    expect(node.asked.filter((method) => method === 'eth_call')).toHaveLength(before + 1);
+    node.respond = (response) => response.destroy();
+    const away = await account.redeem(wallet.address, signature);
+    node.respond = undefined;
+    expect([away.status, await codeOf(away)]).toEqual([503, 'dependency_unavailable']);
+    const { message } = await challengeOn(10);
+    expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('chain_not_supported');
+    expect((await account.redeem(wallet.address, wallet.signMessageSync(message))).status).toBe(201);
   });
 
   it('registers a wallet once, in whatever case its address is written', async () => {
@@ -200,7 +235,15 @@ describe('logging in with a wallet', () => {
     const signature = wallet.signMessageSync(message);
     const elsewhere = account.appHeaders({ origin: 'https://other.example' }, both);
     expect(await codeOf(await account.redeem(wallet.address, signature, elsewhere))).toBe('wallet_signature_invalid');
-    for (const wrong of ['', '0x', '0xzz', signature.slice(0, -2), `${signature}00`, signature.slice(2)]) {
+    for (const wrong of [
+      '',
+      '0x',
+      '0xzz',
+      signature.slice(0, -2),
+      `${signature}0`,
+      signature.slice(2),
+      `${signature}${'00'.repeat(16_384)}`,
+    ]) {
       expect(await codeOf(await account.redeem(wallet.address, wrong))).toBe('signature_malformed');
     }
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;

@@ -10,6 +10,10 @@ import { startAccount } from '../account.module.ts';
 
 export const ORIGIN = 'https://app.example';
 
+/** The setting of these chains, each by its id and the URL of a node. */
+export const chainsOf = (...chains: readonly (readonly [chainId: number, url: string])[]): string =>
+  JSON.stringify(chains.map(([chainId, url]) => ({ chainId, rpcUrls: [url] })));
+
 interface RequestOptions {
   method?: string;
   body?: unknown;
@@ -59,8 +63,8 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
   };
 
   const challengePath = (signer: string) => `/auth/web3/challenge?signer=${signer}`;
-  const challengeFor = async (signer: string, headers = appHeaders()) => {
-    const answer = await ask(challengePath(signer), { headers });
+  const challengeFor = async (signer: string, headers = appHeaders(), chainId = 2484) => {
+    const answer = await ask(`${challengePath(signer)}&chainId=${String(chainId)}`, { headers });
     return (await answer.json()) as { message: string; nonce: string; expiresAt: string };
   };
   const redeem = (signer: string, signature: string, headers = appHeaders()) =>
