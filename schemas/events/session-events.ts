@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
-export const sessionEndReason = z.enum(['refresh_token_reused']);
+export const sessionEndReason = z.enum([
+  'refresh_token_reused',
+  'logged_out',
+  'ended_by_user',
+  'identity_unlinked',
+  'user_erased',
+]);
+export type SessionEndReason = z.infer<typeof sessionEndReason>;
 
 export const sessionStream = (sessionId: string): string => `session-${sessionId}`;
 
@@ -33,6 +40,7 @@ export const sessionEvents = {
       refreshTokenId: z.string(),
     }),
   ),
+  /** Of a session that has not started it keeps the login from starting it. */
   SessionRevoked: event(1, z.object({ sessionId: z.string(), userId: z.string(), reason: sessionEndReason })),
 };
 export type SessionEvent = EventOf<typeof sessionEvents>;

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { actor } from '../events/event.ts';
 import { anyJson } from '../json.ts';
 import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } from '../values.ts';
+import { identityRoutes } from './identity-routes.ts';
 import { route } from './route.ts';
+import { sessionRoutes } from './session-routes.ts';
 import { session, type Session } from './session.ts';
 import { profile, user, userEntity } from './user-entity.ts';
 
@@ -116,6 +118,8 @@ export const accountRoutes = {
     answer: session,
     problems: ['refresh_token_invalid', 'refresh_token_reused', 'session_revoked', 'app_revoked'],
   }),
+  ...sessionRoutes,
+  ...identityRoutes,
   publicKeys: route({
     ...account,
     method: 'GET',

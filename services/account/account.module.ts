@@ -19,8 +19,13 @@ import { TelegramMessenger } from './edge/messenger.telegram.ts';
 import { openSigningKeys } from './edge/signing-keys.file.ts';
 import { isNative } from './edge/recover-signer.ts';
 import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
+import { SessionEnder } from './edge/session-ender.ts';
+import { EndOtherSessionsHandler, EndSessionHandler } from './end-session/end-session.handler.ts';
+import { EndSessionHttp } from './end-session/end-session.http.ts';
 import { GetUserHandler } from './get-user/get-user.handler.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
+import { ListSessionsHandler } from './list-sessions/list-sessions.handler.ts';
+import { ListSessionsHttp } from './list-sessions/list-sessions.http.ts';
 import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.handler.ts';
 import { LogInWithWalletHandler } from './log-in-with-wallet/log-in-with-wallet.handler.ts';
 import { LogInWithWalletHttp } from './log-in-with-wallet/log-in-with-wallet.http.ts';
@@ -32,6 +37,8 @@ import { RefreshSessionHandler } from './refresh-session/refresh-session.handler
 import { RefreshSessionHttp } from './refresh-session/refresh-session.http.ts';
 import { ReportStatusHandler } from './report-status/report-status.handler.ts';
 import { ReportStatusHttp } from './report-status/report-status.http.ts';
+import { UnlinkIdentityHandler } from './unlink-identity/unlink-identity.handler.ts';
+import { UnlinkIdentityHttp } from './unlink-identity/unlink-identity.http.ts';
 import { UpdateProfileHandler } from './update-profile/update-profile.handler.ts';
 import { UpdateProfileHttp } from './update-profile/update-profile.http.ts';
 
@@ -52,6 +59,9 @@ const accountModule = ({ signingKeys, codeRunners, mailer, messenger }: AccountP
   controllers: [
     LogInWithWalletHttp,
     RefreshSessionHttp,
+    ListSessionsHttp,
+    EndSessionHttp,
+    UnlinkIdentityHttp,
     PublishKeysHttp,
     GetUserHttp,
     UpdateProfileHttp,
@@ -78,9 +88,18 @@ const accountModule = ({ signingKeys, codeRunners, mailer, messenger }: AccountP
       useFactory: (ids: IdentityIds) => new WalletSignatures(codeRunners, ids),
       inject: [IdentityIds],
     },
+    {
+      provide: SessionEnder,
+      useFactory: (transactor: Transactor) => new SessionEnder(transactor),
+      inject: [Transactor],
+    },
     IssueChallengeHandler,
     LogInWithWalletHandler,
     RefreshSessionHandler,
+    ListSessionsHandler,
+    EndSessionHandler,
+    EndOtherSessionsHandler,
+    UnlinkIdentityHandler,
     GetUserHandler,
     UpdateProfileHandler,
     ReadHistoryHandler,

@@ -5,6 +5,7 @@ import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { AnnalsClient } from '../../shared/client/annals-client.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../shared/host/engines.ts';
 import type { RunningService } from '../../shared/edge/start-service.ts';
+import { eventually } from '../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
 import { startAccount } from './account.module.ts';
@@ -71,6 +72,19 @@ describe('two account processes on one folder', () => {
     const requests = Array.from({ length: 200 }, (_, at) => clientAt(at).call(accountRoutes.refreshSession, { body }));
     const sessions = await Promise.all(requests);
     expect(new Set(sessions.map(({ refreshToken }) => decodeJwt(refreshToken).jti)).size).toBe(1);
+  });
+
+  it('refuse within two seconds the access token of a session that was logged out at the other one', async () => {
+    const session = await clients[0].signIn(wallet);
+    const use = () =>
+      fetch(`${running[1]?.url ?? ''}/user/${session.userId}/profile`, {
+        method: 'POST',
+        body: '{}',
+        headers: { authorization: `Bearer ${session.accessToken}`, 'content-type': 'application/json' },
+      });
+    expect((await use()).status).toBe(200);
+    await clients[0].call(accountRoutes.logOut, {});
+    await eventually(async () => (await use()).status === 401, 2_000, 'the other process must refuse the token');
   });
 
   it('carry out a repeated login once', async () => {

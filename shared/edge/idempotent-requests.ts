@@ -20,8 +20,8 @@ const POLL_MS = 25;
 const answer = z.object({
   status: z.int(),
   headers: z.record(z.string(), z.string()),
-  /** JSON. */
-  body: z.unknown(),
+  /** JSON; absent of an answer without a body. */
+  body: z.unknown().optional(),
   /** Of an answer that begins a session. Once that has ended, the answer is not repeated. */
   sessionId: z.string().optional(),
 });

@@ -6,7 +6,7 @@ describe('the catalogue of read models', () => {
   it('has the stored names of read models and collections, which change only by a new version', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
       ['users-v1', ['users']],
-      ['sessions-v1', ['sessions']],
+      ['sessions-v2', ['sessions-v2']],
       ['apps-v2', ['apps-v2']],
       ['history-v1', ['history', 'history-heads']],
       ['watches-v2', ['watches-v2']],
@@ -18,6 +18,7 @@ describe('the catalogue of read models', () => {
   it('has an index for each query that filters or sorts', () => {
     const indexed = collections.filter(({ indexes }) => indexes.length > 0);
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
+      ['sessions-v2', [['userId', 'lastUsedAt']]],
       ['history', [['userId', 'sequence']]],
       ['watches-v2', [['chainId', 'contractAddress']]],
       ['chain-events-v3', [['ContractAddress', 'observedPosition', 'BlockNumber']]],

@@ -18,8 +18,8 @@ const sessionDocument = z.object({
 
 /** Sessions, by session id. Every service checks here whether the session of an access token has ended. */
 export const sessionsModel = readModel({
-  name: 'sessions-v1',
-  collections: { session: { name: 'sessions', document: sessionDocument, indexes: [] } },
+  name: 'sessions-v2',
+  collections: { session: { name: 'sessions-v2', document: sessionDocument, indexes: [['userId', 'lastUsedAt']] } },
   events: sessionEvents,
   touches: ({ data }) => ({ session: data.sessionId }),
   evolve: ({ session }, { type, data, time }) => {

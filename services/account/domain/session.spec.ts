@@ -3,10 +3,11 @@ import fc from 'fast-check';
 import { sessionStream, type SessionEvent } from '../../../schemas/events/session-events.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
-import { refreshSession, sessionFold, sessionIdFrom, startSession } from './session.ts';
+import { endSession, isStarted, refreshSession, sessionFold, sessionIdFrom, startSession } from './session.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const HALF_MINUTE = 30_000;
+const DAY = 86_400_000;
 const start = {
   sessionId: 'ses_1',
   userId: 'usr_1',
@@ -28,6 +29,7 @@ const revoked: SessionEvent = {
   type: 'SessionRevoked',
   data: { sessionId: 'ses_1', userId: 'usr_1', reason: 'refresh_token_reused' },
 };
+const ended: [SessionEvent, number] = [revoked, NOON];
 const used = () => new Refusal('wallet_signature_invalid', 'another is open');
 const refresh = (tokenId: string, nowMs: number, next = 'next') => {
   const successor = { accessTokenId: `a-${next}`, refreshTokenId: `r-${next}` };
@@ -73,7 +75,34 @@ describe('a session', () => {
   });
 
   it('does not exist without SessionStarted', () => {
-    expect(given(sessionFold, [refreshed(1, NOON), [revoked, NOON]]).state).toBeUndefined();
+    expect(given(sessionFold, [refreshed(1, NOON)]).state).toBeUndefined();
+  });
+
+  it('that ended before it started never starts, and is no session that could be refreshed', () => {
+    const { state, when } = given(sessionFold, [ended]);
+    expect(isStarted(state)).toBe(false);
+    when((never) => startSession(never, start, used)).refused('session_revoked', /while it began/);
+    when(refresh('r0', NOON)).refused('session_revoked');
+    expect(given(sessionFold, [ended, started]).state).toMatchObject({ startedAt: NOON, isRevoked: true });
+  });
+
+  it('is ended once, whether it started or not, and not once it expired', () => {
+    const end = { sessionId: 'ses_1', userId: 'usr_1', reason: 'logged_out' as const };
+    const loggedOut: SessionEvent = { type: 'SessionRevoked', data: end };
+    const at = (nowMs: number) => (state: typeof sessionFold.initial) => endSession(state, nowMs, end);
+    given(sessionFold, []).when(at(NOON)).then([loggedOut]);
+    given(sessionFold, [ended]).when(at(NOON)).then([]);
+    given(sessionFold, [started, ended]).when(at(NOON)).then([]);
+    const { when } = given(sessionFold, [started]);
+    when(at(NOON + 7 * DAY - 1)).then([loggedOut]);
+    when(at(NOON + 7 * DAY)).then([]);
+    const busy = [1, 2, 3, 4, 5].map((week) => refreshed(week, NOON + week * 6 * DAY - 1));
+    given(sessionFold, [started, ...busy])
+      .when(at(NOON + 30 * DAY - 1))
+      .then([loggedOut]);
+    given(sessionFold, [started, ...busy])
+      .when(at(NOON + 30 * DAY))
+      .then([]);
   });
 
   it('has an id and a stream name', () => {

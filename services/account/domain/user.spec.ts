@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { UserEvent } from '../../../schemas/events/user-events.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
 import { walletIdentity } from './identity.ts';
-import { logIn, updateProfile, userFold, userIdFrom, userStream } from './user.ts';
+import { logIn, unlinkIdentity, updateProfile, userFold, userIdFrom, userStream } from './user.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
@@ -42,6 +42,35 @@ describe('a user', () => {
     given(userFold, both)
       .when((user) => logIn(user, login))
       .then([loggedIn('ses_1')]);
+  });
+
+  it('is unlinked from an identity, once, and never from its last one', () => {
+    const other = { identityId: 'other', method: 'email' as const, label: 'ada@shop.example' };
+    const linkedOther: UserEvent = { type: 'IdentityLinked', data: { userId, ...other } };
+    const unlinked = (claim: number): UserEvent => ({
+      type: 'IdentityUnlinked',
+      data: { userId, identityId, method, claim },
+    });
+    const unlink = (claim: number) => (user: typeof userFold.initial) =>
+      unlinkIdentity(user, { userId, identityId, claim });
+    const both = at(registered, linked, linkedOther);
+    given(userFold, both)
+      .when(unlink(1))
+      .then([unlinked(1)]);
+    given(userFold, at(registered, linked))
+      .when(unlink(1))
+      .refused('last_identity', /link another/);
+    given(userFold, at(registered, linkedOther)).when(unlink(0)).refused('validation_failed');
+    given(userFold, at(registered, linkedOther))
+      .when((user) => unlinkIdentity(user, { userId, identityId: 'toString', claim: 0 }))
+      .refused('validation_failed');
+    given(userFold, [...both, ...at(unlinked(1))])
+      .when(unlink(1))
+      .then([]);
+    const again = given(userFold, [...both, ...at(unlinked(1), linked)]);
+    again.when(unlink(1)).then([]);
+    again.when(unlink(2)).then([unlinked(2)]);
+    expectNothingTheSecondTime(userFold, again.state, unlink(2), NOON);
   });
 
   it('remembers its last 64 logins with the ids of their events', () => {

@@ -1,5 +1,6 @@
 import type { ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
 import type { UserEntity } from '../../../schemas/http/user-entity.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import { evolveUser } from '../../../shared/read-models/users.ts';
 import type { Identity } from './identity.ts';
 
@@ -53,6 +54,26 @@ export const logIn = (
       ? []
       : [{ type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId } }]),
   ];
+};
+
+/**
+ * Unlinks an identity, and never the last one. One that was unlinked before stays so.
+ * @param claim the claim of the identity that its user holds; 0 if none. Nothing is decided on
+ * a claim that was given up before, by a user who has linked the identity again since: ask again with the newest claim.
+ */
+export const unlinkIdentity = (
+  { entity, unlinked }: User,
+  { userId, identityId, claim }: { userId: string; identityId: string; claim: number },
+): UserEvent[] => {
+  const identities = entity?.identities ?? [];
+  const identity = identities.find(({ id }) => id === identityId);
+  if (!identity) {
+    if (Object.hasOwn(unlinked, identityId)) return [];
+    throw invalid({ path: 'identityId', message: 'is not an identity of yours' });
+  }
+  if (identities.length === 1) throw new Refusal('last_identity', 'link another one first');
+  if (claim <= (unlinked[identityId] ?? 0)) return [];
+  return [{ type: 'IdentityUnlinked', data: { userId, identityId, method: identity.method, claim } }];
 };
 
 /** Records only the members that differ from the current profile. */

@@ -13,7 +13,7 @@ import {
   type Identity,
   type IdentityHolder,
 } from '../domain/identity.ts';
-import { sessionFold, startSession } from '../domain/session.ts';
+import { isStarted, sessionFold, startSession } from '../domain/session.ts';
 import { isVoid, logIn, userFold, userIdFrom, userStream, type User } from '../domain/user.ts';
 import type { SessionTokens } from './session-tokens.jose.ts';
 
@@ -78,11 +78,11 @@ export class Logins {
   /** @throws Refusal login_too_old; a refresh is no login */
   async requireRecentLogin({ sessionId }: UserCaller): Promise<void> {
     const { state: session } = await this.transactor.load(sessionStream(sessionId), sessionFold);
-    if (session && this.transactor.clock.now() - session.startedAt <= RECENT_MS) return;
+    if (isStarted(session) && this.transactor.clock.now() - session.startedAt <= RECENT_MS) return;
     throw new Refusal('login_too_old', 'log in again: this needs a login of the last 5 minutes');
   }
 
-  /** @throws Refusal identity_taken, user_erased, and `used` */
+  /** @throws Refusal identity_taken, user_erased, session_revoked, and `used` */
   async complete(login: Login, appMetadata: EventMetadata): Promise<LoggedIn> {
     const { identity, redemption, appId, device, used } = login;
     const { sessionId } = redemption;
@@ -105,7 +105,7 @@ export class Logins {
       metadata: { ...byUser(appMetadata, userId, sessionId), causationId: recorded.eventId },
       decide: (state) => startSession(state, start, used),
     });
-    if (!session) throw new Error('the session that was started is missing');
+    if (!isStarted(session)) throw new Error('the session that was started is missing');
     return { session: await this.tokens.issue(session), sessionId, position };
   }
 

@@ -5,12 +5,10 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import { TOKEN_AUDIENCE, verifyToken, type TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
 import { CLOCK, TOKEN_ISSUER } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import type { Session } from '../domain/session.ts';
+import { SESSION_IDLE_MS, SESSION_LIFE_MS, type Session } from '../domain/session.ts';
 import { SIGNING_KEYS, type SigningKeys } from './signing-keys.ts';
 
 const ACCESS_SECONDS = 10 * 60;
-const REFRESH_IDLE_SECONDS = 7 * 86_400;
-const SESSION_SECONDS = 30 * 86_400;
 
 const ACCESS = 'at+jwt';
 const REFRESH = 'rt+jwt';
@@ -27,10 +25,10 @@ export class SessionTokens {
   async issue(session: Session): Promise<SessionAnswer> {
     const { userId, sessionId, appId, method, counter, accessTokenId, refreshTokenId } = session;
     const iat = Math.floor(session.issuedAt / 1_000);
-    const end = Math.floor(session.startedAt / 1_000) + SESSION_SECONDS;
+    const end = Math.floor(session.startedAt / 1_000) + SESSION_LIFE_MS / 1_000;
     const common = { iss: this.issuer.issuer(), aud: TOKEN_AUDIENCE, sub: userId, sid: sessionId, iat };
     const accessExpiry = Math.min(iat + ACCESS_SECONDS, end);
-    const refreshExpiry = Math.min(iat + REFRESH_IDLE_SECONDS, end);
+    const refreshExpiry = Math.min(iat + SESSION_IDLE_MS / 1_000, end);
     const [accessToken, refreshToken] = await Promise.all([
       this.sign(ACCESS, { ...common, app: appId, amr: method, exp: accessExpiry, jti: accessTokenId }),
       this.sign(REFRESH, { ...common, ctr: counter, exp: refreshExpiry, jti: refreshTokenId }),

@@ -8,7 +8,7 @@ import { Transactor } from '../../../shared/event-store/transact.ts';
 import { refuseExceeded, type RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
 import { LRUCache } from 'lru-cache';
 import { sessionStream } from '../../../schemas/events/session-events.ts';
-import { refreshSession, sessionFold } from '../domain/session.ts';
+import { isStarted, refreshSession, sessionFold } from '../domain/session.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
 
 export interface Refreshed {
@@ -56,14 +56,14 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
       fold: sessionFold,
       metadata,
       decide: (session, nowMs) => {
-        const issuedAt = this.issuedAt.get(session?.refreshTokenId ?? '');
+        const issuedAt = isStarted(session) ? this.issuedAt.get(session.refreshTokenId) : undefined;
         const sinceIssuedMs = issuedAt === undefined ? undefined : clock.elapsed() - issuedAt;
         const events = refreshSession(session, nowMs, { tokenId, successor, sinceIssuedMs });
         if (events.some(({ type }) => type === 'SessionRefreshed')) refuseExceeded(rotationLimit);
         return events;
       },
     });
-    if (!state || state.isRevoked) {
+    if (!isStarted(state) || state.isRevoked) {
       throw new Refusal('refresh_token_reused', 'the token was used before, so the session was ended; sign in again');
     }
     if (appended) this.issuedAt.set(state.refreshTokenId, clock.elapsed());
@@ -72,7 +72,7 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
 
   private async requireLiveApp(sessionId: string): Promise<void> {
     const { state: session } = await this.transactor.load(sessionStream(sessionId), sessionFold);
-    if (!session || session.isRevoked || !(await this.apps.isRevoked(session.appId))) return;
+    if (!isStarted(session) || session.isRevoked || !(await this.apps.isRevoked(session.appId))) return;
     throw new Refusal('app_revoked', 'the app of this session was revoked');
   }
 }

@@ -1,0 +1,31 @@
+import { Controller } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { accountRoutes } from '../../../schemas/http/account-routes.ts';
+import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { EndOtherSessions, EndSession } from './end-session.handler.ts';
+
+const { endSession, endOtherSessions, logOut } = accountRoutes;
+
+@Controller()
+export class EndSessionHttp {
+  constructor(private readonly commands: CommandBus) {}
+
+  @Implements(endSession)
+  async end({ params, caller, context }: ParsedRequest<typeof endSession>): Promise<CommandAnswer<undefined>> {
+    const session = { sessionId: params.id, userId: caller.userId };
+    const position = await this.commands.execute(new EndSession(session, 'ended_by_user', context.metadata));
+    return { body: undefined, position };
+  }
+
+  @Implements(endOtherSessions)
+  async endOthers({ caller, context }: ParsedRequest<typeof endOtherSessions>): Promise<CommandAnswer<undefined>> {
+    const position = await this.commands.execute(new EndOtherSessions(caller, context.metadata));
+    return { body: undefined, position };
+  }
+
+  @Implements(logOut)
+  async logOut({ caller, context }: ParsedRequest<typeof logOut>): Promise<CommandAnswer<undefined>> {
+    const position = await this.commands.execute(new EndSession(caller, 'logged_out', context.metadata));
+    return { body: undefined, position };
+  }
+}

@@ -1,0 +1,65 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { Transactor, type Transacted } from '../../../shared/event-store/transact.ts';
+import { identityFold, identityStream, releaseIdentity } from '../domain/identity.ts';
+import { unlinkIdentity, userFold, userStream, type User } from '../domain/user.ts';
+import { Logins } from '../edge/logins.ts';
+import { SessionEnder } from '../edge/session-ender.ts';
+
+/** Takes an identity from its user: it logs nobody in any more, and whoever proves it next may have it. */
+export class UnlinkIdentity extends Command<Position> {
+  constructor(
+    readonly user: UserCaller,
+    readonly identityId: string,
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
+
+/**
+ * Decides on the user's stream, then releases the identity, then ends the sessions that began with it. After a crash a
+ * repeat goes on where it ended; a login releases an identity too that was not released.
+ */
+@CommandHandler(UnlinkIdentity)
+export class UnlinkIdentityHandler implements ICommandHandler<UnlinkIdentity> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly logins: Logins,
+    private readonly sessions: SessionEnder,
+  ) {}
+
+  async execute({ user: caller, identityId, metadata }: UnlinkIdentity): Promise<Position> {
+    const { userId } = caller;
+    await this.logins.requireRecentLogin(caller);
+    const user = await this.unlink(userId, identityId, metadata);
+    const claim = user.state.unlinked[identityId];
+    if (claim === undefined) throw new Error('the claim that was given up is missing');
+    await this.transactor.transact({
+      stream: identityStream(identityId),
+      fold: identityFold,
+      metadata,
+      decide: (holder) => releaseIdentity(holder, { identityId, claim }),
+    });
+    const end = { userId, reason: 'identity_unlinked' as const };
+    const ended = await this.sessions.endAll(end, metadata, (begun) => begun.identityId === identityId);
+    return Math.max(user.position, ended);
+  }
+
+  private async unlink(userId: string, identityId: string, metadata: EventMetadata): Promise<Transacted<User>> {
+    for (;;) {
+      const { state: holder } = await this.transactor.load(identityStream(identityId), identityFold);
+      const claim = holder.userId === userId ? holder.claims : 0;
+      const user = await this.transactor.transact({
+        stream: userStream(userId),
+        fold: userFold,
+        metadata,
+        decide: (before) => unlinkIdentity(before, { userId, identityId, claim }),
+      });
+      const isLinked = user.state.entity?.identities.some(({ id }) => id === identityId);
+      if (!isLinked) return user;
+    }
+  }
+}
