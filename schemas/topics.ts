@@ -15,7 +15,15 @@ export const topics = {
     name: 'annals.users.v1',
     partitions: 12,
     retentionMs: 30 * DAY_MS,
-    events: ['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'],
+    events: [
+      'UserRegistered',
+      'IdentityLinked',
+      'IdentityUnlinked',
+      'UserLoggedIn',
+      'ProfileUpdated',
+      'MessengerUpdated',
+      'UserErased',
+    ],
   },
   contracts: {
     name: 'annals.contracts.v1',

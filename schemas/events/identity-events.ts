@@ -5,8 +5,9 @@ import { event, type EventOf } from './event.ts';
 /** Stream `identity-<identityId>`: the user of the first append holds the identity, until it is released. */
 export const identityEvents = {
   IdentityClaimed: event(
-    1,
+    2,
     z.object({ identityId: z.string(), userId: z.string(), method: loginMethod, label: z.string() }),
+    { personal: ['label'] },
   ),
   /** It was unlinked, or its user was erased. Whoever proves it next may claim it. */
   IdentityReleased: event(1, z.object({ identityId: z.string(), userId: z.string() })),

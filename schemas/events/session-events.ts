@@ -16,7 +16,7 @@ export const sessionStream = (sessionId: string): string => `session-${sessionId
 /** Stream `session-<sessionId>`. Token ids are `jti` claims, never tokens. */
 export const sessionEvents = {
   SessionStarted: event(
-    1,
+    2,
     z.object({
       sessionId: z.string(),
       userId: z.string(),
@@ -29,6 +29,7 @@ export const sessionEvents = {
       accessTokenId: z.string(),
       refreshTokenId: z.string(),
     }),
+    { personal: ['device'] },
   ),
   SessionRefreshed: event(
     1,
@@ -41,6 +42,8 @@ export const sessionEvents = {
     }),
   ),
   /** Of a session that has not started it keeps the login from starting it. */
-  SessionRevoked: event(1, z.object({ sessionId: z.string(), userId: z.string(), reason: sessionEndReason })),
+  SessionRevoked: event(1, z.object({ sessionId: z.string(), userId: z.string(), reason: sessionEndReason }), {
+    isAudited: true,
+  }),
 };
 export type SessionEvent = EventOf<typeof sessionEvents>;

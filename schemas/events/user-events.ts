@@ -1,18 +1,33 @@
 import { z } from 'zod';
 import { ofProfile } from '../profile.ts';
-import { loginMethod } from '../values.ts';
+import { isoTime, loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
 /** An absent member was not changed; `null` cleared it. */
 export const profileChanges = z.object(ofProfile(() => z.string().nullable().exactOptional()));
 export type ProfileChanges = z.infer<typeof profileChanges>;
 
+const claimed = z.string().nullable().exactOptional();
+export const messengerChanges = z.object({
+  messengerId: claimed,
+  messengerUsername: claimed,
+  messengerFirstName: claimed,
+  messengerLastName: claimed,
+  messengerAvatarUrl: claimed,
+  messengerAuthDate: isoTime.nullable().exactOptional(),
+  messengerVerified: z.boolean().nullable().exactOptional(),
+});
+export type MessengerChanges = z.infer<typeof messengerChanges>;
+
+const audited = { isAudited: true };
+
 /** Stream `user-<userId>`. */
 export const userEvents = {
-  UserRegistered: event(1, z.object({ userId: z.string() })),
+  UserRegistered: event(1, z.object({ userId: z.string() }), audited),
   IdentityLinked: event(
-    1,
+    2,
     z.object({ userId: z.string(), identityId: z.string(), method: loginMethod, label: z.string() }),
+    { ...audited, personal: ['label'] },
   ),
   IdentityUnlinked: event(
     1,
@@ -23,6 +38,7 @@ export const userEvents = {
       /** Which claim of the identity, counted from 1, is void from now on, although it may not be released yet. */
       claim: z.int().positive(),
     }),
+    audited,
   ),
   UserLoggedIn: event(
     1,
@@ -33,9 +49,18 @@ export const userEvents = {
       appId: z.string(),
       sessionId: z.string(),
     }),
+    audited,
   ),
-  ProfileUpdated: event(1, z.object({ userId: z.string(), changes: profileChanges })),
+  ProfileUpdated: event(2, z.object({ userId: z.string(), changes: profileChanges }), {
+    ...audited,
+    personal: ['changes'],
+  }),
+  /** What an app says of the user's messenger; an absent member was not changed, `null` cleared it. */
+  MessengerUpdated: event(2, z.object({ userId: z.string(), changes: messengerChanges }), {
+    ...audited,
+    personal: ['changes'],
+  }),
   /** The last event of a user. */
-  UserErased: event(1, z.object({ userId: z.string() })),
+  UserErased: event(1, z.object({ userId: z.string() }), audited),
 };
 export type UserEvent = EventOf<typeof userEvents>;

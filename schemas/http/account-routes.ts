@@ -139,7 +139,7 @@ export const accountRoutes = {
     params: userId,
     status: 200,
     answer: user,
-    problems: ['user_not_found', 'not_caught_up'],
+    problems: ['user_not_found', 'user_erased', 'not_caught_up'],
   }),
   updateProfile: route({
     ...account,
@@ -152,7 +152,7 @@ export const accountRoutes = {
     body: profile,
     status: 200,
     answer: userEntity,
-    problems: ['forbidden', 'user_not_found'],
+    problems: ['forbidden', 'user_not_found', 'user_erased'],
   }),
   readHistory: route({
     ...account,

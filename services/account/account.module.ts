@@ -4,7 +4,8 @@ import type { CodeRunner } from '../../shared/chain/code-runner.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import { MASTER_KEY } from '../../shared/edge/tokens.ts';
-import type { Foundation } from '../../shared/host/foundation.ts';
+import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
+import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
 import { openCodeRunners } from './code-runners.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
@@ -113,7 +114,7 @@ export interface RunningAccount extends RunningService {
 }
 
 export const startAccount = async (
-  foundation: Foundation,
+  foundation: Foundation & WithKeyVault,
   options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},
 ): Promise<RunningAccount> => {
   const { DATA_DIR, HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
@@ -123,6 +124,7 @@ export const startAccount = async (
     );
   }
   const keys = openSigningKeys(join(DATA_DIR, 'keys'), foundation.masterKey);
+  const personalData = personalDataOf(foundation);
   let publicUrl = ACCOUNT_URL;
   const issuer = ownIssuer(keys, () => {
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
@@ -137,7 +139,7 @@ export const startAccount = async (
       if (mailbox) serveMailbox(mailbox.messages)(app);
     },
     module: accountModule({ signingKeys: keys, codeRunners, ...channels }),
-    foundation,
+    foundation: { ...foundation, personalData },
     issuer,
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
     host: HOST,

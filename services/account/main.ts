@@ -5,7 +5,7 @@ import { startAccount } from './account.module.ts';
 await runService({
   name: 'account',
   port: 'ACCOUNT_PORT',
-  engines: ['eventStore', 'readStore'],
+  engines: ['eventStore', 'readStore', 'keyVault'],
   // The keys that sign tokens are kept in files.
   keepsFiles: true,
   start: (foundation) => startAccount(foundation, { configure: serveDocument('openapi.account', foundation.settings) }),

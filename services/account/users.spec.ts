@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HistoryPage } from '../../schemas/http/account-routes.ts';
 import type { UserEntity } from '../../schemas/http/user-entity.ts';
 import { historyModel } from '../../shared/read-models/history.ts';
+import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import { usersModel } from '../../shared/read-models/users.ts';
 import { storedEvent } from '../../shared/testing/event-builder.ts';
 import { SignedText } from '../../shared/keys/signed-text.ts';
@@ -26,7 +27,8 @@ describe('users', () => {
   afterAll(() => account.service.close());
 
   const update = (body: unknown, id = userId) => account.ask(`/user/${id}/profile`, { method: 'POST', headers, body });
-  const eventsOf = (id: string) => account.foundation.eventStore.read(`user-${id}`);
+  const eventsOf = async (id: string) =>
+    personalDataOf(account.foundation).open(await account.foundation.eventStore.read(`user-${id}`));
   const projectUsers = () => projectStored(account.foundation, [usersModel]);
 
   it('change members of their profile and receive the whole user', async () => {

@@ -1,15 +1,18 @@
-import type { WorkerFoundation } from '../../shared/host/foundation.ts';
+import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { startLoops } from '../../shared/host/start-loops.ts';
+import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import { readModels } from '../../shared/read-models/catalogue.ts';
 import { projectionLoop } from './run-projection/projection-loop.ts';
 
 /** Starts the projector. Ready once every read model has caught up, or while another process keeps it so. */
-export const startProjector = (foundation: WorkerFoundation): RunningPart =>
-  startLoops(
+export const startProjector = (foundation: Foundation & WithKeyVault): RunningPart => {
+  const personalData = personalDataOf(foundation);
+  return startLoops(
     foundation,
     readModels.map((model) => ({
       checkpoint: model.name,
-      loop: projectionLoop(model, foundation),
+      loop: projectionLoop(model, { ...foundation, personalData }),
     })),
   );
+};

@@ -12,7 +12,12 @@ import type { RunningPart } from '../../shared/host/running-part.ts';
 import { serveHealth } from '../../shared/host/serve-health.ts';
 import type { Shutdown } from '../../shared/host/shutdown.ts';
 import { remoteIssuer } from '../../shared/auth/access-tokens.jose.ts';
-import { openFoundation, type Foundation, type WithMessageBus } from '../../shared/host/foundation.ts';
+import {
+  openFoundation,
+  type Foundation,
+  type WithKeyVault,
+  type WithMessageBus,
+} from '../../shared/host/foundation.ts';
 import { startAccount } from '../account/account.module.ts';
 import { appAdministration } from '../account/app-administration.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
@@ -49,7 +54,7 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   const { settings, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
   const { messageBus, ...withoutBus } = await openFoundation(starting, everyEngine);
-  const foundation: Foundation = { ...withoutBus, masterKey: loadMasterKey(settings) };
+  const foundation: Foundation & WithKeyVault = { ...withoutBus, masterKey: loadMasterKey(settings) };
   const withBus = { ...foundation, messageBus };
   const { urls, parts } = await startServices(foundation, withBus, chains, shutdown);
   await serveHealth(starting, parts, foundation.processHealth);
@@ -69,7 +74,7 @@ const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chai
 };
 
 const startServices = async (
-  foundation: Foundation,
+  foundation: Foundation & WithKeyVault,
   withBus: Foundation & WithMessageBus,
   chains: Chains,
   shutdown: Shutdown,

@@ -6,7 +6,7 @@ export const requiredByService = {
   // Only npm start has a local chain.
   'event-catcher': { always: ['CHAINS'], inProduction: ['MASTER_KEY'] },
   relay: {},
-  projector: {},
+  projector: { inProduction: ['MASTER_KEY'] },
   stream: { inProduction: ['MASTER_KEY'] },
 } as const satisfies Record<string, RequiredSettings>;
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
-import { eventExamples } from '../../schemas/examples/event-examples.ts';
+import { storedData } from '../../schemas/events/event.ts';
+import { storedExample } from '../../schemas/examples/event-examples.ts';
 import { commandRefused, streamCommands } from '../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE, streamMessages } from '../../schemas/socket/stream-messages.ts';
 import { parkedTopics, topics, type PublishedType } from '../../schemas/topics.ts';
@@ -52,13 +53,13 @@ const jsonSchema = (schema: z.ZodType, place: string): object => {
 };
 
 const eventMessage = (channel: string, type: PublishedType): Record<string, unknown> => {
-  const { version, data } = eventCatalogue[type];
+  const definition = eventCatalogue[type];
   return {
-    name: `annals.${type}.v${String(version)}`,
+    name: `annals.${type}.v${String(definition.version)}`,
     contentType: 'application/json',
     headers: { $ref: '#/components/schemas/CloudEventHeaders' },
-    payload: jsonSchema(data, `#/channels/${channel}/messages/${type}/payload`),
-    examples: [{ payload: eventExamples[type] }],
+    payload: jsonSchema(storedData(definition), `#/channels/${channel}/messages/${type}/payload`),
+    examples: [{ payload: storedExample(type) }],
   };
 };
 

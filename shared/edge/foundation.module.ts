@@ -1,14 +1,17 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Transactor } from '../event-store/transact.ts';
-import type { Foundation, WithMessageBus } from '../host/foundation.ts';
+import { PersonalData } from '../key-vault/personal-data.ts';
+import type { Foundation, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
 import { CLOCK, EVENT_STORE, IDS, LOGGER, MASTER_KEY, MESSAGE_BUS, READ_STORE, SETTINGS } from './tokens.ts';
 
 @Module({})
 class FoundationModule {}
 
 /** Binds the tokens of `tokens.ts` and `Transactor` for every module of one application. */
-export const foundationModule = (foundation: Foundation & Partial<WithMessageBus>): DynamicModule => {
-  const { settings, logger, clock, ids, masterKey, eventStore, readStore, messageBus } = foundation;
+export const foundationModule = (
+  foundation: Foundation & Partial<WithMessageBus & WithPersonalData>,
+): DynamicModule => {
+  const { settings, logger, clock, ids, masterKey, eventStore, readStore, messageBus, personalData } = foundation;
   const providers = [
     { provide: SETTINGS, useValue: settings },
     { provide: LOGGER, useValue: logger },
@@ -18,7 +21,8 @@ export const foundationModule = (foundation: Foundation & Partial<WithMessageBus
     { provide: EVENT_STORE, useValue: eventStore },
     { provide: READ_STORE, useValue: readStore },
     ...(messageBus ? [{ provide: MESSAGE_BUS, useValue: messageBus }] : []),
-    { provide: Transactor, useValue: new Transactor(eventStore, clock, ids) },
+    { provide: Transactor, useValue: new Transactor(eventStore, clock, ids, personalData) },
+    ...(personalData ? [{ provide: PersonalData, useValue: personalData }] : []),
   ];
   return { module: FoundationModule, global: true, providers, exports: providers };
 };

@@ -10,7 +10,7 @@ import { pause } from '../primitives/pause.ts';
 import type { TokenIssuer } from '../auth/access-tokens.jose.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
 import { edgeModule, type AppCallersProvider } from './edge.module.ts';
-import type { Foundation, WithMessageBus } from '../host/foundation.ts';
+import type { Foundation, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
 import { foundationModule } from './foundation.module.ts';
 import { Health, type Readiness } from '../host/health.ts';
 import type { RunningPart } from '../host/running-part.ts';
@@ -28,7 +28,7 @@ const DRAIN_POLL_MS = 5;
 export interface ServiceOptions {
   /** The service's own module. */
   module: NonNullable<ModuleMetadata['imports']>[number];
-  foundation: Foundation & Partial<WithMessageBus>;
+  foundation: Foundation & Partial<WithMessageBus & WithPersonalData>;
   /** The issuer of trusted access tokens: `remoteIssuer` everywhere except in the account service. */
   issuer: TokenIssuer;
   /** Of a service that has routes for apps. */

@@ -1,5 +1,6 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import type { EventSealing } from './event-sealing.ts';
 import { NO_STREAM, type EventStore, type EventToAppend, type Position, type StoredEvent } from './event-store.ts';
 
 export interface DomainEvent {
@@ -48,7 +49,10 @@ export class FoldedStreams {
       stream.length + ((JSON.stringify(state) as string | undefined)?.length ?? 1),
   });
 
-  constructor(private readonly store: Pick<EventStore, 'read'>) {}
+  constructor(
+    private readonly store: Pick<EventStore, 'read'>,
+    private readonly sealing?: Pick<EventSealing, 'open'>,
+  ) {}
 
   async read<State, Event extends DomainEvent>(stream: string, fold: Fold<State, Event>): Promise<Folded<State>> {
     const kept = this.kept.get(stream);
@@ -59,7 +63,8 @@ export class FoldedStreams {
         known = undefined;
         continue;
       }
-      known = foldOn(fold, known, known ? events.slice(1) : events);
+      const unread = known ? events.slice(1) : events;
+      known = foldOn(fold, known, this.sealing && unread.length > 0 ? await this.sealing.open(unread) : unread);
       if (events.length < PIECE_EVENTS) break;
       await yieldToEventLoop();
     }

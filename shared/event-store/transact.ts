@@ -14,6 +14,7 @@ import {
   type Position,
   type Retention,
 } from './event-store.ts';
+import type { EventSealing } from './event-sealing.ts';
 import { foldEvents, FoldedStreams, type DomainEvent, type Fold, type Folded } from './folded-streams.ts';
 
 export interface Transaction<State, Event extends DomainEvent> {
@@ -75,8 +76,10 @@ export class Transactor {
     readonly store: EventStore,
     readonly clock: Clock,
     readonly ids: Ids,
+    /** Of a process that stores personal data. */
+    private readonly sealing?: EventSealing,
   ) {
-    this.folded = new FoldedStreams(store);
+    this.folded = new FoldedStreams(store, sealing);
   }
 
   /** Runs transactions on the same stream one after the other. */
@@ -108,7 +111,7 @@ export class Transactor {
       const events = decided.map((event) => toAppend(event, metadata, this));
       const expected = keep && 'seconds' in keep ? Math.max(revision, actual) : revision;
       try {
-        const appended = await appendConfirmed(store, stream, expected, events);
+        const appended = await appendConfirmed(store, stream, expected, await this.sealed(events));
         if (expected > revision && (await this.hasEvents(stream, { after: revision, upTo: expected }))) continue;
         const state = foldEvents(fold, before, events);
         return { before, state, position: appended.position, appended: true };
@@ -117,6 +120,14 @@ export class Transactor {
         ({ actual } = error);
       }
     }
+  }
+
+  private async sealed(events: readonly EventToAppend[]): Promise<EventToAppend[]> {
+    const { sealing } = this;
+    if (sealing) return Promise.all(events.map((event) => sealing.seal(event)));
+    const personal = events.find(({ type }) => eventCatalogue[type as EventType].personal.length > 0);
+    if (personal) throw new Error(`${personal.type} has personal data, and nothing here can seal it`);
+    return [...events];
   }
 
   /** Returns the state of a stream, without changing it. */

@@ -13,6 +13,9 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { KafkaMessageBus } from '../message-bus/message-bus.kafka.ts';
 import { SqliteMessageBus } from '../message-bus/message-bus.sqlite.ts';
 import type { MessageBus } from '../message-bus/message-bus.ts';
+import { MongoKeyVault } from '../key-vault/key-vault.mongo.ts';
+import { SqliteKeyVault } from '../key-vault/key-vault.sqlite.ts';
+import type { KeyVault } from '../key-vault/key-vault.ts';
 import { shareFolder } from './folder-locks.sqlite.ts';
 import { requireWritable } from './preflight.ts';
 import type { StartingProcess } from './run-process.ts';
@@ -25,10 +28,16 @@ export interface Engines {
   eventStore: EventStore;
   messageBus: MessageBus;
   readStore: ReadStore;
+  keyVault: KeyVault;
 }
 export type EngineName = keyof Engines;
 
-export const everyEngine = ['eventStore', 'messageBus', 'readStore'] as const satisfies readonly EngineName[];
+export const everyEngine = [
+  'eventStore',
+  'messageBus',
+  'readStore',
+  'keyVault',
+] as const satisfies readonly EngineName[];
 
 /** The only place that names adapters of the engines. Each engine is chosen by its own setting; without it, it is embedded. */
 const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => Promise<Engines[Name]> } = {
@@ -52,12 +61,18 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
         : await MongoReadStore.connect({ settings: { ...settings, MONGO_URL }, logger });
     return prepared('MONGO_URL', readStore, () => readStore.define(collections));
   },
+  keyVault: async (settings, logger) => {
+    const { MONGO_URL } = settings;
+    if (MONGO_URL !== undefined) return MongoKeyVault.connect({ settings: { ...settings, MONGO_URL }, logger });
+    return embedded(settings, (folder) => new SqliteKeyVault(join(folder, 'vault.db')));
+  },
 };
 
 const elsewhere: Record<EngineName, (settings: Settings) => string | undefined> = {
   eventStore: ({ EVENTSTORE_URL }) => EVENTSTORE_URL && maskUrl(EVENTSTORE_URL),
   messageBus: ({ KAFKA_BROKERS }) => KAFKA_BROKERS && `kafka://${KAFKA_BROKERS.join(',')}`,
   readStore: ({ MONGO_URL }) => MONGO_URL && maskUrl(MONGO_URL),
+  keyVault: ({ MONGO_URL }) => MONGO_URL && maskUrl(MONGO_URL),
 };
 
 /** Whether an engine is a file in `DATA_DIR`. */

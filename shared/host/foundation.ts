@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { PersonalData } from '../key-vault/personal-data.ts';
 import type { Settings } from '../config/settings.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds, type Ids } from '../primitives/ids.ts';
@@ -26,6 +27,10 @@ export interface Foundation extends WorkerFoundation {
 }
 
 export type WithMessageBus = Pick<Engines, 'messageBus'>;
+export type WithKeyVault = Pick<Engines, 'keyVault'>;
+export interface WithPersonalData {
+  personalData: PersonalData;
+}
 
 /**
  * Opens these engines, to be closed at shutdown, and logs which they are before any part starts. @throws CannotStart, also

@@ -5,10 +5,10 @@ import { collections, readModels } from './catalogue.ts';
 describe('the catalogue of read models', () => {
   it('has the stored names of read models and collections, which change only by a new version', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
-      ['users-v1', ['users']],
+      ['users-v2', ['users-v2']],
       ['sessions-v2', ['sessions-v2']],
       ['apps-v2', ['apps-v2']],
-      ['history-v1', ['history', 'history-heads']],
+      ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v2', ['watches-v2']],
       ['chain-events-v3', ['chain-events-v3', 'chain-event-counts-v3']],
       ['chains-v1', ['chains']],
@@ -18,8 +18,9 @@ describe('the catalogue of read models', () => {
   it('has an index for each query that filters or sorts', () => {
     const indexed = collections.filter(({ indexes }) => indexes.length > 0);
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
+      ['users-v2', [['messengerId', 'messengerVerified', 'messengerSince']]],
       ['sessions-v2', [['userId', 'lastUsedAt']]],
-      ['history', [['userId', 'sequence']]],
+      ['history-v2', [['userId', 'sequence']]],
       ['watches-v2', [['chainId', 'contractAddress']]],
       ['chain-events-v3', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
     ]);

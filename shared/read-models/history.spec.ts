@@ -5,6 +5,7 @@ import { project } from '../testing/project.ts';
 import { historyModel } from './history.ts';
 
 const userId = 'usr_1';
+const salt = { enc: 'c2FsdA', kid: 'data-usr_1' };
 const registered = storedEvent(
   'UserRegistered',
   { userId },
@@ -29,26 +30,32 @@ const revoked = storedEvent(
   {
     position: 12,
     time: Date.parse('2026-01-02T03:00:00.000Z'),
-    metadata: { correlationId: 'request-3', actor: { type: 'system', id: 'account' } },
+    metadata: {
+      ...{ correlationId: 'request-3', actor: { type: 'system', id: 'account' } },
+      ...{ digest: 'd'.repeat(64), salt },
+    },
   },
 );
 
 /** The hash as an auditor computes it. */
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const zeros = '0000000000000000000000000000000000000000000000000000000000000000';
+const digests = [
+  hashOf('{"userId":"usr_1"}'),
+  hashOf('{"changes":{"signature":null,"username":"ada"},"userId":"usr_1"}'),
+  'd'.repeat(64),
+];
 const first = hashOf(
-  '{"type":"UserRegistered","time":"2026-01-02T01:00:00.000Z","actor":{"type":"app","id":"app_1"},"app":"app_1",' +
-    `"session":null,"requestId":"request-1","data":{"userId":"usr_1"},"position":7,"previous":"${zeros}"}`,
+  `{"actor":{"id":"app_1","type":"app"},"app":"app_1","digest":"${digests[0] ?? ''}","position":7,"previous":"${zeros}",` +
+    '"requestId":"request-1","session":null,"time":"2026-01-02T01:00:00.000Z","type":"UserRegistered"}',
 );
 const second = hashOf(
-  '{"type":"ProfileUpdated","time":"2026-01-02T02:00:00.000Z","actor":{"type":"user","id":"usr_1"},"app":"app_1",' +
-    '"session":"ses_1","requestId":"request-2","data":{"userId":"usr_1","changes":{"username":"ada","signature":null}},' +
-    `"position":9,"previous":"${first}"}`,
+  `{"actor":{"id":"usr_1","type":"user"},"app":"app_1","digest":"${digests[1] ?? ''}","position":9,"previous":"${first}",` +
+    '"requestId":"request-2","session":"ses_1","time":"2026-01-02T02:00:00.000Z","type":"ProfileUpdated"}',
 );
 const third = hashOf(
-  '{"type":"SessionRevoked","time":"2026-01-02T03:00:00.000Z","actor":{"type":"system","id":"account"},"app":null,' +
-    '"session":null,"requestId":"request-3","data":{"sessionId":"ses_1","userId":"usr_1","reason":"refresh_token_reused"},' +
-    `"position":12,"previous":"${second}"}`,
+  `{"actor":{"id":"account","type":"system"},"app":null,"digest":"${digests[2] ?? ''}","position":12,"previous":"${second}",` +
+    '"requestId":"request-3","session":null,"time":"2026-01-02T03:00:00.000Z","type":"SessionRevoked"}',
 );
 
 describe('the history of a user', () => {
@@ -60,21 +67,21 @@ describe('the history of a user', () => {
           actor: { type: 'app', id: 'app_1' },
           ...{ app: 'app_1', session: null, requestId: 'request-1' },
           data: { userId: 'usr_1' },
-          ...{ position: 7, previous: zeros, hash: first },
+          ...{ position: 7, previous: zeros, digest: digests[0], salt: '', hash: first },
         },
         'usr_1:9': {
           ...{ userId: 'usr_1', sequence: 1, type: 'ProfileUpdated', time: '2026-01-02T02:00:00.000Z' },
           actor: { type: 'user', id: 'usr_1' },
           ...{ app: 'app_1', session: 'ses_1', requestId: 'request-2' },
           data: { userId: 'usr_1', changes: { username: 'ada', signature: null } },
-          ...{ position: 9, previous: first, hash: second },
+          ...{ position: 9, previous: first, digest: digests[1], salt: '', hash: second },
         },
         'usr_1:12': {
           ...{ userId: 'usr_1', sequence: 2, type: 'SessionRevoked', time: '2026-01-02T03:00:00.000Z' },
           actor: { type: 'system', id: 'account' },
           ...{ app: null, session: null, requestId: 'request-3' },
           data: { userId: 'usr_1', sessionId: 'ses_1', reason: 'refresh_token_reused' },
-          ...{ position: 12, previous: second, hash: third },
+          ...{ position: 12, previous: second, digest: digests[2], salt, hash: third },
         },
       },
       head: { usr_1: { count: 3, hash: third } },

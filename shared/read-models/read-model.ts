@@ -29,7 +29,7 @@ type StoredEventOf<Definitions extends Record<string, EventDefinition>> = EventO
  * change.
  */
 export interface ReadModel<S extends Schemas = Schemas> {
-  /** With its version, as `users-v1`; also the name of its checkpoint. */
+  /** With its version, as `users-v2`; also the name of its checkpoint. */
   readonly name: string;
   /**
    * In the order in which documents are stored; they are loaded in the reverse order. So a document never contains an
@@ -38,6 +38,8 @@ export interface ReadModel<S extends Schemas = Schemas> {
    */
   readonly collections: { readonly [Role in keyof S]: Collection<S[Role]> };
   readonly eventTypes: readonly string[];
+  /** Whether its documents keep personal data as it is stored, so that it goes with the user's key. Else it is opened. */
+  readonly keepsSealed: boolean;
   /** Ids of the documents that the event may change. */
   readonly touches: (event: StoredEvent) => Ids<Schemas>;
   /** These documents after the event, complete; a role that is left out does not change. */
@@ -49,18 +51,21 @@ export const readModel = <Definitions extends Record<string, EventDefinition>, S
   name,
   collections,
   events,
+  keepsSealed = false,
   touches,
   evolve,
 }: {
   name: string;
   collections: { [Role in keyof S]: Collection<S[Role]> };
   events: Definitions;
+  keepsSealed?: boolean;
   touches: (event: StoredEventOf<Definitions>) => Ids<NoInfer<S>>;
   evolve: (before: Documents<S>, event: StoredEventOf<Definitions>) => Documents<NoInfer<S>>;
 }): ReadModel<S> => ({
   name,
   collections,
   eventTypes: Object.keys(events),
+  keepsSealed,
   // Only events of these types are passed in, and each was checked against its definition before it was stored.
   touches: touches as ReadModel['touches'],
   evolve: evolve as ReadModel['evolve'],

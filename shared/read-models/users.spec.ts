@@ -40,9 +40,49 @@ describe('a user', () => {
           createdAt: '2026-01-02T01:00:00.000Z',
           updatedAt: '2026-01-02T02:00:00.000Z',
           revision: 2,
+          messengerSince: 0,
+          erasedAt: null,
         },
       },
     });
+  });
+
+  it('keeps nothing of itself but its times when it is erased', async () => {
+    const named = storedEvent('ProfileUpdated', { userId, changes: { username: 'ada' } }, { position: 4, revision: 3 });
+    const erased = storedEvent('UserErased', { userId }, { position: 5, revision: 4, time: time(5) });
+    const document = await documentOf(registered, linked, loggedIn, named, erased);
+    expect(document).toMatchObject({
+      ...{ username: null, identities: [], revision: 4 },
+      ...{ createdAt: '2026-01-02T01:00:00.000Z', erasedAt: '2026-01-02T05:00:00.000Z' },
+    });
+  });
+
+  it('has a verified messenger only while an identity of that messenger is linked', async () => {
+    const messenger = (messengerId: string, position: number, messengerVerified = true) =>
+      storedEvent(
+        'MessengerUpdated',
+        { userId, changes: { messengerId, messengerVerified } },
+        { position, revision: 3 },
+      );
+    const identity = { userId, identityId: 'id_m', method: 'messenger' as const };
+    const link = storedEvent('IdentityLinked', { ...identity, label: '42' }, { position: 6, revision: 4 });
+    const unlink = storedEvent('IdentityUnlinked', { ...identity, claim: 1 }, { position: 8, revision: 6 });
+    const claimed = [registered, messenger('41', 5)];
+    expect(await documentOf(...claimed)).toMatchObject({
+      messengerId: '41',
+      messengerVerified: false,
+      messengerSince: 5,
+    });
+    expect(await documentOf(...claimed, link)).toMatchObject({
+      ...{ messengerId: '42', messengerVerified: true, messengerSince: 6 },
+    });
+    expect(await documentOf(...claimed, link, messenger('42', 7, false))).toMatchObject({
+      ...{ messengerVerified: true, messengerSince: 6 },
+    });
+    expect(await documentOf(...claimed, link, messenger('43', 7))).toMatchObject({
+      ...{ messengerVerified: false, messengerSince: 7 },
+    });
+    expect(await documentOf(...claimed, link, unlink)).toMatchObject({ messengerId: '42', messengerVerified: false });
   });
 
   it('has the identities in the order in which they were linked', async () => {

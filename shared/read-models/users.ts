@@ -1,14 +1,33 @@
-import { userEvents, type UserEvent } from '../../schemas/events/user-events.ts';
+import { z } from 'zod';
+import { userEvents, type MessengerChanges, type UserEvent } from '../../schemas/events/user-events.ts';
 import { userEntity, type UserEntity } from '../../schemas/http/user-entity.ts';
 import { ofProfile } from '../../schemas/profile.ts';
+import { isoTime } from '../../schemas/values.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
 
-/** Users, by user id, as HTTP answers them. */
+/** By user id: what HTTP answers of a user, and what finds one. */
+const userDocument = userEntity.extend({
+  /** The position since when the user has this `messengerId`; 0 without one. */
+  messengerSince: z.int().nonnegative(),
+  erasedAt: isoTime.nullable(),
+});
+export type UserDocument = z.infer<typeof userDocument>;
+
+/** What the user is answered. */
+export const entityOf = ({ messengerSince: _since, erasedAt: _at, ...entity }: UserDocument): UserEntity => entity;
+
+/** Users, by user id. */
 export const usersModel = readModel({
-  name: 'users-v1',
-  collections: { user: { name: 'users', document: userEntity, indexes: [] } },
+  name: 'users-v2',
+  collections: {
+    user: {
+      name: 'users-v2',
+      document: userDocument,
+      indexes: [['messengerId', 'messengerVerified', 'messengerSince']],
+    },
+  },
   events: userEvents,
   touches: ({ data }) => ({ user: data.userId }),
   evolve: ({ user }, event) => ({ user: evolveUser(user, event, event) }),
@@ -19,10 +38,10 @@ export const usersModel = readModel({
  * @param user `undefined` before the first event
  */
 export const evolveUser = (
-  user: UserEntity | undefined,
+  user: UserDocument | undefined,
   { type, data }: UserEvent,
-  { time, revision }: Pick<StoredEvent, 'time' | 'revision'>,
-): UserEntity => {
+  { time, revision, position = 0 }: Pick<StoredEvent, 'time' | 'revision'> & { position?: number },
+): UserDocument => {
   const at = toIso(time);
   const known = user ?? newUser(data.userId, at);
   switch (type) {
@@ -30,32 +49,45 @@ export const evolveUser = (
       return { ...known, createdAt: at, updatedAt: at, revision };
     case 'IdentityLinked': {
       const { identityId: id, method, label } = data;
-      return {
-        ...known,
-        identities: [...known.identities, { id, method, label, linkedAt: at }],
-        updatedAt: at,
-        revision,
-      };
+      const identities = [...known.identities, { id, method, label, linkedAt: at }];
+      const linked = { ...known, identities, updatedAt: at, revision };
+      return method === 'messenger' ? withMessenger(linked, { messengerId: label }, position) : linked;
     }
-    case 'IdentityUnlinked':
-      return {
-        ...known,
-        identities: known.identities.filter(({ id }) => id !== data.identityId),
-        updatedAt: at,
-        revision,
-      };
+    case 'IdentityUnlinked': {
+      const identities = known.identities.filter(({ id }) => id !== data.identityId);
+      return withMessenger({ ...known, identities, updatedAt: at, revision }, {}, position);
+    }
     case 'UserLoggedIn':
       return { ...known, revision };
     case 'ProfileUpdated':
       return { ...known, ...data.changes, updatedAt: at, revision };
+    case 'MessengerUpdated':
+      return withMessenger({ ...known, updatedAt: at, revision }, data.changes, position);
     case 'UserErased':
-      return { ...newUser(data.userId, known.createdAt), updatedAt: at, revision };
+      return { ...newUser(data.userId, known.createdAt), updatedAt: at, erasedAt: at, revision };
   }
+};
+
+/** A messenger is verified if it is the user's by a login; what a client says of that is only a claim. */
+const withMessenger = (
+  { messengerSince, ...known }: UserDocument,
+  changes: MessengerChanges,
+  position: number,
+): UserDocument => {
+  const user = { ...known, ...changes };
+  const { messengerId, identities } = user;
+  const isLinked = identities.some(({ method, label }) => method === 'messenger' && label === messengerId);
+  const isClaimed = user.messengerVerified !== null;
+  return {
+    ...user,
+    messengerVerified: isLinked || (isClaimed ? false : null),
+    messengerSince: messengerId === null ? 0 : messengerId === known.messengerId ? messengerSince : position,
+  };
 };
 
 const NO_PROFILE = ofProfile(() => null);
 
-const newUser = (id: string, at: string): Omit<UserEntity, 'revision'> => ({
+const newUser = (id: string, at: string): Omit<UserDocument, 'revision'> => ({
   id,
   ...NO_PROFILE,
   messengerId: null,
@@ -65,8 +97,10 @@ const newUser = (id: string, at: string): Omit<UserEntity, 'revision'> => ({
   messengerAvatarUrl: null,
   messengerAuthDate: null,
   messengerVerified: null,
+  messengerSince: 0,
   identities: [],
   smartAccounts: [],
   createdAt: at,
   updatedAt: at,
+  erasedAt: null,
 });

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
+import { personalDataOf } from '../key-vault/personal-data.ts';
 import { readModels } from '../read-models/catalogue.ts';
 import type { ReadModel } from '../read-models/read-model.ts';
 import { MemoryReadStore } from '../read-store/read-store.memory.ts';
+import type { TestFoundation } from './test-foundation.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 type Store = Pick<ReadStore, 'getMany' | 'apply'>;
@@ -40,11 +41,12 @@ export const projectInto = async (
 
 /** Brings read models up to what is stored. */
 export const projectStored = async (
-  { eventStore, readStore }: { eventStore: MemoryEventStore; readStore: Store },
+  foundation: Pick<TestFoundation, 'eventStore' | 'keyVault' | 'masterKey' | 'clock'> & { readStore: Store },
   models = readModels,
 ): Promise<void> => {
-  const { events } = await eventStore.readAll(0, undefined, Infinity);
-  await projectInto(readStore, models, events);
+  const { events } = await foundation.eventStore.readAll(0, undefined, Infinity);
+  const opened = await personalDataOf(foundation).open(events);
+  for (const model of models) await projectInto(foundation.readStore, [model], model.keepsSealed ? events : opened);
 };
 
 const projectOne = async (readStore: Store, model: ReadModel, event: StoredEvent): Promise<void> => {

@@ -3,6 +3,7 @@ import { collections } from '../read-models/catalogue.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import type { Foundation } from '../host/foundation.ts';
+import { MemoryKeyVault } from '../key-vault/key-vault.memory.ts';
 import { ProcessHealth } from '../host/process-health.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
@@ -30,6 +31,7 @@ export class TestClock implements Clock {
 }
 
 export interface TestFoundation extends Foundation {
+  keyVault: MemoryKeyVault;
   eventStore: MemoryEventStore;
   readStore: MemoryReadStore;
   /** The parsed log lines. */
@@ -58,5 +60,6 @@ export const testFoundation = async ({
     masterKey: Buffer.alloc(32, 7),
     eventStore: new MemoryEventStore(clock),
     readStore,
+    keyVault: new MemoryKeyVault(),
   };
 };

@@ -1,7 +1,6 @@
 import type { ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
-import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
-import { evolveUser } from '../../../shared/read-models/users.ts';
+import { evolveUser, type UserDocument } from '../../../shared/read-models/users.ts';
 import type { Identity } from './identity.ts';
 
 export const userStream = (userId: string): string => `user-${userId}`;
@@ -11,8 +10,7 @@ export const userIdFrom = (token26: string): string => `usr_${token26}`;
 const LOGINS_REMEMBERED = 64;
 
 export interface User {
-  entity: UserEntity | undefined;
-  isErased: boolean;
+  entity: UserDocument | undefined;
   /** By identity, its newest claim that was unlinked: this claim and those before it are void. */
   unlinked: Readonly<Record<string, number>>;
   /** The newest, oldest first, each with the id of its event. */
@@ -20,13 +18,11 @@ export interface User {
 }
 
 export const userFold = {
-  initial: { entity: undefined, isErased: false, unlinked: {}, logins: [] } as User,
-  evolve: (user: User, event: UserEvent, time: number, eventId: string): User => {
-    const { entity, logins, unlinked } = user;
+  initial: { entity: undefined, unlinked: {}, logins: [] } as User,
+  evolve: ({ entity, logins, unlinked }: User, event: UserEvent, time: number, eventId: string): User => {
     const { type, data } = event;
     return {
       entity: evolveUser(entity, event, { time, revision: entity ? entity.revision + 1 : 0 }),
-      isErased: user.isErased || type === 'UserErased',
       unlinked: type === 'IdentityUnlinked' ? { ...unlinked, [data.identityId]: data.claim } : unlinked,
       logins:
         type === 'UserLoggedIn'
@@ -36,9 +32,11 @@ export const userFold = {
   },
 };
 
+export const isErased = ({ entity }: User): boolean => typeof entity?.erasedAt === 'string';
+
 /** Whether a claim of an identity gives its holder nothing any more: it only waits to be released. */
-export const isVoid = ({ isErased, unlinked }: User, identityId: string, claim: number): boolean =>
-  isErased || claim <= (unlinked[identityId] ?? 0);
+export const isVoid = (user: User, identityId: string, claim: number): boolean =>
+  isErased(user) || claim <= (user.unlinked[identityId] ?? 0);
 
 /** Records a login once per session. The first one registers the user; the first with an identity links that. */
 export const logIn = (
@@ -77,7 +75,9 @@ export const unlinkIdentity = (
 };
 
 /** Records only the members that differ from the current profile. */
-export const updateProfile = ({ entity }: User, userId: string, update: ProfileChanges): UserEvent[] => {
+export const updateProfile = (user: User, userId: string, update: ProfileChanges): UserEvent[] => {
+  const { entity } = user;
+  if (isErased(user)) throw new Refusal('user_erased', 'this user was erased');
   const changes = Object.fromEntries(
     Object.entries(update).filter(([member, value]) => value !== entity?.[member as keyof ProfileChanges]),
   );

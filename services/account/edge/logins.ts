@@ -14,7 +14,7 @@ import {
   type IdentityHolder,
 } from '../domain/identity.ts';
 import { isStarted, sessionFold, startSession } from '../domain/session.ts';
-import { isVoid, logIn, userFold, userIdFrom, userStream, type User } from '../domain/user.ts';
+import { isErased, isVoid, logIn, userFold, userIdFrom, userStream, type User } from '../domain/user.ts';
 import type { SessionTokens } from './session-tokens.jose.ts';
 
 /** How old the login of a session may be that links, unlinks or erases. */
@@ -124,7 +124,7 @@ export class Logins {
         fold: userFold,
         metadata: { ...byUser(metadata, userId, sessionId), causationId },
         decide: (before) => {
-          if (before.isErased && userId === linkTo) throw new Refusal('user_erased', 'this user was erased');
+          if (isErased(before) && userId === linkTo) throw new Refusal('user_erased', 'this user was erased');
           return isVoid(before, identityId, claim) ? [] : logIn(before, { ...identity, userId, appId, sessionId });
         },
       });

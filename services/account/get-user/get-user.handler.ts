@@ -4,7 +4,7 @@ import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
-import { usersModel } from '../../../shared/read-models/users.ts';
+import { entityOf, usersModel } from '../../../shared/read-models/users.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 /** Finds a user: callers see all of themselves, and of others only what is public. */
@@ -31,6 +31,8 @@ export class GetUserHandler implements IQueryHandler<GetUser> {
       (await this.readStore.getMany(user.name, [userId])).get(userId),
     );
     if (!stored) throw new Refusal('user_not_found', 'no user has this id');
-    return (userId === callerId ? user.document : publicUser).parse(stored.document);
+    const found = user.document.parse(stored.document);
+    if (found.erasedAt !== null) throw new Refusal('user_erased', 'this user was erased');
+    return userId === callerId ? entityOf(found) : publicUser.parse(found);
   }
 }

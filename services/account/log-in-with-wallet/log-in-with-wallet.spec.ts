@@ -5,6 +5,7 @@ import type { Session } from '../../../schemas/http/account-routes.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import {
@@ -347,7 +348,8 @@ describe('logging in with a wallet', () => {
     const answer = await account.redeem(wallet.address, wallet.signMessageSync(message), headers);
     const { accessToken, userId } = (await answer.json()) as Session;
     const session = decodeJwt(accessToken)['sid'];
-    const [started] = await account.foundation.eventStore.read(`session-${String(session)}`);
+    const stored = await account.foundation.eventStore.read(`session-${String(session)}`);
+    const [started] = await personalDataOf(account.foundation).open(stored);
     expect(started?.metadata).toMatchObject({
       correlationId: 'login-1',
       actor: { type: 'user', id: userId },
@@ -355,5 +357,6 @@ describe('logging in with a wallet', () => {
       session,
     });
     expect(started?.data['device']).toBe('x'.repeat(200));
+    expect(stored[0]?.dataText).not.toContain('xxx');
   });
 });

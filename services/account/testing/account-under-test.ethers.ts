@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
@@ -27,7 +28,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
   const foundation = await testFoundation({ environment: settings, clock });
   const service = await startAccount(foundation);
   foundation.processHealth.report({ account: service });
-  const transactor = new Transactor(foundation.eventStore, clock, foundation.ids);
+  const transactor = new Transactor(foundation.eventStore, clock, foundation.ids, personalDataOf(foundation));
   const register = (app: Partial<AppToRegister> = {}) =>
     createApp(
       transactor,

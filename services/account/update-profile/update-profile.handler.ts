@@ -4,6 +4,7 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
 import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
+import { entityOf } from '../../../shared/read-models/users.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
@@ -38,6 +39,6 @@ export class UpdateProfileHandler implements ICommandHandler<UpdateProfile> {
       decide: (user) => updateProfile(user, userId, profile),
     });
     if (!state.entity) throw new Refusal('user_not_found', 'no user has this id');
-    return { user: state.entity, position };
+    return { user: entityOf(state.entity), position };
   }
 }

@@ -2,14 +2,17 @@ import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
 import { usersModel } from '../../../shared/read-models/users.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { projectionLoop } from './projection-loop.ts';
 
 const logger = pino({ level: 'silent' });
+const personalData = personalDataOf(await testFoundation());
 
 describe('a projection loop', () => {
   it('stores nothing once it is stopped, even if documents are loaded after that', async () => {
@@ -25,7 +28,7 @@ describe('a projection loop', () => {
       await released.promise;
       return getMany(...args);
     };
-    const loop = projectionLoop(usersModel, { eventStore, readStore, logger });
+    const loop = projectionLoop(usersModel, { eventStore, readStore, personalData, logger });
     loop.start();
     await loading.promise;
     const stopped = loop.stop();
@@ -41,7 +44,7 @@ describe('a projection loop', () => {
     const newest = anEvent();
     await eventStore.append('session-1', -1, [newest]);
     const { position } = await eventStore.append('challenge-1', -1, [anEvent()]);
-    const loop = projectionLoop(usersModel, { eventStore, readStore, logger });
+    const loop = projectionLoop(usersModel, { eventStore, readStore, personalData, logger });
     loop.start();
     const hasReachedTheHead = async () => (await readStore.position(usersModel.name)) === position;
     await eventually(hasReachedTheHead, 10_000, 'the read model must reach the head');
@@ -66,7 +69,7 @@ describe('a projection loop', () => {
       }
       return apply(name, changes, position);
     };
-    const loop = projectionLoop(usersModel, { eventStore, readStore, logger });
+    const loop = projectionLoop(usersModel, { eventStore, readStore, personalData, logger });
     loop.start();
     const { position } = await eventStore.append(`user-${data.userId}`, -1, [
       anEvent({ type: 'UserRegistered', data }),

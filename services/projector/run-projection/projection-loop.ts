@@ -1,5 +1,6 @@
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import type { EventSealing } from '../../../shared/event-store/event-sealing.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
@@ -10,6 +11,13 @@ import { BatchProjector } from './project-batch.ts';
 /** Events that arrive within this time are stored together, because a small batch costs as much as a large one. */
 const BATCH_INTERVAL_MS = 20;
 
+interface ProjectionOptions {
+  eventStore: EventStore;
+  readStore: ReadStore;
+  personalData: Pick<EventSealing, 'open'>;
+  logger: Logger;
+}
+
 /**
  * Keeps one read model up to date with the event store, from its checkpoint on, in one process at a time. If two processes
  * work at once, because one was paused while the other took its lease, they do the same work twice without harm: both make
@@ -17,7 +25,7 @@ const BATCH_INTERVAL_MS = 20;
  */
 export const projectionLoop = (
   model: ReadModel,
-  { eventStore, readStore, logger }: { eventStore: EventStore; readStore: ReadStore; logger: Logger },
+  { eventStore, readStore, personalData, logger }: ProjectionOptions,
 ): SupervisedLoop =>
   leasedLoop({
     name: `projection ${model.name}`,
@@ -29,7 +37,8 @@ export const projectionLoop = (
       try {
         for await (const batch of eventStore.subscribeAll(checkpoint, { types: model.eventTypes }, signal)) {
           const nextAt = performance.now() + BATCH_INTERVAL_MS;
-          await projector.project(batch, signal);
+          const events = model.keepsSealed ? batch.events : await personalData.open(batch.events);
+          await projector.project({ ...batch, events }, signal);
           reportRunning();
           if (batch.caughtUp) {
             await pause(Math.max(0, nextAt - performance.now()), signal);

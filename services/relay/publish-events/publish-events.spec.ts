@@ -76,9 +76,7 @@ describe('relay', () => {
       wallet,
     ]);
     expect(new Set(users.map(({ headers }) => headers['ce_type']))).toEqual(
-      new Set(
-        ['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'].map((type) => `annals.${type}.v1`),
-      ),
+      new Set(topics.users.events.map((type) => `annals.${type}.v1`)),
     );
     for (const topic of [topics.contracts, topics.chainEvents]) {
       const messages = await published(system, topic);

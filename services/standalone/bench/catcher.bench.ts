@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
@@ -7,6 +7,7 @@ import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { chainSettings } from '../../../shared/config/settings.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
@@ -48,6 +49,7 @@ interface CatchOptions {
 const catchAll = async ({ rpcUrl, events, withRelay }: CatchOptions, engines: Engines): Promise<void> => {
   const dependencies = {
     ...engines,
+    personalData: personalDataOf({ ...engines, masterKey: randomBytes(32), clock: systemClock }),
     logger,
     clock: systemClock,
     ids: systemIds,

@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { ReadStore, StoredDocument } from '../../../shared/read-store/read-store.ts';
@@ -77,7 +79,11 @@ const benchThroughput = async (
   report(await measure('append, 500 events an append', EVENTS, () => append(eventStore)));
   const relay = relayLoop({ ...engines, logger });
   report(await measure('relay into Kafka', EVENTS, () => catchUp(engines, RELAY_CHECKPOINT, relay)));
-  const projection = projectionLoop(chainEventsModel, { ...engines, logger });
+  const projection = projectionLoop(chainEventsModel, {
+    ...engines,
+    personalData: personalDataOf({ ...engines, masterKey: randomBytes(32), clock: systemClock }),
+    logger,
+  });
   const project = () => catchUp(engines, chainEventsModel.name, projection);
   report(await measure('projection of chain events into MongoDB', EVENTS, project));
   const documents = await everyDocument(readStore);

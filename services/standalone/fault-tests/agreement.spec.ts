@@ -6,6 +6,9 @@ import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/to
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
+import { testFoundation } from '../../../shared/testing/test-foundation.ts';
+import { usersModel } from '../../../shared/read-models/users.ts';
 import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
@@ -30,6 +33,8 @@ class RepartitioningBus extends MemoryMessageBus {
   }
 }
 
+const personalData = personalDataOf(await testFoundation());
+
 describe('the comparison of read models and topics with the event store', () => {
   let engines: { eventStore: MemoryEventStore; readStore: MemoryReadStore; messageBus: MemoryMessageBus };
   beforeEach(async () => {
@@ -47,10 +52,10 @@ describe('the comparison of read models and topics with the event store', () => 
   });
 
   const found = async (derived: typeof engines): Promise<string[]> =>
-    disagreements(await everyEvent(engines.eventStore), derived);
+    disagreements(await everyEvent(engines.eventStore), derived, personalData);
 
   const derive = async (): Promise<void> => {
-    const options = { ...engines, logger: pino({ level: 'silent' }) };
+    const options = { ...engines, personalData, logger: pino({ level: 'silent' }) };
     const loops = [...readModels.map((model) => projectionLoop(model, options)), relayLoop(options)];
     for (const loop of loops) loop.start();
     const head = await engines.eventStore.head();
@@ -86,14 +91,18 @@ describe('the comparison of read models and topics with the event store', () => 
 
   it('finds a document that differs, and one that should not exist', async () => {
     await derive();
-    await engines.readStore.apply('users-v1', [{ collection: 'users', id: '0x2', position: 1, document: {} }], 1);
-    const [user] = await engines.readStore.find('users', { filter: { id: '0x1' } });
     await engines.readStore.apply(
-      'users-v1',
-      [{ collection: 'users', id: '0x1', position: 99, document: { ...user?.document, username: 'other' } }],
+      usersModel.name,
+      [{ collection: 'users-v2', id: '0x2', position: 1, document: {} }],
       1,
     );
-    expect(await found(engines)).toEqual(['users: 0x1, 0x2 differ']);
+    const [user] = await engines.readStore.find('users-v2', { filter: { id: '0x1' } });
+    await engines.readStore.apply(
+      usersModel.name,
+      [{ collection: 'users-v2', id: '0x1', position: 99, document: { ...user?.document, username: 'other' } }],
+      1,
+    );
+    expect(await found(engines)).toEqual(['users-v2: 0x1, 0x2 differ']);
   });
 
   /** The engines with another bus, which has these messages in the topic of chain events and in its parked topic. */

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import type { Engines } from '../../../shared/host/engines.ts';
+import type { EventSealing } from '../../../shared/event-store/event-sealing.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
@@ -24,7 +25,11 @@ const SHOWN_MAX = 5;
 export const disagreements = async (
   events: readonly StoredEvent[],
   { readStore, messageBus }: Pick<Engines, 'readStore' | 'messageBus'>,
-): Promise<string[]> => [...(await inReadModels(events, readStore)), ...(await inTopics(events, messageBus))];
+  personalData: Pick<EventSealing, 'open'>,
+): Promise<string[]> => [
+  ...(await inReadModels(events, readStore, personalData)),
+  ...(await inTopics(events, messageBus)),
+];
 
 export const everyEvent = async (eventStore: EventStore): Promise<StoredEvent[]> => {
   const events: StoredEvent[] = [];
@@ -36,11 +41,16 @@ export const everyEvent = async (eventStore: EventStore): Promise<StoredEvent[]>
   }
 };
 
-const inReadModels = async (events: readonly StoredEvent[], readStore: ReadStore): Promise<string[]> => {
+const inReadModels = async (
+  events: readonly StoredEvent[],
+  readStore: ReadStore,
+  personalData: Pick<EventSealing, 'open'>,
+): Promise<string[]> => {
+  const opened = await personalData.open(events);
   const fold = new MemoryReadStore();
   await fold.define(collections);
   for (const model of readModels) {
-    const followed = events.filter(({ type }) => model.eventTypes.includes(type));
+    const followed = (model.keepsSealed ? events : opened).filter(({ type }) => model.eventTypes.includes(type));
     await projectBatch(model, fold, { events: followed, position: events.at(-1)?.position ?? 0 });
   }
   const found: string[] = [];

@@ -5,6 +5,9 @@ import { pino } from 'pino';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../../shared/host/engines.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { personalDataOf, type PersonalData } from '../../../shared/key-vault/personal-data.ts';
+import { loadMasterKey } from '../../../shared/keys/master-key.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { BreakableServers, type ServerName } from '../../../shared/testing/breakable-servers.ts';
@@ -49,6 +52,7 @@ export class SystemUnderFault {
     readonly chain: ChainUnderTest,
     readonly processes: RunningProcesses,
     readonly engines: Engines,
+    private readonly personalData: PersonalData,
   ) {}
 
   static async start(folder: string): Promise<SystemUnderFault> {
@@ -66,7 +70,9 @@ export class SystemUnderFault {
     };
     const processes = await RunningProcesses.start(settings.DATA_DIR, settings);
     const engines = await openEngines(loadSettings(settings).settings, pino({ level: 'silent' }), everyEngine);
-    return new SystemUnderFault(servers, eventStoreServer, chain, processes, engines);
+    const loaded = loadSettings(settings).settings;
+    const personalData = personalDataOf({ ...engines, masterKey: loadMasterKey(loaded), clock: systemClock });
+    return new SystemUnderFault(servers, eventStoreServer, chain, processes, engines, personalData);
   }
 
   /** Registers the token's transfers, from the first block on. */
@@ -210,7 +216,7 @@ export class SystemUnderFault {
         ...lost.map(({ userId }) => `the profile of ${userId} is lost or stored twice`),
         ...differencesFromChain(events, transferIds),
         ...(await this.differencesOfSubscription(events)),
-        ...(await disagreements(events, this.engines)),
+        ...(await disagreements(events, this.engines, this.personalData)),
       ];
       if ((await eventStore.head()) === head) return differences;
     }

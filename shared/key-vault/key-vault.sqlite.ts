@@ -1,0 +1,108 @@
+import type { StatementSync } from 'node:sqlite';
+import { unavailable, Refusal } from '../errors/refusal.ts';
+import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
+import type { KeyVault, NewVaultKey, VaultKey } from './key-vault.ts';
+
+const COLUMNS = 'id, sealed, created_at AS createdAt, destroyed_at AS destroyedAt';
+
+interface PendingAdd {
+  keys: readonly NewVaultKey[];
+  resolve: (keys: VaultKey[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/** The embedded key vault: one SQLite file. Keys that are added in one tick of the event loop share a commit. */
+export class SqliteKeyVault implements KeyVault {
+  private readonly database: SqliteDatabase;
+  private readonly insert: StatementSync;
+  private readonly select: StatementSync;
+  private readonly selectMany: StatementSync;
+  private readonly tombstone: StatementSync;
+  private readonly replace: StatementSync;
+  private readonly page: StatementSync;
+  private pending: PendingAdd[] = [];
+
+  constructor(file: string) {
+    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 8 });
+    this.database.setUp(() => {
+      // What was destroyed must not be left in free pages.
+      this.database.exec(`
+      PRAGMA secure_delete = ON;
+      CREATE TABLE IF NOT EXISTS keys (
+        id TEXT PRIMARY KEY, sealed TEXT, created_at TEXT NOT NULL, destroyed_at TEXT
+      ) STRICT, WITHOUT ROWID;
+    `);
+    });
+    const prepare = (sql: string) => this.database.prepare(sql);
+    this.insert = prepare('INSERT INTO keys (id, sealed, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+    this.select = prepare(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
+    this.selectMany = prepare(`SELECT ${COLUMNS} FROM keys WHERE id IN (SELECT value FROM json_each(?))`);
+    this.tombstone = prepare(`
+      INSERT INTO keys (id, sealed, created_at, destroyed_at) VALUES (?1, NULL, ?2, ?2)
+      ON CONFLICT DO UPDATE SET sealed = NULL, destroyed_at = ?2 WHERE destroyed_at IS NULL
+    `);
+    this.replace = prepare('UPDATE keys SET sealed = ?3 WHERE id = ?1 AND sealed = ?2');
+    this.page = prepare(`SELECT ${COLUMNS} FROM keys WHERE id > ? ORDER BY id ${LIMIT}`);
+  }
+
+  add(keys: readonly NewVaultKey[]): Promise<VaultKey[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<VaultKey[]>();
+    if (this.pending.length === 0) {
+      setImmediate(() => {
+        void this.addPending();
+      });
+    }
+    this.pending.push({ keys, resolve, reject });
+    return promise;
+  }
+
+  get(ids: readonly string[]): Promise<ReadonlyMap<string, VaultKey>> {
+    const rows = this.selectMany.all(JSON.stringify(ids)).map(toKey);
+    return Promise.resolve(new Map(rows.map((key) => [key.id, key])));
+  }
+
+  async destroy(id: string, at: string): Promise<void> {
+    await this.transaction(() => this.tombstone.run(id, at));
+    // The log still has the page as it was.
+    this.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
+  reseal(id: string, before: string, sealed: string): Promise<boolean> {
+    return this.transaction(() => Number(this.replace.run(id, before, sealed).changes) === 1);
+  }
+
+  list(after: string, limit: number): Promise<VaultKey[]> {
+    return Promise.resolve(this.page.all(after, limit).map(toKey));
+  }
+
+  close(): Promise<void> {
+    this.database.close();
+    return Promise.resolve();
+  }
+
+  private async addPending(): Promise<void> {
+    const adds = this.pending;
+    this.pending = [];
+    try {
+      const added = await this.transaction(() => adds.map(({ keys }) => keys.map((key) => this.addOne(key))));
+      for (const [at, { resolve }] of adds.entries()) resolve(added[at] ?? []);
+    } catch (error) {
+      for (const { reject } of adds) reject(error);
+    }
+  }
+
+  private addOne({ id, sealed, createdAt }: NewVaultKey): VaultKey {
+    this.insert.run(id, sealed, createdAt);
+    return toKey(this.select.get(id));
+  }
+
+  private async transaction<Result>(work: () => Result): Promise<Result> {
+    try {
+      return await this.database.transaction(work);
+    } catch (cause) {
+      throw cause instanceof Refusal ? cause : unavailable('the key vault cannot write', cause);
+    }
+  }
+}
+
+const toKey = (row: unknown): VaultKey => ({ ...(row as VaultKey) });

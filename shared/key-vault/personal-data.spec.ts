@@ -1,0 +1,134 @@
+import { createDecipheriv, createHash } from 'node:crypto';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import type { EventType } from '../../schemas/events/catalogue.ts';
+import { eventCatalogue } from '../../schemas/events/catalogue.ts';
+import { sealedText, storedData } from '../../schemas/events/event.ts';
+import { eventExamples } from '../../schemas/examples/event-examples.ts';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { EventToAppend, StoredEvent } from '../event-store/event-store.ts';
+import { MemoryEventStore } from '../event-store/event-store.memory.ts';
+import { systemClock } from '../primitives/clock.ts';
+import { anEvent, storedEvent } from '../testing/event-builder.ts';
+import { TestClock } from '../testing/test-foundation.ts';
+import { MemoryKeyVault } from './key-vault.memory.ts';
+import { personalDataOf, type PersonalData } from './personal-data.ts';
+import { VaultKeys } from './vault-keys.ts';
+
+const masterKey = Buffer.alloc(32, 1);
+const changes = { username: 'ada', signature: null };
+
+describe('personal data', () => {
+  let keyVault: MemoryKeyVault;
+  let personalData: PersonalData;
+  beforeEach(() => {
+    keyVault = new MemoryKeyVault();
+    personalData = personalDataOf({ keyVault, masterKey, clock: systemClock });
+  });
+
+  const updated = (userId: string, data: JsonObject = { userId, changes }) => anEvent({ type: 'ProfileUpdated', data });
+  const stored = async (event: EventToAppend): Promise<StoredEvent> => {
+    const store = new MemoryEventStore();
+    await store.append('user-1', -1, [await personalData.seal(event)]);
+    const [read] = await store.read('user-1');
+    if (!read) throw new Error('the event is missing');
+    return read;
+  };
+
+  it('is stored sealed, member by member, and comes back as it was', async () => {
+    const event = await stored(updated('usr_1'));
+    expect(event.dataText).not.toContain('ada');
+    expect(event.data).toEqual({
+      userId: 'usr_1',
+      changes: { username: { enc: expect.any(String), kid: 'data-usr_1' }, signature: null },
+    });
+    const [opened] = await personalData.open([event]);
+    expect(opened).toMatchObject({ data: { userId: 'usr_1', changes }, id: event.id, position: event.position });
+  });
+
+  it('is AES-256-GCM: IV, ciphertext and tag in base64url', async () => {
+    const { enc } = await personalData.sealText('usr_1', 'hush 🤫');
+    const key = await personalData.keys.dataKey('usr_1');
+    const bytes = Buffer.from(enc, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(-16));
+    expect(Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()]).toString()).toBe('hush 🤫');
+    expect((await personalData.sealText('usr_1', 'hush 🤫')).enc).not.toBe(enc);
+  });
+
+  it.each(Object.keys(eventExamples) as EventType[])(
+    'of the example of %s fits the schema of what is stored',
+    async (type) => {
+      const data = eventExamples[type] as JsonObject;
+      const event = await stored(anEvent({ type, data }));
+      expect(storedData(eventCatalogue[type]).parse(event.data)).toEqual(event.data);
+      expect((await personalData.open([event]))[0]?.data).toEqual(data);
+    },
+  );
+
+  it('that was stored in the clear is read as it is', async () => {
+    const event = storedEvent('ProfileUpdated', { userId: 'usr_1', changes }, { position: 1 });
+    expect(await personalData.open([event])).toEqual([event]);
+  });
+
+  it('of a destroyed key is null, and takes nothing from others', async () => {
+    const [mine, theirs] = [await stored(updated('usr_1')), await stored(updated('usr_2'))];
+    await personalData.keys.destroyDataKey('usr_1');
+    const [gone, kept] = await personalData.open([mine, theirs]);
+    expect(gone?.data).toEqual({ userId: 'usr_1', changes: { username: null, signature: null } });
+    expect(gone?.metadata.salt).toBeNull();
+    expect(kept?.data).toEqual({ userId: 'usr_2', changes });
+    await expect(personalData.seal(updated('usr_1'))).rejects.toMatchObject({ code: 'user_erased' });
+  });
+
+  it('whose key the vault has lost is an error, and not null', async () => {
+    const event = await stored(updated('usr_1'));
+    const elsewhere = personalDataOf({ keyVault: new MemoryKeyVault(), masterKey, clock: systemClock });
+    await expect(elsewhere.open([event])).rejects.toMatchObject({ code: 'dependency_unavailable' });
+  });
+
+  it('is not opened when a byte was changed', async () => {
+    const { enc, kid } = await personalData.sealText('usr_1', 'hush');
+    const bytes = Buffer.from(enc, 'base64url');
+    bytes.writeUInt8(bytes.readUInt8(14) ^ 1, 14);
+    await expect(personalData.openText({ enc: bytes.toString('base64url'), kid })).rejects.toThrow();
+  });
+
+  it('has a digest that an auditor computes from the salt and the RFC 8785 form of the data', async () => {
+    const event = await stored(updated('usr_1'));
+    expect(sealedText.parse(event.metadata.salt).kid).toBe('data-usr_1');
+    const [opened] = await personalData.open([event]);
+    const salt = z
+      .string()
+      .regex(/^[0-9a-f]{32}$/)
+      .parse(opened?.metadata.salt);
+    const text = `${salt}{"changes":{"signature":null,"username":"ada"},"userId":"usr_1"}`;
+    expect(event.metadata.digest).toBe(createHash('sha256').update(text).digest('hex'));
+    expect((await stored(updated('usr_1'))).metadata.digest).not.toBe(event.metadata.digest);
+  });
+});
+
+describe('the keys of a vault', () => {
+  it('are one for each user, however many processes ask for it first', async () => {
+    const keyVault = new MemoryKeyVault();
+    const processes = Array.from({ length: 10 }, () => new VaultKeys(keyVault, masterKey, systemClock));
+    const keys = await Promise.all(processes.map((process) => process.dataKey('usr_1')));
+    expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1);
+  });
+
+  it('are destroyed for other processes a minute later at the latest', async () => {
+    const [keyVault, clock] = [new MemoryKeyVault(), new TestClock()];
+    const [one, other] = [new VaultKeys(keyVault, masterKey, clock), new VaultKeys(keyVault, masterKey, clock)];
+    await other.dataKey('usr_1');
+    await one.destroyDataKey('usr_1');
+    await expect(one.dataKey('usr_1')).rejects.toMatchObject({ code: 'user_erased' });
+    clock.time += 60_000;
+    await expect(other.dataKey('usr_1')).rejects.toMatchObject({ code: 'user_erased' });
+  });
+
+  it('are refused with another master key', async () => {
+    const keyVault = new MemoryKeyVault();
+    await new VaultKeys(keyVault, masterKey, systemClock).identitiesKey();
+    const other = new VaultKeys(keyVault, Buffer.alloc(32, 2), systemClock);
+    await expect(other.identitiesKey()).rejects.toThrow('put back the key it was made with');
+  });
+});

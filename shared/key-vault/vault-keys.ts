@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { Refusal, unavailable } from '../errors/refusal.ts';
+import { deriveKey, KEY_BYTES } from '../keys/derive-key.ts';
+import { openText, sealText } from '../keys/sealed-text.ts';
+import { toIso, type Clock } from '../primitives/clock.ts';
+import type { KeyVault, VaultKey } from './key-vault.ts';
+
+const KEYS_MAX = 20_000;
+/** How long another process may go on to use a key that was destroyed. */
+const KEPT_MS = 60_000;
+const IDENTITIES = 'identities';
+
+/** The id of the key that encrypts a user's personal data. */
+export const dataKeyId = (userId: string): string => `data-${userId}`;
+
+/** The keys of a vault, opened with the master key. */
+export class VaultKeys {
+  private readonly masterKey: Uint8Array;
+  private readonly opened = new LRUCache<string, { key: Buffer; until: number }>({ max: KEYS_MAX });
+  private readonly making = new Map<string, Promise<Buffer>>();
+
+  constructor(
+    readonly vault: KeyVault,
+    masterKey: Uint8Array,
+    private readonly clock: Clock,
+  ) {
+    this.masterKey = deriveKey(masterKey, 'key vault');
+  }
+
+  /** Returns the key of a user's personal data, which is made when it is first asked for. @throws Refusal user_erased */
+  dataKey(userId: string): Promise<Buffer> {
+    return this.findOrMake(dataKeyId(userId));
+  }
+
+  /**
+   * Returns the key under which identities are hashed; the first process makes it.
+   * @throws CannotStart if the vault was made with another master key
+   */
+  async identitiesKey(): Promise<Buffer> {
+    try {
+      return await this.findOrMake(IDENTITIES);
+    } catch (cause) {
+      if (cause instanceof Refusal) throw cause;
+      throw new CannotStart('the key vault cannot be opened with this MASTER_KEY: put back the key it was made with', {
+        cause,
+      });
+    }
+  }
+
+  /**
+   * Returns keys by id; `undefined` of those that were destroyed.
+   * @throws Refusal dependency_unavailable when the vault does not answer, or has lost a key
+   */
+  async open(ids: Iterable<string>): Promise<ReadonlyMap<string, Buffer | undefined>> {
+    const keys = new Map<string, Buffer | undefined>();
+    const missing: string[] = [];
+    for (const id of ids) {
+      const known = this.known(id);
+      if (known) keys.set(id, known);
+      else missing.push(id);
+    }
+    if (missing.length === 0) return keys;
+    const found = await this.vault.get(missing);
+    for (const id of missing) {
+      const stored = found.get(id);
+      if (!stored)
+        throw unavailable('the key vault lacks a key: restore it from its backup', new Error(`no key ${id}`));
+      keys.set(id, this.remember(stored));
+    }
+    return keys;
+  }
+
+  /** Destroys the key of a user's personal data, for ever. */
+  async destroyDataKey(userId: string): Promise<void> {
+    const id = dataKeyId(userId);
+    await this.vault.destroy(id, toIso(this.clock.now()));
+    this.opened.delete(id);
+  }
+
+  private async findOrMake(id: string): Promise<Buffer> {
+    const known = this.known(id);
+    if (known) return known;
+    const making = this.making.get(id) ?? this.make(id);
+    this.making.set(id, making);
+    try {
+      return await making;
+    } finally {
+      this.making.delete(id);
+    }
+  }
+
+  private async make(id: string): Promise<Buffer> {
+    const stored =
+      (await this.vault.get([id])).get(id) ??
+      (
+        await this.vault.add([
+          { id, sealed: this.seal(id, randomBytes(KEY_BYTES)), createdAt: toIso(this.clock.now()) },
+        ])
+      )[0];
+    const key = stored && this.remember(stored);
+    if (!key) throw new Refusal('user_erased', 'this user was erased');
+    return key;
+  }
+
+  private known(id: string): Buffer | undefined {
+    const known = this.opened.get(id);
+    return known && known.until > this.clock.elapsed() ? known.key : undefined;
+  }
+
+  private remember({ id, sealed }: VaultKey): Buffer | undefined {
+    if (sealed === null) return undefined;
+    const key = Buffer.from(openText(this.masterKey, id, sealed), 'base64');
+    this.opened.set(id, { key, until: this.clock.elapsed() + KEPT_MS });
+    return key;
+  }
+
+  private seal(id: string, key: Buffer): string {
+    return sealText(this.masterKey, id, key.toString('base64'));
+  }
+}
