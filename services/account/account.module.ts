@@ -3,7 +3,6 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import type { CodeRunner } from '../../shared/chain/code-runner.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
-import { MASTER_KEY } from '../../shared/edge/tokens.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
@@ -48,6 +47,7 @@ class AccountModule {}
 
 interface AccountParts {
   signingKeys: SigningKeys;
+  identityIds: IdentityIds;
   codeRunners: ReadonlyMap<number, CodeRunner>;
   /** `null` where none is set up. */
   mailer: Mailer | null;
@@ -55,7 +55,7 @@ interface AccountParts {
 }
 
 /** The account service: logins, sessions, users and their history. */
-const accountModule = ({ signingKeys, codeRunners, mailer, messenger }: AccountParts): DynamicModule => ({
+const accountModule = ({ signingKeys, identityIds, codeRunners, mailer, messenger }: AccountParts): DynamicModule => ({
   module: AccountModule,
   controllers: [
     LogInWithWalletHttp,
@@ -75,8 +75,7 @@ const accountModule = ({ signingKeys, codeRunners, mailer, messenger }: AccountP
     { provide: MESSENGER, useValue: messenger },
     {
       provide: IdentityIds,
-      useFactory: (masterKey: Uint8Array) => new IdentityIds(masterKey),
-      inject: [MASTER_KEY],
+      useValue: identityIds,
     },
     SessionTokens,
     {
@@ -125,6 +124,7 @@ export const startAccount = async (
   }
   const keys = openSigningKeys(join(DATA_DIR, 'keys'), foundation.masterKey);
   const personalData = personalDataOf(foundation);
+  const identityIds = new IdentityIds(await personalData.keys.identitiesKey());
   let publicUrl = ACCOUNT_URL;
   const issuer = ownIssuer(keys, () => {
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
@@ -138,7 +138,7 @@ export const startAccount = async (
       await options.configure?.(app);
       if (mailbox) serveMailbox(mailbox.messages)(app);
     },
-    module: accountModule({ signingKeys: keys, codeRunners, ...channels }),
+    module: accountModule({ signingKeys: keys, identityIds, codeRunners, ...channels }),
     foundation: { ...foundation, personalData },
     issuer,
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },

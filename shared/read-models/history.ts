@@ -22,7 +22,6 @@ const itemDocument = historyItem.extend({
   /** Empty for an event that was stored without a digest. */
   salt: z.union([sealedText, z.literal('')]),
 });
-export type HistoryDocument = z.infer<typeof itemDocument>;
 
 /** By user id: how many items the user has, and the hash of the last one. */
 const headDocument = z.object({ count: z.int(), hash: z.string() });

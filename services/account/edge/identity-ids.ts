@@ -1,17 +1,13 @@
 import { createHmac } from 'node:crypto';
 import type { LoginMethod } from '../../../schemas/values.ts';
-import { deriveKey } from '../../../shared/keys/derive-key.ts';
 
 /**
  * Names identities that are not public, such as addresses of email: under a key, so that nobody who reads the event store
  * finds one by trying.
  */
 export class IdentityIds {
-  private readonly key: Uint8Array;
-
-  constructor(masterKey: Uint8Array) {
-    this.key = deriveKey(masterKey, 'identities');
-  }
+  /** @param key of the key vault, so that ids stay what they are when the master key is replaced */
+  constructor(private readonly key: Uint8Array) {}
 
   /** @param text what identifies at this method, in its one form: an address of email in lower case */
   keyedIdentity(method: LoginMethod, text: string): string {
