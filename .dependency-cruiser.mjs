@@ -17,6 +17,7 @@ const drivers = [
   { name: 'secp256k1', packages: '(^|/)secp256k1(/|$)', suffixes: 'secp256k1' },
   { name: 'jose', packages: '(^|/)jose(/|$)', suffixes: 'jose' },
   { name: 'smtp', packages: '(^|/)(nodemailer|smtp-server)(/|$)', suffixes: 'smtp' },
+  { name: 'openid', packages: '(^|/)openid-client(/|$)', suffixes: 'oidc' },
   {
     name: 'socketio',
     packages: '(^|/)(socket[.]io(-client)?|@nestjs/platform-socket[.]io)(/|$)',
@@ -24,7 +25,7 @@ const drivers = [
   },
 ];
 /** Implements a port, so another one can take its place. What only wraps a library's function implements none. */
-const ADAPTER = String.raw`\.(memory|sqlite|esdb|kafka|mongo|json-rpc|smtp|telegram)\.ts$`;
+const ADAPTER = String.raw`\.(memory|sqlite|esdb|kafka|mongo|json-rpc|smtp|telegram|oidc)\.ts$`;
 
 const driverRules = drivers.map(({ name, packages, suffixes }) => ({
   name: `driver-${name}-by-suffix`,

@@ -5,6 +5,7 @@ import { challengeEvents } from './challenge-events.ts';
 import { identityEvents } from './identity-events.ts';
 import { requestEvents, signatureEvents } from './request-events.ts';
 import { sessionEvents } from './session-events.ts';
+import { stateEvents } from './state-events.ts';
 import { userEvents } from './user-events.ts';
 import { watchEvents } from './watch-events.ts';
 
@@ -15,6 +16,7 @@ export const eventCatalogue = {
   ...userEvents,
   ...sessionEvents,
   ...challengeEvents,
+  ...stateEvents,
   ...requestEvents,
   ...signatureEvents,
   ...watchEvents,

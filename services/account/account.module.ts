@@ -30,6 +30,7 @@ import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.hand
 import { LogInWithWalletHandler } from './log-in-with-wallet/log-in-with-wallet.handler.ts';
 import { LogInWithWalletHttp } from './log-in-with-wallet/log-in-with-wallet.http.ts';
 import { WalletSignatures } from './log-in-with-wallet/wallet-signatures.ts';
+import { loginsElsewhere } from './logins-elsewhere.module.ts';
 import { PublishKeysHttp } from './publish-keys/publish-keys.http.ts';
 import { ReadHistoryHandler } from './read-history/read-history.handler.ts';
 import { ReadHistoryHttp } from './read-history/read-history.http.ts';
@@ -52,12 +53,21 @@ interface AccountParts {
   /** `null` where none is set up. */
   mailer: Mailer | null;
   messenger: Messenger | null;
+  elsewhere: ReturnType<typeof loginsElsewhere>;
 }
 
 /** The account service: logins, sessions, users and their history. */
-const accountModule = ({ signingKeys, identityIds, codeRunners, mailer, messenger }: AccountParts): DynamicModule => ({
+const accountModule = ({
+  signingKeys,
+  identityIds,
+  codeRunners,
+  mailer,
+  messenger,
+  elsewhere,
+}: AccountParts): DynamicModule => ({
   module: AccountModule,
   controllers: [
+    ...elsewhere.controllers,
     LogInWithWalletHttp,
     RefreshSessionHttp,
     ListSessionsHttp,
@@ -70,6 +80,7 @@ const accountModule = ({ signingKeys, identityIds, codeRunners, mailer, messenge
     ReportStatusHttp,
   ],
   providers: [
+    ...elsewhere.providers,
     { provide: SIGNING_KEYS, useValue: signingKeys },
     { provide: MAILER, useValue: mailer },
     { provide: MESSENGER, useValue: messenger },
@@ -138,7 +149,13 @@ export const startAccount = async (
       await options.configure?.(app);
       if (mailbox) serveMailbox(mailbox.messages)(app);
     },
-    module: accountModule({ signingKeys: keys, identityIds, codeRunners, ...channels }),
+    module: accountModule({
+      signingKeys: keys,
+      identityIds,
+      codeRunners,
+      ...channels,
+      elsewhere: loginsElsewhere(foundation),
+    }),
     foundation: { ...foundation, personalData },
     issuer,
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },

@@ -1,4 +1,5 @@
 import type { SettingName, Settings } from './settings.ts';
+import { isInsecure } from './oauth-settings.ts';
 import { readServerUrl } from './server-url.ts';
 import { hasUnsentCredentials } from './unsent-credentials.ts';
 
@@ -49,6 +50,14 @@ const rules: readonly Rule[] = [
     message: 'may be off in development only',
     applies: ({ RATE_LIMITS }) => RATE_LIMITS === 'off',
   },
+  ...(['OAUTH_A', 'OAUTH_B', 'OAUTH_C'] as const).map((name) => ({
+    name,
+    message: 'has a URL that is not https',
+    applies: (settings: Partial<Settings>) => {
+      const provider = settings[name];
+      return provider !== undefined && isInsecure(provider);
+    },
+  })),
 ];
 
 const hasGuessablePassword = (url: string | undefined): boolean => {

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { rateLimits, type RateLimitName } from '../../schemas/http/rate-limits.ts';
 import { allTopics } from '../../schemas/topics.ts';
+import { oauthProviderSettings } from './oauth-settings.ts';
 import { readServerUrl } from './server-url.ts';
 
 const isPort = (text: string): boolean => /^\d{1,5}$/.test(text) && Number(text) <= 65_535;
@@ -211,9 +212,13 @@ export const settingDefinitions = {
       .optional(),
     'sender of mail, an address with or without a name before it',
   ),
-  OAUTH_A: notUsedYet('JSON of an OpenID Connect issuer or an OAuth 2 provider', true),
-  OAUTH_B: notUsedYet('the same of another', true),
-  OAUTH_C: notUsedYet('the same of another', true),
+  OAUTH_A: setting(
+    json(oauthProviderSettings).optional(),
+    'login provider oauth-a: JSON of an OpenID Connect issuer, or of OAuth 2 endpoints',
+    { secret: true },
+  ),
+  OAUTH_B: setting(json(oauthProviderSettings).optional(), 'the same of oauth-b', { secret: true }),
+  OAUTH_C: setting(json(oauthProviderSettings).optional(), 'the same of oauth-c', { secret: true }),
   MESSENGER_API_URL: setting(baseUrl.default('https://api.telegram.org'), "the messenger's Bot API"),
   MESSENGER_BOT_TOKEN: setting(
     z

@@ -13,4 +13,10 @@ export class IdentityIds {
   keyedIdentity(method: LoginMethod, text: string): string {
     return createHmac('sha256', this.key).update(`${method}:${text}`).digest('hex');
   }
+
+  /** A person at a login provider, under whichever of the three names that provider is configured. */
+  providerIdentity({ issuer, subject }: { issuer: string; subject: string }): string {
+    const text = `oauth:${JSON.stringify([issuer, subject])}`;
+    return createHmac('sha256', this.key).update(text).digest('hex');
+  }
 }

@@ -8,7 +8,7 @@ import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { loginMethodsOf } from '../edge/login-methods.ts';
+import { loginMethodsOf, type MethodSettings } from '../edge/login-methods.ts';
 
 export class ReportStatus extends Query<AccountStatus> {}
 
@@ -19,7 +19,7 @@ const { chain } = chainsModel.collections;
 export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
   constructor(
     @Inject(SETTINGS)
-    private readonly settings: Pick<Settings, 'CHAINS' | 'NODE_ENV' | 'SMTP_URL' | 'MESSENGER_BOT_TOKEN'>,
+    private readonly settings: Pick<Settings, 'CHAINS'> & MethodSettings,
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly health: Health,
   ) {}

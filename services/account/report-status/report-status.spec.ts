@@ -19,7 +19,8 @@ describe('the status of the account service', () => {
   beforeAll(async () => {
     const CHAINS =
       '[{"chainId":2484,"rpcUrls":["http://127.0.0.1:1"]},{"chainId":10,"rpcUrls":["http://127.0.0.1:1"]}]';
-    account = await startAccountUnderTest(folder, { CHAINS });
+    const OAUTH_B = '{"issuer":"https://accounts.example","clientId":"a","clientSecret":"b"}';
+    account = await startAccountUnderTest(folder, { CHAINS, OAUTH_B });
     const advanced = [2484, 5].map((chainId, at) =>
       storedEvent('ChainAdvanced', { chainId, head: 70 }, { position: at + 1 }),
     );
@@ -34,7 +35,7 @@ describe('the status of the account service', () => {
       name: 'Annals',
       version,
       status: 'ok',
-      loginMethods: ['wallet', 'messenger', 'email'],
+      loginMethods: ['wallet', 'messenger', 'email', 'oauth-b'],
       chains: [
         { chainId: 10, entryPoint: null, bundler: null, headBlock: null, paymasterDeposit: null },
         { chainId: 2484, entryPoint: null, bundler: null, headBlock: 70, paymasterDeposit: null },

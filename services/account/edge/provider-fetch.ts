@@ -1,0 +1,60 @@
+/** No answer that is read here has more: a discovery document and keys have some KiB. */
+const ANSWER_BYTES_MAX = 256 * 1_024;
+/** Names that mean this machine, or one near it. */
+const NEAR = /(^|\.)(localhost|local|internal|lan|home\.arpa)$/;
+
+/** The provider does not answer, or not now: asking again may help. */
+export class ProviderAway extends Error {
+  override readonly name = 'ProviderAway';
+}
+
+/**
+ * Whether a provider may name this address as one of its own. Providers have endpoints on hosts other than their
+ * issuer's; but this service is within the operator's network, and none of them is a way into that.
+ */
+export const isOwnAddress = (url: URL, issuer: URL): boolean => {
+  if (url.origin === issuer.origin) return true;
+  const isName = /^([a-z\d-]+\.)+[a-z][a-z\d-]*$/.test(url.hostname) && !NEAR.test(url.hostname);
+  return url.protocol === 'https:' && url.port === '' && isName;
+};
+
+/**
+ * Returns a fetch that asks only what `isAllowed`, reads only so much, and follows no redirect.
+ * @throws ProviderAway if there is no answer in time, or one that says that the provider cannot answer now
+ */
+export const providerFetch =
+  (isAllowed: (url: URL) => boolean) =>
+  async (address: string, options: RequestInit): Promise<Response> => {
+    const url = new URL(address);
+    if (!isAllowed(url)) throw new Error(`${url.origin} is not an address that this provider may name`);
+    const { status, headers, body } = await ask(url, options);
+    if (status >= 500 || status === 429) throw new ProviderAway(`${url.origin} answered ${String(status)}`);
+    return new Response(body, { status, headers });
+  };
+
+const ask = async (url: URL, options: RequestInit) => {
+  try {
+    const response = await fetch(url, { ...options, redirect: 'manual' });
+    const { status, headers } = response;
+    return { status, headers, body: await readBounded(response, url) };
+  } catch (cause) {
+    if (cause instanceof AnswerTooLarge) throw cause;
+    throw new ProviderAway(`${url.origin} does not answer`, { cause });
+  }
+};
+
+class AnswerTooLarge extends Error {
+  override readonly name = 'AnswerTooLarge';
+}
+
+const readBounded = async ({ body }: Response, { origin }: URL): Promise<Buffer | null> => {
+  if (!body) return null;
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > ANSWER_BYTES_MAX) throw new AnswerTooLarge(`${origin} answered more than 256 KiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};

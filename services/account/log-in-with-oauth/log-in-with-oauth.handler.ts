@@ -1,0 +1,107 @@
+import { Inject } from '@nestjs/common';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { z } from 'zod';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
+import { stateUnknown, type Returning } from '../domain/login-state.ts';
+import { sessionIdFrom } from '../domain/session.ts';
+import { IdentityIds } from '../edge/identity-ids.ts';
+import {
+  IDENTITY_PROVIDERS,
+  type IdentityProvider,
+  type IdentityProviders,
+  type LoginSecrets,
+} from '../edge/identity-provider.ts';
+import { LoginStates, type Proven } from '../edge/login-states.ts';
+import { Logins, type LoggedIn } from '../edge/logins.ts';
+import { deniedBy } from './denied-by.ts';
+import { providerOf } from './provider-of.ts';
+
+/** Completes a login with what a provider put into the address to which it sent the browser back. */
+export class LogInWithOAuth extends Command<LoggedIn> {
+  constructor(
+    readonly login: {
+      provider: string;
+      appId: string;
+      origin: string;
+      state: string;
+      code: string;
+      /** Empty unless the login was denied. */
+      error: string;
+      iss: string | undefined;
+      /** The header `user-agent`. */
+      device: string | undefined;
+      /** Of the bearer token, if there is one. */
+      user: UserCaller | undefined;
+    },
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
+
+const secretsSchema = z.object({ verifier: z.string(), nonce: z.string() });
+
+@CommandHandler(LogInWithOAuth)
+export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly logins: Logins,
+    private readonly states: LoginStates,
+    private readonly identityIds: IdentityIds,
+    @Inject(IDENTITY_PROVIDERS) private readonly providers: IdentityProviders,
+  ) {}
+
+  async execute({ login, metadata }: LogInWithOAuth): Promise<LoggedIn> {
+    const { appId, origin, state, code, error, device, user } = login;
+    const { method, provider } = providerOf(this.providers, login.provider);
+    const returning = { method, appId, origin, sessionId: user?.sessionId };
+    if (error !== '') {
+      await this.states.deny(state, returning, metadata);
+      throw deniedBy(error);
+    }
+    requireBoth({ code, state });
+    const proven = await this.prove({ ...login, returning, provider }, metadata);
+    return this.logins.complete({ ...proven, appId, device, used: stateUnknown }, metadata);
+  }
+
+  /** Returns what the code proves; what it proved before, if it did. */
+  private async prove(
+    {
+      state,
+      code,
+      iss,
+      returning,
+      provider,
+    }: { state: string; code: string; iss: string | undefined; returning: Returning; provider: IdentityProvider },
+    metadata: EventMetadata,
+  ): Promise<Proven> {
+    const codeHash = sha256(code);
+    const received = await this.states.receive(state, returning, codeHash, metadata);
+    if ('proven' in received) return received.proven;
+    const { exchangeId, redirectUri } = received;
+    const secrets: LoginSecrets = secretsSchema.parse(received.secrets);
+    const person = await provider.identify({ ...secrets, code, redirectUri, iss }).catch(async (error: unknown) => {
+      await this.states.end(state, exchangeId, outcomeOf(error, codeHash), metadata);
+      throw error;
+    });
+    const { method } = returning;
+    const identity = { identityId: this.identityIds.providerIdentity(person), method, label: person.label };
+    const sessionId = sessionIdFrom(this.transactor.ids.token(26));
+    return this.states.redeem(state, exchangeId, { codeHash, sessionId, identity }, metadata);
+  }
+}
+
+const requireBoth = (given: { code: string; state: string }): void => {
+  const missing = Object.entries(given).filter(([, value]) => value === '');
+  if (missing.length > 0) throw invalid(...missing.map(([path]) => ({ path, message: 'is missing' })));
+};
+
+/** Only a refusal by the provider is final: after any other failure the code can be sent again. */
+const outcomeOf = (error: unknown, codeHash: string) =>
+  error instanceof Refusal && error.code === 'oauth_failed'
+    ? ({ type: 'LoginRefused', data: { code: error.code } } as const)
+    : ({ type: 'LoginCodeReturned', data: { codeHash } } as const);
