@@ -3,6 +3,7 @@ import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { userFold, userStream } from '../domain/user.ts';
 import type { RegisteredApp } from '../register-app/register-app.handler.ts';
 import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { HostileProvider } from '../testing/hostile-provider.jose.ts';
@@ -55,8 +56,8 @@ describe('a login provider', () => {
   const labelsOf = async (answer: Response): Promise<unknown[]> => {
     expect(answer.status).toBe(201);
     const { userId } = (await answer.json()) as Session;
-    const events = await account.foundation.eventStore.read(`user-${userId}`);
-    return events.filter(({ type }) => type === 'IdentityLinked').map(({ data }) => data['label']);
+    const { state: user } = await account.transactor.load(userStream(userId), userFold);
+    return user.entity?.identities.map(({ label }) => label) ?? [];
   };
   const refusalOf = async (answer: Response) => {
     const { code, detail } = await problemOfAnswer(answer);
