@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { CodeRunner } from '../../shared/chain/code-runner.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
@@ -16,14 +15,14 @@ import { MAILER, type Mailer } from './edge/mailer.ts';
 import { SmtpMailer } from './edge/mailer.smtp.ts';
 import { MESSENGER, type Messenger } from './edge/messenger.ts';
 import { TelegramMessenger } from './edge/messenger.telegram.ts';
-import { openSigningKeys } from './edge/signing-keys.file.ts';
 import { isNative } from './edge/recover-signer.ts';
-import { SIGNING_KEYS, type SigningKeys } from './edge/signing-keys.ts';
+import { SigningKeys } from './edge/signing-keys.ts';
 import { SessionEnder } from './edge/session-ender.ts';
 import { EndOtherSessionsHandler, EndSessionHandler } from './end-session/end-session.handler.ts';
 import { EndSessionHttp } from './end-session/end-session.http.ts';
 import { GetUserHandler } from './get-user/get-user.handler.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
+import { signingKeyStore } from './key-administration.ts';
 import { ListSessionsHandler } from './list-sessions/list-sessions.handler.ts';
 import { ListSessionsHttp } from './list-sessions/list-sessions.http.ts';
 import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.handler.ts';
@@ -81,7 +80,7 @@ const accountModule = ({
   ],
   providers: [
     ...elsewhere.providers,
-    { provide: SIGNING_KEYS, useValue: signingKeys },
+    { provide: SigningKeys, useValue: signingKeys },
     { provide: MAILER, useValue: mailer },
     { provide: MESSENGER, useValue: messenger },
     {
@@ -127,13 +126,14 @@ export const startAccount = async (
   foundation: Foundation & WithKeyVault,
   options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},
 ): Promise<RunningAccount> => {
-  const { DATA_DIR, HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
+  const { HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
   if (!isNative) {
     foundation.logger.warn(
       'the package secp256k1 has no binary for this machine: signatures are checked by ethers, slowly',
     );
   }
-  const keys = openSigningKeys(join(DATA_DIR, 'keys'), foundation.masterKey);
+  const { settings, masterKey, clock } = foundation;
+  const keys = await SigningKeys.open(signingKeyStore(settings, masterKey, clock), foundation);
   const personalData = personalDataOf(foundation);
   const identityIds = new IdentityIds(await personalData.keys.identitiesKey());
   let publicUrl = ACCOUNT_URL;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { appCommand } from './command-line/app.commands.ts';
 import { configCommand } from './command-line/config.commands.ts';
+import { keysCommand } from './command-line/keys.commands.ts';
 import { runCommandLine } from './command-line/run-command-line.ts';
 import { serviceCommands } from './command-line/service.commands.ts';
 
@@ -12,8 +13,9 @@ Examples:
   annals relay                                                 one service, in a process of its own
   annals app create --name Shop --origin https://shop.example  an app that can log in at once
   annals app list --json
+  annals keys rotate
   annals config check`,
 );
-for (const command of [...serviceCommands(), appCommand(), configCommand()]) annals.addCommand(command);
+for (const command of [...serviceCommands(), appCommand(), keysCommand(), configCommand()]) annals.addCommand(command);
 
 await runCommandLine(annals);

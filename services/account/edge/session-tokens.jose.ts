@@ -6,7 +6,7 @@ import { TOKEN_AUDIENCE, verifyToken, type TokenIssuer } from '../../../shared/a
 import { CLOCK, TOKEN_ISSUER } from '../../../shared/edge/tokens.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS, type Session } from '../domain/session.ts';
-import { SIGNING_KEYS, type SigningKeys } from './signing-keys.ts';
+import { SigningKeys } from './signing-keys.ts';
 
 const ACCESS_SECONDS = 10 * 60;
 
@@ -17,7 +17,7 @@ const REFRESH = 'rt+jwt';
 @Injectable()
 export class SessionTokens {
   constructor(
-    @Inject(SIGNING_KEYS) private readonly keys: SigningKeys,
+    private readonly keys: SigningKeys,
     @Inject(TOKEN_ISSUER) private readonly issuer: TokenIssuer,
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
@@ -55,8 +55,8 @@ export class SessionTokens {
     return { sessionId: sid, tokenId: jti, userId: sub };
   }
 
-  private sign(typ: string, claims: JWTPayload): Promise<string> {
-    const { kid, privateKey } = this.keys.current;
+  private async sign(typ: string, claims: JWTPayload): Promise<string> {
+    const { kid, privateKey } = await this.keys.current();
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ, kid }).sign(privateKey);
   }
 }
@@ -64,8 +64,8 @@ export class SessionTokens {
 /** Verifies tokens with this service's own keys, without a request to itself. */
 export const ownIssuer = (keys: SigningKeys, issuer: () => string): TokenIssuer => ({
   issuer,
-  key: ({ kid }) => {
-    const key = keys.byId(kid ?? '');
+  key: async ({ kid }) => {
+    const key = await keys.byId(kid ?? '');
     if (!key) throw new errors.JWKSNoMatchingKey();
     return key.publicKey;
   },

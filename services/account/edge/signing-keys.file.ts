@@ -1,67 +1,90 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { deriveKey } from '../../../shared/keys/derive-key.ts';
 import { openText, sealText } from '../../../shared/keys/sealed-text.ts';
-import { CannotStart } from '../../../shared/errors/cannot-start.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
 import { makeFolder } from '../../../shared/primitives/make-folder.ts';
 import { createFileWhole } from '../../../shared/primitives/write-file-whole.ts';
-import type { SigningKey, SigningKeys } from './signing-keys.ts';
+import { keyId, type SigningKey, type SigningKeyStore } from './signing-keys.ts';
 
 /** Numbered in the order of creation. */
-const KEY_FILE = /^token-signing-\d{4}\.key$/;
-const FIRST_KEY_FILE = 'token-signing-0001.key';
+const KEY_FILE = /^token-signing-(\d{4,})\.key$/;
+const numberOf = (file: string): number => Number(KEY_FILE.exec(file)?.[1] ?? 0);
+const fileOf = (number: number): string => `token-signing-${String(number).padStart(4, '0')}.key`;
 
-/**
- * Opens the keys in a folder, which only their owner can read and which the master key encrypts; creates the first key.
- * @throws CannotStart
- */
-export const openSigningKeys = (folder: string, masterKey: Uint8Array): SigningKeys => {
-  const key = deriveKey(masterKey, 'token signing keys');
-  makeFolder(folder, 0o700);
-  if (keyFiles(folder).length === 0) createFirstKey(folder, key);
-  const keys = keyFiles(folder).map((file) => readKey(folder, file, key));
-  const current = keys.at(-1);
-  if (!current) throw new Error(`${folder} has no signing key`);
-  return {
-    current,
-    byId: (kid) => keys.find((one) => one.kid === kid),
-    published: {
-      keys: keys.map(({ kid, publicKey }) => ({ ...coordinates(publicKey), kid, alg: 'ES256', use: 'sig' })),
-    },
-  };
-};
+/** What a file holds, encrypted. It is stored, so members may only be added. */
+const stored = z.object({ pem: z.string(), createdAt: z.number() });
 
-const keyFiles = (folder: string): string[] =>
-  readdirSync(folder)
-    .filter((file) => KEY_FILE.test(file))
-    .sort();
+/** Keys in files of a folder that account processes share, which only their owner can read and the master key encrypts. */
+export class SigningKeyFiles implements SigningKeyStore {
+  private readonly key: Buffer;
+  private readonly read = new Map<string, SigningKey>();
 
-const readKey = (folder: string, file: string, key: Uint8Array): SigningKey => {
-  let pem: string;
-  try {
-    pem = openText(key, file, readFileSync(join(folder, file), 'utf8'));
-  } catch (cause) {
-    throw new CannotStart(
-      `${join(folder, file)} cannot be opened with this MASTER_KEY: put back the key it was made with`,
-      {
-        cause,
-      },
-    );
+  constructor(
+    private readonly folder: string,
+    masterKey: Uint8Array,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {
+    this.key = deriveKey(masterKey, 'token signing keys');
+    makeFolder(folder, 0o700);
   }
-  const privateKey = createPrivateKey(pem);
-  const publicKey = createPublicKey(privateKey);
-  return { kid: sha256(JSON.stringify(coordinates(publicKey))).slice(0, 32), privateKey, publicKey };
-};
 
-const createFirstKey = (folder: string, key: Uint8Array): void => {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
-  createFileWhole(join(folder, FIRST_KEY_FILE), sealText(key, FIRST_KEY_FILE, pem), 0o600);
-};
+  async load(): Promise<SigningKey[]> {
+    if (this.files().length === 0 && this.read.size === 0) await this.add();
+    const files = this.files();
+    if (files.length === 0) throw new CannotStart(`${this.folder} has no signing key: put its files back`);
+    for (const file of this.read.keys()) if (!files.includes(file)) this.read.delete(file);
+    return files.map((file) => this.readKey(file));
+  }
 
-const coordinatesSchema = z.object({ crv: z.literal('P-256'), kty: z.literal('EC'), x: z.string(), y: z.string() });
-const coordinates = (publicKey: SigningKey['publicKey']) =>
-  coordinatesSchema.parse(publicKey.export({ format: 'jwk' }));
+  /** Of two processes that add one at once, the key of one is added. */
+  add(): Promise<void> {
+    const file = fileOf(numberOf(this.files().at(-1) ?? '') + 1);
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    const text = JSON.stringify({ pem, createdAt: this.clock.now() });
+    createFileWhole(join(this.folder, file), sealText(this.key, file, text), 0o600);
+    return Promise.resolve();
+  }
+
+  keep(kids: ReadonlySet<string>): Promise<void> {
+    for (const file of this.files()) {
+      if (!kids.has(this.readKey(file).kid)) rmSync(join(this.folder, file), { force: true });
+    }
+    return Promise.resolve();
+  }
+
+  private files(): string[] {
+    return readdirSync(this.folder)
+      .filter((file) => KEY_FILE.test(file))
+      .sort((left, right) => numberOf(left) - numberOf(right));
+  }
+
+  private readKey(file: string): SigningKey {
+    const known = this.read.get(file);
+    if (known) return known;
+    const { pem, createdAt } = this.open(file);
+    const privateKey = createPrivateKey(pem);
+    const publicKey = createPublicKey(privateKey);
+    const key = { kid: keyId(publicKey), privateKey, publicKey, createdAt };
+    this.read.set(file, key);
+    return key;
+  }
+
+  private open(file: string): z.infer<typeof stored> {
+    const path = join(this.folder, file);
+    const sealed = readFileSync(path, 'utf8');
+    try {
+      const text = openText(this.key, file, sealed);
+      // The first version held the key alone.
+      return text.startsWith('{') ? stored.parse(JSON.parse(text)) : { pem: text, createdAt: 0 };
+    } catch (cause) {
+      throw new CannotStart(`${path} cannot be opened with this MASTER_KEY: put back the key it was made with`, {
+        cause,
+      });
+    }
+  }
+}

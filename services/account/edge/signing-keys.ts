@@ -1,17 +1,94 @@
 import type { KeyObject } from 'node:crypto';
+import type { Logger } from 'pino';
+import { z } from 'zod';
 import type { PublicKeys } from '../../../schemas/http/account-routes.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
+import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
+import { withinDeadline } from '../../../shared/primitives/within-deadline.ts';
+import { publishedKeysAt, signingKeyAt } from '../domain/signing-schedule.ts';
 
+/** So that every process knows a new key within 2 s. */
+const READ_AGAIN_MS = 1_000;
+const READ_WITHIN_MS = 500;
+
+/** ES256. */
 export interface SigningKey {
   kid: string;
   privateKey: KeyObject;
   publicKey: KeyObject;
+  /** Unix milliseconds. */
+  createdAt: number;
 }
 
-/** The ES256 keys of this service: the newest one signs, all of them verify. */
-export interface SigningKeys {
-  current: SigningKey;
-  byId: (kid: string) => SigningKey | undefined;
-  published: PublicKeys;
+/** Where the keys are, for all account processes. */
+export interface SigningKeyStore {
+  /** Returns them in the order of creation; the first time that there is none, one is created. @throws CannotStart */
+  load: () => Promise<SigningKey[]>;
+  add: () => Promise<void>;
+  /** Forgets those that are not named. */
+  keep: (kids: ReadonlySet<string>) => Promise<void>;
 }
 
-export const SIGNING_KEYS = Symbol('SigningKeys');
+/** The keys of this service. Each process learns of a rotation by itself, and goes on with what it knows should that fail. */
+export class SigningKeys {
+  private readonly failures = new LogThrottle();
+  private reading: Promise<void> | undefined;
+  private until: number;
+
+  private constructor(
+    private readonly store: Pick<SigningKeyStore, 'load'>,
+    private readonly clock: Clock,
+    private readonly logger: Pick<Logger, 'error'>,
+    private keys: SigningKey[],
+  ) {
+    this.until = clock.elapsed() + READ_AGAIN_MS;
+  }
+
+  /** @throws CannotStart */
+  static async open(
+    store: Pick<SigningKeyStore, 'load'>,
+    { clock, logger }: { clock: Clock; logger: Pick<Logger, 'error'> },
+  ): Promise<SigningKeys> {
+    return new SigningKeys(store, clock, logger, await store.load());
+  }
+
+  /** Returns the key that signs now. */
+  async current(): Promise<SigningKey> {
+    return signingKeyAt(await this.known(), this.clock.now());
+  }
+
+  async byId(kid: string): Promise<SigningKey | undefined> {
+    return publishedKeysAt(await this.known(), this.clock.now()).find((key) => key.kid === kid);
+  }
+
+  async published(): Promise<PublicKeys> {
+    const keys = publishedKeysAt(await this.known(), this.clock.now());
+    return {
+      keys: keys.map(({ kid, publicKey }) => ({ ...coordinates(publicKey), kid, alg: 'ES256', use: 'sig' })),
+    };
+  }
+
+  private async known(): Promise<SigningKey[]> {
+    if (this.clock.elapsed() >= this.until) await (this.reading ??= this.readAgain());
+    return this.keys;
+  }
+
+  private async readAgain(): Promise<void> {
+    try {
+      this.keys = await withinDeadline('the signing keys', READ_WITHIN_MS, this.store.load());
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      if (this.failures.isDue(message)) this.logger.error({ err: error }, 'the signing keys cannot be read again');
+    } finally {
+      this.until = this.clock.elapsed() + READ_AGAIN_MS;
+      this.reading = undefined;
+    }
+  }
+}
+
+const coordinatesSchema = z.object({ crv: z.literal('P-256'), kty: z.literal('EC'), x: z.string(), y: z.string() });
+const coordinates = (publicKey: KeyObject) => coordinatesSchema.parse(publicKey.export({ format: 'jwk' }));
+
+/** The id of a key follows from its public part. */
+export const keyId = (publicKey: KeyObject): string => sha256(JSON.stringify(coordinates(publicKey))).slice(0, 32);

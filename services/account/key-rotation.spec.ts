@@ -1,0 +1,53 @@
+import { expect, it } from '@jest/globals';
+import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose';
+import type { Session } from '../../schemas/http/account-routes.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { rotateSigningKeys, signingKeyStore } from './key-administration.ts';
+import { startAccountUnderTest } from './testing/account-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+const SECOND = 1_000;
+/** As other services: they fetch keys that are a minute old again. */
+const VERIFIER_KEEPS_MS = 60 * SECOND;
+
+it('a rotation under load refuses no login, refresh or request, and no token at a verifier that keeps keys', async () => {
+  await using account = await startAccountUnderTest(folder);
+  const { clock, foundation, service } = account;
+  const publishedKeys = async () => (await (await account.ask('/.well-known/jwks.json')).json()) as JSONWebKeySet;
+  let fetched = { keys: createLocalJWKSet(await publishedKeys()), at: clock.time };
+  const verify = async ({ accessToken }: Session) => {
+    if (clock.time - fetched.at >= VERIFIER_KEEPS_MS) {
+      fetched = { keys: createLocalJWKSet(await publishedKeys()), at: clock.time };
+    }
+    await jwtVerify(accessToken, fetched.keys, { issuer: service.url, currentDate: new Date(clock.time) });
+  };
+  const kidOf = ({ accessToken }: Session) => decodeProtectedHeader(accessToken).kid;
+  const use = async ({ accessToken, userId }: Session) => {
+    const headers = { authorization: `Bearer ${accessToken}` };
+    const answer = await account.ask(`/user/${userId}/profile`, { method: 'POST', headers, body: {} });
+    expect(answer.status).toBe(200);
+  };
+  const refresh = async ({ refreshToken }: Session) => {
+    const answer = await account.refresh(refreshToken);
+    expect(answer.status).toBe(201);
+    return (await answer.json()) as Session;
+  };
+  const wallet = account.newWallet();
+  const old = await account.logIn(wallet);
+  let busy = old;
+  const rotated = await rotateSigningKeys(signingKeyStore(foundation.settings, foundation.masterKey, clock), clock);
+  const kids = new Set<string | undefined>();
+  for (let seconds = 0; seconds <= 240; seconds += 10) {
+    const [session, next] = await Promise.all([account.logIn(wallet), refresh(busy)]);
+    busy = next;
+    for (const one of [old, session, next]) await Promise.all([use(one), verify(one)]);
+    kids.add(kidOf(session));
+    clock.time += 10 * SECOND;
+  }
+  expect([...kids]).toEqual([kidOf(old), rotated.kid]);
+  expect((await publishedKeys()).keys.map(({ kid }) => kid)).toEqual([kidOf(old), rotated.kid]);
+  clock.time += 6 * 86_400_000;
+  expect(kidOf(await refresh(busy))).toBe(rotated.kid);
+  clock.time += 2 * 86_400_000;
+  expect((await publishedKeys()).keys.map(({ kid }) => kid)).toEqual([rotated.kid]);
+});
