@@ -3,6 +3,7 @@ import { actor } from '../events/event.ts';
 import { anyJson } from '../json.ts';
 import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } from '../values.ts';
 import { identityRoutes } from './identity-routes.ts';
+import { messengerRoutes } from './messenger-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { route } from './route.ts';
 import { sessionRoutes } from './session-routes.ts';
@@ -72,6 +73,7 @@ export type AccountStatus = z.infer<typeof accountStatus>;
 
 /** Every route of the account service. */
 export const accountRoutes = {
+  ...messengerRoutes,
   ...oauthRoutes,
   walletChallenge: route({
     ...account,

@@ -26,6 +26,8 @@ export interface RequestContext {
   /** The client's address, through trusted proxies. */
   ip: string;
   userAgent: string | undefined;
+  /** Returns a header that the contract does not name; `undefined` if it is absent or given several times. */
+  header: (name: string) => string | undefined;
   /** Metadata to store with the events that this request causes. */
   metadata: EventMetadata;
   /** Puts the state of a limit into the answer's headers, for a route that counts by itself. */
@@ -44,6 +46,10 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
   requestId: request.id,
   ip: request.ip,
   userAgent: request.headers['user-agent'],
+  header: (name) => {
+    const value = request.headers[name];
+    return typeof value === 'string' ? value : undefined;
+  },
   metadata: requestMetadata(request),
   showRateLimit: (status) => {
     request.rateLimit = status;
