@@ -25,6 +25,8 @@ describe('the origin of an app', () => {
     ['https://shop.example/cart', /more than scheme, host and port/],
     ['https://shop.example/?cart=1', /more than scheme, host and port/],
     ['https://shop.example/#cart', /more than scheme, host and port/],
+    ['https://shop".example', /character/],
+    ['https://{shop}.example', /character/],
     ['https://*.shop.example', /more than scheme, host and port/],
   ])('%s is refused', (text, why) => {
     const refusal = refusalBy(() => normaliseOrigin(text, { allowLocalHttp: true }));

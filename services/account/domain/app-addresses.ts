@@ -7,12 +7,16 @@ export interface AddressOptions {
   allowLocalHttp: boolean;
 }
 
+/** Lower case and punycode, as browsers send it, or IPv6. Other characters stand in no URI, so no sign-in message can name them. */
+const HOST = /^(?:[0-9a-z._-]+|\[[0-9a-f:]+\])$/;
+
 /** Returns an origin as browsers send it: scheme, host and port. @throws Refusal validation_failed */
 export const normaliseOrigin = (text: string, options: AddressOptions): string => {
   const url = readUrl(text, 'origin', options);
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '' || text.includes('*')) {
     throw refusalOf('origin', text, 'is more than scheme, host and port');
   }
+  if (!HOST.test(url.hostname)) throw refusalOf('origin', text, 'has a character that no host has');
   return url.origin;
 };
 

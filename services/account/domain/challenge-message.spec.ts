@@ -1,4 +1,8 @@
-import { expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { describe, expect, it } from '@jest/globals';
+import { SiweMessage } from 'siwe';
+import { createSiweMessage, parseSiweMessage, type SiweMessage as ViemMessage } from 'viem/siwe';
+import { normaliseOrigin } from './app-addresses.ts';
 import { challengeMessage } from './challenge-message.ts';
 
 const challenge = {
@@ -11,9 +15,38 @@ const challenge = {
   expiresAt: '2026-01-02T12:05:00.000Z',
 };
 
-it('the message of a challenge is an ERC-4361 message with domain, address, URI, chain, nonce and validity', () => {
-  expect(challengeMessage(challenge)).toBe(
-    `shop.example:8443 wants you to sign in with your Ethereum account:
+const normalised = (text: string): string | undefined => {
+  try {
+    return normaliseOrigin(text, { allowLocalHttp: true });
+  } catch {
+    return undefined;
+  }
+};
+const label = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', '9', '-', '_', 'ü', 'и', 'あ', '例'), minLength: 1, maxLength: 12 });
+const host = fc.oneof(
+  fc.domain(),
+  label,
+  fc.tuple(label, label).map((labels) => labels.join('.')),
+  fc.webAuthority({ withIPv4Extended: true }),
+  fc.ipV4(),
+  fc.ipV6().map((address) => `[${address}]`),
+  fc.constantFrom('localhost', '127.0.0.1', '[::1]'),
+  fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 10 }),
+);
+const port = fc.oneof(
+  fc.constant(''),
+  fc.nat(65_535).map((number) => `:${String(number)}`),
+);
+/** Every origin that an app may have. */
+const origin = fc
+  .tuple(fc.constantFrom('https', 'http'), host, port)
+  .map(([scheme, name, at]) => normalised(`${scheme}://${name}${at}`))
+  .filter((text) => text !== undefined);
+
+describe('the message of a challenge', () => {
+  it('is an ERC-4361 message with domain, address, URI, chain, nonce and validity', () => {
+    expect(challengeMessage(challenge)).toBe(
+      `shop.example:8443 wants you to sign in with your Ethereum account:
 0x70997970C51812dc3A010C7d01b50e0d17dc79C8
 
 Sign in. This costs nothing and sends no transaction.
@@ -24,5 +57,34 @@ Chain ID: 10
 Nonce: k3n8w2q7
 Issued At: 2026-01-02T12:00:00.000Z
 Expiration Time: 2026-01-02T12:05:00.000Z`,
-  );
+    );
+  });
+
+  it('is read and written back byte for byte by siwe, for every origin that an app may have', () => {
+    fc.assert(
+      fc.property(origin, fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (from, chainId) => {
+        const message = challengeMessage({ ...challenge, origin: from, chainId });
+        const read = new SiweMessage(message);
+        expect(read.prepareMessage()).toBe(message);
+        expect(read).toMatchObject({ domain: new URL(from).host, uri: from, chainId, nonce: challenge.nonce });
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is read and written back byte for byte by viem, whose grammar wants a top-level domain of letters', () => {
+    let read = 0;
+    const runs = 500;
+    fc.assert(
+      fc.property(origin, (from) => {
+        const message = challengeMessage({ ...challenge, origin: from });
+        const { hostname } = new URL(from);
+        if (!/\.[a-z]{2,}$/.test(hostname)) return;
+        expect(createSiweMessage(parseSiweMessage(message) as ViemMessage)).toBe(message);
+        read += 1;
+      }),
+      { numRuns: runs },
+    );
+    expect(read).toBeGreaterThan(runs / 20);
+  });
 });

@@ -7,13 +7,15 @@ import { benchBackfill } from './backfill.bench.ts';
 import { benchCatcher } from './catcher.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import { benchEngines, whyNoEngines } from './engines.bench.ts';
+import { benchLogins } from './logins.bench.ts';
 import { benchTransact } from './transact.bench.ts';
-import type { Latency, Measured, Report } from './measure.ts';
+import type { Latency, Measured, ProcessorTime, Ratio, Report } from './measure.ts';
 
 const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
   'embedded-store': benchEmbeddedStore,
   transact: benchTransact,
   catcher: benchCatcher,
+  logins: benchLogins,
   backfill: benchBackfill,
   engines: benchEngines,
 };
@@ -39,8 +41,10 @@ const runnableBenches = (): string[] => {
   return Object.keys(benches).filter((name) => name !== 'engines' || reason === undefined);
 };
 
-const lineOf = (measured: Measured | Latency): string => {
+const lineOf = (measured: Measured | Latency | Ratio | ProcessorTime): string => {
   const what = measured.what.padEnd(44);
+  if ('msEach' in measured) return `${what} ${String(measured.msEach).padStart(10)} ms of processor time each`;
+  if ('times' in measured) return `${what} ${String(measured.times).padStart(10)}`;
   if ('p50Ms' in measured) {
     const { p50Ms, p99Ms, maxMs, count } = measured;
     return `${what} p50 ${String(p50Ms)} ms, p99 ${String(p99Ms)} ms, longest ${String(maxMs)} ms of ${count.toLocaleString('en')}`;

@@ -14,7 +14,19 @@ export interface Latency {
   count: number;
 }
 
-export type Report = (measured: Measured | Latency) => void;
+/** How many times as fast. */
+export interface Ratio {
+  what: string;
+  times: number;
+}
+
+/** The processor time that an operation takes, in all threads of a process: others on a busy machine do not change it. */
+export interface ProcessorTime {
+  what: string;
+  msEach: number;
+}
+
+export type Report = (measured: Measured | Latency | Ratio | ProcessorTime) => void;
 
 export const latencyOf = (what: string, tookMs: readonly number[]): Latency => {
   const sorted = tookMs.toSorted((left, right) => left - right);

@@ -1,0 +1,222 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { hexlify, randomBytes, Wallet } from 'ethers';
+import { v1Text } from '../../../schemas/http/app-signature.ts';
+import { RunningProcess } from '../../../shared/testing/running-process.ts';
+import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { latencyOf, measure, type Report } from './measure.ts';
+
+const WALLETS = 1_000;
+const CONNECTIONS = 64;
+const READS = 10_000;
+const CHANGES = 4_000;
+const ORIGIN = 'https://bench.example';
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+
+interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: Record<string, string>;
+}
+
+/** Who is signed in: the headers of that. */
+interface SignedIn {
+  userId: string;
+  headers: Record<string, string>;
+  refreshToken: string;
+}
+
+interface Service {
+  name: string;
+  pid: number | undefined;
+  logIn: (wallet: Wallet) => Promise<SignedIn>;
+  read: (user: SignedIn) => Promise<Answer>;
+  change: (user: SignedIn, name: string) => Promise<Answer>;
+  refresh?: (user: SignedIn) => Promise<SignedIn>;
+  stop: () => Promise<unknown>;
+}
+
+/** Measures logins, reads and changes over HTTP, ours beside Better Auth's, each as a process of its own. */
+export const benchLogins = async (folder: string, report: Report): Promise<void> => {
+  const wallets = Array.from({ length: WALLETS }, () => new Wallet(hexlify(randomBytes(32))));
+  const ours = await measureService(await startOurs(join(folder, 'ours')), wallets, report);
+  const theirs = await measureService(await startBetterAuth(join(folder, 'theirs.db'), 'FULL'), wallets, report);
+  const careless = await measureService(await startBetterAuth(join(folder, 'normal.db'), 'NORMAL'), wallets, report);
+  for (const [what, perSecond] of ours) {
+    const than = (other: ReadonlyMap<string, number>) =>
+      Math.round((perSecond / (other.get(what) ?? Number.NaN)) * 100) / 100;
+    if (!theirs.has(what)) continue;
+    report({ what: `${what}: times Better Auth`, times: than(theirs) });
+    report({ what: `${what}: times Better Auth that a power cut may take back`, times: than(careless) });
+  }
+};
+
+/** Returns how many a second of each kind. */
+const measureService = async (
+  { name, pid, logIn, read, change, refresh, stop }: Service,
+  wallets: readonly Wallet[],
+  report: Report,
+): Promise<ReadonlyMap<string, number>> => {
+  const perSecond = new Map<string, number>();
+  const run = async <Item, Result>(
+    what: string,
+    items: readonly Item[],
+    work: (item: Item, at: number) => Promise<Result>,
+  ) => {
+    const tookMs: number[] = [];
+    const results: Result[] = [];
+    const before = processorMs(pid);
+    const measured = await measure(`${name}: ${what}`, items.length, () =>
+      atATime(items, async (item, at) => {
+        const from = performance.now();
+        results.push(await work(item, at));
+        tookMs.push(performance.now() - from);
+      }),
+    );
+    report(measured);
+    report(latencyOf(measured.what, tookMs));
+    const usedMs = processorMs(pid) - before;
+    if (usedMs > 0) report({ what: measured.what, msEach: Math.round((usedMs / items.length) * 100) / 100 });
+    perSecond.set(what, measured.perSecond);
+    return results;
+  };
+  const repeated = (count: number) => Array.from({ length: count }, (_, at) => users[at % users.length] ?? users[0]);
+  await run('first logins', wallets, logIn);
+  let users = await run('logins again', wallets, logIn);
+  if (refresh) users = await run('refreshes', users, refresh);
+  await run('reads of session and user', repeated(READS) as SignedIn[], async (user) => accepted(await read(user)));
+  await run('changes', repeated(CHANGES) as SignedIn[], async (user, at) =>
+    accepted(await change(user, `Ada ${String(at)}`)),
+  );
+  await stop();
+  return perSecond;
+};
+
+/** Of all threads of a process since its start; 0 where the system has no /proc. */
+const processorMs = (pid: number | undefined): number => {
+  const file = `/proc/${String(pid)}/stat`;
+  if (pid === undefined || !existsSync(file)) return 0;
+  const fields = readFileSync(file, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MS_PER_TICK;
+};
+/** Places behind the name of the program. */
+const USER_TICKS = 11;
+const SYSTEM_TICKS = 12;
+const MS_PER_TICK = 10;
+
+const accepted = (answer: Answer): Answer => {
+  if (answer.status >= 300) throw new Error(`it answered ${String(answer.status)} ${JSON.stringify(answer.body)}`);
+  return answer;
+};
+
+const atATime = async <Item>(
+  items: readonly Item[],
+  work: (item: Item, at: number) => Promise<void>,
+): Promise<void> => {
+  const rest = items.entries();
+  const one = async () => {
+    for (const [at, item] of rest) await work(item, at);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, one));
+};
+
+const send = async (
+  url: string,
+  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: object } = {},
+): Promise<Answer> => {
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
+  const type = payload === undefined ? {} : { 'content-type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const sending = request(url, { agent, method, headers: { ...headers, ...type, ...length } }, (response) => {
+      text(response).then((read) => {
+        const { statusCode = 0, headers: answered } = response;
+        resolve({
+          status: statusCode,
+          headers: answered,
+          body: JSON.parse(read === '' ? '{}' : read) as Answer['body'],
+        });
+      }, reject);
+    });
+    sending.once('error', reject);
+    sending.end(payload);
+  });
+};
+
+const startOurs = async (folder: string): Promise<Service> => {
+  const program = await RunningProgram.start(folder, { LOG_LEVEL: 'warn' });
+  const { accountUrl, app } = program.development;
+  const signer = new Wallet(app.signingKey);
+  let signed: { at: number; headers: Record<string, string> } | undefined;
+  /** Scheme v1 does not say what is asked, so that one signature is enough for a while. */
+  const appHeaders = () => {
+    if (signed && Date.now() - signed.at < 60_000) return signed.headers;
+    const at = Date.now();
+    const { origin, apiKey } = app;
+    const signature = signer.signMessageSync(v1Text({ origin, timestamp: String(at), apiKey }));
+    signed = { at, headers: { origin, 'x-api-key': apiKey, 'x-timestamp': String(at), 'x-signature': signature } };
+    return signed.headers;
+  };
+  const signedIn = ({ body: { userId = '', accessToken = '', refreshToken = '' } }: Answer): SignedIn => ({
+    userId,
+    headers: { authorization: `Bearer ${accessToken}` },
+    refreshToken,
+  });
+  return {
+    name: 'Annals',
+    pid: program.child.pid,
+    logIn: async (wallet) => {
+      const { address } = wallet;
+      const challenge = accepted(
+        await send(`${accountUrl}/auth/web3/challenge?signer=${address}`, { headers: appHeaders() }),
+      );
+      const signature = wallet.signMessageSync(challenge.body['message'] ?? '');
+      const login = { method: 'POST', headers: appHeaders(), body: { signer: address, signature } };
+      return signedIn(accepted(await send(`${accountUrl}/auth/web3`, login)));
+    },
+    read: ({ userId, headers }) => send(`${accountUrl}/user/${userId}`, { headers }),
+    change: ({ userId, headers }, firstname) =>
+      send(`${accountUrl}/user/${userId}/profile`, { method: 'POST', headers, body: { firstname } }),
+    refresh: async ({ refreshToken }) =>
+      signedIn(accepted(await send(`${accountUrl}/auth/refresh`, { method: 'POST', body: { refreshToken } }))),
+    stop: () => program.stop(),
+  };
+};
+
+const startBetterAuth = async (file: string, synchronous: 'FULL' | 'NORMAL'): Promise<Service> => {
+  const program = ['services/standalone/bench/better-auth-server.bench.js', file, synchronous];
+  const running = RunningProcess.spawn('Better Auth', program, {});
+  const [, url = ''] = await running.ready(/(http:\S+) is ready/);
+  const post = (path: string, body: object, headers = {}) =>
+    send(`${url}/api/auth${path}`, { method: 'POST', headers: { origin: ORIGIN, ...headers }, body });
+  return {
+    name: synchronous === 'FULL' ? 'Better Auth' : 'Better Auth, synchronous=NORMAL',
+    pid: running.child.pid,
+    logIn: async (wallet) => {
+      const { address } = wallet;
+      const { nonce = '' } = accepted(await post('/siwe/nonce', {})).body;
+      const message = messageOf(address, nonce);
+      const answer = accepted(await post('/siwe/verify', { message, signature: wallet.signMessageSync(message) }));
+      const cookies = [answer.headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';')[0]);
+      return { userId: '', headers: { cookie: cookies.join('; ') }, refreshToken: '' };
+    },
+    read: ({ headers }) => send(`${url}/api/auth/get-session`, { headers }),
+    change: ({ headers }, name) => post('/update-user', { name }, headers),
+    stop: () => running.stop(),
+  };
+};
+
+const messageOf = (address: string, nonce: string): string =>
+  `bench.example wants you to sign in with your Ethereum account:
+${address}
+
+Sign in. This costs nothing and sends no transaction.
+
+URI: ${ORIGIN}
+Version: 1
+Chain ID: 1
+Nonce: ${nonce}
+Issued At: ${new Date().toISOString()}
+Expiration Time: ${new Date(Date.now() + 300_000).toISOString()}`;
