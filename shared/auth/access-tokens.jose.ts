@@ -1,4 +1,5 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { loginMethod } from '../../schemas/values.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
@@ -27,6 +28,10 @@ const claims = z.object({
   amr: loginMethod,
   exp: z.number(),
 });
+
+/** How long a token that was verified is known: a key that is withdrawn is trusted for no longer than that. */
+const KNOWN_MS = 30_000;
+const KNOWN_MAX = 10_000;
 
 /** How old known keys may become before they are fetched again, and how soon that is tried again where it fails. */
 const REFRESH_MS = 60_000;
@@ -74,11 +79,14 @@ export const remoteIssuer = (
 
 /** Verifies access tokens, and returns their callers. */
 export class AccessTokens {
+  /** Verified ones, by their text: to check a signature takes longer than all else that a request for a document does. */
+  private readonly known = new LRUCache<string, { claims: z.infer<typeof claims>; until: number }>({ max: KNOWN_MAX });
+
   constructor(
     private readonly issuer: TokenIssuer,
     private readonly clock: Clock,
-    private readonly sessions: SessionEnds,
-    private readonly apps: AppEnds,
+    private readonly sessions: Pick<SessionEnds, 'hasEnded'>,
+    private readonly apps: Pick<AppEnds, 'isRevoked'>,
   ) {}
 
   /** @throws Refusal token_invalid, token_expired, session_revoked, app_revoked, dependency_unavailable */
@@ -91,9 +99,15 @@ export class AccessTokens {
   }
 
   private async claimsOf(token: string): Promise<z.infer<typeof claims>> {
+    const known = this.known.get(token);
+    if (known && known.until > this.clock.elapsed()) {
+      if (known.claims.exp * 1_000 <= this.clock.now()) throw expired();
+      return known.claims;
+    }
     const { payload } = await verifyToken(token, 'at+jwt', this.issuer, this.clock);
     const parsed = claims.safeParse(payload);
     if (!parsed.success) throw new Refusal('token_invalid', 'the token lacks a claim');
+    this.known.set(token, { claims: parsed.data, until: this.clock.elapsed() + KNOWN_MS });
     return parsed.data;
   }
 }
@@ -113,11 +127,13 @@ export const verifyToken = async (token: string, typ: string, issuer: TokenIssue
       currentDate: new Date(clock.now()),
     });
   } catch (error) {
-    if (error instanceof errors.JWTExpired) throw new Refusal('token_expired', 'refresh the token, or sign in again');
+    if (error instanceof errors.JWTExpired) throw expired();
     if (isTokensFault(error)) throw new Refusal('token_invalid', 'the token is not one of ours', { cause: error });
     throw unavailable('the signing keys cannot be read', error);
   }
 };
+
+const expired = (): Refusal => new Refusal('token_expired', 'refresh the token, or sign in again');
 
 /** Whether jose found a fault in the token, as opposed to keys that could not be fetched. */
 const isTokensFault = (error: unknown): boolean =>

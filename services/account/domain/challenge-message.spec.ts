@@ -22,7 +22,11 @@ const normalised = (text: string): string | undefined => {
     return undefined;
   }
 };
-const label = fc.string({ unit: fc.constantFrom('a', 'b', 'z', '0', '9', '-', '_', 'ü', 'и', 'あ', '例'), minLength: 1, maxLength: 12 });
+const label = fc.string({
+  unit: fc.constantFrom('a', 'b', 'z', '0', '9', '-', '_', 'ü', 'и', 'あ', '例'),
+  minLength: 1,
+  maxLength: 12,
+});
 const host = fc.oneof(
   fc.domain(),
   label,
