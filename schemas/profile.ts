@@ -13,6 +13,15 @@ export const profileRules = {
   avatar: { charactersMax: 2_048, isUrl: true },
   signature: { charactersMax: 200, isUrl: false },
 } satisfies Record<string, ProfileRule>;
+/** The texts of a user's messenger. */
+export const messengerRules = {
+  messengerId: { charactersMax: 128, isUrl: false },
+  messengerUsername: { charactersMax: 50, isUrl: false },
+  messengerFirstName: { charactersMax: 50, isUrl: false },
+  messengerLastName: { charactersMax: 50, isUrl: false },
+  messengerAvatarUrl: { charactersMax: 2_048, isUrl: true },
+} satisfies Record<string, ProfileRule>;
+
 export type ProfileMember = keyof typeof profileRules;
 
 /** An object with every member of a profile. */

@@ -7,6 +7,7 @@ import { messengerRoutes } from './messenger-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { route } from './route.ts';
 import { sessionRoutes } from './session-routes.ts';
+import { userRoutes } from './user-routes.ts';
 import { session, type Session } from './session.ts';
 import { profile, user, userEntity } from './user-entity.ts';
 
@@ -124,6 +125,7 @@ export const accountRoutes = {
   }),
   ...sessionRoutes,
   ...identityRoutes,
+  ...userRoutes,
   publicKeys: route({
     ...account,
     method: 'GET',
@@ -141,6 +143,13 @@ export const accountRoutes = {
     summary: 'A user: the own user whole, four members of any other',
     auth: 'bearer',
     params: userId,
+    query: z.object({
+      asOf: z
+        .string()
+        .max(128)
+        .optional()
+        .describe("the user as it was then: an ISO 8601 time, an item's position or an x-position"),
+    }),
     status: 200,
     answer: user,
     problems: ['user_not_found', 'user_erased', 'not_caught_up'],

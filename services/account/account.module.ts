@@ -16,11 +16,19 @@ import { SmtpMailer } from './edge/mailer.smtp.ts';
 import { MESSENGER, type Messenger } from './edge/messenger.ts';
 import { TelegramMessenger } from './edge/messenger.telegram.ts';
 import { isNative } from './edge/recover-signer.ts';
+import { erasureLoop } from './erase-user/erasure-loop.ts';
+import { Erasures } from './erase-user/erasures.ts';
+import { EraseUserHandler } from './erase-user/erase-user.handler.ts';
+import { EraseUserHttp } from './erase-user/erase-user.http.ts';
+import { UpdateMessengerHandler } from './update-messenger/update-messenger.handler.ts';
+import { UpdateMessengerHttp } from './update-messenger/update-messenger.http.ts';
+import { AuditKey } from '../../shared/audit/audit-key.jose.ts';
+import { Loops } from '../../shared/loops/loops.ts';
 import { SigningKeys } from './edge/signing-keys.ts';
 import { SessionEnder } from './edge/session-ender.ts';
 import { EndOtherSessionsHandler, EndSessionHandler } from './end-session/end-session.handler.ts';
 import { EndSessionHttp } from './end-session/end-session.http.ts';
-import { GetUserHandler } from './get-user/get-user.handler.ts';
+import { FindUserByMessengerHandler, GetUserHandler } from './get-user/get-user.handler.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
 import { signingKeyStore } from './key-administration.ts';
 import { ListSessionsHandler } from './list-sessions/list-sessions.handler.ts';
@@ -48,6 +56,8 @@ class AccountModule {}
 interface AccountParts {
   signingKeys: SigningKeys;
   identityIds: IdentityIds;
+  erasures: Erasures;
+  auditKey: AuditKey;
   codeRunners: ReadonlyMap<number, CodeRunner>;
   /** `null` where none is set up. */
   mailer: Mailer | null;
@@ -59,6 +69,8 @@ interface AccountParts {
 const accountModule = ({
   signingKeys,
   identityIds,
+  erasures,
+  auditKey,
   codeRunners,
   mailer,
   messenger,
@@ -76,6 +88,8 @@ const accountModule = ({
     GetUserHttp,
     UpdateProfileHttp,
     ReadHistoryHttp,
+    UpdateMessengerHttp,
+    EraseUserHttp,
     ReportStatusHttp,
   ],
   providers: [
@@ -113,6 +127,11 @@ const accountModule = ({
     GetUserHandler,
     UpdateProfileHandler,
     ReadHistoryHandler,
+    UpdateMessengerHandler,
+    FindUserByMessengerHandler,
+    EraseUserHandler,
+    { provide: Erasures, useValue: erasures },
+    { provide: AuditKey, useValue: auditKey },
     ReportStatusHandler,
   ],
 });
@@ -141,6 +160,9 @@ export const startAccount = async (
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
     return publicUrl;
   });
+  const auditKey = await AuditKey.open(personalData.keys);
+  const { eventStore, readStore, clock, ids, logger } = foundation;
+  const erasures = new Erasures(new Transactor(eventStore, clock, ids, personalData), personalData.keys);
   const codeRunners = openCodeRunners(CHAINS);
   const { mailbox, ...channels } = openChannels(foundation);
   const service = await startService({
@@ -152,12 +174,15 @@ export const startAccount = async (
     module: accountModule({
       signingKeys: keys,
       identityIds,
+      erasures,
+      auditKey,
       codeRunners,
       ...channels,
       elsewhere: loginsElsewhere(foundation),
     }),
     foundation: { ...foundation, personalData },
     issuer,
+    loops: new Loops([erasureLoop({ eventStore, readStore, erasures, logger })]),
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
     host: HOST,
     port: ACCOUNT_PORT,

@@ -82,6 +82,7 @@ export class AnswerInterceptor implements NestInterceptor {
         fingerprint: sha256(
           Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)]),
         ),
+        userId: request.caller?.kind === 'user' ? request.caller.userId : undefined,
         metadata: requestMetadata(request),
       },
       () =>

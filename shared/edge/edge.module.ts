@@ -47,6 +47,7 @@ export const edgeModule = (options: EdgeOptions): DynamicModule => {
     { provide: ProcessHealth, useValue: foundation.processHealth },
     { provide: RateLimits, useValue: limits },
     Projections,
+    { provide: PositionHeader, useValue: positions },
   ];
   return {
     module: EdgeModule,
@@ -54,7 +55,6 @@ export const edgeModule = (options: EdgeOptions): DynamicModule => {
     controllers: [HealthHttp],
     providers: [
       ...shared,
-      { provide: PositionHeader, useValue: positions },
       ...(appCallers ? [{ provide: AppCallers, ...appCallers }] : []),
       IdempotentRequests,
       { provide: APP_GUARD, useClass: AdmissionGuard },

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { z } from 'zod';
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import type { RequestEvent } from '../../schemas/events/request-events.ts';
@@ -6,6 +6,7 @@ import { deriveKey } from '../keys/derive-key.ts';
 import { openText, sealText } from '../keys/sealed-text.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { hasEndedInStream } from '../auth/session-ends.ts';
+import { PersonalData } from '../key-vault/personal-data.ts';
 import { keptForRepeats } from '../event-store/permanent-streams.ts';
 import { Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
@@ -34,6 +35,8 @@ export interface IdempotentRequest {
   key: string;
   /** A hash of method, path and body. */
   fingerprint: string;
+  /** Who is answered, if it is a user. */
+  userId?: string | undefined;
   metadata: EventMetadata;
 }
 
@@ -74,6 +77,8 @@ export class IdempotentRequests {
   constructor(
     private readonly transactor: Transactor,
     @Inject(MASTER_KEY) masterKey: Uint8Array,
+    /** Of a service whose answers have personal data. */
+    @Optional() private readonly personalData?: PersonalData,
   ) {
     this.key = deriveKey(masterKey, 'idempotent answers');
   }
@@ -122,7 +127,7 @@ export class IdempotentRequests {
   private async carryOut(
     stream: string,
     receivedId: string,
-    { metadata }: IdempotentRequest,
+    { metadata, userId }: IdempotentRequest,
     carryOut: () => Promise<StoredAnswer | undefined>,
   ): Promise<StoredAnswer | undefined> {
     let carriedOut: StoredAnswer | undefined;
@@ -130,7 +135,7 @@ export class IdempotentRequests {
       carriedOut = await carryOut();
       return carriedOut;
     } finally {
-      const sealedAnswer = carriedOut ? sealText(this.key, stream, JSON.stringify(carriedOut)) : null;
+      const sealedAnswer = carriedOut ? await this.seal(stream, userId, carriedOut) : null;
       await this.transactor.transact({
         stream,
         fold: requestFold,
@@ -145,8 +150,30 @@ export class IdempotentRequests {
     }
   }
 
+  /** The answer to a user is sealed with that user's key too, so that it goes with the user. */
+  private async seal(stream: string, userId: string | undefined, given: StoredAnswer): Promise<string | null> {
+    const text = sealText(this.key, stream, JSON.stringify(given));
+    if (!this.personalData || userId === undefined) return text;
+    try {
+      const { enc, kid } = await this.personalData.sealText(userId, text);
+      return `${enc}.${kid}`;
+    } catch (error) {
+      // The user was erased, perhaps by this request.
+      if (error instanceof Refusal && error.code === 'user_erased') return null;
+      throw error;
+    }
+  }
+
+  private async open(stream: string, sealedAnswer: string): Promise<string> {
+    const [enc = '', ...kid] = sealedAnswer.split('.');
+    if (kid.length === 0) return openText(this.key, stream, sealedAnswer);
+    const text = await this.personalData?.openText({ enc, kid: kid.join('.') });
+    if (typeof text !== 'string') throw new Refusal('user_erased', 'this user was erased');
+    return openText(this.key, stream, text);
+  }
+
   private async repeat(stream: string, sealedAnswer: string): Promise<StoredAnswer> {
-    const stored = answer.parse(JSON.parse(openText(this.key, stream, sealedAnswer)));
+    const stored = answer.parse(JSON.parse(await this.open(stream, sealedAnswer)));
     if (stored.sessionId !== undefined && (await hasEndedInStream(this.transactor.store, stored.sessionId))) {
       throw new Refusal('session_revoked', 'the session that this login began has ended; sign in again');
     }

@@ -36,9 +36,15 @@ export class PositionHeader {
 
   /** @throws Refusal validation_failed for anything that no answer carried */
   read(text: string): Position {
-    const position = this.signed.read('', text);
-    if (position) return Number(position);
+    const position = this.tryRead(text);
+    if (position !== undefined) return position;
     throw invalid({ path: 'x-min-position', message: 'is not a position that an answer carried' });
+  }
+
+  /** Returns `undefined` for anything that no answer carried. */
+  tryRead(text: string): Position | undefined {
+    const position = this.signed.read('', text);
+    return position && Number(position);
   }
 
   /** Reads the head once for all that ask before the reading begins. */

@@ -80,6 +80,15 @@ describe('personal data', () => {
     await expect(personalData.seal(updated('usr_1'))).rejects.toMatchObject({ code: 'user_erased' });
   });
 
+  it('is not needed to end a session of a user who was erased', async () => {
+    await personalData.keys.destroyDataKey('usr_1');
+    const data = { ...eventExamples.SessionRevoked, userId: 'usr_1' };
+    const event = await stored(anEvent({ type: 'SessionRevoked', data }));
+    expect(event.data).toEqual(data);
+    expect(event.metadata).toMatchObject({ digest: expect.stringMatching(/^[0-9a-f]{64}$/), salt: null });
+    expect((await personalData.open([event]))[0]?.metadata.salt).toBeNull();
+  });
+
   it('whose key the vault has lost is an error, and not null', async () => {
     const event = await stored(updated('usr_1'));
     const elsewhere = personalDataOf({ keyVault: new MemoryKeyVault(), masterKey, clock: systemClock });

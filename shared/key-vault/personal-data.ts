@@ -48,12 +48,22 @@ export class PersonalData implements EventSealing {
     const userId = data['userId'];
     if ((personal.length === 0 && !isAudited) || typeof userId !== 'string') return event;
     const kid = dataKeyId(userId);
-    const key = await this.keys.dataKey(userId);
+    const key = personal.length > 0 ? await this.keys.dataKey(userId) : await this.keys.dataKeyIfAny(userId);
+    // The end of a session may be stored after its user was erased. Nobody knows its salt.
+    if (!key) return { ...event, metadata: { ...event.metadata, digest: digestOf(aSalt(), data), salt: null } };
     const sealed: JsonObject = { ...data };
     for (const member of personal) {
       if (data[member] !== undefined) sealed[member] = mapTexts(data[member], isText, (text) => seal(key, kid, text));
     }
     return { ...event, data: sealed, metadata: isAudited ? withDigest(event, key, kid) : event.metadata };
+  }
+
+  /** Returns a value with every sealed text in it opened, at any depth. */
+  async openAll(value: JsonValue): Promise<JsonValue> {
+    const found: SealedText[] = [];
+    collectSealed(value, found);
+    const keys = await this.keys.open(new Set(found.map(({ kid }) => kid)));
+    return mapTexts(value, isSealed, ({ enc, kid }) => open(keys.get(kid), enc));
   }
 
   /** Returns events with their personal members and salts in the clear, the others as they are. */
@@ -102,14 +112,15 @@ const openedEvent = (event: StoredEvent, opened: (sealed: SealedText) => string 
   return new OpenedEvent(event, data, metadata);
 };
 
-/** Replaces the values that are meant, at any depth of objects. */
+/** Replaces the values that are meant, at any depth. */
 const mapTexts = <Meant extends JsonValue>(
   value: JsonValue,
   isMeant: (value: JsonValue) => value is Meant,
   replaced: (value: Meant) => JsonValue,
 ): JsonValue => {
   if (isMeant(value)) return replaced(value);
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, isMeant, replaced));
+  if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, isMeant, replaced)]));
 };
 
@@ -142,8 +153,10 @@ class OpenedEvent implements StoredEvent {
 
 const isText = (value: JsonValue): value is string => typeof value === 'string';
 
+const aSalt = (): string => randomBytes(SALT_BYTES).toString('hex');
+
 const withDigest = ({ metadata, data }: EventToAppend, key: Uint8Array, kid: string): EventMetadata => {
-  const salt = randomBytes(SALT_BYTES).toString('hex');
+  const salt = aSalt();
   return { ...metadata, digest: digestOf(salt, data), salt: seal(key, kid, salt) };
 };
 

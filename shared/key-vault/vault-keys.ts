@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
@@ -11,6 +11,7 @@ const KEYS_MAX = 20_000;
 /** How long another process may go on to use a key that was destroyed. */
 const KEPT_MS = 60_000;
 const IDENTITIES = 'identities';
+const AUDIT = 'audit';
 
 /** The id of the key that encrypts a user's personal data. */
 export const dataKeyId = (userId: string): string => `data-${userId}`;
@@ -49,6 +50,13 @@ export class VaultKeys {
     }
   }
 
+  /** Returns the private key (PKCS #8, DER) that signs exports of histories, and nothing else. */
+  auditKey(): Promise<Buffer> {
+    return this.findOrMake(AUDIT, () =>
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'der' }),
+    );
+  }
+
   /**
    * Returns keys by id; `undefined` of those that were destroyed.
    * @throws Refusal dependency_unavailable when the vault does not answer, or has lost a key
@@ -79,10 +87,20 @@ export class VaultKeys {
     this.opened.delete(id);
   }
 
-  private async findOrMake(id: string): Promise<Buffer> {
+  /** Returns that key, or `undefined` if it was destroyed. */
+  async dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
+    try {
+      return await this.dataKey(userId);
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'user_erased') return undefined;
+      throw error;
+    }
+  }
+
+  private async findOrMake(id: string, newKey = () => randomBytes(KEY_BYTES)): Promise<Buffer> {
     const known = this.known(id);
     if (known) return known;
-    const making = this.making.get(id) ?? this.make(id);
+    const making = this.making.get(id) ?? this.make(id, newKey);
     this.making.set(id, making);
     try {
       return await making;
@@ -91,14 +109,10 @@ export class VaultKeys {
     }
   }
 
-  private async make(id: string): Promise<Buffer> {
+  private async make(id: string, newKey: () => Buffer): Promise<Buffer> {
     const stored =
       (await this.vault.get([id])).get(id) ??
-      (
-        await this.vault.add([
-          { id, sealed: this.seal(id, randomBytes(KEY_BYTES)), createdAt: toIso(this.clock.now()) },
-        ])
-      )[0];
+      (await this.vault.add([{ id, sealed: this.seal(id, newKey()), createdAt: toIso(this.clock.now()) }]))[0];
     const key = stored && this.remember(stored);
     if (!key) throw new Refusal('user_erased', 'this user was erased');
     return key;

@@ -19,8 +19,8 @@ const itemDocument = historyItem.extend({
   sequence: z.int().nonnegative(),
   previous: z.string(),
   digest: z.string(),
-  /** Empty for an event that was stored without a digest. */
-  salt: z.union([sealedText, z.literal('')]),
+  /** Empty for an event that was stored without a digest; `null` for one after an erasure. */
+  salt: z.union([sealedText, z.literal(''), z.null()]),
 });
 
 /** By user id: how many items the user has, and the hash of the last one. */
@@ -41,7 +41,7 @@ export const historyModel = readModel({
   evolve: ({ head = NO_ITEM }, { type, data, time, position, metadata }) => {
     const { actor, app = null, session = null, correlationId: requestId } = metadata;
     const { digest = digestOf('', data) } = metadata;
-    const salt = typeof metadata.salt === 'object' && metadata.salt !== null ? metadata.salt : ('' as const);
+    const salt = typeof metadata.salt === 'object' ? metadata.salt : ('' as const);
     const hashed = { type, time: toIso(time), actor, app, session, requestId, position, previous: head.hash, digest };
     const hash = sha256(canonicalJson(hashed));
     return {

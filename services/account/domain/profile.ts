@@ -1,27 +1,40 @@
-import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
+import type { MessengerChanges, ProfileChanges } from '../../../schemas/events/user-events.ts';
 import type { FieldError } from '../../../schemas/http/problem.ts';
-import { profileRules, type ProfileMember, type ProfileRule } from '../../../schemas/profile.ts';
+import { messengerRules, profileRules, type ProfileMember, type ProfileRule } from '../../../schemas/profile.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
-
-const members = Object.keys(profileRules) as ProfileMember[];
 
 /**
  * Returns profile changes as they are stored: trimmed, in Unicode NFC, with `null` for empty text.
  * @throws Refusal validation_failed, which names every invalid member
  */
-export const readProfile = (given: ProfileChanges, { allowLocalHttp }: { allowLocalHttp: boolean }): ProfileChanges => {
+export const readProfile = (given: ProfileChanges, options: TextOptions): ProfileChanges =>
+  readTexts<ProfileMember>(profileRules, given, options);
+
+/** The same of the texts of a messenger. */
+export const readMessengerTexts = (given: MessengerChanges, options: TextOptions): MessengerChanges =>
+  readTexts<keyof typeof messengerRules>(messengerRules, given, options);
+
+interface TextOptions {
+  allowLocalHttp: boolean;
+}
+
+const readTexts = <Member extends string>(
+  rules: Record<Member, ProfileRule>,
+  given: { [Name in Member]?: string | null },
+  { allowLocalHttp }: TextOptions,
+): { [Name in Member]?: string | null } => {
   const errors: FieldError[] = [];
-  const profile: ProfileChanges = {};
-  for (const member of members) {
+  const texts: { [Name in Member]?: string | null } = {};
+  for (const member of Object.keys(rules) as Member[]) {
     const value = given[member];
     if (value === undefined) continue;
     const text = value?.normalize('NFC').trim() ?? '';
-    const message = errorOf(profileRules[member], text, allowLocalHttp);
+    const message = errorOf(rules[member], text, allowLocalHttp);
     if (message !== undefined) errors.push({ path: member, message });
-    profile[member] = text === '' ? null : text;
+    texts[member] = text === '' ? null : text;
   }
   if (errors.length > 0) throw invalid(...errors);
-  return profile;
+  return texts;
 };
 
 /**

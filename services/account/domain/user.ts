@@ -1,4 +1,4 @@
-import type { ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
+import type { MessengerChanges, ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import { evolveUser, type UserDocument } from '../../../shared/read-models/users.ts';
 import type { Identity } from './identity.ts';
@@ -72,6 +72,22 @@ export const unlinkIdentity = (
   if (identities.length === 1) throw new Refusal('last_identity', 'link another one first');
   if (claim <= (unlinked[identityId] ?? 0)) return [];
   return [{ type: 'IdentityUnlinked', data: { userId, identityId, method: identity.method, claim } }];
+};
+
+/** Erases a user once. */
+export const eraseUser = (user: User, userId: string): UserEvent[] => {
+  if (!user.entity) throw new Refusal('user_not_found', 'no user has this id');
+  return isErased(user) ? [] : [{ type: 'UserErased', data: { userId } }];
+};
+
+/** Records only the members of a messenger that differ from what the user has. */
+export const updateMessenger = (user: User, userId: string, update: MessengerChanges): UserEvent[] => {
+  const { entity } = user;
+  if (isErased(user)) throw new Refusal('user_erased', 'this user was erased');
+  const changes = Object.fromEntries(
+    Object.entries(update).filter(([member, value]) => value !== entity?.[member as keyof MessengerChanges]),
+  );
+  return Object.keys(changes).length === 0 ? [] : [{ type: 'MessengerUpdated', data: { userId, changes } }];
 };
 
 /** Records only the members that differ from the current profile. */

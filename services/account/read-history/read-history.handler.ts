@@ -2,6 +2,8 @@ import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { historyItem, type HistoryPage } from '../../../schemas/http/account-routes.ts';
 import { historyModel } from '../../../shared/read-models/history.ts';
+import { openItems } from '../../../shared/audit/export-history.ts';
+import { PersonalData } from '../../../shared/key-vault/personal-data.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
@@ -25,6 +27,7 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     @Inject(MASTER_KEY) masterKey: Uint8Array,
+    private readonly personalData: PersonalData,
   ) {
     this.cursors = new SignedText(masterKey, 'history cursors');
   }
@@ -36,10 +39,10 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
       sort: [['sequence', 'asc']],
       limit: take + 1,
     });
-    const documents = found.slice(0, take).map(({ document }) => item.document.parse(document));
-    const last = documents.at(-1);
+    const items = await openItems(found.slice(0, take), this.personalData);
+    const last = items.at(-1);
     return {
-      items: documents.map((document) => historyItem.parse(document)),
+      items: items.map((opened) => historyItem.parse({ ...opened, data: opened.data ?? {} })),
       take,
       next: found.length > take && last ? this.cursors.write(userId, String(last.sequence)) : null,
     };

@@ -1,0 +1,19 @@
+import { Controller } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { accountRoutes } from '../../../schemas/http/account-routes.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { EraseUser } from './erase-user.handler.ts';
+
+const { eraseUser } = accountRoutes;
+
+@Controller()
+export class EraseUserHttp {
+  constructor(private readonly commands: CommandBus) {}
+
+  @Implements(eraseUser)
+  async erase({ params, caller, context }: ParsedRequest<typeof eraseUser>): Promise<CommandAnswer<undefined>> {
+    if (params.id !== caller.userId) throw new Refusal('forbidden', 'only the user can erase this account');
+    return { body: undefined, position: await this.commands.execute(new EraseUser(caller, context.metadata)) };
+  }
+}

@@ -1,0 +1,53 @@
+import { Inject } from '@nestjs/common';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { UserEntity } from '../../../schemas/http/user-entity.ts';
+import type { MessengerBody } from '../../../schemas/http/user-routes.ts';
+import type { Settings } from '../../../shared/config/settings.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { SETTINGS } from '../../../shared/edge/tokens.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import { entityOf } from '../../../shared/read-models/users.ts';
+import { readMessengerTexts } from '../domain/profile.ts';
+import { updateMessenger, userFold, userStream } from '../domain/user.ts';
+
+/** Changes the messenger fields that are given; `null` or nothing clears one, but not the id. */
+export class UpdateMessenger extends Command<{ user: UserEntity; position: Position }> {
+  constructor(
+    readonly userId: string,
+    readonly changes: MessengerBody,
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(UpdateMessenger)
+export class UpdateMessengerHandler implements ICommandHandler<UpdateMessenger> {
+  constructor(
+    private readonly transactor: Transactor,
+    @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV'>,
+  ) {}
+
+  async execute({ userId, changes, metadata }: UpdateMessenger) {
+    const { messengerAuthDate, messengerVerified, ...texts } = changes;
+    const update = {
+      ...readMessengerTexts(texts, { allowLocalHttp: this.settings.NODE_ENV !== 'production' }),
+      ...(messengerAuthDate !== undefined && {
+        messengerAuthDate: messengerAuthDate === null ? null : toIso(Date.parse(messengerAuthDate)),
+      }),
+      ...(messengerVerified !== undefined && { messengerVerified }),
+    };
+    if (update.messengerId === null) throw invalid({ path: 'messengerId', message: 'is empty' });
+    const { state, position } = await this.transactor.transact({
+      stream: userStream(userId),
+      fold: userFold,
+      metadata,
+      decide: (user) => updateMessenger(user, userId, update),
+    });
+    if (!state.entity) throw new Refusal('user_not_found', 'no user has this id');
+    return { user: entityOf(state.entity), position };
+  }
+}
