@@ -161,7 +161,7 @@ export const startAccount = async (
     return publicUrl;
   });
   const auditKey = await AuditKey.open(personalData.keys);
-  const { eventStore, readStore, clock, ids, logger } = foundation;
+  const { eventStore, readStore, ids, logger } = foundation;
   const erasures = new Erasures(new Transactor(eventStore, clock, ids, personalData), personalData.keys);
   const codeRunners = openCodeRunners(CHAINS);
   const { mailbox, ...channels } = openChannels(foundation);
