@@ -5,6 +5,7 @@ import type { Session } from '../../../schemas/http/account-routes.ts';
 import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { userFold, userStream } from '../domain/user.ts';
 import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
@@ -90,9 +91,9 @@ describe('logging in with a contract', () => {
       'UserLoggedIn',
       'UserLoggedIn',
     ]);
-    const [, linked] = await account.foundation.eventStore.read(`user-${session.userId}`);
-    expect(linked?.data).toMatchObject({ method: 'wallet', label: `eip155:${String(A)}:${wallet}` });
-    expect(linked?.data['identityId']).toMatch(/^[0-9a-f]{64}$/);
+    const { state: user } = await account.transactor.load(userStream(session.userId), userFold);
+    const id = expect.stringMatching(/^[0-9a-f]{64}$/);
+    expect(user.entity?.identities).toMatchObject([{ id, method: 'wallet', label: `eip155:${String(A)}:${wallet}` }]);
   });
 
   it('that is not deployed yet is deployed in the call, and stays so until somebody deploys it', async () => {
