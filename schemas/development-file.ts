@@ -7,6 +7,8 @@ export const developmentFile = z.object({
   streamUrl: z.url(),
   chainId: z.int(),
   rpcUrl: z.url(),
+  /** Shows what was sent by email and messenger. */
+  mailboxUrl: z.url(),
   app: z.object({
     id: z.string(),
     apiKey: z.string(),

@@ -3,6 +3,7 @@ import { appEvents } from './app-events.ts';
 import { chainEvents, chainProgressEvents, followerEvents } from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
 import { identityEvents } from './identity-events.ts';
+import { otpEvents } from './otp-events.ts';
 import { requestEvents, signatureEvents } from './request-events.ts';
 import { sessionEvents } from './session-events.ts';
 import { stateEvents } from './state-events.ts';
@@ -17,6 +18,7 @@ export const eventCatalogue = {
   ...sessionEvents,
   ...challengeEvents,
   ...stateEvents,
+  ...otpEvents,
   ...requestEvents,
   ...signatureEvents,
   ...watchEvents,

@@ -5,6 +5,7 @@ import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } fro
 import { identityRoutes } from './identity-routes.ts';
 import { messengerRoutes } from './messenger-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
+import { oneTimePasswordRoutes } from './one-time-password-routes.ts';
 import { route } from './route.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { userRoutes } from './user-routes.ts';
@@ -110,6 +111,7 @@ export const accountRoutes = {
       'chain_not_supported',
     ],
   }),
+  ...oneTimePasswordRoutes,
   refreshSession: route({
     ...account,
     method: 'POST',

@@ -20,9 +20,9 @@ export const rateLimits = {
   requestsPerConnection: { points: 8 }, // under way on a connection
   requestsPerAddress: { points: 256 }, // under way of an address
   connectionsPerAddress: { points: 1_000 }, // address, without sockets of the stream
-  otpRequest: { points: 1, seconds: 60, noEffectYet: true }, // identity
-  otpRequestDay: { points: 10, seconds: 86_400, noEffectYet: true }, // identity
-  otpRequestIp: { points: 30, seconds: 3_600, noEffectYet: true }, // address
+  otpRequest: { points: 1, seconds: 60 }, // identity
+  otpRequestDay: { points: 10, seconds: 86_400 }, // identity
+  otpRequestIp: { points: 30, seconds: 3_600 }, // address
   send: { points: 10, seconds: 1, noEffectYet: true }, // user
   rpc: { points: 50, seconds: 1, noEffectYet: true }, // app
 } as const satisfies Record<string, RateLimit>;

@@ -8,13 +8,8 @@ import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
 import { openCodeRunners } from './code-runners.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
-import { DevelopmentMailbox } from './edge/development-mailbox.memory.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { serveMailbox } from './edge/mailbox-page.ts';
-import { MAILER, type Mailer } from './edge/mailer.ts';
-import { SmtpMailer } from './edge/mailer.smtp.ts';
-import { MESSENGER, type Messenger } from './edge/messenger.ts';
-import { TelegramMessenger } from './edge/messenger.telegram.ts';
 import { isNative } from './edge/recover-signer.ts';
 import { erasureLoop } from './erase-user/erasure-loop.ts';
 import { Erasures } from './erase-user/erasures.ts';
@@ -36,6 +31,12 @@ import { ListSessionsHttp } from './list-sessions/list-sessions.http.ts';
 import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.handler.ts';
 import { LogInWithWalletHandler } from './log-in-with-wallet/log-in-with-wallet.handler.ts';
 import { LogInWithWalletHttp } from './log-in-with-wallet/log-in-with-wallet.http.ts';
+import {
+  oneTimePasswordControllers,
+  oneTimePasswordProviders,
+  openChannels,
+  type Channels,
+} from './one-time-passwords.module.ts';
 import { WalletSignatures } from './log-in-with-wallet/wallet-signatures.ts';
 import { loginsElsewhere } from './logins-elsewhere.module.ts';
 import { PublishKeysHttp } from './publish-keys/publish-keys.http.ts';
@@ -59,9 +60,7 @@ interface AccountParts {
   erasures: Erasures;
   auditKey: AuditKey;
   codeRunners: ReadonlyMap<number, CodeRunner>;
-  /** `null` where none is set up. */
-  mailer: Mailer | null;
-  messenger: Messenger | null;
+  channels: Channels;
   elsewhere: ReturnType<typeof loginsElsewhere>;
 }
 
@@ -72,14 +71,14 @@ const accountModule = ({
   erasures,
   auditKey,
   codeRunners,
-  mailer,
-  messenger,
+  channels,
   elsewhere,
 }: AccountParts): DynamicModule => ({
   module: AccountModule,
   controllers: [
     ...elsewhere.controllers,
     LogInWithWalletHttp,
+    ...oneTimePasswordControllers,
     RefreshSessionHttp,
     ListSessionsHttp,
     EndSessionHttp,
@@ -95,12 +94,8 @@ const accountModule = ({
   providers: [
     ...elsewhere.providers,
     { provide: SigningKeys, useValue: signingKeys },
-    { provide: MAILER, useValue: mailer },
-    { provide: MESSENGER, useValue: messenger },
-    {
-      provide: IdentityIds,
-      useValue: identityIds,
-    },
+    { provide: IdentityIds, useValue: identityIds },
+    ...oneTimePasswordProviders(channels),
     SessionTokens,
     {
       provide: Logins,
@@ -164,12 +159,12 @@ export const startAccount = async (
   const { eventStore, readStore, ids, logger } = foundation;
   const erasures = new Erasures(new Transactor(eventStore, clock, ids, personalData), personalData.keys);
   const codeRunners = openCodeRunners(CHAINS);
-  const { mailbox, ...channels } = openChannels(foundation);
+  const channels = openChannels(foundation);
   const service = await startService({
     ...options,
     configure: async (app) => {
       await options.configure?.(app);
-      if (mailbox) serveMailbox(mailbox.messages)(app);
+      if (channels.mailbox) serveMailbox(channels.mailbox.messages)(app);
     },
     module: accountModule({
       signingKeys: keys,
@@ -177,7 +172,7 @@ export const startAccount = async (
       erasures,
       auditKey,
       codeRunners,
-      ...channels,
+      channels,
       elsewhere: loginsElsewhere(foundation),
     }),
     foundation: { ...foundation, personalData },
@@ -194,37 +189,3 @@ export const startAccount = async (
   };
   return { ...service, close, publicUrl };
 };
-
-/** What carries one-time passwords. Outside production a mailbox takes what no server is set up for. */
-const openChannels = ({
-  settings,
-  clock,
-  ids,
-}: Foundation): Pick<AccountParts, 'mailer' | 'messenger'> & { mailbox: DevelopmentMailbox | undefined } => {
-  const {
-    NODE_ENV,
-    SMTP_URL,
-    MAIL_FROM = '',
-    MESSENGER_API_URL,
-    MESSENGER_BOT_TOKEN,
-    MESSENGER_BOT_NAME = '',
-  } = settings;
-  const isProduction = NODE_ENV === 'production';
-  const mailbox = isProduction ? undefined : new DevelopmentMailbox({ clock, ids });
-  const smtp =
-    SMTP_URL === undefined
-      ? undefined
-      : { url: SMTP_URL, from: MAIL_FROM, requireTls: isProduction && hasPassword(SMTP_URL) };
-  const bot =
-    MESSENGER_BOT_TOKEN === undefined
-      ? undefined
-      : { apiUrl: MESSENGER_API_URL, token: MESSENGER_BOT_TOKEN, name: MESSENGER_BOT_NAME };
-  return {
-    mailbox,
-    mailer: smtp ? new SmtpMailer(smtp) : (mailbox?.mailer ?? null),
-    messenger: bot ? new TelegramMessenger(bot) : (mailbox?.messenger ?? null),
-  };
-};
-
-/** A password is sent over TLS only. */
-const hasPassword = (url: string): boolean => new URL(url).password !== '';

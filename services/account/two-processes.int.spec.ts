@@ -3,13 +3,24 @@ import { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
 import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { AnnalsClient } from '../../shared/client/annals-client.ts';
+import { Transactor } from '../../shared/event-store/transact.ts';
+import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import { closeEngines, everyEngine, openEngines, type Engines } from '../../shared/host/engines.ts';
 import type { RunningService } from '../../shared/edge/start-service.ts';
 import { eventually } from '../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
+import { someMetadata } from '../../shared/testing/event-builder.ts';
 import { startAccount } from './account.module.ts';
 import { appAdministration } from './app-administration.ts';
+import {
+  issueOneTimePassword,
+  oneTimePasswordFold,
+  oneTimePasswordsKept,
+  oneTimePasswordStream,
+} from './domain/one-time-password.ts';
+import { IdentityIds } from './edge/identity-ids.ts';
+import { newestPassword, wrong } from './testing/one-time-passwords.ts';
 
 const DATA_DIR = temporaryFolder();
 const ORIGIN = 'https://app.example';
@@ -25,17 +36,21 @@ const startProcess = async () => {
   return { engines, service, url, foundation };
 };
 
+type ProcessFoundation = Awaited<ReturnType<typeof startProcess>>['foundation'];
+
 describe('two account processes on one folder', () => {
   const running: { engines: Engines; service: RunningService; url: string }[] = [];
   let wallet: ReturnType<typeof Wallet.createRandom>;
   let clients: [AnnalsClient, AnnalsClient];
 
+  let foundations: [ProcessFoundation, ProcessFoundation];
   const clientAt = (at: number) => clients[at % 2 === 0 ? 0 : 1];
 
   beforeAll(async () => {
     const first = await startProcess();
     const second = await startProcess();
     running.push(first, second);
+    foundations = [first.foundation, second.foundation];
     const { apiKey, signingKey } = await appAdministration(first.foundation).register({
       name: 'Example',
       origins: [ORIGIN],
@@ -96,6 +111,56 @@ describe('two account processes on one folder', () => {
     );
     const sessions = await Promise.all(repeats);
     expect(new Set(sessions.map(({ refreshToken }) => refreshToken)).size).toBe(1);
+  });
+
+  it('evaluate five of 200 parallel guesses of a one-time password', async () => {
+    const email = 'guessed@mail.example';
+    await clients[0].call(accountRoutes.requestEmailPassword, { body: { email } });
+    const password = await newestPassword(running[0]?.url ?? '', email);
+    const guesses = Array.from({ length: 200 }, (_, at) => ({ email, otp: wrong(password, at + 1) }));
+    const attempts = guesses.map((body, at) => clientAt(at).call(accountRoutes.logInWithEmail, { body }));
+    for (const outcome of await Promise.allSettled(attempts)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'otp_invalid' } });
+    }
+    const identityId = running[1]?.service.app.get(IdentityIds).keyedIdentity('email', email) ?? '';
+    const types = (await foundations[0].eventStore.read(oneTimePasswordStream(identityId))).map(({ type }) => type);
+    expect(types).toEqual(['OtpIssued', ...Array<string>(5).fill('OtpGuessed')]);
+    const last = clients[0].call(accountRoutes.logInWithEmail, { body: { email, otp: password } });
+    await expect(last).rejects.toMatchObject({ code: 'otp_invalid' });
+  });
+
+  it('redeem a one-time password once', async () => {
+    const email = 'redeemed@mail.example';
+    await clients[0].call(accountRoutes.requestEmailPassword, { body: { email } });
+    const body = { email, otp: await newestPassword(running[0]?.url ?? '', email) };
+    const attempts = Array.from({ length: 20 }, (_, at) => clientAt(at).call(accountRoutes.logInWithEmail, { body }));
+    const outcomes = await Promise.allSettled(attempts);
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  it('send as many one-time passwords a day as one process does', async () => {
+    const email = 'counted@mail.example';
+    const limits = [{ name: 'otpRequestDay', points: 3, seconds: 86_400 }] as const;
+    const issue = (at: number) => {
+      const foundation = foundations[at % 2 === 0 ? 0 : 1];
+      const { eventStore, clock, ids } = foundation;
+      return new Transactor(eventStore, clock, ids, personalDataOf(foundation)).transact({
+        stream: oneTimePasswordStream(email),
+        fold: oneTimePasswordFold,
+        metadata: someMetadata,
+        keep: oneTimePasswordsKept,
+        decide: (state, nowMs) =>
+          issueOneTimePassword(state, nowMs, {
+            otpId: String(at),
+            appId: String(at),
+            passwordHash: '',
+            capitals: [],
+            limits,
+          }),
+      });
+    };
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, (_, at) => issue(at)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
   });
 
   it("accept each other's tokens", async () => {

@@ -8,6 +8,8 @@ import type { AppAdministration } from '../account/app-administration.ts';
 
 const fileOf = (dataFolder: string): string => join(dataFolder, 'dev.json');
 const ORIGIN = 'http://localhost:5173';
+/** What is read again, also of a file that an earlier version wrote. */
+const withApp = developmentFile.pick({ app: true });
 
 /**
  * Returns the app of the last start if it can still log in, else a new one. Only this file has its signing key. Its bot is
@@ -40,7 +42,7 @@ export const writeDevelopmentFile = (dataFolder: string, contents: DevelopmentFi
 
 const readApp = (dataFolder: string): DevelopmentFile['app'] | undefined => {
   try {
-    return developmentFile.parse(JSON.parse(readFileSync(fileOf(dataFolder), 'utf8'))).app;
+    return withApp.parse(JSON.parse(readFileSync(fileOf(dataFolder), 'utf8'))).app;
   } catch (error) {
     const isDamaged = error instanceof SyntaxError || error instanceof ZodError;
     if (isDamaged || nodeErrorCode(error) === 'ENOENT') return undefined;

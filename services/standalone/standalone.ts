@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
 import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { ensureDevelopmentToken, type DevelopmentToken } from '../../shared/chain/development-token.ethers.ts';
 import { endLeftOverChain, startLocalChain } from '../../shared/chain/local-chain-process.ts';
@@ -134,6 +135,7 @@ const developmentFor = async (
     ...urls,
     chainId: first?.chainId ?? LOCAL_CHAIN_ID,
     rpcUrl: first?.rpcUrls[0] ?? '',
+    mailboxUrl: urls.accountUrl + MAILBOX_PATH,
     app,
     ...(chains.token && { token: chains.token }),
   };

@@ -19,6 +19,7 @@ export const welcome = (
       ? [
           ['chain', `${maskUrl(development.rpcUrl)}   (id ${String(development.chainId)})`],
           ...(development.token ? [['token', development.token.address]] : []),
+          ['mailbox', development.mailboxUrl],
           ['API key', development.app.apiKey],
           ['signing key', development.app.signingKey],
           ['origin', development.app.origin],

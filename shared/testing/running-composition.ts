@@ -5,6 +5,7 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './free-port.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
@@ -113,7 +114,9 @@ export class RunningComposition implements WholeProgram {
     const targets = PORTS.slice(0, 3).map((name) => `http://127.0.0.1:${String(this.environment[name])}`);
     this.proxies = await Promise.all(targets.map(startTlsProxy));
     const [accountUrl = '', eventUrl = '', streamUrl = ''] = this.proxies.map(({ url }) => url);
-    return { accountUrl, eventUrl, streamUrl, app };
+    // In production nothing is there.
+    const mailboxUrl = accountUrl + MAILBOX_PATH;
+    return { accountUrl, eventUrl, streamUrl, mailboxUrl, app };
   }
 
   /** @returns the address at which the containers reach a server that listens on loopback only */

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
+import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
 import { serviceNames, type ServiceName } from '../config/services.ts';
 import { RunningProcess } from './running-process.ts';
 import { createShopApp, readShopApp } from './shop-app.ts';
@@ -85,7 +86,8 @@ export class RunningProcesses implements WholeProgram {
       this.service('event-catcher').url,
       this.service('stream').url,
     ];
-    return { accountUrl, eventUrl, streamUrl, chainId, rpcUrl, app: this.app };
+    const mailboxUrl = accountUrl + MAILBOX_PATH;
+    return { accountUrl, eventUrl, streamUrl, chainId, rpcUrl, mailboxUrl, app: this.app };
   }
 
   service(name: ServiceName): ServiceProcess {

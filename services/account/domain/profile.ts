@@ -16,12 +16,14 @@ export const readMessengerTexts = (given: MessengerChanges, options: TextOptions
 
 interface TextOptions {
   allowLocalHttp: boolean;
+  /** What a member was called in the request, for the refusal. */
+  nameOf?: (member: string) => string;
 }
 
 const readTexts = <Member extends string>(
   rules: Record<Member, ProfileRule>,
   given: { [Name in Member]?: string | null },
-  { allowLocalHttp }: TextOptions,
+  { allowLocalHttp, nameOf = (member) => member }: TextOptions,
 ): { [Name in Member]?: string | null } => {
   const errors: FieldError[] = [];
   const texts: { [Name in Member]?: string | null } = {};
@@ -30,7 +32,7 @@ const readTexts = <Member extends string>(
     if (value === undefined) continue;
     const text = value?.normalize('NFC').trim() ?? '';
     const message = errorOf(rules[member], text, allowLocalHttp);
-    if (message !== undefined) errors.push({ path: member, message });
+    if (message !== undefined) errors.push({ path: nameOf(member), message });
     texts[member] = text === '' ? null : text;
   }
   if (errors.length > 0) throw invalid(...errors);

@@ -38,11 +38,17 @@ export const isErased = ({ entity }: User): boolean => typeof entity?.erasedAt =
 export const isVoid = (user: User, identityId: string, claim: number): boolean =>
   isErased(user) || claim <= (user.unlinked[identityId] ?? 0);
 
+interface UserLogin extends Identity {
+  userId: string;
+  appId: string;
+  sessionId: string;
+  /** What the method knows of the user: it fills members of the profile that are empty. */
+  profile?: ProfileChanges | undefined;
+}
+
 /** Records a login once per session. The first one registers the user; the first with an identity links that. */
-export const logIn = (
-  { entity, logins }: User,
-  { userId, appId, sessionId, ...identity }: Identity & { userId: string; appId: string; sessionId: string },
-): UserEvent[] => {
+export const logIn = (user: User, { userId, appId, sessionId, profile = {}, ...identity }: UserLogin): UserEvent[] => {
+  const { entity, logins } = user;
   const { identityId, method } = identity;
   const isLinked = entity?.identities.some(({ id }) => id === identityId);
   return [
@@ -50,9 +56,19 @@ export const logIn = (
     ...(isLinked ? [] : [{ type: 'IdentityLinked' as const, data: { userId, ...identity } }]),
     ...(logins.some((login) => login.sessionId === sessionId)
       ? []
-      : [{ type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId } }]),
+      : [
+          { type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId } },
+          ...updateProfile(user, userId, onlyEmpty(entity, profile)),
+        ]),
   ];
 };
+
+const onlyEmpty = (entity: UserDocument | undefined, profile: ProfileChanges): ProfileChanges =>
+  Object.fromEntries(
+    Object.entries(profile).filter(
+      ([member, value]) => value !== null && (entity?.[member as keyof ProfileChanges] ?? null) === null,
+    ),
+  );
 
 /**
  * Unlinks an identity, and never the last one. One that was unlinked before stays so.

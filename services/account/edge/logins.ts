@@ -1,5 +1,6 @@
 import { sessionStream } from '../../../schemas/events/session-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -44,6 +45,8 @@ export interface Login {
   device: string | undefined;
   /** The id of a new user, unless some user had it before; without it one is made. */
   userId?: string;
+  /** What the method knows of the user: it fills members of the profile that are empty. */
+  profile?: ProfileChanges;
   /** The refusal of a login that was completed before. */
   used: () => Refusal;
 }
@@ -111,7 +114,7 @@ export class Logins {
 
   /** Claims the identity, and records the login in the stream of its user. */
   private async enter(login: Login, metadata: EventMetadata): Promise<{ userId: string; user: Transacted<User> }> {
-    const { identity, redemption, appId } = login;
+    const { identity, redemption, appId, profile } = login;
     const { identityId } = identity;
     const { sessionId, eventId: causationId, linkTo } = redemption;
     for (;;) {
@@ -125,7 +128,9 @@ export class Logins {
         metadata: { ...byUser(metadata, userId, sessionId), causationId },
         decide: (before) => {
           if (isErased(before) && userId === linkTo) throw new Refusal('user_erased', 'this user was erased');
-          return isVoid(before, identityId, claim) ? [] : logIn(before, { ...identity, userId, appId, sessionId });
+          return isVoid(before, identityId, claim)
+            ? []
+            : logIn(before, { ...identity, userId, appId, sessionId, profile });
         },
       });
       if (!isVoid(user.before, identityId, claim)) return { userId, user };

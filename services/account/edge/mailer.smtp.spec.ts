@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import { once } from 'node:events';
+import { inspect } from 'node:util';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { MailServerUnderTest } from '../testing/mail-server.smtp.ts';
@@ -25,7 +26,7 @@ describe('mail by SMTP', () => {
     try {
       await mailer.send({ ...message, ...changes });
     } catch (error) {
-      expect(`${String(error)} ${JSON.stringify(error)}`).not.toMatch(/ada\.lovelace|hush/i);
+      expect(inspect(error)).not.toMatch(/ada\.lovelace|hush/i);
       return error;
     }
     return undefined;
@@ -68,7 +69,7 @@ describe('mail by SMTP', () => {
     server.senderAnswer = 550;
     expect(await errorOf(mailerOf(server.url))).toMatchObject({
       code: 'dependency_unavailable',
-      detail: 'the mail server does not take the message: EENVELOPE MAIL FROM 550',
+      cause: { message: 'EENVELOPE MAIL FROM 550' },
     });
   });
 

@@ -74,5 +74,5 @@ const refusalOf = (error: unknown): Error => {
   const { code = 'no answer', command, permanent, responseCode } = error as SmtpError;
   const reason = [code, command, responseCode].filter((part) => part !== undefined).join(' ');
   if (permanent === true && command === 'RCPT TO') return new Undeliverable(`the mail server refuses: ${reason}`);
-  return unavailable(`the mail server does not take the message: ${reason}`, undefined);
+  return unavailable('the mail server does not take the message', new Error(reason));
 };

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
@@ -41,9 +42,7 @@ describe('a messenger that refuses', () => {
     try {
       await by.send(to, { text: 'x', button: { label: 'y', url: 'https://app.example/?code=hush' } });
     } catch (error) {
-      expect(String(error)).not.toMatch(/AAstandin|hush/);
-      expect(JSON.stringify(error)).not.toMatch(/AAstandin|hush/);
-      expect((error as Error).cause).toBeUndefined();
+      expect(inspect(error)).not.toMatch(/AAstandin|hush/);
       return error;
     }
     return undefined;
@@ -71,7 +70,7 @@ describe('a messenger that refuses', () => {
     const other = new TelegramMessenger({ apiUrl: api.url, token: '1:AAstandinother', name: 'x' });
     expect(await errorOf('15', other)).toMatchObject({
       code: 'dependency_unavailable',
-      detail: expect.stringContaining('MESSENGER_BOT_TOKEN') as unknown,
+      cause: { message: 'check MESSENGER_BOT_TOKEN' },
     });
   });
 
@@ -86,7 +85,7 @@ describe('a messenger that refuses', () => {
     const gone = new TelegramMessenger({ apiUrl, token: '1:AAstandin', name: 'x' });
     expect(await errorOf('15', gone)).toMatchObject({
       code: 'dependency_unavailable',
-      detail: 'the messenger does not answer: ECONNREFUSED',
+      cause: { message: 'ECONNREFUSED' },
     });
   });
 });

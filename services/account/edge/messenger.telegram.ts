@@ -57,7 +57,7 @@ export class TelegramMessenger implements Messenger {
       const text = await answer.text();
       return { status: answer.status, body: answerSchema.parse(JSON.parse(text)) };
     } catch (error) {
-      throw unavailable(`the messenger does not answer: ${reasonOf(error)}`, undefined);
+      throw unavailable('the messenger does not answer', new Error(reasonOf(error)));
     }
   }
 }
@@ -86,9 +86,9 @@ const refusalOf = (status: number, { description, parameters }: z.infer<typeof a
     return new Undeliverable(`the messenger refuses the recipient: ${String(status)}`);
   }
   if (status === 401 || status === 404) {
-    return unavailable('the messenger does not know the bot: check MESSENGER_BOT_TOKEN', undefined);
+    return unavailable('the messenger does not know the bot', new Error('check MESSENGER_BOT_TOKEN'));
   }
-  if (status >= 500) return unavailable(`the messenger answers ${String(status)}`, undefined);
+  if (status >= 500) return unavailable('the messenger does not take the message', new Error(String(status)));
   return new Error(`the messenger refuses the message: ${String(status)}`);
 };
 

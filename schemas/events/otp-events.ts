@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { isoTime } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+/**
+ * Stream `otp-<identityId>`: the one-time passwords of an identity at all apps, so that one append decides what is counted.
+ * It belongs to no user, and is not erased with one: it names neither address nor password.
+ */
+export const otpEvents = {
+  OtpIssued: event(
+    1,
+    z.object({
+      otpId: z.string(),
+      appId: z.string(),
+      /** Salted, memory-hard and under a key: `$argon2id$…`. */
+      passwordHash: z.string(),
+      /** Where the address that it was sent to has capital letters, in ascending order. */
+      capitals: z.array(z.int().nonnegative()),
+      /** Whether a password was verified before: then the address is the one as first given. */
+      isKnown: z.boolean(),
+      expiresAt: isoTime,
+    }),
+  ),
+  /** Appended before the guess is evaluated, so it counts as a failure until `OtpVerified`. */
+  OtpGuessed: event(1, z.object({ otpId: z.string() })),
+  /** The guess was right: the password is redeemed. */
+  OtpVerified: event(
+    1,
+    z.object({
+      otpId: z.string(),
+      sessionId: z.string(),
+      /** The user to whom the identity is linked; absent of a plain login. */
+      linkTo: z.string().exactOptional(),
+    }),
+  ),
+  /** Too many guesses in a row. Appended with the last one of them, and void if that is verified after all. */
+  OtpLocked: event(1, z.object({ until: isoTime })),
+};
+export type OtpEvent = EventOf<typeof otpEvents>;

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { isoTime } from '../values.ts';
+import { profile } from './user-entity.ts';
+import { route } from './route.ts';
+import { session } from './session.ts';
+
+const account = { service: 'account' } as const;
+
+/** The longest that mail servers take (RFC 5321). */
+const ADDRESS_CHARACTERS_MAX = 254;
+/** One address and nothing else: no name, no list, no comment, no space, no line break. */
+const EMAIL =
+  /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+const LOCAL_PART_CHARACTERS_MAX = 64;
+
+export const emailAddress = z
+  .string()
+  .trim()
+  .max(ADDRESS_CHARACTERS_MAX)
+  .regex(EMAIL, 'is not one address of email: name@host')
+  .refine((text) => text.lastIndexOf('@') <= LOCAL_PART_CHARACTERS_MAX, 'has too long a name before the @')
+  .describe('an address of email; the same in any letter case');
+export const messengerId = z
+  .string()
+  .trim()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not the id of a user of the messenger')
+  .describe('the id of a user of the messenger');
+const otp = z
+  .string()
+  .trim()
+  .regex(/^[0-9]{6}$/, 'is not six digits');
+
+export const requestedPassword = z.object({
+  sent: z.literal(true),
+  expiresAt: isoTime,
+  resendAfter: z.int().nonnegative().describe('seconds until another one may be requested'),
+});
+export type RequestedPassword = z.infer<typeof requestedPassword>;
+
+const request = {
+  ...account,
+  method: 'POST',
+  auth: 'app',
+  rateLimit: 'otpRequestIp',
+  command: true,
+  status: 201,
+  answer: requestedPassword,
+  problems: ['otp_locked', 'provider_not_found'],
+} as const;
+
+const login = {
+  ...account,
+  method: 'POST',
+  auth: 'app',
+  rateLimit: 'login',
+  command: true,
+  status: 201,
+  answer: session,
+  problems: [
+    'otp_invalid',
+    'otp_locked',
+    'provider_not_found',
+    'session_revoked',
+    'login_too_old',
+    'identity_taken',
+    'user_erased',
+  ],
+} as const;
+
+/** Passwords that are sent by email or messenger, and logins with them. */
+export const oneTimePasswordRoutes = {
+  requestEmailPassword: route({
+    ...request,
+    path: '/auth/email-otp-request',
+    summary: 'Send a one-time password by email',
+    identifiedBy: 'email',
+    body: z.object({ email: emailAddress }),
+  }),
+  logInWithEmail: route({
+    ...login,
+    path: '/auth/email-otp-verify',
+    summary: 'Log in with a one-time password that came by email',
+    identifiedBy: 'email',
+    body: z.object({ email: emailAddress, otp }),
+  }),
+  requestMessengerPassword: route({
+    ...request,
+    path: '/auth/messenger-otp-request',
+    summary: 'Send a one-time password by messenger',
+    identifiedBy: 'messengerId',
+    body: z.object({ messengerId }),
+  }),
+  logInWithMessenger: route({
+    ...login,
+    path: '/auth/messenger-login',
+    summary: 'Log in with a one-time password that came by messenger; fills empty members of the profile',
+    identifiedBy: 'messengerId',
+    body: z.object({
+      messengerId,
+      ...profile.pick({ username: true, firstname: true, lastname: true }).shape,
+      avatarUrl: profile.shape.avatar,
+      otp,
+    }),
+  }),
+};

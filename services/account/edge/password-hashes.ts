@@ -1,0 +1,75 @@
+import { argon2, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { unavailable } from '../../../shared/errors/refusal.ts';
+import { deriveKey } from '../../../shared/keys/derive-key.ts';
+import { Semaphore } from '../../../shared/primitives/semaphore.ts';
+
+/** OWASP's recommendation for Argon2id. The numbers stand in each hash, so that they can be raised. */
+const MEMORY_KIB = 19_456;
+const PASSES = 2;
+const SALT_BYTES = 16;
+const TAG_BYTES = 32;
+/** Half of the threads that Node has for such work: files, names and compression need the others. */
+const AT_A_TIME = 2;
+/** Whoever waits longer is refused, and may try again. */
+const STARTED_WITHIN_MS = 2_500;
+const HASH = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=1\$([\w+/]+)\$([\w+/]+)$/;
+
+const derive = promisify(argon2);
+
+interface Parameters {
+  memory: number;
+  passes: number;
+  salt: Uint8Array;
+}
+
+/** Returns six digits, each password as likely as any other. */
+export const newOneTimePassword = (): string => String(randomInt(1_000_000)).padStart(6, '0');
+
+/**
+ * Hashes one-time passwords with Argon2id, off the main thread and few at a time. They are under a key besides, because six
+ * digits can be tried, whatever the hash costs, by who has the event store and nothing else.
+ */
+export class PasswordHashes {
+  private readonly key: Uint8Array;
+  private readonly permits = new Semaphore(AT_A_TIME);
+
+  constructor(masterKey: Uint8Array) {
+    this.key = deriveKey(masterKey, 'one-time passwords');
+  }
+
+  /** @param otpId needed to verify: the hash fits no other one-time password */
+  async hash(otpId: string, password: string): Promise<string> {
+    const salt = randomBytes(SALT_BYTES);
+    const tag = await this.derive(otpId, password, { memory: MEMORY_KIB, passes: PASSES, salt });
+    const texts = [salt, tag].map((bytes) => bytes.toString('base64').replaceAll('=', ''));
+    return ['', 'argon2id', 'v=19', `m=${String(MEMORY_KIB)},t=${String(PASSES)},p=1`, ...texts].join('$');
+  }
+
+  async verify(otpId: string, password: string, hash: string): Promise<boolean> {
+    const [, memory, passes, salt = '', tag = ''] = HASH.exec(hash) ?? [];
+    if (tag === '') throw new Error('the stored hash of a one-time password cannot be read');
+    const parameters = { memory: Number(memory), passes: Number(passes), salt: Buffer.from(salt, 'base64') };
+    return timingSafeEqual(await this.derive(otpId, password, parameters), Buffer.from(tag, 'base64'));
+  }
+
+  private async derive(otpId: string, password: string, { memory, passes, salt }: Parameters): Promise<Buffer> {
+    await this.permits.acquire(AbortSignal.timeout(STARTED_WITHIN_MS)).catch((cause: unknown) => {
+      throw unavailable('too many one-time passwords are being checked', cause);
+    });
+    try {
+      return await derive('argon2id', {
+        message: password,
+        nonce: salt,
+        memory,
+        passes,
+        parallelism: 1,
+        tagLength: TAG_BYTES,
+        secret: this.key,
+        associatedData: otpId,
+      });
+    } finally {
+      this.permits.release();
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { Inject } from '@nestjs/common';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { readAddress } from '../domain/email-address.ts';
+import type { LoggedIn } from '../edge/logins.ts';
+import { MAILER, type Mailer } from '../edge/mailer.ts';
+import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
+
+/** Logs in with a one-time password, or links the address to the user of a bearer token. */
+export class LogInWithEmail extends Command<LoggedIn> {
+  constructor(
+    readonly login: {
+      appId: string;
+      email: string;
+      otp: string;
+      /** The header `user-agent`. */
+      device: string | undefined;
+      /** Of the bearer token, if there is one. */
+      user: UserCaller | undefined;
+    },
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(LogInWithEmail)
+export class LogInWithEmailHandler implements ICommandHandler<LogInWithEmail> {
+  constructor(
+    private readonly logins: OneTimePasswordLogins,
+    @Inject(MAILER) private readonly mailer: Mailer | null,
+  ) {}
+
+  async execute({ login, metadata }: LogInWithEmail): Promise<LoggedIn> {
+    if (!this.mailer) throw new Refusal('provider_not_found', 'no mail server is set up here');
+    const { appId, email, otp, device, user } = login;
+    const addressee = { method: 'email', address: readAddress(email), appId } as const;
+    return this.logins.logIn(addressee, { password: otp, device, user }, metadata);
+  }
+}

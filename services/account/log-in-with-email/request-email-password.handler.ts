@@ -1,0 +1,55 @@
+import { Inject } from '@nestjs/common';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { RequestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
+import { LOGGER } from '../../../shared/edge/tokens.ts';
+import type { RequestContext } from '../../../shared/edge/request-context.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { Logger } from '../../../shared/host/logger.ts';
+import { readAddress } from '../domain/email-address.ts';
+import { MAILER, type Mailer } from '../edge/mailer.ts';
+import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
+import { Undeliverable } from '../edge/undeliverable.ts';
+import { passwordMail } from './password-mail.ts';
+
+/** Sends a one-time password to an address, whether or not it is a user's. */
+export class RequestEmailPassword extends Command<{ answer: RequestedPassword; position: Position }> {
+  constructor(
+    readonly request: { appId: string; origin: string; email: string },
+    readonly metadata: EventMetadata,
+    readonly showRateLimit: RequestContext['showRateLimit'],
+  ) {
+    super();
+  }
+}
+
+/** Answers when the mail server has taken the message. It takes messages to users and to others alike. */
+@CommandHandler(RequestEmailPassword)
+export class RequestEmailPasswordHandler implements ICommandHandler<RequestEmailPassword> {
+  constructor(
+    private readonly logins: OneTimePasswordLogins,
+    @Inject(MAILER) private readonly mailer: Mailer | null,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  async execute({ request, metadata, showRateLimit }: RequestEmailPassword) {
+    if (!this.mailer) throw new Refusal('provider_not_found', 'no mail server is set up here');
+    const { appId, origin, email } = request;
+    const addressee = { method: 'email', address: readAddress(email), appId } as const;
+    const { password, to, answer, position } = await this.logins.issue(addressee, metadata, showRateLimit);
+    await this.send(this.mailer, { to, ...passwordMail(password, origin) }, answer.resendAfter);
+    return { answer, position };
+  }
+
+  private async send(mailer: Mailer, ...[message, retryAfter]: [Parameters<Mailer['send']>[0], number]): Promise<void> {
+    try {
+      await mailer.send(message);
+    } catch (error) {
+      if (error instanceof Undeliverable) this.logger.warn({ reason: error.message }, 'a message was not sent');
+      else if (error instanceof Refusal)
+        throw new Refusal(error.code, error.detail, { retryAfter, cause: error.cause });
+      else throw error;
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { decodeJwt } from 'jose';
+import type { Session } from '../../../schemas/http/session.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { userFold, userStream } from '../domain/user.ts';
+import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { BotApi } from '../testing/bot-api.ts';
+import { bearer, codeOf, newestPassword, passwordIn, sessionOf } from '../testing/one-time-passwords.ts';
+
+const folder = temporaryFolder();
+const names = { username: 'ada', firstname: 'Ada', lastname: 'Lovelace', avatarUrl: 'https://img.example/ada.png' };
+
+describe('logging in with a one-time password by messenger', () => {
+  let api: BotApi;
+  let account: AccountUnderTest;
+  let people = 1_000;
+  beforeAll(async () => {
+    api = await new BotApi().start();
+    account = await startAccountUnderTest(folder, api.settings);
+  });
+  afterAll(async () => {
+    await account.service.close();
+    await api.stop();
+  });
+  beforeEach(() => {
+    Object.assign(api.behaviour, { retryAfter: undefined, hangs: false });
+    // What was down is asked again.
+    account.clock.time += 20_000;
+  });
+
+  const someone = () => String((people += 1));
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    account.ask(path, { method: 'POST', headers: { ...account.appHeaders(), ...headers }, body });
+  const request = (messengerId: string) => post('/auth/messenger-otp-request', { messengerId });
+  const logIn = (messengerId: string, otp: string, changes: object = {}, headers: Record<string, string> = {}) =>
+    post('/auth/messenger-login', { messengerId, otp, ...changes }, headers);
+  const sentTo = (id: string) => api.sent.filter(({ messengerId }) => messengerId === id);
+  const requested = async (messengerId: string): Promise<string> => {
+    const before = sentTo(messengerId).length;
+    expect((await request(messengerId)).status).toBe(201);
+    await eventually(() => sentTo(messengerId).length > before, 3_000, 'the bot must send a message');
+    return passwordIn(sentTo(messengerId).at(-1)?.text ?? '');
+  };
+  const userOf = async ({ userId }: Session) =>
+    (await account.transactor.load(userStream(userId), userFold)).state.entity;
+
+  it('makes a user with the names that were given, and finds that user again', async () => {
+    const id = someone();
+    const first = await sessionOf(await logIn(id, await requested(id), names));
+    expect(decodeJwt(first.accessToken)).toMatchObject({ sub: first.userId, amr: 'messenger' });
+    const { avatarUrl: avatar, ...rest } = names;
+    expect(await userOf(first)).toMatchObject({ ...rest, avatar, identities: [{ method: 'messenger', label: id }] });
+    const again = await sessionOf(await logIn(id, await requested(id)));
+    expect(again.userId).toBe(first.userId);
+  });
+
+  it('fills members of the profile that are empty, and changes none', async () => {
+    const id = someone();
+    const first = await sessionOf(await logIn(id, await requested(id), { username: 'ada', lastname: '' }));
+    await post(`/user/${first.userId}/profile`, { signature: 'mine' }, bearer(first));
+    const changes = { ...names, username: 'eve', avatarUrl: null };
+    await sessionOf(await logIn(id, await requested(id), changes));
+    expect(await userOf(first)).toMatchObject({
+      ...{ username: 'ada', firstname: 'Ada', lastname: 'Lovelace' },
+      ...{ avatar: null, signature: 'mine' },
+    });
+  });
+
+  it('refuses names that no profile may have before a guess is counted', async () => {
+    const id = someone();
+    const otp = await requested(id);
+    for (let tries = 0; tries < 6; tries += 1) {
+      const refused = await logIn(id, otp, { username: 'a'.repeat(51), avatarUrl: 'ftp://img.example' });
+      expect(await problemOfAnswer(refused)).toMatchObject({
+        code: 'validation_failed',
+        errors: [{ path: 'username' }, { path: 'avatarUrl' }],
+      });
+    }
+    await sessionOf(await logIn(id, otp));
+  });
+
+  it('names the site, and writes to that person', async () => {
+    const id = someone();
+    const otp = await requested(id);
+    expect(sentTo(id).at(-1)).toMatchObject({
+      text: expect.stringMatching(new RegExp(`^${otp} is your code for app\\.example\\.`)) as unknown,
+      button: undefined,
+    });
+  });
+
+  it('links a user of the messenger to the user of a bearer token', async () => {
+    const id = someone();
+    const wallet = await account.logIn(account.newWallet());
+    const linked = await sessionOf(await logIn(id, await requested(id), {}, bearer(wallet)));
+    expect(linked.userId).toBe(wallet.userId);
+  });
+
+  it('tells an id of the messenger from an address of email that reads the same, and from another case', async () => {
+    const ids = ['Ada', 'ada'];
+    for (const id of ids) expect((await request(id)).status).toBe(201);
+    expect(await codeOf(await logIn('Ada', '000000'))).toBe('otp_invalid');
+    expect(await codeOf(await request('ada b'))).toBe('validation_failed');
+  });
+
+  it('answers the same, and as soon, to people who blocked the bot or never wrote to it', async () => {
+    const [known, blocked, unknown] = [someone(), someone(), someone()];
+    api.behaviour.blocked.add(blocked);
+    api.behaviour.unknown.add(unknown);
+    const answers = [];
+    for (const id of [known, blocked, unknown, '-100777']) {
+      const answer = await request(id);
+      answers.push({ status: answer.status, body: await answer.json() });
+    }
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
+    // And they keep nobody else from being written to.
+    await requested(someone());
+  });
+
+  it('is not told "sent" while the messenger takes nothing, and answers at once', async () => {
+    const reasons = () => account.foundation.logged.map(({ reason }) => String(reason)).join('\n');
+    api.behaviour.hangs = true;
+    const began = performance.now();
+    expect((await request(someone())).status).toBe(201);
+    expect(performance.now() - began).toBeLessThan(2_500);
+    const isDown = async () => (await request(someone())).status === 503;
+    await eventually(isDown, 6_000, 'it must say that no message can be sent');
+    expect(await codeOf(await request(someone()))).toBe('dependency_unavailable');
+    api.behaviour.hangs = false;
+    account.clock.time += 10_000;
+    await requested(someone());
+    expect(reasons()).toContain('the messenger does not answer');
+    expect(JSON.stringify(account.foundation.logged)).not.toContain(api.token);
+  });
+
+  it('goes to the development mailbox where no bot is set up', async () => {
+    await using development = await startAccountUnderTest(folder);
+    const ask = (path: string, body: object) =>
+      development.ask(path, { method: 'POST', headers: development.appHeaders(), body });
+    await ask('/auth/messenger-otp-request', { messengerId: '77' });
+    const otp = await newestPassword(development.service.url, '77');
+    await sessionOf(await ask('/auth/messenger-login', { messengerId: '77', otp }));
+  });
+});

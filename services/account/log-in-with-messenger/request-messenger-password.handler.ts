@@ -1,0 +1,51 @@
+import { Inject } from '@nestjs/common';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { RequestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
+import type { RequestContext } from '../../../shared/edge/request-context.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { BackgroundSends } from '../edge/background-sends.ts';
+import { MESSENGER, type Messenger } from '../edge/messenger.ts';
+import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
+
+/** Sends a one-time password to a user of the messenger, whether or not it is a user of ours. */
+export class RequestMessengerPassword extends Command<{ answer: RequestedPassword; position: Position }> {
+  constructor(
+    readonly request: { appId: string; origin: string; messengerId: string },
+    readonly metadata: EventMetadata,
+    readonly showRateLimit: RequestContext['showRateLimit'],
+  ) {
+    super();
+  }
+}
+
+/**
+ * Answers before the messenger has taken the message: it knows only people who wrote to the bot before, so its answer, or the
+ * time until it comes, would tell who did.
+ */
+@CommandHandler(RequestMessengerPassword)
+export class RequestMessengerPasswordHandler implements ICommandHandler<RequestMessengerPassword> {
+  constructor(
+    private readonly logins: OneTimePasswordLogins,
+    private readonly sends: BackgroundSends,
+    @Inject(MESSENGER) private readonly messenger: Messenger | null,
+  ) {}
+
+  async execute({ request, metadata, showRateLimit }: RequestMessengerPassword) {
+    const { messenger, sends } = this;
+    if (!messenger) throw new Refusal('provider_not_found', 'no bot is set up here');
+    sends.requireServer();
+    const { appId, origin, messengerId } = request;
+    const addressee = { method: 'messenger', address: { text: messengerId, capitals: [] }, appId } as const;
+    const { password, answer, position } = await this.logins.issue(addressee, metadata, showRateLimit);
+    sends.start(() => messenger.send(messengerId, { text: passwordText(password, origin) }));
+    return { answer, position };
+  }
+}
+
+/** It names the site, so that nobody types the password into another one. */
+const passwordText = (password: string, origin: string): string => {
+  const site = new URL(origin).host;
+  return `${password} is your code for ${site}.\n\nType it in there and nowhere else. It can be used once, within 5 minutes.`;
+};

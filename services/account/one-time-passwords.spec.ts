@@ -1,0 +1,225 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { anEvent } from '../../shared/testing/event-builder.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { oneTimePasswordStream } from './domain/one-time-password.ts';
+import { identityStream } from './domain/identity.ts';
+import { userStream } from './domain/user.ts';
+import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
+import {
+  bearer,
+  codeOf,
+  emailCalls,
+  mailTo,
+  newestPassword,
+  sessionOf,
+  someone,
+  wrong,
+} from './testing/one-time-passwords.ts';
+
+const folder = temporaryFolder();
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+let account: AccountUnderTest;
+let calls: ReturnType<typeof emailCalls>;
+beforeAll(async () => {
+  account = await startAccountUnderTest(folder);
+  calls = emailCalls(account);
+});
+afterAll(() => account.service.close());
+
+describe('a one-time password', () => {
+  it('can be used once', async () => {
+    const email = someone();
+    const password = await calls.requested(email);
+    await sessionOf(await calls.verify(email, password));
+    expect(await codeOf(await calls.verify(email, password))).toBe('otp_invalid');
+  });
+
+  it('can be used for five minutes', async () => {
+    const [first, second] = [someone(), someone()];
+    const [early, late] = [await calls.requested(first), await calls.requested(second)];
+    account.clock.time += 5 * MINUTE - 1;
+    await sessionOf(await calls.verify(first, early));
+    account.clock.time += 1;
+    expect(await codeOf(await calls.verify(second, late))).toBe('otp_invalid');
+  });
+
+  it('is evaluated five times and no more, even if the sixth guess is right', async () => {
+    const email = someone();
+    const password = await calls.requested(email);
+    for (let guess = 1; guess <= 5; guess += 1) {
+      expect(await codeOf(await calls.verify(email, wrong(password, guess)))).toBe('otp_invalid');
+    }
+    expect(await codeOf(await calls.verify(email, password))).toBe('otp_invalid');
+    await sessionOf(await calls.verify(email, await calls.requested(email)));
+  });
+
+  it('is evaluated five times at most however many guesses arrive in parallel', async () => {
+    const email = someone();
+    const password = await calls.requested(email);
+    const guesses = Array.from({ length: 200 }, (_, at) => calls.verify(email, wrong(password, at + 1)));
+    for (const answer of await Promise.all(guesses)) expect(await codeOf(answer)).toBe('otp_invalid');
+    expect(await calls.typesOf(oneTimePasswordStream(calls.identityIdOf(email)))).toEqual([
+      'OtpIssued',
+      ...Array<string>(5).fill('OtpGuessed'),
+    ]);
+    expect(await codeOf(await calls.verify(email, password))).toBe('otp_invalid');
+  });
+
+  it('is closed by the next one of the same app', async () => {
+    const email = someone();
+    const first = await calls.requested(email);
+    const second = await calls.requested(email);
+    if (first !== second) expect(await codeOf(await calls.verify(email, first))).toBe('otp_invalid');
+    await sessionOf(await calls.verify(email, second));
+  });
+
+  it('fits the app that it was sent for, and is not closed by a request of another', async () => {
+    const email = someone();
+    const password = await calls.requested(email);
+    const sibling = account.appHeaders({}, await account.register({ name: 'Sibling' }));
+    expect(await codeOf(await calls.verify(email, password, sibling))).toBe('otp_invalid');
+    const theirs = await calls.requested(email, sibling);
+    await sessionOf(await calls.verify(email, password));
+    await sessionOf(await calls.verify(email, theirs, sibling));
+  });
+
+  it('fits one identity', async () => {
+    const [mine, theirs] = [someone(), someone()];
+    const password = await calls.requested(mine);
+    await calls.requested(theirs);
+    const newest = await newestPassword(account.service.url, theirs);
+    if (password !== newest) expect(await codeOf(await calls.verify(theirs, password))).toBe('otp_invalid');
+  });
+
+  it('is redeemed by one of many parallel logins', async () => {
+    const email = someone();
+    const password = await calls.requested(email);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => calls.verify(email, password)));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 201)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 401)).toHaveLength(19);
+  });
+
+  it('completes a login that a crash interrupted, and that one only', async () => {
+    const email = someone();
+    const password = await calls.requested(email);
+    const { eventStore } = account.foundation;
+    const append = eventStore.append.bind(eventStore);
+    for (const interrupted of ['identity-', 'user-', 'session-']) {
+      eventStore.append = (stream, ...rest) =>
+        stream.startsWith(interrupted) ? Promise.reject(new Error('planned crash')) : append(stream, ...rest);
+      expect(await codeOf(await calls.verify(email, password))).toBe('internal_error');
+    }
+    eventStore.append = append;
+    const { userId } = await sessionOf(await calls.verify(email, password));
+    expect(await codeOf(await calls.verify(email, password))).toBe('otp_invalid');
+    const types = await calls.typesOf(oneTimePasswordStream(calls.identityIdOf(email)));
+    expect(types.filter((type) => type === 'OtpVerified')).toHaveLength(1);
+    expect(await calls.typesOf(userStream(userId))).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+    expect(await calls.typesOf(identityStream(calls.identityIdOf(email)))).toEqual(['IdentityClaimed']);
+  });
+
+  it('counts a guess although a crash kept it from being evaluated', async () => {
+    const email = someone();
+    const password = await calls.requested(email);
+    const { eventStore } = account.foundation;
+    const append = eventStore.append.bind(eventStore);
+    // Stored, and nothing came of it.
+    eventStore.append = async (...all) => {
+      await append(...all);
+      throw new Error('planned crash');
+    };
+    for (let guess = 1; guess <= 5; guess += 1) {
+      expect(await codeOf(await calls.verify(email, password))).toBe('internal_error');
+    }
+    eventStore.append = append;
+    expect(await codeOf(await calls.verify(email, password))).toBe('otp_invalid');
+  });
+});
+
+describe('requests for one-time passwords', () => {
+  let limited: AccountUnderTest;
+  let of: ReturnType<typeof emailCalls>;
+  beforeAll(async () => {
+    const RATE_LIMITS = '{"address":{"points":100000,"seconds":1},"otpRequestIp":{"points":40,"seconds":3600}}';
+    limited = await startAccountUnderTest(folder, { RATE_LIMITS });
+    of = emailCalls(limited);
+  });
+  afterAll(() => limited.service.close());
+
+  it('are one a minute and ten a day for an identity, whatever the app, and the answers say so', async () => {
+    const email = someone();
+    const sibling = limited.appHeaders({}, await limited.register({ name: 'Sibling' }));
+    const first = await of.request(email);
+    expect(await first.json()).toMatchObject({ sent: true, resendAfter: 60 });
+    expect(first.headers.get('RateLimit-Policy')).toBe('"otpRequest";q=1;w=60');
+    expect(first.headers.get('RateLimit')).toBe('"otpRequest";r=0;t=60');
+    limited.clock.time += MINUTE - 1;
+    const second = await of.request(email.toUpperCase(), sibling);
+    expect(second.headers.get('Retry-After')).toBe('1');
+    expect(second.headers.get('RateLimit')).toBe('"otpRequest";r=0;t=1');
+    expect(await codeOf(second)).toBe('rate_limited');
+    for (let sent = 2; sent <= 10; sent += 1) {
+      limited.clock.time += MINUTE;
+      const headers = limited.appHeaders({}, await limited.register({ name: 'Sibling' }));
+      const answer = await of.request(email, headers);
+      expect(answer.status).toBe(201);
+      // After the tenth the next one waits until the first is a day old.
+      const resendAfter = sent < 10 ? 60 : (DAY - 10 * MINUTE) / 1_000 + 1;
+      expect(await answer.json()).toMatchObject({ resendAfter });
+    }
+    limited.clock.time += MINUTE;
+    const eleventh = await of.request(email);
+    expect(eleventh.headers.get('RateLimit-Policy')).toBe('"otpRequestDay";q=10;w=86400');
+    expect(await codeOf(eleventh)).toBe('rate_limited');
+    limited.clock.time += DAY - 10 * MINUTE;
+    expect((await of.request(email)).status).toBe(201);
+  });
+
+  it('are limited for an address of the network too', async () => {
+    let refused: Response | undefined;
+    for (let sent = 0; sent < 60 && !refused; sent += 1) {
+      const answer = await of.request(someone());
+      if (answer.status !== 201) refused = answer;
+    }
+    expect(refused?.headers.get('RateLimit-Policy')).toBe('"otpRequestIp";q=40;w=3600');
+  });
+
+  it('with the same Idempotency-Key send one password', async () => {
+    const email = someone();
+    const key = { 'idempotency-key': 'the-same' };
+    const answers = [await calls.request(email, key), await calls.request(email, key)];
+    const [first, second] = await Promise.all(answers.map((answer) => answer.json()));
+    expect(second).toEqual(first);
+    expect(await mailTo(account.service.url, email)).toHaveLength(1);
+  });
+});
+
+describe('a hundred wrong guesses in a row', () => {
+  it('lock the one-time passwords of the identity for a day, at all apps, and no other login', async () => {
+    const email = someone();
+    const wallet = account.newWallet();
+    const session = await account.logIn(wallet);
+    await sessionOf(await calls.verify(email, await calls.requested(email), bearer(session)));
+    const password = await calls.requested(email);
+    const stream = oneTimePasswordStream(calls.identityIdOf(email));
+    const { length } = await calls.eventsOf(stream);
+    const earlier = Array.from({ length: 99 }, () => anEvent({ type: 'OtpGuessed', data: { otpId: 'earlier' } }));
+    await account.foundation.eventStore.append(stream, length - 1, earlier);
+    expect(await codeOf(await calls.verify(email, wrong(password)))).toBe('otp_invalid');
+    const sibling = account.appHeaders({}, await account.register({ name: 'Sibling' }));
+    for (const answer of [
+      await calls.request(email),
+      await calls.request(email, sibling),
+      await calls.verify(email, '123456'),
+    ]) {
+      expect(answer.headers.get('Retry-After')).toBe('86400');
+      expect(await codeOf(answer)).toBe('otp_locked');
+    }
+    expect((await account.logIn(wallet)).userId).toBe(session.userId);
+    account.clock.time += DAY;
+    expect((await sessionOf(await calls.verify(email, await calls.requested(email)))).userId).toBe(session.userId);
+  });
+});
