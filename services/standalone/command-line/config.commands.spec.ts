@@ -74,7 +74,7 @@ describe('annals config check', () => {
 
   it.each([
     ['relay', []],
-    ['projector', []],
+    ['projector', ['MASTER_KEY']],
     ['stream', ['MASTER_KEY']],
     ['account', ['MASTER_KEY']],
     ['event-catcher', ['CHAINS', 'MASTER_KEY']],
