@@ -28,5 +28,14 @@ export const requestEvents = {
 export type RequestEvent = EventOf<typeof requestEvents>;
 
 /** Stream `signature-<sha256 of the signature>`, forgotten after 25 h: an app's `v2` signature is accepted once. */
-export const signatureEvents = { SignatureUsed: event(1, z.object({ appId: z.string() })) };
+export const signatureEvents = {
+  SignatureUsed: event(
+    1,
+    z.object({
+      appId: z.string(),
+      /** Of one over a user of the messenger: the session that it began. */
+      sessionId: z.string().exactOptional(),
+    }),
+  ),
+};
 export type SignatureEvent = EventOf<typeof signatureEvents>;

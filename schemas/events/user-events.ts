@@ -48,6 +48,8 @@ export const userEvents = {
       method: loginMethod,
       appId: z.string(),
       sessionId: z.string(),
+      /** What an app said of it that logged in a user of the messenger. */
+      domainId: z.int().exactOptional(),
     }),
     audited,
   ),

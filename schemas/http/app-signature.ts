@@ -23,3 +23,22 @@ export const v1Text = ({ origin, timestamp, apiKey }: Call): string =>
 /** Scheme `v2` says all of it; each signature is accepted once. */
 export const v2Text = ({ method, url, origin, timestamp, apiKey, bodyHash }: WholeRequest): string =>
   ['v2', method, url, timestamp, origin, apiKey, bodyHash].join('\n');
+
+/** Whom an app that may speak for the users of the messenger logs in. */
+export interface MessengerUser {
+  messengerId: string;
+  username: string;
+  firstname: string;
+  lastname: string;
+  domainId: number;
+  /** Unix milliseconds. */
+  timestamp: number;
+  apiKey: string;
+}
+
+/** The text that an app signs by EIP-191 for a user of the messenger. Each signature is accepted once. */
+export const messengerUserText = (user: MessengerUser): string => {
+  const { messengerId, username, firstname, lastname, domainId, timestamp, apiKey } = user;
+  const rest = [String(domainId), String(timestamp), apiKey];
+  return ['messenger-user', messengerId, username, firstname, lastname, ...rest].join('\n');
+};

@@ -1,10 +1,17 @@
 import { z } from 'zod';
 import { anyJson } from '../json.ts';
+import { unixMs } from '../values.ts';
 import { redirectUri, startedLogin } from './oauth-routes.ts';
 import { route } from './route.ts';
 import { session } from './session.ts';
 
-/** Logins through the bot of the messenger. */
+/** One line of what is signed. It is checked as it was signed, before anything is trimmed. */
+const line = z
+  .string()
+  .max(256)
+  .regex(/^\P{Cc}*$/u, 'has a control character');
+
+/** Logins through the bot of the messenger, and on the word of an app's own bot. */
 export const messengerRoutes = {
   startBotLogin: route({
     service: 'account',
@@ -42,5 +49,37 @@ export const messengerRoutes = {
     status: 200,
     answer: z.object({}),
     problems: ['forbidden', 'provider_not_found'],
+  }),
+  logInMessengerUser: route({
+    service: 'account',
+    method: 'POST',
+    path: '/auth/messenger/user',
+    summary: 'Log in a user of the messenger, on the word of an app that may speak for them',
+    auth: 'none',
+    rateLimit: 'login',
+    command: true,
+    body: z.object({
+      messengerId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not the id of a user of the messenger'),
+      username: line.default(''),
+      firstname: line.default(''),
+      lastname: line.default(''),
+      domainId: z.int().describe('kept with the login'),
+      sig: z
+        .string()
+        .describe('by the signing key of the app (EIP-191), over the members before it, timestamp and apiKey'),
+      timestamp: unixMs.describe('within 5 minutes of now'),
+      apiKey: z.string().max(128),
+    }),
+    status: 201,
+    answer: session,
+    problems: [
+      'api_key_unknown',
+      'app_revoked',
+      'timestamp_out_of_window',
+      'signature_malformed',
+      'bot_signature_invalid',
+      'request_replayed',
+      'forbidden',
+    ],
   }),
 };

@@ -44,12 +44,18 @@ interface UserLogin extends Identity {
   sessionId: string;
   /** What the method knows of the user: it fills members of the profile that are empty. */
   profile?: ProfileChanges | undefined;
+  /** What the app said of it. */
+  domainId?: number | undefined;
 }
 
 /** Records a login once per session. The first one registers the user; the first with an identity links that. */
-export const logIn = (user: User, { userId, appId, sessionId, profile = {}, ...identity }: UserLogin): UserEvent[] => {
+export const logIn = (
+  user: User,
+  { userId, appId, sessionId, profile = {}, domainId, ...identity }: UserLogin,
+): UserEvent[] => {
   const { entity, logins } = user;
   const { identityId, method } = identity;
+  const said = domainId === undefined ? {} : { domainId };
   const isLinked = entity?.identities.some(({ id }) => id === identityId);
   return [
     ...(entity ? [] : [{ type: 'UserRegistered' as const, data: { userId } }]),
@@ -57,7 +63,7 @@ export const logIn = (user: User, { userId, appId, sessionId, profile = {}, ...i
     ...(logins.some((login) => login.sessionId === sessionId)
       ? []
       : [
-          { type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId } },
+          { type: 'UserLoggedIn' as const, data: { userId, identityId, method, appId, sessionId, ...said } },
           ...updateProfile(user, userId, onlyEmpty(entity, profile)),
         ]),
   ];

@@ -47,6 +47,8 @@ export interface Login {
   userId?: string;
   /** What the method knows of the user: it fills members of the profile that are empty. */
   profile?: ProfileChanges;
+  /** What the app said of it. */
+  domainId?: number;
   /** The refusal of a login that was completed before. */
   used: () => Refusal;
 }
@@ -114,7 +116,7 @@ export class Logins {
 
   /** Claims the identity, and records the login in the stream of its user. */
   private async enter(login: Login, metadata: EventMetadata): Promise<{ userId: string; user: Transacted<User> }> {
-    const { identity, redemption, appId, profile } = login;
+    const { identity, redemption, appId, profile, domainId } = login;
     const { identityId } = identity;
     const { sessionId, eventId: causationId, linkTo } = redemption;
     for (;;) {
@@ -130,7 +132,7 @@ export class Logins {
           if (isErased(before) && userId === linkTo) throw new Refusal('user_erased', 'this user was erased');
           return isVoid(before, identityId, claim)
             ? []
-            : logIn(before, { ...identity, userId, appId, sessionId, profile });
+            : logIn(before, { ...identity, userId, appId, sessionId, profile, domainId });
         },
       });
       if (!isVoid(user.before, identityId, claim)) return { userId, user };
