@@ -2,15 +2,17 @@ interface RateLimit {
   points: number;
   /** Without: so many at a time. */
   seconds?: number;
+  /** Counted by all processes together, and not by each for itself. */
+  shared?: true;
   /** What it limits does not exist. */
   noEffectYet?: true;
 }
 
 /** Every limit, by its name in the setting `RATE_LIMITS`, which may replace any of them; and by whom each is counted. */
 export const rateLimits = {
-  login: { points: 60, seconds: 300 }, // address
-  refresh: { points: 150, seconds: 300 }, // session
-  register: { points: 60, seconds: 60 }, // user
+  login: { points: 60, seconds: 300, shared: true }, // address
+  refresh: { points: 150, seconds: 300, shared: true }, // session
+  register: { points: 60, seconds: 60, shared: true }, // user
   query: { points: 50, seconds: 1 }, // user
   request: { points: 100, seconds: 1 }, // user or address; whatever has no other name
   streamCommand: { points: 50, seconds: 1 }, // user
@@ -20,9 +22,9 @@ export const rateLimits = {
   requestsPerConnection: { points: 8 }, // under way on a connection
   requestsPerAddress: { points: 256 }, // under way of an address
   connectionsPerAddress: { points: 1_000 }, // address, without sockets of the stream
-  otpRequest: { points: 1, seconds: 60 }, // identity
-  otpRequestDay: { points: 10, seconds: 86_400 }, // identity
-  otpRequestIp: { points: 30, seconds: 3_600 }, // address
+  otpRequest: { points: 1, seconds: 60, shared: true }, // identity
+  otpRequestDay: { points: 10, seconds: 86_400, shared: true }, // identity
+  otpRequestIp: { points: 30, seconds: 3_600, shared: true }, // address
   send: { points: 10, seconds: 1, noEffectYet: true }, // user
   rpc: { points: 50, seconds: 1, noEffectYet: true }, // app
 } as const satisfies Record<string, RateLimit>;

@@ -5,8 +5,7 @@ import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { AnnalsClient } from '../../shared/client/annals-client.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
-import { closeEngines, everyEngine, openEngines, type Engines } from '../../shared/host/engines.ts';
-import type { RunningService } from '../../shared/edge/start-service.ts';
+import { closeEngines, everyEngine, openEngines } from '../../shared/host/engines.ts';
 import { eventually } from '../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
@@ -24,6 +23,7 @@ import { newestPassword, wrong } from './testing/one-time-passwords.ts';
 
 const DATA_DIR = temporaryFolder();
 const ORIGIN = 'https://app.example';
+const appToRegister = { name: 'Example', origins: [ORIGIN], redirectUris: [], scheme: 'v1' as const };
 
 /** The account service as in another process: it has its own engines on the same files. */
 const startProcess = async () => {
@@ -39,7 +39,7 @@ const startProcess = async () => {
 type ProcessFoundation = Awaited<ReturnType<typeof startProcess>>['foundation'];
 
 describe('two account processes on one folder', () => {
-  const running: { engines: Engines; service: RunningService; url: string }[] = [];
+  const running: Awaited<ReturnType<typeof startProcess>>[] = [];
   let wallet: ReturnType<typeof Wallet.createRandom>;
   let clients: [AnnalsClient, AnnalsClient];
 
@@ -51,12 +51,7 @@ describe('two account processes on one folder', () => {
     const second = await startProcess();
     running.push(first, second);
     foundations = [first.foundation, second.foundation];
-    const { apiKey, signingKey } = await appAdministration(first.foundation).register({
-      name: 'Example',
-      origins: [ORIGIN],
-      redirectUris: [],
-      scheme: 'v1',
-    });
+    const { apiKey, signingKey } = await appAdministration(first.foundation).register(appToRegister);
     const app = { apiKey, origin: ORIGIN, signer: new Wallet(signingKey) };
     const clientOf = ({ url }: { url: string }) => new AnnalsClient({ accountUrl: url, eventUrl: url, app });
     clients = [clientOf(first), clientOf(second)];
@@ -84,9 +79,43 @@ describe('two account processes on one folder', () => {
   it('give a refresh token one successor', async () => {
     const session = await clients[0].signIn(wallet);
     const body = { refreshToken: session.refreshToken };
-    const requests = Array.from({ length: 200 }, (_, at) => clientAt(at).call(accountRoutes.refreshSession, { body }));
+    const requests = Array.from({ length: 1_000 }, (_, at) =>
+      clientAt(at).call(accountRoutes.refreshSession, { body }),
+    );
     const sessions = await Promise.all(requests);
     expect(new Set(sessions.map(({ refreshToken }) => decodeJwt(refreshToken).jti)).size).toBe(1);
+  });
+
+  it('make one user of 500 first logins at once', async () => {
+    const newcomer = Wallet.createRandom();
+    const signer = newcomer.address;
+    const [first, second] = running;
+    if (!first || !second) throw new Error('two processes must run');
+    const logins: (() => Promise<{ userId: string }>)[] = [];
+    // A signer has ten open challenges at an app.
+    for (let app = 0; app < 50; app += 1) {
+      const { apiKey, signingKey } = await appAdministration(first.foundation).register(appToRegister);
+      const client = new AnnalsClient({
+        accountUrl: app % 2 === 0 ? first.url : second.url,
+        eventUrl: first.url,
+        app: { apiKey, origin: ORIGIN, signer: new Wallet(signingKey) },
+      });
+      for (let at = 0; at < 10; at += 1) {
+        const { message } = await client.call(accountRoutes.walletChallenge, { query: { signer } });
+        const body = { signer, signature: newcomer.signMessageSync(message) };
+        logins.push(() => client.call(accountRoutes.logInWithWallet, { body }));
+      }
+    }
+    const outcomes = await Promise.allSettled(logins.map((logIn) => logIn()));
+    const sessions = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    expect(new Set(sessions.map(({ userId }) => userId))).toEqual(new Set([signer.toLowerCase()]));
+    for (const outcome of outcomes) {
+      // On a machine that is slow some take longer than an answer may.
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'dependency_unavailable' });
+    }
+    const types = (await first.foundation.eventStore.read(`user-${signer.toLowerCase()}`)).map(({ type }) => type);
+    expect(types.slice(0, 3)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+    expect(new Set(types.slice(3))).toEqual(new Set(['UserLoggedIn']));
   });
 
   it('refuse within two seconds the access token of a session that was logged out at the other one', async () => {

@@ -1,11 +1,11 @@
 import { isIPv6 } from 'node:net';
-import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { rateLimits, type AtATimeName, type CountedName } from '../../schemas/http/rate-limits.ts';
 import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
-import { SETTINGS } from './tokens.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
+import type { CallerCounts, SharedCount, SharedCounts } from './shared-counts.ts';
 
 /** How many callers each limit remembers. Beyond that, the least recent caller is forgotten. */
 const KEYS_MAX = 50_000;
@@ -19,17 +19,22 @@ export interface RateLimitStatus {
   exceeded: boolean;
 }
 
-/** Counts the requests of each caller, in this process. */
-@Injectable()
+/** Counts the requests of each caller: in this process, or where a limit is shared and `counts` are given, in all of them. */
 export class RateLimits {
-  private readonly counters = new Map<CountedName, Counter>();
+  private readonly counters = new Map<CountedName, Counter | SharedCounter>();
 
-  constructor(@Inject(SETTINGS) { RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>) {
+  constructor({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>, counts?: SharedCounts, clock: Clock = systemClock) {
     if (RATE_LIMITS === 'off') return;
     for (const [name, limit] of Object.entries(rateLimits)) {
       if (!('seconds' in limit)) continue;
       const counted = name as CountedName;
-      this.counters.set(counted, new Counter(counted, RATE_LIMITS[counted] ?? limit));
+      const allowed = RATE_LIMITS[counted] ?? limit;
+      const { seconds } = allowed;
+      const counter =
+        counts && 'shared' in limit
+          ? new SharedCounter(counted, allowed, counts.countsOf(counted, { seconds, callersMax: KEYS_MAX }), clock)
+          : new Counter(counted, allowed);
+      this.counters.set(counted, counter);
     }
   }
 
@@ -127,6 +132,37 @@ class Counter {
       windowSeconds: seconds,
       remaining: Math.max(0, counted?.remainingPoints ?? points),
       resetSeconds: Math.ceil((counted?.msBeforeNext ?? 0) / 1_000),
+      exceeded,
+    };
+  }
+}
+
+class SharedCounter {
+  constructor(
+    private readonly name: CountedName,
+    private readonly limit: { points: number; seconds: number },
+    private readonly counts: CallerCounts,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {}
+
+  count(key: string, requests: number): Promise<RateLimitStatus> {
+    const counted = this.counts.add(key, requests, this.limit.points);
+    return Promise.resolve(this.status(counted, counted.points > this.limit.points));
+  }
+
+  peek(key: string): Promise<RateLimitStatus> {
+    const counted = this.counts.get(key);
+    return Promise.resolve(this.status(counted, counted !== undefined && counted.points >= this.limit.points));
+  }
+
+  private status(counted: SharedCount | undefined, exceeded: boolean): RateLimitStatus {
+    const { points, seconds } = this.limit;
+    return {
+      name: this.name,
+      points,
+      windowSeconds: seconds,
+      remaining: Math.max(0, points - (counted?.points ?? 0)),
+      resetSeconds: counted ? Math.ceil((counted.endsAt - this.clock.now()) / 1_000) : 0,
       exceeded,
     };
   }

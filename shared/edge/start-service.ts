@@ -20,6 +20,7 @@ import { refuseOtherMethods } from './method-not-allowed.ts';
 import { PositionHeader } from './position-header.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { RateLimits } from './rate-limits.ts';
+import { SharedCounts } from './shared-counts.ts';
 
 /** The time that in-flight requests have to finish; the whole program has 5 s to stop. */
 const DRAIN_MS = 2_000;
@@ -68,7 +69,8 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const origins = new AppOrigins(foundation.readStore, foundation.clock);
   if (foundation.settings.NODE_ENV === 'production') await origins.refuseWildcards();
   const health = new Health(foundation, { signingKeys: issuer.hasKeys, ...readiness });
-  const limits = new RateLimits(foundation.settings);
+  const counts = new SharedCounts(foundation);
+  const limits = new RateLimits(foundation.settings, counts, foundation.clock);
   const positions = new PositionHeader(foundation.masterKey, foundation.eventStore);
   const server = makeHttpServer({ ...foundation, traffic, origins, limits, positions });
   const refuseRest = refuseOtherMethods(server);
@@ -82,12 +84,14 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const stop = async () => {
     await app.close();
     await loops.stop();
+    await counts.loop.stop();
   };
   try {
     await configure?.(app);
     await app.init();
     refuseRest();
     loops.start();
+    counts.loop.start();
     await app.startAllMicroservices();
     await app.listen({ host, port });
   } catch (error) {

@@ -243,6 +243,44 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await store.position(collection)).toBe(201);
     });
 
+    it('adds points to a count until its time is over, and begins another with those that come then', async () => {
+      const [id, other] = [`${collection}-1`, `${collection}-2`];
+      const add = async (points: number, nowMs: number) =>
+        (await store.addPoints([{ id, points, windowMs: 1_000 }], nowMs)).get(id);
+      expect(await add(2, 10_000)).toEqual({ points: 2, endsAt: 11_000 });
+      expect(await add(3, 10_999)).toEqual({ points: 5, endsAt: 11_000 });
+      expect(await add(0, 10_999)).toEqual({ points: 5, endsAt: 11_000 });
+      expect(await add(1, 11_000)).toEqual({ points: 1, endsAt: 12_000 });
+      const both = [id, other].map((one) => ({ id: one, points: 4, windowMs: 500 }));
+      expect(await store.addPoints(both, 11_001)).toEqual(
+        new Map([
+          [id, { points: 5, endsAt: 12_000 }],
+          [other, { points: 4, endsAt: 11_501 }],
+        ]),
+      );
+      expect(await store.addPoints([], 11_001)).toEqual(new Map());
+    });
+
+    it('counts every point that is added at once', async () => {
+      const id = `${collection}-raced`;
+      await store.addPoints([{ id, points: 1, windowMs: 1_000 }], 10_000);
+      await Promise.all(
+        Array.from({ length: 50 }, () => store.addPoints([{ id, points: 2, windowMs: 1_000 }], 10_001)),
+      );
+      expect((await store.addPoints([{ id, points: 0, windowMs: 1_000 }], 10_002)).get(id)?.points).toBe(101);
+    });
+
+    it('forgets the counts that have ended', async () => {
+      const [ended, lasting] = [`${collection}-ended`, `${collection}-lasting`];
+      const counts = [ended, lasting].map((id, at) => ({ id, points: 7, windowMs: 1_000 * (at + 1) }));
+      await store.addPoints(counts, 20_000);
+      await store.forgetPoints(21_000);
+      const again = counts.map((one) => ({ ...one, points: 0 }));
+      // Had it been kept, it would still last at this earlier time.
+      const found = await store.addPoints(again, 20_500);
+      expect([found.get(ended)?.points, found.get(lasting)?.points]).toEqual([0, 7]);
+    });
+
     describe('a lease', () => {
       const lease = { holder: 'one', epoch: 1, renewals: 0 };
 

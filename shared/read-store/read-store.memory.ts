@@ -3,11 +3,13 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace } from '../event-store/event-store.ts';
 import type {
   Checkpoint,
+  Counted,
   CollectionDefinition,
   DocumentChange,
   Filter,
   FindOptions,
   Lease,
+  PointsToAdd,
   ReadStore,
   StoredDocument,
 } from './read-store.ts';
@@ -17,6 +19,7 @@ export class MemoryReadStore implements ReadStore {
   private readonly collections = new Map<string, Map<string, { position: number; text: string }>>();
   private readonly stored = new Map<string, Checkpoint>();
   private readonly leases = new Map<string, Lease>();
+  private readonly counts = new Map<string, Counted>();
 
   define(collections: readonly CollectionDefinition[]): Promise<void> {
     for (const { name } of collections) {
@@ -82,6 +85,22 @@ export class MemoryReadStore implements ReadStore {
     const isCurrent = isDeepStrictEqual(this.leases.get(name), expected);
     if (isCurrent) this.leases.set(name, { ...next });
     return Promise.resolve(isCurrent);
+  }
+
+  addPoints(added: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>> {
+    const counted = added.map(({ id, points, windowMs }) => {
+      const before = this.counts.get(id);
+      const lasts = before !== undefined && before.endsAt > nowMs;
+      const after = lasts ? { ...before, points: before.points + points } : { points, endsAt: nowMs + windowMs };
+      this.counts.set(id, after);
+      return [id, { ...after }] as const;
+    });
+    return Promise.resolve(new Map(counted));
+  }
+
+  forgetPoints(nowMs: number): Promise<void> {
+    for (const [id, { endsAt }] of this.counts) if (endsAt <= nowMs) this.counts.delete(id);
+    return Promise.resolve();
   }
 
   close(): Promise<void> {

@@ -1,16 +1,19 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { EventPlace, Position } from '../event-store/event-store.ts';
+import { CountedPoints } from './counted-points.mongo.ts';
 import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
 import { duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
 import { decodeDocument, encodeDocument, type EncodedObject } from './mongo-document.ts';
 import { mongoFilter, mongoPath, mongoSort } from './mongo-filter.ts';
 import type {
   Checkpoint,
+  Counted,
   CollectionDefinition,
   DocumentChange,
   Filter,
   FindOptions,
   Lease,
+  PointsToAdd,
   ReadStore,
   StoredDocument,
 } from './read-store.ts';
@@ -39,7 +42,11 @@ const WRITES_MAX = 1_000;
 export class MongoReadStore implements ReadStore {
   private readonly defined = new Set<string>();
 
-  private constructor(private readonly database: MongoDatabase) {}
+  private readonly counted: CountedPoints;
+
+  private constructor(private readonly database: MongoDatabase) {
+    this.counted = new CountedPoints(database);
+  }
 
   /**
    * @throws CannotStart when no server answers in time, refuses us, or acknowledges writes that can be lost in
@@ -120,6 +127,14 @@ export class MongoReadStore implements ReadStore {
       this.leases.updateOne(current, { $set: { holder, epoch, renewals } }),
     );
     return matchedCount === 1;
+  }
+
+  addPoints(points: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>> {
+    return this.counted.add(points, nowMs);
+  }
+
+  forgetPoints(nowMs: number): Promise<void> {
+    return this.counted.forget(nowMs);
   }
 
   close(): Promise<void> {

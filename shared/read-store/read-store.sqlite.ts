@@ -2,6 +2,7 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace } from '../event-store/event-store.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { CountedPoints } from './counted-points.sqlite.ts';
 import type {
   Checkpoint,
   CollectionDefinition,
@@ -30,6 +31,7 @@ export class SqliteReadStore implements ReadStore {
   private readonly database: SqliteDatabase;
   private readonly collections = new Map<string, Collection>();
   private readonly statements = new Map<string, StatementSync>();
+  private readonly points: CountedPoints;
   private readonly savePosition: StatementSync;
   private readonly loadPosition: StatementSync;
 
@@ -47,6 +49,7 @@ export class SqliteReadStore implements ReadStore {
       // Positions were once stored without an event.
       if (!this.hasColumn('positions', 'event')) this.database.exec('ALTER TABLE positions ADD COLUMN event TEXT');
     });
+    this.points = new CountedPoints(this.database);
     this.savePosition = this.database.prepare(`
       INSERT INTO positions (projection, position, event) VALUES (?, ?, ?)
       ON CONFLICT (projection) DO UPDATE SET position = excluded.position, event = coalesce(excluded.event, event)
@@ -150,6 +153,9 @@ export class SqliteReadStore implements ReadStore {
       return changes === 1;
     });
   }
+
+  addPoints: ReadStore['addPoints'] = (points, nowMs) => this.points.add(points, nowMs);
+  forgetPoints: ReadStore['forgetPoints'] = (nowMs) => this.points.forget(nowMs);
 
   close(): Promise<void> {
     this.database.close();

@@ -59,6 +59,21 @@ export interface Lease {
   renewals: number;
 }
 
+/** What a caller uses up of a limit. */
+export interface PointsToAdd {
+  id: string;
+  points: number;
+  /** How long a count lasts that begins with these. */
+  windowMs: number;
+}
+
+/** What a caller has used up of a limit. */
+export interface Counted {
+  points: number;
+  /** Unix milliseconds. */
+  endsAt: number;
+}
+
 export interface ReadStore {
   /** Creates the projection's collections and indexes that do not exist. */
   define(collections: readonly CollectionDefinition[]): Promise<void>;
@@ -83,5 +98,13 @@ export interface ReadStore {
    * Replaces `expected` (`undefined`: no lease) by `next` atomically. @returns whether `expected` was the stored lease
    */
   replaceLease(name: string, expected: Lease | undefined, next: Lease): Promise<boolean>;
+  /**
+   * Adds points to the counts that last, and begins those that do not. Ids differ. Points are never lost to another
+   * process that adds to the same count, except where it begins in that moment.
+   * @returns every count by id, as it is then
+   */
+  addPoints(points: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>>;
+  /** Forgets the counts that have ended. */
+  forgetPoints(nowMs: number): Promise<void>;
   close(): Promise<void>;
 }
