@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Settings } from '../../shared/config/settings.ts';
 import { systemClock, toIso, type Clock } from '../../shared/primitives/clock.ts';
 import { publishedKeysAt, publishedUntil, signsFrom } from './domain/signing-schedule.ts';
-import { SigningKeyFiles } from './edge/signing-keys.file.ts';
+import { resealKeyFiles, SigningKeyFiles } from './edge/signing-keys.file.ts';
 import type { SigningKeyStore } from './edge/signing-keys.ts';
 
 /** The keys that sign tokens, where the account processes with these settings have them. @throws CannotStart */
@@ -11,6 +11,10 @@ export const signingKeyStore = (
   masterKey: Uint8Array,
   clock: Clock = systemClock,
 ): SigningKeyStore => new SigningKeyFiles(join(DATA_DIR, 'keys'), masterKey, clock);
+
+/** Encrypts the keys that sign tokens with another master key. @returns how many it has changed */
+export const resealSigningKeys = ({ DATA_DIR }: { DATA_DIR: string }, from: Uint8Array, to: Uint8Array): number =>
+  resealKeyFiles(join(DATA_DIR, 'keys'), from, to);
 
 export interface RotatedKeys {
   /** The new key, and since when it signs. */

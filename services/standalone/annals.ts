@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { appCommand } from './command-line/app.commands.ts';
+import { auditCommand } from './command-line/audit.commands.ts';
+import { vaultCommand } from './command-line/vault.commands.ts';
 import { configCommand } from './command-line/config.commands.ts';
 import { keysCommand } from './command-line/keys.commands.ts';
 import { runCommandLine } from './command-line/run-command-line.ts';
@@ -14,8 +16,18 @@ Examples:
   annals app create --name Shop --origin https://shop.example  an app that can log in at once
   annals app list --json
   annals keys rotate
+  annals vault backup vault.ndjson                             what must not be lost, for a safe place
+  annals audit verify history.ndjson --jwks jwks.json
   annals config check`,
 );
-for (const command of [...serviceCommands(), appCommand(), keysCommand(), configCommand()]) annals.addCommand(command);
+for (const command of [
+  ...serviceCommands(),
+  appCommand(),
+  keysCommand(),
+  vaultCommand(),
+  auditCommand(),
+  configCommand(),
+])
+  annals.addCommand(command);
 
 await runCommandLine(annals);

@@ -7,7 +7,7 @@ import { deriveKey } from '../../../shared/keys/derive-key.ts';
 import { openText, sealText } from '../../../shared/keys/sealed-text.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { makeFolder } from '../../../shared/primitives/make-folder.ts';
-import { createFileWhole } from '../../../shared/primitives/write-file-whole.ts';
+import { createFileWhole, writeFileWhole } from '../../../shared/primitives/write-file-whole.ts';
 import { keyId, type SigningKey, type SigningKeyStore } from './signing-keys.ts';
 
 /** Numbered in the order of creation. */
@@ -88,3 +88,29 @@ export class SigningKeyFiles implements SigningKeyStore {
     }
   }
 }
+
+/** Encrypts the files of a folder with another master key; those that are are left as they are. @throws CannotStart */
+export const resealKeyFiles = (folder: string, from: Uint8Array, to: Uint8Array): number => {
+  const [before, after] = [from, to].map((masterKey) => deriveKey(masterKey, 'token signing keys')) as [Buffer, Buffer];
+  makeFolder(folder, 0o700);
+  const files = readdirSync(folder).filter((file) => KEY_FILE.test(file));
+  let changed = 0;
+  for (const file of files) {
+    const path = join(folder, file);
+    const sealed = readFileSync(path, 'utf8');
+    if (opened(after, file, sealed) !== undefined) continue;
+    const text = opened(before, file, sealed);
+    if (text === undefined) throw new CannotStart(`${path} is opened by neither of the two master keys`);
+    writeFileWhole(path, sealText(after, file, text), 0o600);
+    changed += 1;
+  }
+  return changed;
+};
+
+const opened = (key: Uint8Array, file: string, sealed: string): string | undefined => {
+  try {
+    return openText(key, file, sealed);
+  } catch {
+    return undefined;
+  }
+};
