@@ -52,6 +52,17 @@ export class AnnalsClient {
     return this.session;
   }
 
+  /**
+   * Signs in with a one-time password. Later calls are made as its user.
+   * @param password returns the six digits that came by email
+   * @throws ProblemError
+   */
+  async signInByEmail(email: string, password: () => Promise<string>): Promise<Session> {
+    await this.call(accountRoutes.requestEmailPassword, { body: { email } });
+    this.session = await this.call(accountRoutes.logInWithEmail, { body: { email, otp: await password() } });
+    return this.session;
+  }
+
   /** Calls a route of the interface. @throws ProblemError */
   async call<const Contract extends RouteContract>(
     contract: Contract,

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Contract, type HDNodeWallet, JsonRpcProvider, Wallet } from 'ethers';
 import { developmentFile, type DevelopmentFile } from '../../../schemas/development-file.ts';
+import { developmentMailbox } from '../../../schemas/http/development-mailbox.ts';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
 import type { StreamEvent } from '../../../schemas/socket/stream-messages.ts';
@@ -30,8 +32,8 @@ type Print = (line: string) => void;
 type Token = NonNullable<DevelopmentFile['token']>;
 
 /**
- * Signs in, changes the profile, registers the token's Transfer, subscribes, transfers, receives the event, queries it and
- * reads the history. @returns whether every step succeeded
+ * Signs in, changes the profile, registers the token's Transfer, subscribes, transfers, receives the event, queries it, reads
+ * the history, and signs in once more, by email. @returns whether every step succeeded
  */
 export const runDemo = async (print: Print): Promise<boolean> => {
   const steps = new Steps(print);
@@ -54,14 +56,9 @@ const demonstrate = async (steps: Steps): Promise<void> => {
   if (!token)
     throw new Error('this instance has no token: the demo needs the local chain, so run npm start without CHAINS');
   const wallet = Wallet.createRandom();
-  const client = new AnnalsClient({
-    ...development,
-    app: {
-      apiKey: development.app.apiKey,
-      origin: development.app.origin,
-      signer: new Wallet(development.app.signingKey),
-    },
-  });
+  const { apiKey, origin, signingKey } = development.app;
+  const options = { ...development, app: { apiKey, origin, signer: new Wallet(signingKey) } };
+  const client = new AnnalsClient(options);
   const { userId } = await steps.run(
     'sign in with a new wallet',
     () => client.signIn(wallet),
@@ -97,6 +94,21 @@ const demonstrate = async (steps: Steps): Promise<void> => {
     () => client.call(accountRoutes.readHistory, { params: { id: userId } }),
     ({ items }) => items.map(({ type }) => type).join(' → '),
   );
+  const email = `ada.${randomBytes(4).toString('hex')}@shop.example`;
+  await steps.run(
+    'sign in by email',
+    () => new AnnalsClient(options).signInByEmail(email, () => passwordFor(email, development)),
+    (session) => `${session.userId}, with what came to ${development.mailboxUrl}`,
+  );
+};
+
+/** Reads the newest one-time password for an address in the development mailbox. */
+const passwordFor = async (email: string, { mailboxUrl }: DevelopmentFile): Promise<string> => {
+  const answer = await fetch(mailboxUrl, { headers: { accept: 'application/json' } });
+  const { messages } = developmentMailbox.parse(await answer.json());
+  const password = /\b\d{6}\b/.exec(messages.find(({ to }) => to === email)?.text ?? '')?.[0];
+  if (password === undefined) throw new Error(`no one-time password for ${email} came to ${mailboxUrl}`);
+  return password;
 };
 
 const readDevelopmentFile = (): DevelopmentFile => {
