@@ -7,6 +7,7 @@ import { Transactor } from '../../shared/event-store/transact.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import { closeEngines, everyEngine, openEngines } from '../../shared/host/engines.ts';
 import { eventually } from '../../shared/testing/eventually.ts';
+import { atOnce } from '../../shared/testing/at-once.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
 import { someMetadata } from '../../shared/testing/event-builder.ts';
@@ -79,10 +80,7 @@ describe('two account processes on one folder', () => {
   it('give a refresh token one successor', async () => {
     const session = await clients[0].signIn(wallet);
     const body = { refreshToken: session.refreshToken };
-    const requests = Array.from({ length: 1_000 }, (_, at) =>
-      clientAt(at).call(accountRoutes.refreshSession, { body }),
-    );
-    const sessions = await Promise.all(requests);
+    const sessions = await atOnce(1_000, (at) => clientAt(at).call(accountRoutes.refreshSession, { body }));
     expect(new Set(sessions.map(({ refreshToken }) => decodeJwt(refreshToken).jti)).size).toBe(1);
   });
 

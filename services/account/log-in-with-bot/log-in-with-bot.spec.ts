@@ -3,6 +3,7 @@ import { decodeJwt } from 'jose';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
+import { atOnce } from '../../../shared/testing/at-once.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { RegisteredApp } from '../register-app/register-app.handler.ts';
@@ -160,7 +161,7 @@ describe('logging in through the bot', () => {
   it('is completed by a thousand requests once', async () => {
     const { state } = await started();
     const back = await open(state, 7);
-    const answers = await Promise.all(Array.from({ length: 1_000 }, () => callback(back)));
+    const answers = await atOnce(1_000, () => callback(back));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     const codes = await Promise.all(answers.filter(({ status }) => status !== 201).map(codeOf));
     expect(new Set(codes)).toEqual(new Set(['state_unknown']));
