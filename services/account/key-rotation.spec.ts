@@ -14,6 +14,11 @@ it('a rotation under load refuses no login, refresh or request, and no token at 
   await using account = await startAccountUnderTest(folder);
   const { clock, foundation, service } = account;
   const publishedKeys = async () => (await (await account.ask('/.well-known/jwks.json')).json()) as JSONWebKeySet;
+  /** Without the key that signs exports of histories, which is not rotated. */
+  const tokenKids = async () => {
+    const kids = (await publishedKeys()).keys.map(({ kid }) => kid);
+    return kids.filter((kid) => !kid?.startsWith('audit-'));
+  };
   let fetched = { keys: createLocalJWKSet(await publishedKeys()), at: clock.time };
   const verify = async ({ accessToken }: Session) => {
     if (clock.time - fetched.at >= VERIFIER_KEEPS_MS) {
@@ -45,9 +50,9 @@ it('a rotation under load refuses no login, refresh or request, and no token at 
     clock.time += 10 * SECOND;
   }
   expect([...kids]).toEqual([kidOf(old), rotated.kid]);
-  expect((await publishedKeys()).keys.map(({ kid }) => kid)).toEqual([kidOf(old), rotated.kid]);
+  expect(await tokenKids()).toEqual([kidOf(old), rotated.kid]);
   clock.time += 6 * 86_400_000;
   expect(kidOf(await refresh(busy))).toBe(rotated.kid);
   clock.time += 2 * 86_400_000;
-  expect((await publishedKeys()).keys.map(({ kid }) => kid)).toEqual([rotated.kid]);
+  expect(await tokenKids()).toEqual([rotated.kid]);
 });

@@ -61,6 +61,7 @@ describe('the engines of a process', () => {
       eventStore: 'esdb://events.example:2113/…',
       messageBus: 'kafka://one.example:9092,two.example:9092',
       readStore: `embedded in ${resolve(DATA_DIR)}`,
+      keyVault: `embedded in ${resolve(DATA_DIR)}`,
     });
   });
 

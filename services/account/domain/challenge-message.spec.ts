@@ -83,7 +83,7 @@ Expiration Time: 2026-01-02T12:05:00.000Z`,
       fc.property(origin, (from) => {
         const message = challengeMessage({ ...challenge, origin: from });
         const { hostname } = new URL(from);
-        if (!/\.[a-z]{2,}$/.test(hostname)) return;
+        if (!/^[a-z\d.-]+\.[a-z]{2,}$/.test(hostname)) return;
         expect(createSiweMessage(parseSiweMessage(message) as ViemMessage)).toBe(message);
         read += 1;
       }),

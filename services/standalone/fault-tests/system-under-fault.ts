@@ -211,7 +211,8 @@ export class SystemUnderFault {
       const { eventStore } = this.engines;
       const head = await eventStore.head();
       const events = await everyEvent(eventStore);
-      const lost = this.workloads.flatMap((workload) => workload.lost(events));
+      const opened = await this.personalData.open(events);
+      const lost = this.workloads.flatMap((workload) => workload.lost(opened));
       const differences = [
         ...lost.map(({ userId }) => `the profile of ${userId} is lost or stored twice`),
         ...differencesFromChain(events, transferIds),
