@@ -26,6 +26,8 @@ const channels = [
   ...(['SMTP_URL', 'MAIL_FROM'] as const),
   ...(['MESSENGER_API_URL', 'MESSENGER_BOT_TOKEN', 'MESSENGER_BOT_NAME', 'MESSENGER_WEBHOOK_SECRET'] as const),
 ];
+/** Settings of the sites at which people log in. */
+const providers = ['OAUTH_A', 'OAUTH_B', 'OAUTH_C'] as const;
 /** Settings that say where the account service and its public keys are. */
 const issuer = ['ACCOUNT_URL', 'ACCOUNT_JWKS_URL', 'ACCOUNT_PORT'] as const;
 
@@ -33,7 +35,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'account',
     description: 'signs users in and keeps their sessions and profiles',
-    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...channels, ...documented, ...common],
+    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...providers, ...channels, ...documented, ...common],
     examples: [
       'annals account',
       'EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false MONGO_URL=mongodb://127.0.0.1:27017 annals account',
@@ -61,7 +63,7 @@ const services: readonly ServiceCommand[] = [
     name: 'projector',
     description:
       'keeps the read models up to date with the event store; several processes divide the read models among themselves',
-    settings: common,
+    settings: ['MASTER_KEY', ...common],
     examples: ['METRICS_PORT=9467 annals projector'],
     run: () => import('../../projector/main.ts'),
   },
