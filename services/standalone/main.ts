@@ -12,7 +12,7 @@ import { welcome } from './welcome.ts';
 
 /** The names that `--fresh` removes; other files in the folder are kept. */
 const REMOVED_BY_FRESH =
-  /^((events|bus|read)\.db(-wal|-shm|-journal)?|chain|keys|(master\.key|dev\.json)(\.[\da-f-]{36})?)$/;
+  /^((events|bus|read|vault)\.db(-wal|-shm|-journal)?|chain|keys|(master\.key|dev\.json)(\.[\da-f-]{36})?)$/;
 
 const start = async (starting: StartingProcess, isFresh: boolean): Promise<string> => {
   await prepare(starting, isFresh);
