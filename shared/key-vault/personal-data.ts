@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
-import type { EventMetadata, SealedText } from '../../schemas/events/event.ts';
+import type { EventDefinition, EventMetadata, SealedText } from '../../schemas/events/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { EventSealing } from '../event-store/event-sealing.ts';
 import type { EventToAppend, StoredEvent } from '../event-store/event-store.ts';
@@ -83,15 +83,18 @@ export class PersonalData implements EventSealing {
   }
 }
 
+/** Of other events, such as those of chains, neither data nor metadata is parsed. */
 const sealedOf = (event: StoredEvent): SealedText[] => {
   const found: SealedText[] = [];
-  for (const member of personalMembers(event)) collectSealed(event.data[member], found);
-  collectSealed(event.metadata.salt, found);
+  const { personal, isAudited } = definitionOf(event);
+  for (const member of personal) collectSealed(event.data[member], found);
+  if (isAudited) collectSealed(event.metadata.salt, found);
   return found;
 };
 
-const personalMembers = ({ type }: { type: string }): readonly string[] =>
-  Object.hasOwn(eventCatalogue, type) ? eventCatalogue[type as EventType].personal : [];
+const NOTHING_SEALED = { personal: [], isAudited: false };
+const definitionOf = ({ type }: { type: string }): Pick<EventDefinition, 'personal' | 'isAudited'> =>
+  Object.hasOwn(eventCatalogue, type) ? eventCatalogue[type as EventType] : NOTHING_SEALED;
 
 const isSealed = (value: unknown): value is SealedText =>
   typeof value === 'object' && value !== null && 'enc' in value && 'kid' in value;
@@ -104,7 +107,7 @@ const collectSealed = (value: unknown, found: SealedText[]): void => {
 
 const openedEvent = (event: StoredEvent, opened: (sealed: SealedText) => string | null): StoredEvent => {
   const data = { ...event.data };
-  for (const member of personalMembers(event)) {
+  for (const member of definitionOf(event).personal) {
     if (data[member] !== undefined) data[member] = mapTexts(data[member], isSealed, opened);
   }
   const { salt } = event.metadata;
