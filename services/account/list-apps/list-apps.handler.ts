@@ -1,5 +1,6 @@
 import { appEvents, appStream } from '../../../schemas/events/app-events.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { readEvery } from '../../../shared/event-store/read-every.ts';
 import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
 import { appsModel } from '../../../shared/read-models/apps.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
@@ -43,12 +44,10 @@ const idsInReadModel = async (readStore: StoresOfApps['readStore']): Promise<str
   return ids;
 };
 
-const idsAfter = async (eventStore: StoresOfApps['eventStore'], position: number): Promise<string[]> => {
+const idsAfter = async (eventStore: StoresOfApps['eventStore'], after: number): Promise<string[]> => {
   const ids: string[] = [];
-  for (let after = position; ;) {
-    const batch = await eventStore.readAll(after, { types: ['AppRegistered'] }, READ_AT_ONCE);
-    ids.push(...batch.events.map(({ data }) => appEvents.AppRegistered.data.parse(data).appId));
-    if (batch.caughtUp) return ids;
-    after = batch.position;
+  for await (const { data } of readEvery(eventStore, { after, filter: { types: ['AppRegistered'] } })) {
+    ids.push(appEvents.AppRegistered.data.parse(data).appId);
   }
+  return ids;
 };

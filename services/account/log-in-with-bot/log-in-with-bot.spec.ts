@@ -3,12 +3,12 @@ import { decodeJwt } from 'jose';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import { atOnce } from '../../../shared/testing/at-once.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { RegisteredApp } from '../register-app/register-app.handler.ts';
 import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { BotApi } from '../testing/bot-api.ts';
+import { expectOneLoginOfAThousand } from '../testing/one-of-a-thousand.ts';
 
 const REDIRECT_URI = `${ORIGIN}/callback?from=bot`;
 const SECRET = 'x-telegram-bot-api-secret-token';
@@ -161,10 +161,7 @@ describe('logging in through the bot', () => {
   it('is completed by a thousand requests once', async () => {
     const { state } = await started();
     const back = await open(state, 7);
-    const answers = await atOnce(1_000, () => callback(back));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    const codes = await Promise.all(answers.filter(({ status }) => status !== 201).map(codeOf));
-    expect(new Set(codes)).toEqual(new Set(['state_unknown']));
+    await expectOneLoginOfAThousand(account, () => callback(back), 'state_unknown');
   });
 
   it('is completed by the same code after a crash before any of its appends', async () => {

@@ -21,6 +21,14 @@ interface RequestOptions {
   headers?: Record<string, string>;
 }
 
+const signatures = new Map<string, string>();
+/** Signs as an app; the same text once. */
+const sign = ({ signingKey }: RegisteredApp, text: string): string => {
+  const signature = signatures.get(signingKey + text) ?? new Wallet(signingKey).signMessageSync(text);
+  signatures.set(signingKey + text, signature);
+  return signature;
+};
+
 /** The account service over real HTTP, with stores in memory and a clock that only moves when a spec sets it. */
 export const startAccountUnderTest = async (dataDir: string, environment: Record<string, string> = {}) => {
   const clock = new TestClock(Date.now());
@@ -50,8 +58,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     const timestamp = changes['x-timestamp'] ?? String(clock.now());
     const origin = changes['origin'] ?? ORIGIN;
     const text = `${new URL(origin).hostname}:${timestamp}:${by.apiKey}`.toLowerCase();
-    const signature = new Wallet(by.signingKey).signMessageSync(text);
-    return { 'x-api-key': by.apiKey, origin, 'x-timestamp': timestamp, 'x-signature': signature, ...changes };
+    return { 'x-api-key': by.apiKey, origin, 'x-timestamp': timestamp, 'x-signature': sign(by, text), ...changes };
   };
 
   /** The headers of an app by scheme `v2`. */
@@ -59,8 +66,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     const timestamp = String(clock.now());
     const hash = sha256(body === undefined ? '' : JSON.stringify(body));
     const text = ['v2', method, path, timestamp, ORIGIN, by.apiKey, hash].join('\n');
-    const signature = new Wallet(by.signingKey).signMessageSync(text);
-    return { 'x-api-key': by.apiKey, origin: ORIGIN, 'x-timestamp': timestamp, 'x-signature': signature };
+    return { 'x-api-key': by.apiKey, origin: ORIGIN, 'x-timestamp': timestamp, 'x-signature': sign(by, text) };
   };
 
   const challengePath = (signer: string) => `/auth/web3/challenge?signer=${signer}`;

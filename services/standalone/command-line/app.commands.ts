@@ -1,9 +1,5 @@
 import { Command, Option } from 'commander';
 import { signatureScheme, type SignatureScheme } from '../../../schemas/events/app-events.ts';
-import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, isEmbedded, openEngines, useDataFolder } from '../../../shared/host/engines.ts';
-import { createLogger } from '../../../shared/host/logger.ts';
-import { Shutdown } from '../../../shared/host/shutdown.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import {
@@ -12,6 +8,7 @@ import {
   type AppAdministration,
   type AppChange,
 } from '../../account/app-administration.ts';
+import { withEngines } from './with-engines.ts';
 
 interface CreateOptions {
   name: string;
@@ -124,18 +121,7 @@ const change =
 const toLine = ({ id, name, apiKey, origins, isRevoked }: App): string =>
   `${id}  ${apiKey}  ${name}  ${isRevoked ? 'revoked' : origins.join(', ')}\n`;
 
-const STORES = ['eventStore', 'readStore'] as const;
-
-const withApps = async <Result>(work: (apps: AppAdministration) => Promise<Result>): Promise<Result> => {
-  const { settings } = loadSettings(process.env, {});
-  const logger = createLogger(settings);
-  const shutdown = new Shutdown(logger);
-  try {
-    if (STORES.some((name) => isEmbedded(name, settings))) useDataFolder({ settings, shutdown });
-    const engines = await openEngines(settings, logger, STORES);
-    shutdown.add('engines', () => closeEngines(engines));
-    return await work(appAdministration({ ...engines, settings, clock: systemClock, ids: systemIds }));
-  } finally {
-    await shutdown.run();
-  }
-};
+const withApps = <Result>(work: (apps: AppAdministration) => Promise<Result>): Promise<Result> =>
+  withEngines({ names: ['eventStore', 'readStore'], keepsFiles: false }, (engines, settings) =>
+    work(appAdministration({ ...engines, settings, clock: systemClock, ids: systemIds })),
+  );

@@ -7,13 +7,10 @@ import { publicKeys } from '../../../schemas/http/account-routes.ts';
 import { AuditKey } from '../../../shared/audit/audit-key.jose.ts';
 import { exportHistory } from '../../../shared/audit/export-history.ts';
 import { ExportNotProven, verifyExport } from '../../../shared/audit/verify-export.jose.ts';
-import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { closeEngines, openEngines, useDataFolder } from '../../../shared/host/engines.ts';
-import { createLogger } from '../../../shared/host/logger.ts';
-import { Shutdown } from '../../../shared/host/shutdown.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
+import { withEngines } from './with-engines.ts';
 
 export const auditCommand = (): Command =>
   new Command('audit')
@@ -38,23 +35,13 @@ export const auditCommand = (): Command =>
         .action(verify),
     );
 
-const exportUser = async (userId: string): Promise<void> => {
-  const { settings } = loadSettings(process.env, {});
-  const logger = createLogger(settings);
-  const shutdown = new Shutdown(logger);
-  try {
-    useDataFolder({ settings, shutdown });
-    const engines = await openEngines(settings, logger, ['readStore', 'keyVault']);
-    shutdown.add('engines', () => closeEngines(engines));
-    const { readStore, keyVault } = engines;
+const exportUser = (userId: string): Promise<void> =>
+  withEngines({ names: ['readStore', 'keyVault'], keepsFiles: true }, async ({ readStore, keyVault }, settings) => {
     const personalData = personalDataOf({ keyVault, masterKey: loadMasterKey(settings), clock: systemClock });
     const auditKey = await AuditKey.open(personalData.keys);
     const lines = Readable.from(exportHistory(userId, { readStore, personalData, auditKey }));
     await pipeline(lines, process.stdout, { end: false });
-  } finally {
-    await shutdown.run();
-  }
-};
+  });
 
 const verify = async (file: string, { jwks, json }: { jwks?: string; json?: boolean }): Promise<void> => {
   const keys = jwks === undefined ? undefined : publicKeys.parse(JSON.parse(readFileSync(jwks, 'utf8')));

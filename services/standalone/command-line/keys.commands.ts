@@ -1,10 +1,7 @@
 import { Command } from 'commander';
-import { loadSettings } from '../../../shared/config/load-settings.ts';
-import { useDataFolder } from '../../../shared/host/engines.ts';
-import { createLogger } from '../../../shared/host/logger.ts';
-import { Shutdown } from '../../../shared/host/shutdown.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { rotateSigningKeys, signingKeyStore } from '../../account/key-administration.ts';
+import { withEngines } from './with-engines.ts';
 
 export const keysCommand = (): Command =>
   new Command('keys')
@@ -19,11 +16,8 @@ export const keysCommand = (): Command =>
         .action(rotate),
     );
 
-const rotate = async ({ json }: { json?: boolean }): Promise<void> => {
-  const { settings } = loadSettings(process.env, {});
-  const shutdown = new Shutdown(createLogger(settings));
-  try {
-    useDataFolder({ settings, shutdown });
+const rotate = ({ json }: { json?: boolean }): Promise<void> =>
+  withEngines({ names: [], keepsFiles: true }, async (_, settings) => {
     const rotated = await rotateSigningKeys(signingKeyStore(settings, loadMasterKey(settings)));
     const { kid, signsFrom, others } = rotated;
     const lines = [
@@ -31,7 +25,4 @@ const rotate = async ({ json }: { json?: boolean }): Promise<void> => {
       ...others.map((other) => `${other.kid}  is published until ${other.publishedUntil}`),
     ];
     process.stdout.write(json ? `${JSON.stringify(rotated)}\n` : `${lines.join('\n')}\n`);
-  } finally {
-    await shutdown.run();
-  }
-};
+  });

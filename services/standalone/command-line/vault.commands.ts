@@ -3,21 +3,20 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { userEvents } from '../../../schemas/events/user-events.ts';
-import { loadSettings } from '../../../shared/config/load-settings.ts';
+import type { Settings } from '../../../shared/config/settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { closeEngines, openEngines, useDataFolder, type Engines } from '../../../shared/host/engines.ts';
-import { createLogger } from '../../../shared/host/logger.ts';
-import { Shutdown } from '../../../shared/host/shutdown.ts';
+import { readEvery } from '../../../shared/event-store/read-every.ts';
+import type { Engines } from '../../../shared/host/engines.ts';
 import { backupVault, restoreVault, rewrapVault, vaultStatus } from '../../../shared/key-vault/vault-copies.ts';
 import { KEY_BYTES } from '../../../shared/keys/derive-key.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock, toIso } from '../../../shared/primitives/clock.ts';
 import { createFileWhole } from '../../../shared/primitives/write-file-whole.ts';
 import { resealSigningKeys } from '../../account/key-administration.ts';
+import { withEngines } from './with-engines.ts';
 
 const json = ['--json', 'for machines'] as const;
-const EVENTS_PER_READ = 1_000;
 
 export const vaultCommand = (): Command =>
   new Command('vault')
@@ -104,27 +103,14 @@ const print = ({ json: asJson }: Json, result: object, sentence: string): void =
 
 const erasedUsersOf = async (eventStore: EventStore): Promise<string[]> => {
   const erased: string[] = [];
-  for (let after = 0; ;) {
-    const batch = await eventStore.readAll(after, { types: ['UserErased'] }, EVENTS_PER_READ);
-    for (const { data } of batch.events) erased.push(userEvents.UserErased.data.parse(data).userId);
-    if (batch.caughtUp) return erased;
-    after = batch.position;
+  for await (const { data } of readEvery(eventStore, { filter: { types: ['UserErased'] } })) {
+    erased.push(userEvents.UserErased.data.parse(data).userId);
   }
+  return erased;
 };
 
-const withVault = async <Name extends 'keyVault' | 'eventStore'>(
+const withVault = <Name extends 'keyVault' | 'eventStore'>(
   names: readonly Name[],
-  work: (engines: Pick<Engines, Name>, masterKey: Buffer, settings: { DATA_DIR: string }) => Promise<void>,
-): Promise<void> => {
-  const { settings } = loadSettings(process.env, {});
-  const logger = createLogger(settings);
-  const shutdown = new Shutdown(logger);
-  try {
-    useDataFolder({ settings, shutdown });
-    const engines = await openEngines(settings, logger, names);
-    shutdown.add('engines', () => closeEngines(engines));
-    await work(engines, loadMasterKey(settings), settings);
-  } finally {
-    await shutdown.run();
-  }
-};
+  work: (engines: Pick<Engines, Name>, masterKey: Buffer, settings: Pick<Settings, 'DATA_DIR'>) => Promise<void>,
+): Promise<void> =>
+  withEngines({ names, keepsFiles: true }, (engines, settings) => work(engines, loadMasterKey(settings), settings));

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import type { Engines } from '../../../shared/host/engines.ts';
 import type { EventSealing } from '../../../shared/event-store/event-sealing.ts';
+import { readEvery } from '../../../shared/event-store/read-every.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
@@ -11,7 +12,6 @@ import { projectBatch } from '../../projector/run-projection/project-batch.ts';
 import { keyOf, publishedTypes, topicOf, type TopicName } from '../../relay/publish-events/address-event.ts';
 import { toCloudEvent } from '../../relay/publish-events/cloud-event.ts';
 
-const EVENTS_PER_READ = 1_000;
 /** Large pages, because the test server scans the whole collection for each. */
 const DOCUMENTS_PER_PAGE = 20_000;
 const SHOWN_MAX = 5;
@@ -33,12 +33,8 @@ export const disagreements = async (
 
 export const everyEvent = async (eventStore: EventStore): Promise<StoredEvent[]> => {
   const events: StoredEvent[] = [];
-  for (let after = 0; ;) {
-    const batch = await eventStore.readAll(after, undefined, EVENTS_PER_READ);
-    for (const event of batch.events) events.push(event);
-    if (batch.caughtUp) return events;
-    after = batch.position;
-  }
+  for await (const event of readEvery(eventStore)) events.push(event);
+  return events;
 };
 
 const inReadModels = async (
