@@ -1,11 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { CompactSign, exportJWK } from 'jose';
-import { z } from 'zod';
+import { CompactSign } from 'jose';
 import type { PublicKeys } from '../../schemas/http/account-routes.ts';
 import type { VaultKeys } from '../key-vault/vault-keys.ts';
-import { sha256 } from '../primitives/ids.ts';
-
-const coordinates = z.object({ crv: z.literal('P-256'), kty: z.literal('EC'), x: z.string(), y: z.string() });
+import { coordinates, keyId } from '../keys/public-jwk.ts';
 
 /** Signs the last hash of an export. It signs nothing else, and stays in the JWKS for ever. */
 export class AuditKey {
@@ -17,9 +14,9 @@ export class AuditKey {
   /** Opens the key in the vault; the first process makes it. */
   static async open(keys: Pick<VaultKeys, 'auditKey'>): Promise<AuditKey> {
     const privateKey = createPrivateKey({ key: await keys.auditKey(), format: 'der', type: 'pkcs8' });
-    const jwk = coordinates.parse(await exportJWK(createPublicKey(privateKey)));
-    const kid = `audit-${sha256(JSON.stringify(jwk)).slice(0, 32)}`;
-    return new AuditKey(privateKey, { ...jwk, kid, alg: 'ES256', use: 'sig' });
+    const publicKey = createPublicKey(privateKey);
+    const kid = `audit-${keyId(publicKey)}`;
+    return new AuditKey(privateKey, { ...coordinates(publicKey), kid, alg: 'ES256', use: 'sig' });
   }
 
   /** Returns a compact JWS over the text. */

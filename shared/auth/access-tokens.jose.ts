@@ -1,8 +1,8 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
-import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { loginMethod } from '../../schemas/values.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
+import { KeptValues } from '../primitives/kept-values.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import type { AppEnds } from './app-ends.ts';
 import type { UserCaller } from './caller.ts';
@@ -80,14 +80,16 @@ export const remoteIssuer = (
 /** Verifies access tokens, and returns their callers. */
 export class AccessTokens {
   /** Verified ones, by their text: to check a signature takes longer than all else that a request for a document does. */
-  private readonly known = new LRUCache<string, { claims: z.infer<typeof claims>; until: number }>({ max: KNOWN_MAX });
+  private readonly known: KeptValues<z.infer<typeof claims>>;
 
   constructor(
     private readonly issuer: TokenIssuer,
     private readonly clock: Clock,
     private readonly sessions: Pick<SessionEnds, 'hasEnded'>,
     private readonly apps: Pick<AppEnds, 'isRevoked'>,
-  ) {}
+  ) {
+    this.known = new KeptValues(clock, { max: KNOWN_MAX, keptMs: KNOWN_MS });
+  }
 
   /** @throws Refusal token_invalid, token_expired, session_revoked, app_revoked, dependency_unavailable */
   async verify(token: string): Promise<UserCaller> {
@@ -100,14 +102,14 @@ export class AccessTokens {
 
   private async claimsOf(token: string): Promise<z.infer<typeof claims>> {
     const known = this.known.get(token);
-    if (known && known.until > this.clock.elapsed()) {
-      if (known.claims.exp * 1_000 <= this.clock.now()) throw expired();
-      return known.claims;
+    if (known) {
+      if (known.exp * 1_000 <= this.clock.now()) throw expired();
+      return known;
     }
     const { payload } = await verifyToken(token, 'at+jwt', this.issuer, this.clock);
     const parsed = claims.safeParse(payload);
     if (!parsed.success) throw new Refusal('token_invalid', 'the token lacks a claim');
-    this.known.set(token, { claims: parsed.data, until: this.clock.elapsed() + KNOWN_MS });
+    this.known.set(token, parsed.data);
     return parsed.data;
   }
 }

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { appStream } from '../../schemas/events/app-events.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Clock } from '../primitives/clock.ts';
+import { KeptValues } from '../primitives/kept-values.ts';
 import { inTime } from '../primitives/in-time.ts';
 import { appsModel } from '../read-models/apps.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
@@ -23,17 +23,19 @@ interface AppEndsOptions {
  * away the read model decides. An app without events was not revoked.
  */
 export class AppEnds {
-  private readonly kept = new LRUCache<string, { revoked: boolean; until: number }>({ max: APPS_MAX });
+  private readonly kept: KeptValues<boolean>;
 
-  constructor(private readonly stores: AppEndsOptions) {}
+  constructor(private readonly stores: AppEndsOptions) {
+    this.kept = new KeptValues(stores.clock, { max: APPS_MAX, keptMs: KEPT_MS });
+  }
 
   async isRevoked(appId: string): Promise<boolean> {
     const now = this.stores.clock.elapsed();
     const kept = this.kept.get(appId);
-    if (kept && kept.until > now) return kept.revoked;
+    if (kept !== undefined) return kept;
     const stored = await inTime(() => this.isRevokedInStream(appId), TOLD_WITHIN_MS);
     const revoked = stored ?? (await this.isRevokedInReadModel(appId));
-    this.kept.set(appId, { revoked, until: now + KEPT_MS });
+    this.kept.set(appId, revoked, now);
     return revoked;
   }
 

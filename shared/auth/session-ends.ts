@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { sessionStream } from '../../schemas/events/session-events.ts';
 import type { EventStore, Position } from '../event-store/event-store.ts';
 import type { Clock } from '../primitives/clock.ts';
+import { KeptValues } from '../primitives/kept-values.ts';
 import { inTime } from '../primitives/in-time.ts';
 import { sessionsModel } from '../read-models/sessions.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
@@ -30,20 +30,22 @@ interface SessionEndsOptions {
  * While the event store is away no session ends, so a read model that kept up until then goes on deciding.
  */
 export class SessionEnds {
-  private readonly kept = new LRUCache<string, { ended: boolean; until: number }>({ max: SESSIONS_MAX });
+  private readonly kept: KeptValues<boolean>;
   /** What the head of the event store was, oldest first. */
   private heads: { head: Position; askedAt: number }[] = [];
   private wasInTime = false;
   private projected: { isInTime: Promise<boolean>; until: number } | undefined;
 
-  constructor(private readonly stores: SessionEndsOptions) {}
+  constructor(private readonly stores: SessionEndsOptions) {
+    this.kept = new KeptValues(stores.clock, { max: SESSIONS_MAX, keptMs: KEPT_MS });
+  }
 
   async hasEnded(sessionId: string): Promise<boolean> {
     const now = this.stores.clock.elapsed();
     const kept = this.kept.get(sessionId);
-    if (kept && kept.until > now) return kept.ended;
+    if (kept !== undefined) return kept;
     const ended = (await this.endedOf([sessionId])).has(sessionId);
-    this.kept.set(sessionId, { ended, until: now + KEPT_MS });
+    this.kept.set(sessionId, ended, now);
     return ended;
   }
 

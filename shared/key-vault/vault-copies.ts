@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { deriveKey } from '../keys/derive-key.ts';
-import { openText, sealText } from '../keys/sealed-text.ts';
+import { openText, sealText, tryOpenText } from '../keys/sealed-text.ts';
 import { dataKeyId } from './vault-keys.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
 
@@ -131,11 +131,4 @@ const parsed = (line: string): unknown => {
   }
 };
 
-const opens = (key: Uint8Array, id: string, sealed: string): boolean => {
-  try {
-    openText(key, id, sealed);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const opens = (key: Uint8Array, id: string, sealed: string): boolean => tryOpenText(key, id, sealed) !== undefined;

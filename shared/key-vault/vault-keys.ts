@@ -1,9 +1,9 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { deriveKey, KEY_BYTES } from '../keys/derive-key.ts';
 import { openText, sealText } from '../keys/sealed-text.ts';
+import { KeptValues } from '../primitives/kept-values.ts';
 import { toIso, type Clock } from '../primitives/clock.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
 
@@ -19,8 +19,8 @@ export const dataKeyId = (userId: string): string => `data-${userId}`;
 /** The keys of a vault, opened with the master key. */
 export class VaultKeys {
   private readonly masterKey: Uint8Array;
-  private readonly opened = new LRUCache<string, { key: Buffer; until: number }>({ max: KEYS_MAX });
-  private readonly making = new Map<string, Promise<Buffer>>();
+  private readonly opened: KeptValues<Buffer>;
+  private readonly making = new Map<string, Promise<Buffer | undefined>>();
 
   constructor(
     readonly vault: KeyVault,
@@ -28,11 +28,19 @@ export class VaultKeys {
     private readonly clock: Clock,
   ) {
     this.masterKey = deriveKey(masterKey, 'key vault');
+    this.opened = new KeptValues(clock, { max: KEYS_MAX, keptMs: KEPT_MS });
   }
 
   /** Returns the key of a user's personal data, which is made when it is first asked for. @throws Refusal user_erased */
-  dataKey(userId: string): Promise<Buffer> {
-    return this.findOrMake(dataKeyId(userId));
+  async dataKey(userId: string): Promise<Buffer> {
+    const key = await this.dataKeyIfAny(userId);
+    if (!key) throw new Refusal('user_erased', 'this user was erased');
+    return key;
+  }
+
+  /** Returns that key, or `undefined` if it was destroyed. */
+  dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
+    return this.findOrMake(dataKeyId(userId), () => randomBytes(KEY_BYTES));
   }
 
   /**
@@ -41,7 +49,7 @@ export class VaultKeys {
    */
   async identitiesKey(): Promise<Buffer> {
     try {
-      return await this.findOrMake(IDENTITIES);
+      return await this.sharedKey(IDENTITIES, () => randomBytes(KEY_BYTES));
     } catch (cause) {
       if (cause instanceof Refusal) throw cause;
       throw new CannotStart('the key vault cannot be opened with this MASTER_KEY: put back the key it was made with', {
@@ -52,7 +60,7 @@ export class VaultKeys {
 
   /** Returns the private key (PKCS #8, DER) that signs exports of histories, and nothing else. */
   auditKey(): Promise<Buffer> {
-    return this.findOrMake(AUDIT, () =>
+    return this.sharedKey(AUDIT, () =>
       generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'der' }),
     );
   }
@@ -65,7 +73,7 @@ export class VaultKeys {
     const keys = new Map<string, Buffer | undefined>();
     const missing: string[] = [];
     for (const id of ids) {
-      const known = this.known(id);
+      const known = this.opened.get(id);
       if (known) keys.set(id, known);
       else missing.push(id);
     }
@@ -87,18 +95,15 @@ export class VaultKeys {
     this.opened.delete(id);
   }
 
-  /** Returns that key, or `undefined` if it was destroyed. */
-  async dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
-    try {
-      return await this.dataKey(userId);
-    } catch (error) {
-      if (error instanceof Refusal && error.code === 'user_erased') return undefined;
-      throw error;
-    }
+  /** A key of the service, which nobody destroys. */
+  private async sharedKey(id: string, newKey: () => Buffer): Promise<Buffer> {
+    const key = await this.findOrMake(id, newKey);
+    if (!key) throw new Error(`the key ${id} was destroyed`);
+    return key;
   }
 
-  private async findOrMake(id: string, newKey = () => randomBytes(KEY_BYTES)): Promise<Buffer> {
-    const known = this.known(id);
+  private async findOrMake(id: string, newKey: () => Buffer): Promise<Buffer | undefined> {
+    const known = this.opened.get(id);
     if (known) return known;
     const making = this.making.get(id) ?? this.make(id, newKey);
     this.making.set(id, making);
@@ -109,24 +114,17 @@ export class VaultKeys {
     }
   }
 
-  private async make(id: string, newKey: () => Buffer): Promise<Buffer> {
+  private async make(id: string, newKey: () => Buffer): Promise<Buffer | undefined> {
     const stored =
       (await this.vault.get([id])).get(id) ??
       (await this.vault.add([{ id, sealed: this.seal(id, newKey()), createdAt: toIso(this.clock.now()) }]))[0];
-    const key = stored && this.remember(stored);
-    if (!key) throw new Refusal('user_erased', 'this user was erased');
-    return key;
-  }
-
-  private known(id: string): Buffer | undefined {
-    const known = this.opened.get(id);
-    return known && known.until > this.clock.elapsed() ? known.key : undefined;
+    return stored && this.remember(stored);
   }
 
   private remember({ id, sealed }: VaultKey): Buffer | undefined {
     if (sealed === null) return undefined;
     const key = Buffer.from(openText(this.masterKey, id, sealed), 'base64');
-    this.opened.set(id, { key, until: this.clock.elapsed() + KEPT_MS });
+    this.opened.set(id, key);
     return key;
   }
 

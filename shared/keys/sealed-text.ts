@@ -23,3 +23,12 @@ export const openText = (key: Uint8Array, context: string, sealedText: string): 
     .setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()]).toString('utf8');
 };
+
+/** Returns the text; `undefined` where `openText` throws. */
+export const tryOpenText = (...sealed: Parameters<typeof openText>): string | undefined => {
+  try {
+    return openText(...sealed);
+  } catch {
+    return undefined;
+  }
+};

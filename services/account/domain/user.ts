@@ -104,20 +104,21 @@ export const eraseUser = (user: User, userId: string): UserEvent[] => {
 
 /** Records only the members of a messenger that differ from what the user has. */
 export const updateMessenger = (user: User, userId: string, update: MessengerChanges): UserEvent[] => {
-  const { entity } = user;
-  if (isErased(user)) throw new Refusal('user_erased', 'this user was erased');
-  const changes = Object.fromEntries(
-    Object.entries(update).filter(([member, value]) => value !== entity?.[member as keyof MessengerChanges]),
-  );
+  const changes = changedMembers(user, update);
   return Object.keys(changes).length === 0 ? [] : [{ type: 'MessengerUpdated', data: { userId, changes } }];
 };
 
 /** Records only the members that differ from the current profile. */
 export const updateProfile = (user: User, userId: string, update: ProfileChanges): UserEvent[] => {
-  const { entity } = user;
-  if (isErased(user)) throw new Refusal('user_erased', 'this user was erased');
-  const changes = Object.fromEntries(
-    Object.entries(update).filter(([member, value]) => value !== entity?.[member as keyof ProfileChanges]),
-  );
+  const changes = changedMembers(user, update);
   return Object.keys(changes).length === 0 ? [] : [{ type: 'ProfileUpdated', data: { userId, changes } }];
+};
+
+/** @throws Refusal user_erased */
+const changedMembers = (user: User, update: ProfileChanges | MessengerChanges): object => {
+  if (isErased(user)) throw new Refusal('user_erased', 'this user was erased');
+  const now = user.entity;
+  return Object.fromEntries(
+    Object.entries(update).filter(([member, value]) => value !== now?.[member as keyof UserDocument]),
+  );
 };

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import { appStream } from '../../../schemas/events/app-events.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { KeptValues } from '../../../shared/primitives/kept-values.ts';
 import { appFold, appIdOf, liveApp, type App } from '../domain/app.ts';
 
 const CACHED_MS = 1_000;
@@ -9,9 +9,11 @@ const APPS_MAX = 1_000;
 
 /** Finds apps by API key. It reads the event store and not a read model, so that a new app can log in at once. */
 export class Apps {
-  private readonly cache = new LRUCache<string, { app: App; until: number }>({ max: APPS_MAX });
+  private readonly cache: KeptValues<App>;
 
-  constructor(private readonly transactor: Transactor) {}
+  constructor(private readonly transactor: Transactor) {
+    this.cache = new KeptValues(transactor.clock, { max: APPS_MAX, keptMs: CACHED_MS });
+  }
 
   /**
    * An answer may be one second old; that an app does not exist is not cached.
@@ -26,9 +28,9 @@ export class Apps {
   private async byKey(apiKey: string): Promise<App | undefined> {
     const now = this.transactor.clock.elapsed();
     const cached = this.cache.get(apiKey);
-    if (cached && cached.until > now) return cached.app;
+    if (cached) return cached;
     const { state: app } = await this.transactor.load(appStream(appIdOf(apiKey)), appFold);
-    if (app) this.cache.set(apiKey, { app, until: now + CACHED_MS });
+    if (app) this.cache.set(apiKey, app, now);
     return app;
   }
 }

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { deriveKey } from '../../../shared/keys/derive-key.ts';
-import { openText, sealText } from '../../../shared/keys/sealed-text.ts';
+import { keyId } from '../../../shared/keys/public-jwk.ts';
+import { openText, sealText, tryOpenText } from '../../../shared/keys/sealed-text.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { makeFolder } from '../../../shared/primitives/make-folder.ts';
 import { createFileWhole, writeFileWhole } from '../../../shared/primitives/write-file-whole.ts';
-import { keyId, type SigningKey, type SigningKeyStore } from './signing-keys.ts';
+import type { SigningKey, SigningKeyStore } from './signing-keys.ts';
 
 /** Numbered in the order of creation. */
 const KEY_FILE = /^token-signing-(\d{4,})\.key$/;
@@ -98,19 +99,11 @@ export const resealKeyFiles = (folder: string, from: Uint8Array, to: Uint8Array)
   for (const file of files) {
     const path = join(folder, file);
     const sealed = readFileSync(path, 'utf8');
-    if (opened(after, file, sealed) !== undefined) continue;
-    const text = opened(before, file, sealed);
+    if (tryOpenText(after, file, sealed) !== undefined) continue;
+    const text = tryOpenText(before, file, sealed);
     if (text === undefined) throw new CannotStart(`${path} is opened by neither of the two master keys`);
     writeFileWhole(path, sealText(after, file, text), 0o600);
     changed += 1;
   }
   return changed;
-};
-
-const opened = (key: Uint8Array, file: string, sealed: string): string | undefined => {
-  try {
-    return openText(key, file, sealed);
-  } catch {
-    return undefined;
-  }
 };

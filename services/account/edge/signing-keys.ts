@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import type { PublicKeys } from '../../../schemas/http/account-routes.ts';
+import { coordinates } from '../../../shared/keys/public-jwk.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { withinDeadline } from '../../../shared/primitives/within-deadline.ts';
 import { publishedKeysAt, signingKeyAt } from '../domain/signing-schedule.ts';
@@ -86,9 +85,3 @@ export class SigningKeys {
     }
   }
 }
-
-const coordinatesSchema = z.object({ crv: z.literal('P-256'), kty: z.literal('EC'), x: z.string(), y: z.string() });
-const coordinates = (publicKey: KeyObject) => coordinatesSchema.parse(publicKey.export({ format: 'jwk' }));
-
-/** The id of a key follows from its public part. */
-export const keyId = (publicKey: KeyObject): string => sha256(JSON.stringify(coordinates(publicKey))).slice(0, 32);

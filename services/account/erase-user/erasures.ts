@@ -36,7 +36,7 @@ export class Erasures {
     const events = await this.transactor.store.read(userStream(userId));
     const linked = events.filter(({ type }) => type === 'IdentityLinked');
     return new Set(
-      linked.map(({ data }) => userEvents.IdentityUnlinked.data.pick({ identityId: true }).parse(data).identityId),
+      linked.map(({ data }) => userEvents.IdentityLinked.data.pick({ identityId: true }).parse(data).identityId),
     );
   }
 }
