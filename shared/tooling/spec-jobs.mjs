@@ -1,10 +1,13 @@
 /**
- * The jobs that run at the same time, each in its own jest process. The fault tests take as long as all other specs
- * together, spend most of that time waiting for servers that are down, and stop only their own servers.
+ * The jobs of jest, each a process of its own; those of a line run one after the other, beside those of the other line. The
+ * fault tests spend most of their time waiting for servers that are down, and stop only their own servers.
  */
-const jobs = [
-  { name: 'faults', args: ['--selectProjects', 'faults'] },
-  { name: 'others', args: ['--ignoreProjects', 'faults'] },
+const lines = [
+  [
+    { name: 'faults', args: ['--selectProjects', 'faults'] },
+    { name: 'end-to-end', args: ['--selectProjects', 'end-to-end'] },
+  ],
+  [{ name: 'others', args: ['--ignoreProjects', 'faults', 'end-to-end'] }],
 ];
 
 const COUNTS_LINE = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/;
@@ -25,24 +28,29 @@ export const countsLine = ({ passed, failed, skipped }) =>
  * @returns {Promise<number>} the exit code
  */
 export const runSpecJobs = async ({ run, print }) => {
-  const results = await Promise.all(
-    jobs.map(async ({ name, args }) => {
-      const startedAt = performance.now();
-      /** @type {string[]} */
-      const summary = [];
-      /** @type {Counts} if jest ends without a line of counts */
-      let counts = { passed: 0, failed: 1, skipped: 0 };
-      const code = await run(args, (line) => {
-        const [, passed, failed, skipped = 0] = COUNTS_LINE.exec(line) ?? [];
-        if (passed !== undefined) counts = { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
-        else print(`${name} | ${line}`);
-        if (SUMMARY_LINE.test(line)) summary.push(line);
-      });
-      const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
-      const text = [`\n${name}: exit code ${String(code)} after ${seconds} s`, ...summary].join('\n');
-      return { code, counts, text };
-    }),
-  );
+  /** @param {{ name: string, args: string[] }} job */
+  const runJob = async ({ name, args }) => {
+    const startedAt = performance.now();
+    /** @type {string[]} */
+    const summary = [];
+    /** @type {Counts} if jest ends without a line of counts */
+    let counts = { passed: 0, failed: 1, skipped: 0 };
+    const code = await run(args, (line) => {
+      const [, passed, failed, skipped = 0] = COUNTS_LINE.exec(line) ?? [];
+      if (passed !== undefined) counts = { passed: Number(passed), failed: Number(failed), skipped: Number(skipped) };
+      else print(`${name} | ${line}`);
+      if (SUMMARY_LINE.test(line)) summary.push(line);
+    });
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(0);
+    const text = [`\n${name}: exit code ${String(code)} after ${seconds} s`, ...summary].join('\n');
+    return { code, counts, text };
+  };
+  const ofEachLine = lines.map(async (jobs) => {
+    const ended = [];
+    for (const job of jobs) ended.push(await runJob(job));
+    return ended;
+  });
+  const results = (await Promise.all(ofEachLine)).flat();
   for (const { text } of results) print(text);
   /** @param {keyof Counts} name */
   const sum = (name) => results.reduce((total, { counts }) => total + counts[name], 0);

@@ -7,7 +7,7 @@ import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { ANSWERS_WITHIN_MS, retryUntilAnswered } from './retry-until-answered.ts';
 
-const TRANSFERS_PER_BLOCK = 10;
+const TRANSFERS_PER_BLOCK = 4;
 /** Faster than any chain, and slow enough that the events of a minute are compared in seconds. */
 const BLOCK_EVERY_MS = 100;
 /** So that the services are always at work, and leave a core to what runs beside this. */
