@@ -21,6 +21,8 @@ export type MessengerChanges = z.infer<typeof messengerChanges>;
 
 const audited = { isAudited: true };
 
+export const userStream = (userId: string): string => `user-${userId}`;
+
 /** Stream `user-<userId>`. */
 export const userEvents = {
   UserRegistered: event(1, z.object({ userId: z.string() }), audited),

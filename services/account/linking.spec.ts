@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Wallet, HDNodeWallet } from 'ethers';
 import type { Session } from '../../schemas/http/account-routes.ts';
-import { anEvent } from '../../shared/testing/event-builder.ts';
+import { anEvent, someMetadata } from '../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { identityStream, walletIdentity } from './domain/identity.ts';
+import { claimIdentity, identityFold, identityStream, walletIdentity } from './domain/identity.ts';
 import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
@@ -47,6 +47,25 @@ describe('linking a wallet', () => {
       'UserLoggedIn',
       'UserLoggedIn',
     ]);
+  });
+
+  it('knows a wallet by the id that an earlier version gave it', async () => {
+    const wallet = account.newWallet();
+    const { identityId, formerId = '', ...identity } = walletIdentity(wallet.address);
+    expect(formerId).not.toBe(identityId);
+    await account.transactor.transact({
+      stream: identityStream(formerId),
+      fold: identityFold,
+      metadata: someMetadata,
+      decide: (holder) => claimIdentity(holder, { ...identity, identityId: formerId, userId: 'usr_earlier' }),
+    });
+    const session = await account.logIn(wallet);
+    expect(session.userId).toBe('usr_earlier');
+    expect((await sessionOf(await logIn(wallet, session))).userId).toBe('usr_earlier');
+    expect(await typesOf(identityStream(identityId))).toEqual([]);
+    expect(
+      (await account.foundation.eventStore.read(`user-usr_earlier`)).map(({ data }) => data['identityId']),
+    ).toEqual([undefined, formerId, formerId, formerId]);
   });
 
   it('refuses a wallet of another user, and leaves both as they were', async () => {

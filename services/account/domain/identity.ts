@@ -5,13 +5,16 @@ import { sha256 } from '../../../shared/primitives/ids.ts';
 /** A proven way to log in, such as a wallet. */
 export interface Identity {
   identityId: string;
+  /** The id by which earlier versions claimed it: it keeps that where they did. */
+  formerId?: string;
   method: LoginMethod;
   /** How its owner knows it: the address of a wallet, with its chain if it is a contract. */
   label: string;
 }
 
 export const walletIdentity = (address: string): Identity => ({
-  identityId: sha256(`wallet:${address.toLowerCase()}`),
+  identityId: sha256(address.toLowerCase()),
+  formerId: sha256(`wallet:${address.toLowerCase()}`),
   method: 'wallet',
   label: address,
 });
@@ -44,8 +47,11 @@ export const identityFold = {
 };
 
 /** The first claim wins. It names the user, so that a later login can complete one that a crash interrupted. */
-export const claimIdentity = (holder: IdentityHolder, claim: Identity & { userId: string }): IdentityEvent[] =>
-  holder.userId === undefined ? [{ type: 'IdentityClaimed', data: claim }] : [];
+export const claimIdentity = (
+  holder: IdentityHolder,
+  { identityId, method, label, userId }: Identity & { userId: string },
+): IdentityEvent[] =>
+  holder.userId === undefined ? [{ type: 'IdentityClaimed', data: { identityId, method, label, userId } }] : [];
 
 /** Releases one claim, and none that was made since. */
 export const releaseIdentity = (

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import type { UserEvent } from '../../../schemas/events/user-events.ts';
+import { type UserEvent, userStream } from '../../../schemas/events/user-events.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
 import { walletIdentity } from './identity.ts';
-import { logIn, unlinkIdentity, updateProfile, userFold, userIdFrom, userStream } from './user.ts';
+import { logIn, unlinkIdentity, updateProfile, userFold, userIdFrom } from './user.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
@@ -11,7 +11,7 @@ const userId = 'usr_1';
 const login = { ...wallet, userId, appId: 'app_1', sessionId: 'ses_1' };
 const { identityId, method } = wallet;
 const registered: UserEvent = { type: 'UserRegistered', data: { userId } };
-const linked: UserEvent = { type: 'IdentityLinked', data: { userId, ...wallet } };
+const linked: UserEvent = { type: 'IdentityLinked', data: { userId, identityId, method, label: wallet.label } };
 const loggedIn = (sessionId: string): UserEvent => ({
   type: 'UserLoggedIn',
   data: { userId, identityId, method, appId: 'app_1', sessionId },

@@ -3,7 +3,6 @@ import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import { evolveUser, type UserDocument } from '../../../shared/read-models/users.ts';
 import type { Identity } from './identity.ts';
 
-export const userStream = (userId: string): string => `user-${userId}`;
 export const userIdFrom = (token26: string): string => `usr_${token26}`;
 
 /** An interrupted login can be completed only while its challenge is valid, and fewer logins than this fit into that time. */
@@ -51,15 +50,14 @@ interface UserLogin extends Identity {
 /** Records a login once per session. The first one registers the user; the first with an identity links that. */
 export const logIn = (
   user: User,
-  { userId, appId, sessionId, profile = {}, domainId, ...identity }: UserLogin,
+  { userId, appId, sessionId, profile = {}, domainId, identityId, method, label }: UserLogin,
 ): UserEvent[] => {
   const { entity, logins } = user;
-  const { identityId, method } = identity;
   const said = domainId === undefined ? {} : { domainId };
   const isLinked = entity?.identities.some(({ id }) => id === identityId);
   return [
     ...(entity ? [] : [{ type: 'UserRegistered' as const, data: { userId } }]),
-    ...(isLinked ? [] : [{ type: 'IdentityLinked' as const, data: { userId, ...identity } }]),
+    ...(isLinked ? [] : [{ type: 'IdentityLinked' as const, data: { userId, identityId, method, label } }]),
     ...(logins.some((login) => login.sessionId === sessionId)
       ? []
       : [

@@ -1,6 +1,6 @@
 import { sessionStream } from '../../../schemas/events/session-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
+import { type ProfileChanges, userStream } from '../../../schemas/events/user-events.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -15,7 +15,7 @@ import {
   type IdentityHolder,
 } from '../domain/identity.ts';
 import { isStarted, sessionFold, startSession } from '../domain/session.ts';
-import { isErased, isVoid, logIn, userFold, userIdFrom, userStream, type User } from '../domain/user.ts';
+import { isErased, isVoid, logIn, userFold, userIdFrom, type User } from '../domain/user.ts';
 import type { SessionTokens } from './session-tokens.jose.ts';
 
 /** How old the login of a session may be that links, unlinks or erases. */
@@ -72,8 +72,9 @@ export class Logins {
    */
   async linkTarget(user: UserCaller | undefined, identities: readonly Identity[]): Promise<string | undefined> {
     if (!user) return undefined;
-    for (const { identityId } of identities) {
-      const { state: holder } = await this.transactor.load(identityStream(identityId), identityFold);
+    for (const identity of identities) {
+      const { identityId } = await this.asHeld(identity);
+      const holder = await this.holderOf(identityId);
       if (holder.userId === user.userId && !(await this.isVoid(identityId, holder))) return undefined;
     }
     await this.requireRecentLogin(user);
@@ -89,9 +90,10 @@ export class Logins {
 
   /** @throws Refusal identity_taken, user_erased, session_revoked, and `used` */
   async complete(login: Login, appMetadata: EventMetadata): Promise<LoggedIn> {
-    const { identity, redemption, appId, device, used } = login;
+    const { redemption, appId, device, used } = login;
     const { sessionId } = redemption;
-    const { userId, user } = await this.enter(login, appMetadata);
+    const identity = await this.asHeld(login.identity);
+    const { userId, user } = await this.enter({ ...login, identity }, appMetadata);
     const recorded = user.state.logins.find((one) => one.sessionId === sessionId);
     if (!recorded) throw new Error('the recorded login is missing from the user');
     const start = {
@@ -150,17 +152,27 @@ export class Logins {
     { identity, redemption: { linkTo }, userId: wantedId }: Login,
     metadata: EventMetadata,
   ): Promise<{ userId: string; claim: number }> {
-    const stream = identityStream(identity.identityId);
-    const { state: held } = await this.transactor.load(stream, identityFold);
+    const held = await this.holderOf(identity.identityId);
     if (held.userId !== undefined) return { userId: held.userId, claim: held.claims };
     const userId = linkTo ?? (await this.newUserId(wantedId));
     const { state } = await this.transactor.transact({
-      stream,
+      stream: identityStream(identity.identityId),
       fold: identityFold,
       metadata,
       decide: (holder) => claimIdentity(holder, { ...identity, userId }),
     });
     return { userId: state.userId ?? userId, claim: state.claims };
+  }
+
+  /** Returns the identity under its former id where somebody holds it by that one. */
+  private async asHeld(identity: Identity): Promise<Identity> {
+    const { identityId, formerId } = identity;
+    if (formerId === undefined || (await this.holderOf(identityId)).userId !== undefined) return identity;
+    return (await this.holderOf(formerId)).userId === undefined ? identity : { ...identity, identityId: formerId };
+  }
+
+  private async holderOf(identityId: string): Promise<IdentityHolder> {
+    return (await this.transactor.load(identityStream(identityId), identityFold)).state;
   }
 
   private async newUserId(wanted: string | undefined): Promise<string> {

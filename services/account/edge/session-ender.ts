@@ -1,11 +1,10 @@
-import { userEvents } from '../../../schemas/events/user-events.ts';
+import { userEvents, userStream } from '../../../schemas/events/user-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { sessionStream, type SessionEndReason } from '../../../schemas/events/session-events.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { endSession, SESSION_LIFE_MS, sessionFold } from '../domain/session.ts';
-import { userStream } from '../domain/user.ts';
 
 /** How far the clocks of two processes may be apart. */
 const CLOCKS_MS = 3_600_000;

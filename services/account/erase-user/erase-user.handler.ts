@@ -1,9 +1,10 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { userStream } from '../../../schemas/events/user-events.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
-import { eraseUser, userFold, userStream } from '../domain/user.ts';
+import { eraseUser, userFold } from '../domain/user.ts';
 import { Logins } from '../edge/logins.ts';
 import { Erasures } from './erasures.ts';
 

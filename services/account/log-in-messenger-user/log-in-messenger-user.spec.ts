@@ -2,12 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
 import { appStream } from '../../../schemas/events/app-events.ts';
+import { userStream } from '../../../schemas/events/user-events.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { allowBot, appFold, revokeApp } from '../domain/app.ts';
-import { userFold, userStream } from '../domain/user.ts';
+import { userFold } from '../domain/user.ts';
 import type { RegisteredApp } from '../register-app/register-app.handler.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 

@@ -1,10 +1,11 @@
+import { userStream } from '../../../schemas/events/user-events.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Session } from '../../../schemas/http/session.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userFold, userStream } from '../domain/user.ts';
+import { userFold } from '../domain/user.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { BotApi } from '../testing/bot-api.ts';
 import { bearer, codeOf, newestPassword, passwordIn, sessionOf } from '../testing/one-time-passwords.ts';

@@ -1,9 +1,10 @@
+import { userStream } from '../../../schemas/events/user-events.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userFold, userStream } from '../domain/user.ts';
+import { userFold } from '../domain/user.ts';
 import type { RegisteredApp } from '../register-app/register-app.handler.ts';
 import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { HostileProvider } from '../testing/hostile-provider.jose.ts';

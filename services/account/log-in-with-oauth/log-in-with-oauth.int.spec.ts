@@ -1,3 +1,4 @@
+import { userStream } from '../../../schemas/events/user-events.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
@@ -5,7 +6,7 @@ import type { Session } from '../../../schemas/http/session.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userFold, userStream } from '../domain/user.ts';
+import { userFold } from '../domain/user.ts';
 import type { RegisteredApp } from '../register-app/register-app.handler.ts';
 import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { Browser } from '../testing/browser.ts';

@@ -1,3 +1,4 @@
+import { userStream } from '../../../schemas/events/user-events.ts';
 import { AbiCoder, concat, getCreate2Address, keccak256, Wallet, zeroPadValue } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { serializeErc6492Signature } from 'viem';
@@ -5,7 +6,7 @@ import type { Session } from '../../../schemas/http/account-routes.ts';
 import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { userFold, userStream } from '../domain/user.ts';
+import { userFold } from '../domain/user.ts';
 import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();

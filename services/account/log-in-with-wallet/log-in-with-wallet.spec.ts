@@ -38,7 +38,7 @@ describe('logging in with a wallet', () => {
     const sessionId = ofUser.at(-1)?.data['sessionId'] as string;
     const events = [
       ...(await eventsOf(`challenge-${sha256(`${account.app.id}:${id}`)}`)),
-      ...(await eventsOf(`identity-${sha256(`wallet:${id}`)}`)),
+      ...(await eventsOf(`identity-${sha256(id)}`)),
       ...ofUser,
       ...(await eventsOf(`session-${sessionId}`)),
     ];
@@ -139,7 +139,7 @@ describe('logging in with a wallet', () => {
     });
     const id = wallet.address.toLowerCase();
     expect(await typesIn(`user-${id}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'UserLoggedIn']);
-    expect(await typesIn(`identity-${sha256(`wallet:${id}`)}`)).toEqual(['IdentityClaimed']);
+    expect(await typesIn(`identity-${sha256(id)}`)).toEqual(['IdentityClaimed']);
   });
 
   it("gives the user another id if a user already has the wallet's address as id", async () => {

@@ -1,3 +1,4 @@
+import { userStream } from '../../../schemas/events/user-events.ts';
 import {
   MAILBOX_PATH,
   type DevelopmentMailboxAnswer,
@@ -5,7 +6,7 @@ import {
 } from '../../../schemas/http/development-mailbox.ts';
 import { session as sessionSchema, type Session } from '../../../schemas/http/session.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { userFold, userStream } from '../domain/user.ts';
+import { userFold } from '../domain/user.ts';
 import { IdentityIds } from '../edge/identity-ids.ts';
 import type { AccountUnderTest } from './account-under-test.ethers.ts';
 

@@ -1,6 +1,7 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { userStream } from '../../../schemas/events/user-events.ts';
 import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import type { MessengerBody } from '../../../schemas/http/user-routes.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
@@ -11,7 +12,7 @@ import { SETTINGS } from '../../../shared/edge/tokens.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { entityOf } from '../../../shared/read-models/users.ts';
 import { readMessengerTexts } from '../domain/profile.ts';
-import { updateMessenger, userFold, userStream } from '../domain/user.ts';
+import { updateMessenger, userFold } from '../domain/user.ts';
 
 /** Changes the messenger fields that are given; `null` or nothing clears one, but not the id. */
 export class UpdateMessenger extends Command<{ user: UserEntity; position: Position }> {

@@ -1,7 +1,7 @@
 import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
+import { type ProfileChanges, userStream } from '../../../schemas/events/user-events.ts';
 import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { entityOf } from '../../../shared/read-models/users.ts';
@@ -10,7 +10,7 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { SETTINGS } from '../../../shared/edge/tokens.ts';
 import { readProfile } from '../domain/profile.ts';
-import { updateProfile, userFold, userStream } from '../domain/user.ts';
+import { updateProfile, userFold } from '../domain/user.ts';
 
 /** Changes the members that are given; `null` or nothing clears one. */
 export class UpdateProfile extends Command<{ user: UserEntity; position: Position }> {

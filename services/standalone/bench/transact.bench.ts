@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { UserEvent } from '../../../schemas/events/user-events.ts';
+import { type UserEvent, userStream } from '../../../schemas/events/user-events.ts';
 import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
-import { updateProfile, userFold, userStream } from '../../account/domain/user.ts';
+import { updateProfile, userFold } from '../../account/domain/user.ts';
 import { latencyOf, type Latency, type Report } from './measure.ts';
 
 const SHORT = 10;
