@@ -146,17 +146,16 @@ export const startAccount = async (
       'the package secp256k1 has no binary for this machine: signatures are checked by ethers, slowly',
     );
   }
-  const { settings, masterKey, clock } = foundation;
-  const keys = await SigningKeys.open(signingKeyStore(settings, masterKey, clock), foundation);
   const personalData = personalDataOf(foundation);
   const identityIds = new IdentityIds(await personalData.keys.identitiesKey());
+  const keys = await SigningKeys.open(signingKeyStore(foundation), foundation);
   let publicUrl = ACCOUNT_URL;
   const issuer = ownIssuer(keys, () => {
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
     return publicUrl;
   });
   const auditKey = await AuditKey.open(personalData.keys);
-  const { eventStore, readStore, ids, logger } = foundation;
+  const { eventStore, readStore, clock, ids, logger } = foundation;
   const erasures = new Erasures(new Transactor(eventStore, clock, ids, personalData), personalData.keys);
   const codeRunners = openCodeRunners(CHAINS);
   const channels = openChannels(foundation);

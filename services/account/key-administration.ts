@@ -1,20 +1,21 @@
-import { join } from 'node:path';
-import type { Settings } from '../../shared/config/settings.ts';
+import { CannotStart } from '../../shared/errors/cannot-start.ts';
+import type { KeyVault } from '../../shared/key-vault/key-vault.ts';
 import { systemClock, toIso, type Clock } from '../../shared/primitives/clock.ts';
-import { publishedKeysAt, publishedUntil, signsFrom } from './domain/signing-schedule.ts';
-import { resealKeyFiles, SigningKeyFiles } from './edge/signing-keys.file.ts';
+import { publishedKeysAt, publishedUntil, signingKeyAt, signsFrom } from './domain/signing-schedule.ts';
 import type { SigningKeyStore } from './edge/signing-keys.ts';
+import { SigningKeyVault } from './edge/signing-keys.vault.ts';
 
-/** The keys that sign tokens, where the account processes with these settings have them. @throws CannotStart */
-export const signingKeyStore = (
-  { DATA_DIR }: Pick<Settings, 'DATA_DIR'>,
-  masterKey: Uint8Array,
-  clock: Clock = systemClock,
-): SigningKeyStore => new SigningKeyFiles(join(DATA_DIR, 'keys'), masterKey, clock);
+export type { SigningKeyStore };
 
-/** Encrypts the keys that sign tokens with another master key. @returns how many it has changed */
-export const resealSigningKeys = ({ DATA_DIR }: { DATA_DIR: string }, from: Uint8Array, to: Uint8Array): number =>
-  resealKeyFiles(join(DATA_DIR, 'keys'), from, to);
+/** The keys that sign tokens, of all account processes with this vault. */
+export const signingKeyStore = ({ keyVault, masterKey, clock }: HoldsKeys): SigningKeyStore =>
+  new SigningKeyVault(keyVault, masterKey, clock);
+
+interface HoldsKeys {
+  keyVault: KeyVault;
+  masterKey: Uint8Array;
+  clock: Pick<Clock, 'now'>;
+}
 
 export interface RotatedKeys {
   /** The new key, and since when it signs. */
@@ -40,4 +41,25 @@ export const rotateSigningKeys = async (
     signsFrom: toIso(signsFrom(keys, keys.length - 1)),
     others: keys.slice(0, -1).map(({ kid }, at) => ({ kid, publishedUntil: toIso(publishedUntil(keys, at)) })),
   };
+};
+
+/**
+ * Destroys a key, for ever: nothing that it signed is accepted any more.
+ * @throws CannotStart if there is no such key, or if it signs now
+ */
+export const removeSigningKey = async (
+  store: SigningKeyStore,
+  kid: string,
+  clock: Pick<Clock, 'now'> = systemClock,
+): Promise<void> => {
+  const keys = await store.load();
+  const others = keys.filter((key) => key.kid !== kid);
+  if (others.length === keys.length) {
+    const known = keys.map((key) => key.kid).join(', ');
+    throw new CannotStart(`no key that signs tokens has the id ${kid}: there are ${known}`);
+  }
+  if (signingKeyAt(keys, clock.now()).kid === kid) {
+    throw new CannotStart(`the key ${kid} signs now: run "annals keys rotate", and remove it two minutes later`);
+  }
+  await store.keep(new Set(others.map((key) => key.kid)));
 };

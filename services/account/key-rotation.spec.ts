@@ -40,7 +40,7 @@ it('a rotation under load refuses no login, refresh or request, and no token at 
   const wallet = account.newWallet();
   const old = await account.logIn(wallet);
   let busy = old;
-  const rotated = await rotateSigningKeys(signingKeyStore(foundation.settings, foundation.masterKey, clock), clock);
+  const rotated = await rotateSigningKeys(signingKeyStore(foundation), clock);
   const kids = new Set<string | undefined>();
   for (let seconds = 0; seconds <= 240; seconds += 10) {
     const [session, next] = await Promise.all([account.logIn(wallet), refresh(busy)]);

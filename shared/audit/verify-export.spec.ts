@@ -74,8 +74,7 @@ describe('an export of a history', () => {
     await expect(verifyExport(each([...lines, lines[0] ?? '']), keys())).rejects.toThrow(
       'line 6 is after the signature',
     );
-    const { keyVault, masterKey, clock } = await testFoundation();
-    const other = await AuditKey.open(personalDataOf({ keyVault, masterKey, clock }).keys);
+    const other = await AuditKey.open(personalDataOf(await testFoundation()).keys);
     await expect(verifyExport(each(lines), { keys: [other.published] })).rejects.toThrow('the signature is not');
   });
 });

@@ -12,7 +12,7 @@ export interface VaultKey {
 export type NewVaultKey = Pick<VaultKey, 'id' | 'createdAt'> & { sealed: string };
 
 /**
- * Keys that are needed for as long as what they encrypt or own: data keys of users, and the key of identities. All account
+ * Keys that are needed for as long as what they encrypt or own: data keys of users, the key of identities, those that sign. All account
  * processes and the projector share it. What it loses, nobody can read any more.
  */
 export interface KeyVault {

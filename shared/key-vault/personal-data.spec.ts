@@ -6,13 +6,14 @@ import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import { sealedText, storedData } from '../../schemas/events/event.ts';
 import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../schemas/json.ts';
-import type { EventToAppend, StoredEvent } from '../event-store/event-store.ts';
+import { NO_STREAM, type EventToAppend, type StoredEvent } from '../event-store/event-store.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
-import { systemClock } from '../primitives/clock.ts';
+import { systemClock, type Clock } from '../primitives/clock.ts';
 import { anEvent, storedEvent } from '../testing/event-builder.ts';
 import { TestClock } from '../testing/test-foundation.ts';
 import { MemoryKeyVault } from './key-vault.memory.ts';
 import { personalDataOf, type PersonalData } from './personal-data.ts';
+import { sealedIn } from './sealed-before.ts';
 import { VaultKeys } from './vault-keys.ts';
 
 const masterKey = Buffer.alloc(32, 1);
@@ -23,7 +24,7 @@ describe('personal data', () => {
   let personalData: PersonalData;
   beforeEach(() => {
     keyVault = new MemoryKeyVault();
-    personalData = personalDataOf({ keyVault, masterKey, clock: systemClock });
+    personalData = personalDataOf({ keyVault, masterKey, clock: systemClock, eventStore: new MemoryEventStore() });
   });
 
   const updated = (userId: string, data: JsonObject = { userId, changes }) => anEvent({ type: 'ProfileUpdated', data });
@@ -91,7 +92,8 @@ describe('personal data', () => {
 
   it('whose key the vault has lost is an error, and not null', async () => {
     const event = await stored(updated('usr_1'));
-    const elsewhere = personalDataOf({ keyVault: new MemoryKeyVault(), masterKey, clock: systemClock });
+    const eventStore = new MemoryEventStore();
+    const elsewhere = personalDataOf({ keyVault: new MemoryKeyVault(), masterKey, clock: systemClock, eventStore });
     await expect(elsewhere.open([event])).rejects.toMatchObject({ code: 'dependency_unavailable' });
   });
 
@@ -117,16 +119,20 @@ describe('personal data', () => {
 });
 
 describe('the keys of a vault', () => {
+  const eventStore = new MemoryEventStore();
+  const keysOf = (keyVault: MemoryKeyVault, { key = masterKey, clock = systemClock } = {}) =>
+    new VaultKeys(keyVault, key, clock, sealedIn(eventStore));
+
   it('are one for each user, however many processes ask for it first', async () => {
     const keyVault = new MemoryKeyVault();
-    const processes = Array.from({ length: 10 }, () => new VaultKeys(keyVault, masterKey, systemClock));
+    const processes = Array.from({ length: 10 }, () => keysOf(keyVault));
     const keys = await Promise.all(processes.map((process) => process.dataKey('usr_1')));
     expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1);
   });
 
   it('are destroyed for other processes a minute later at the latest', async () => {
     const [keyVault, clock] = [new MemoryKeyVault(), new TestClock()];
-    const [one, other] = [new VaultKeys(keyVault, masterKey, clock), new VaultKeys(keyVault, masterKey, clock)];
+    const [one, other] = [keysOf(keyVault, { clock }), keysOf(keyVault, { clock })];
     await other.dataKey('usr_1');
     await one.destroyDataKey('usr_1');
     await expect(one.dataKey('usr_1')).rejects.toMatchObject({ code: 'user_erased' });
@@ -136,8 +142,34 @@ describe('the keys of a vault', () => {
 
   it('are refused with another master key', async () => {
     const keyVault = new MemoryKeyVault();
-    await new VaultKeys(keyVault, masterKey, systemClock).identitiesKey();
-    const other = new VaultKeys(keyVault, Buffer.alloc(32, 2), systemClock);
+    await keysOf(keyVault).identitiesKey();
+    const other = keysOf(keyVault, { key: Buffer.alloc(32, 2) });
     await expect(other.identitiesKey()).rejects.toThrow('put back the key it was made with');
+  });
+
+  it('are not made anew where the event store has what was sealed with those that were lost', async () => {
+    const before = personalDataOf({ keyVault: new MemoryKeyVault(), masterKey, clock: systemClock, eventStore });
+    const claim = { identityId: 'one', method: 'wallet', label: '0x1', userId: 'usr_lost' };
+    const registered = { userId: 'usr_lost', changes };
+    for (const [stream, event] of [
+      ['identity-one', anEvent({ type: 'IdentityClaimed', data: claim })],
+      ['user-usr_lost', anEvent({ type: 'ProfileUpdated', data: registered })],
+    ] as const) {
+      await eventStore.append(stream, NO_STREAM, [await before.seal(event)]);
+    }
+    const empty = keysOf(new MemoryKeyVault());
+    await expect(empty.dataKey('usr_lost')).rejects.toMatchObject({
+      code: 'dependency_unavailable',
+      detail: 'the key vault lacks a key: restore it from its backup',
+    });
+    await expect(empty.identitiesKey()).rejects.toThrow('restore its backup with "annals vault restore"');
+    expect(await empty.dataKey('usr_new')).toHaveLength(32);
+  });
+
+  it('are made for users whose events were stored in the clear', async () => {
+    await eventStore.append('user-usr_old', NO_STREAM, [
+      anEvent({ type: 'ProfileUpdated', data: { userId: 'usr_old', changes } }),
+    ]);
+    expect(await keysOf(new MemoryKeyVault()).dataKey('usr_old')).toHaveLength(32);
   });
 });

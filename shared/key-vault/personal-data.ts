@@ -3,26 +3,27 @@ import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.t
 import type { EventDefinition, EventMetadata, SealedText } from '../../schemas/events/event.ts';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { EventSealing } from '../event-store/event-sealing.ts';
-import type { EventToAppend, StoredEvent } from '../event-store/event-store.ts';
+import type { EventStore, EventToAppend, StoredEvent } from '../event-store/event-store.ts';
 import { digestOf } from '../primitives/canonical-json.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { KeyVault } from './key-vault.ts';
+import { sealedIn } from './sealed-before.ts';
 import { dataKeyId, VaultKeys } from './vault-keys.ts';
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const SALT_BYTES = 16;
 
-/** The personal data of a process that has the key vault and the master key. */
-export const personalDataOf = ({
-  keyVault,
-  masterKey,
-  clock,
-}: {
+interface HoldsKeys {
   keyVault: KeyVault;
   masterKey: Uint8Array;
   clock: Clock;
-}): PersonalData => new PersonalData(new VaultKeys(keyVault, masterKey, clock));
+  eventStore: Pick<EventStore, 'read' | 'readAll'>;
+}
+
+/** The personal data of a process that has the key vault and the master key. */
+export const personalDataOf = ({ keyVault, masterKey, clock, eventStore }: HoldsKeys): PersonalData =>
+  new PersonalData(new VaultKeys(keyVault, masterKey, clock, sealedIn(eventStore)));
 
 /**
  * Encrypts the personal members of events before they are stored, each user's with a key of its own, and opens them again.

@@ -1,8 +1,10 @@
 import { text } from 'node:stream/consumers';
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import { systemClock } from '../primitives/clock.ts';
 import { MemoryKeyVault } from './key-vault.memory.ts';
 import { backupVault, restoreVault, rewrapVault, vaultStatus } from './vault-copies.ts';
+import { sealedIn } from './sealed-before.ts';
 import { VaultKeys } from './vault-keys.ts';
 
 const masterKey = Buffer.alloc(32, 1);
@@ -18,14 +20,14 @@ describe('the key vault', () => {
   let keys: VaultKeys;
   beforeEach(async () => {
     vault = new MemoryKeyVault();
-    keys = new VaultKeys(vault, masterKey, systemClock);
+    keys = new VaultKeys(vault, masterKey, systemClock, sealedIn(new MemoryEventStore()));
     for (const userId of ['usr_1', 'usr_2', 'usr_3']) await keys.dataKey(userId);
     await keys.destroyDataKey('usr_3');
   });
   const restore = (into: MemoryKeyVault, backup: string, erasedUsers: string[] = [], key = masterKey) =>
     restoreVault(into, linesOf(backup), { masterKey: key, erasedUsers, at: AT });
   const openedWith = async (from: MemoryKeyVault, key: Buffer, userId: string) =>
-    new VaultKeys(from, key, systemClock).dataKey(userId);
+    new VaultKeys(from, key, systemClock, sealedIn(new MemoryEventStore())).dataKey(userId);
 
   it('says how many keys it has, and how many the master key does not open', async () => {
     expect(await vaultStatus(vault, masterKey)).toEqual({ keys: 3, destroyed: 1, unreadable: 0 });

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { deriveKey } from '../keys/derive-key.ts';
 import { openText, sealText, tryOpenText } from '../keys/sealed-text.ts';
-import { dataKeyId } from './vault-keys.ts';
+import { everyKey } from './every-key.ts';
+import { dataKeyId, wrappingKeyOf } from './vault-keys.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
-
-const PAGE = 1_000;
 
 /** The first line of a backup. */
 const heading = z.object({ annalsKeyVault: z.literal(1), at: z.iso.datetime() });
@@ -31,19 +29,8 @@ export interface Restored {
   destroyed: number;
 }
 
-const vaultKeyOf = (masterKey: Uint8Array): Buffer => deriveKey(masterKey, 'key vault');
-
-async function* everyKey(vault: KeyVault): AsyncGenerator<VaultKey> {
-  for (let after = ''; ;) {
-    const page = await vault.list(after, PAGE);
-    yield* page;
-    if (page.length < PAGE) return;
-    after = page.at(-1)?.id ?? after;
-  }
-}
-
 export const vaultStatus = async (vault: KeyVault, masterKey: Uint8Array): Promise<VaultStatus> => {
-  const key = vaultKeyOf(masterKey);
+  const key = wrappingKeyOf(masterKey);
   const status = { keys: 0, destroyed: 0, unreadable: 0 };
   for await (const { id, sealed } of everyKey(vault)) {
     status.keys += 1;
@@ -70,7 +57,7 @@ export const restoreVault = async (
   lines: AsyncIterable<string>,
   { masterKey, erasedUsers, at }: { masterKey: Uint8Array; erasedUsers: Iterable<string>; at: string },
 ): Promise<Restored> => {
-  const key = vaultKeyOf(masterKey);
+  const key = wrappingKeyOf(masterKey);
   const keys = await readBackup(lines);
   const foreign = keys.find(({ id, sealed }) => sealed !== null && !opens(key, id, sealed));
   if (foreign) throw new CannotStart('the backup was made with another MASTER_KEY: set the one that it was made with');
@@ -95,7 +82,7 @@ export const restoreVault = async (
  * @throws CannotStart if neither of the two opens a key; nothing is changed then
  */
 export const rewrapVault = async (vault: KeyVault, from: Uint8Array, to: Uint8Array): Promise<number> => {
-  const [before, after] = [vaultKeyOf(from), vaultKeyOf(to)];
+  const [before, after] = [wrappingKeyOf(from), wrappingKeyOf(to)];
   const keys: (VaultKey & { sealed: string })[] = [];
   for await (const { sealed, ...key } of everyKey(vault)) {
     if (sealed === null || opens(after, key.id, sealed)) continue;

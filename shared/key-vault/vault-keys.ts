@@ -6,6 +6,7 @@ import { openText, sealText } from '../keys/sealed-text.ts';
 import { KeptValues } from '../primitives/kept-values.ts';
 import { toIso, type Clock } from '../primitives/clock.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
+import type { SealedBefore } from './sealed-before.ts';
 
 const KEYS_MAX = 20_000;
 /** How long another process may go on to use a key that was destroyed. */
@@ -13,12 +14,25 @@ const KEPT_MS = 60_000;
 const IDENTITIES = 'identities';
 const AUDIT = 'audit';
 
+const VAULT_LOST =
+  'the key vault is empty, and the event store has personal data that was encrypted with its keys: ' +
+  'put the vault back, or restore its backup with "annals vault restore"';
+
+const lost = (id: string): Refusal =>
+  unavailable('the key vault lacks a key: restore it from its backup', new Error(`no key ${id}`));
+
+export const wrongMasterKey = (cause: unknown): CannotStart =>
+  new CannotStart('the key vault cannot be opened with this MASTER_KEY: put back the key it was made with', { cause });
+
+/** Every key in the vault is encrypted with this one. */
+export const wrappingKeyOf = (masterKey: Uint8Array): Buffer => deriveKey(masterKey, 'key vault');
+
 /** The id of the key that encrypts a user's personal data. */
 export const dataKeyId = (userId: string): string => `data-${userId}`;
 
 /** The keys of a vault, opened with the master key. */
 export class VaultKeys {
-  private readonly masterKey: Uint8Array;
+  private readonly wrappingKey: Uint8Array;
   private readonly opened: KeptValues<Buffer>;
   private readonly making = new Map<string, Promise<Buffer | undefined>>();
 
@@ -26,12 +40,16 @@ export class VaultKeys {
     readonly vault: KeyVault,
     masterKey: Uint8Array,
     private readonly clock: Clock,
+    private readonly sealedBefore: SealedBefore,
   ) {
-    this.masterKey = deriveKey(masterKey, 'key vault');
+    this.wrappingKey = wrappingKeyOf(masterKey);
     this.opened = new KeptValues(clock, { max: KEYS_MAX, keptMs: KEPT_MS });
   }
 
-  /** Returns the key of a user's personal data, which is made when it is first asked for. @throws Refusal user_erased */
+  /**
+   * Returns the key of a user's personal data, which is made when it is first asked for.
+   * @throws Refusal user_erased, and dependency_unavailable if the vault lost it
+   */
   async dataKey(userId: string): Promise<Buffer> {
     const key = await this.dataKeyIfAny(userId);
     if (!key) throw new Refusal('user_erased', 'this user was erased');
@@ -40,21 +58,25 @@ export class VaultKeys {
 
   /** Returns that key, or `undefined` if it was destroyed. */
   dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
-    return this.findOrMake(dataKeyId(userId), () => randomBytes(KEY_BYTES));
+    return this.findOrMake(dataKeyId(userId), async () => {
+      if (await this.sealedBefore.ofUser(userId)) throw lost(dataKeyId(userId));
+      return randomBytes(KEY_BYTES);
+    });
   }
 
   /**
    * Returns the key under which identities are hashed; the first process makes it.
-   * @throws CannotStart if the vault was made with another master key
+   * @throws CannotStart if the vault was made with another master key, or belongs to another event store
    */
   async identitiesKey(): Promise<Buffer> {
     try {
-      return await this.sharedKey(IDENTITIES, () => randomBytes(KEY_BYTES));
-    } catch (cause) {
-      if (cause instanceof Refusal) throw cause;
-      throw new CannotStart('the key vault cannot be opened with this MASTER_KEY: put back the key it was made with', {
-        cause,
+      return await this.sharedKey(IDENTITIES, async () => {
+        if (await this.sealedBefore.anyUsers()) throw new CannotStart(VAULT_LOST);
+        return randomBytes(KEY_BYTES);
       });
+    } catch (cause) {
+      if (cause instanceof Refusal || cause instanceof CannotStart) throw cause;
+      throw wrongMasterKey(cause);
     }
   }
 
@@ -81,8 +103,7 @@ export class VaultKeys {
     const found = await this.vault.get(missing);
     for (const id of missing) {
       const stored = found.get(id);
-      if (!stored)
-        throw unavailable('the key vault lacks a key: restore it from its backup', new Error(`no key ${id}`));
+      if (!stored) throw lost(id);
       keys.set(id, this.remember(stored));
     }
     return keys;
@@ -96,13 +117,13 @@ export class VaultKeys {
   }
 
   /** A key of the service, which nobody destroys. */
-  private async sharedKey(id: string, newKey: () => Buffer): Promise<Buffer> {
+  private async sharedKey(id: string, newKey: () => Buffer | Promise<Buffer>): Promise<Buffer> {
     const key = await this.findOrMake(id, newKey);
     if (!key) throw new Error(`the key ${id} was destroyed`);
     return key;
   }
 
-  private async findOrMake(id: string, newKey: () => Buffer): Promise<Buffer | undefined> {
+  private async findOrMake(id: string, newKey: () => Buffer | Promise<Buffer>): Promise<Buffer | undefined> {
     const known = this.opened.get(id);
     if (known) return known;
     const making = this.making.get(id) ?? this.make(id, newKey);
@@ -114,21 +135,21 @@ export class VaultKeys {
     }
   }
 
-  private async make(id: string, newKey: () => Buffer): Promise<Buffer | undefined> {
+  private async make(id: string, newKey: () => Buffer | Promise<Buffer>): Promise<Buffer | undefined> {
     const stored =
       (await this.vault.get([id])).get(id) ??
-      (await this.vault.add([{ id, sealed: this.seal(id, newKey()), createdAt: toIso(this.clock.now()) }]))[0];
+      (await this.vault.add([{ id, sealed: this.seal(id, await newKey()), createdAt: toIso(this.clock.now()) }]))[0];
     return stored && this.remember(stored);
   }
 
   private remember({ id, sealed }: VaultKey): Buffer | undefined {
     if (sealed === null) return undefined;
-    const key = Buffer.from(openText(this.masterKey, id, sealed), 'base64');
+    const key = Buffer.from(openText(this.wrappingKey, id, sealed), 'base64');
     this.opened.set(id, key);
     return key;
   }
 
   private seal(id: string, key: Buffer): string {
-    return sealText(this.masterKey, id, key.toString('base64'));
+    return sealText(this.wrappingKey, id, key.toString('base64'));
   }
 }

@@ -1,36 +1,23 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { generateKeyPairSync } from 'node:crypto';
-import { join } from 'node:path';
+import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { deriveKey } from '../../../shared/keys/derive-key.ts';
-import { sealText } from '../../../shared/keys/sealed-text.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { rotateSigningKeys, signingKeyStore } from '../key-administration.ts';
+import { removeSigningKey, rotateSigningKeys, signingKeyStore } from '../key-administration.ts';
 import { SigningKeys } from './signing-keys.ts';
 
-const folder = temporaryFolder();
-const masterKey = Buffer.alloc(32, 1);
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
-const foundationOf = async (name: string) => {
+const foundationOf = async () => {
   const clock = new TestClock();
-  const foundation = await testFoundation({ clock, environment: { DATA_DIR: join(folder, name) } });
-  const store = () => signingKeyStore(foundation.settings, masterKey, clock);
-  return {
-    ...foundation,
-    clock,
-    store,
-    files: join(folder, name, 'keys'),
-    open: () => SigningKeys.open(store(), foundation),
-  };
+  const foundation = await testFoundation({ clock });
+  const store = () => signingKeyStore(foundation);
+  return { ...foundation, clock, store, open: () => SigningKeys.open(store(), foundation) };
 };
 const kidsOf = async (keys: SigningKeys) => (await keys.published()).keys.map(({ kid }) => kid);
 
 describe('the keys that sign tokens', () => {
   it('are created once, and are the same after a restart', async () => {
-    const { open } = await foundationOf('a');
+    const { open } = await foundationOf();
     const [made, again] = [await open(), await open()];
     expect(await again.published()).toEqual(await made.published());
     const { kid, privateKey } = await made.current();
@@ -39,50 +26,27 @@ describe('the keys that sign tokens', () => {
     expect(await made.byId('other')).toBeUndefined();
   });
 
-  it('are created although a killed process has left a temporary file', async () => {
-    const { files, open } = await foundationOf('left-over');
-    mkdirSync(files, { recursive: true });
-    writeFileSync(join(files, 'token-signing-0001.key.3f1c'), 'cut of');
-    expect(await kidsOf(await open())).toHaveLength(1);
-  });
-
   it('are published without their private part', async () => {
-    const { keys } = await (await (await foundationOf('a')).open()).published();
+    const { keys } = await (await (await foundationOf()).open()).published();
     expect(keys).toHaveLength(1);
     expect(Object.keys(keys[0] ?? {}).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
   });
 
-  it('are stored encrypted, in files that only their owner can read', async () => {
-    const { files, open, settings } = await foundationOf('b');
+  it('are stored encrypted', async () => {
+    const { keyVault, open } = await foundationOf();
     await open();
-    expect(readdirSync(files)).toEqual(['token-signing-0001.key']);
-    const file = join(files, 'token-signing-0001.key');
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readFileSync(file, 'utf8')).not.toContain('PRIVATE KEY');
-    await expect(signingKeyStore(settings, Buffer.alloc(32, 2)).load()).rejects.toThrow(
-      'cannot be opened with this MASTER_KEY',
-    );
-  });
-
-  it('are read in the form of the first version', async () => {
-    const { files, open, store, clock } = await foundationOf('first-version');
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const sealed = sealText(
-      deriveKey(masterKey, 'token signing keys'),
-      'token-signing-0001.key',
-      privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    );
-    mkdirSync(files, { recursive: true });
-    writeFileSync(join(files, 'token-signing-0001.key'), sealed);
-    const keys = await open();
-    expect((await keys.current()).privateKey.equals(privateKey)).toBe(true);
-    const { kid } = await rotateSigningKeys(store(), clock);
-    clock.time += 2 * MINUTE;
-    expect((await keys.current()).kid).toBe(kid);
+    const [stored, ...others] = await keyVault.list('', 10);
+    expect(others).toEqual([]);
+    expect(stored?.id).toBe('token-signing-0001');
+    expect(() =>
+      createPrivateKey({ key: stored?.sealed ?? '', encoding: 'base64', format: 'der', type: 'pkcs8' }),
+    ).toThrow();
+    const other = signingKeyStore({ keyVault, masterKey: Buffer.alloc(32, 2), clock: new TestClock() });
+    await expect(other.load()).rejects.toThrow('cannot be opened with this MASTER_KEY');
   });
 
   it('are rotated in every process: a new one is published within a second, and signs after two minutes', async () => {
-    const { clock, store, open } = await foundationOf('rotated');
+    const { clock, store, open } = await foundationOf();
     const processes = [await open(), await open()];
     const { kid: old } = await (await open()).current();
     const rotated = await rotateSigningKeys(store(), clock);
@@ -100,33 +64,51 @@ describe('the keys that sign tokens', () => {
   });
 
   it('are not accepted any more once their last token has expired, and the next rotation forgets them', async () => {
-    const { clock, store, open, files } = await foundationOf('forgotten');
+    const { clock, store, open, keyVault } = await foundationOf();
     const keys = await open();
     const { kid: old } = await keys.current();
     const { kid } = await rotateSigningKeys(store(), clock);
     clock.time += 2 * MINUTE + 7 * DAY + 60 * MINUTE;
     expect(await kidsOf(keys)).toEqual([kid]);
     expect(await keys.byId(old)).toBeUndefined();
-    expect(readdirSync(files)).toHaveLength(2);
+    const live = async () => (await keyVault.list('', 10)).flatMap(({ id, sealed }) => (sealed === null ? [] : [id]));
+    expect(await live()).toHaveLength(2);
     await rotateSigningKeys(store(), clock);
-    expect(readdirSync(files).sort()).toEqual(['token-signing-0002.key', 'token-signing-0003.key']);
+    expect(await live()).toEqual(['token-signing-0002', 'token-signing-0003']);
   });
 
-  it('stay as they were while they cannot be read, which is logged', async () => {
-    const { clock, store, open, files, logged } = await foundationOf('unreadable');
+  it('are not accepted any more once they were removed, and never again, not by a backup either', async () => {
+    const { clock, store, open, keyVault } = await foundationOf();
+    const keys = await open();
+    const { kid: leaked } = await keys.current();
+    const [backup] = await keyVault.list('', 10);
+    await rotateSigningKeys(store(), clock);
+    await expect(removeSigningKey(store(), leaked, clock)).rejects.toThrow('signs now');
+    clock.time += 2 * MINUTE;
+    await removeSigningKey(store(), leaked, clock);
+    clock.time += 1_000;
+    expect(await keys.byId(leaked)).toBeUndefined();
+    await keyVault.add([{ id: backup?.id ?? '', sealed: backup?.sealed ?? '', createdAt: backup?.createdAt ?? '' }]);
+    expect((await store().load()).map(({ kid }) => kid)).not.toContain(leaked);
+  });
+
+  it('stay as they were while they cannot be read, which is logged, and while the vault has lost them', async () => {
+    const { clock, store, open, keyVault, logged } = await foundationOf();
     const keys = await open();
     const { kid } = await keys.current();
-    renameSync(files, `${files}-away`);
+    const list = keyVault.list.bind(keyVault);
+    keyVault.list = () => Promise.reject(new Error('gone'));
     clock.time += 5_000;
     expect((await keys.current()).kid).toBe(kid);
     expect(logged).toContainEqual(expect.objectContaining({ msg: 'the signing keys cannot be read again' }));
-    renameSync(`${files}-away`, files);
+    keyVault.list = list;
     await rotateSigningKeys(store(), clock);
     clock.time += 5_000;
     expect(await kidsOf(keys)).toHaveLength(2);
-    for (const file of readdirSync(files)) rmSync(join(files, file));
+    keyVault.list = () => Promise.resolve([]);
     clock.time += 5_000;
     expect(await kidsOf(keys)).toHaveLength(2);
-    expect(readdirSync(files)).toEqual([]);
+    keyVault.list = list;
+    expect(await keyVault.list('', 10)).toHaveLength(2);
   });
 });

@@ -36,8 +36,9 @@ export const auditCommand = (): Command =>
     );
 
 const exportUser = (userId: string): Promise<void> =>
-  withEngines({ names: ['readStore', 'keyVault'], keepsFiles: true }, async ({ readStore, keyVault }, settings) => {
-    const personalData = personalDataOf({ keyVault, masterKey: loadMasterKey(settings), clock: systemClock });
+  withEngines({ names: ['eventStore', 'readStore', 'keyVault'], keepsFiles: true }, async (engines, settings) => {
+    const { readStore } = engines;
+    const personalData = personalDataOf({ ...engines, masterKey: loadMasterKey(settings), clock: systemClock });
     const auditKey = await AuditKey.open(personalData.keys);
     const lines = Readable.from(exportHistory(userId, { readStore, personalData, auditKey }));
     await pipeline(lines, process.stdout, { end: false });

@@ -24,3 +24,13 @@ it('annals keys rotate says since when the new key signs, and until when the oth
   expect(lines.filter((line) => / is published until \d{4}-/.test(line))).toHaveLength(2);
   expect(lines.join('\n')).toContain(kid);
 });
+
+it('annals keys remove destroys a key that does not sign now', async () => {
+  const { kid } = JSON.parse(await annalsKeys('rotate', '--json')) as { kid: string };
+  expect(JSON.parse(await annalsKeys('remove', kid, '--json'))).toEqual({ kid });
+  await expect(annalsKeys('remove', kid)).rejects.toThrow(`no key that signs tokens has the id ${kid}: there are `);
+  const { others } = JSON.parse(await annalsKeys('rotate', '--json')) as { others: { kid: string }[] };
+  expect(others.map((other) => other.kid)).not.toContain(kid);
+  const [signing] = others;
+  await expect(annalsKeys('remove', signing?.kid ?? '')).rejects.toThrow('signs now: run "annals keys rotate"');
+});

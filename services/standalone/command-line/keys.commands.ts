@@ -1,6 +1,12 @@
 import { Command } from 'commander';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
-import { rotateSigningKeys, signingKeyStore } from '../../account/key-administration.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
+import {
+  removeSigningKey,
+  rotateSigningKeys,
+  signingKeyStore,
+  type SigningKeyStore,
+} from '../../account/key-administration.ts';
 import { withEngines } from './with-engines.ts';
 
 export const keysCommand = (): Command =>
@@ -14,11 +20,19 @@ export const keysCommand = (): Command =>
         .option('--json', 'for machines')
         .addHelpText('after', '\nExample:\n  annals keys rotate')
         .action(rotate),
+    )
+    .addCommand(
+      new Command('remove')
+        .description('destroys a key that leaked: who holds a token that it signed must log in again')
+        .argument('<kid>', 'the key, as "annals keys rotate" names it; not the one that signs now')
+        .option('--json', 'for machines')
+        .addHelpText('after', '\nExample:\n  annals keys remove 8d1f0c6a2b7e4f35a9c0d1e2f3a4b5c6')
+        .action(remove),
     );
 
-const rotate = ({ json }: { json?: boolean }): Promise<void> =>
-  withEngines({ names: [], keepsFiles: true }, async (_, settings) => {
-    const rotated = await rotateSigningKeys(signingKeyStore(settings, loadMasterKey(settings)));
+const rotate = ({ json }: Json): Promise<void> =>
+  withKeys(async (store) => {
+    const rotated = await rotateSigningKeys(store);
     const { kid, signsFrom, others } = rotated;
     const lines = [
       `${kid}  signs from ${signsFrom}`,
@@ -26,3 +40,18 @@ const rotate = ({ json }: { json?: boolean }): Promise<void> =>
     ];
     process.stdout.write(json ? `${JSON.stringify(rotated)}\n` : `${lines.join('\n')}\n`);
   });
+
+const remove = (kid: string, { json }: Json): Promise<void> =>
+  withKeys(async (store) => {
+    await removeSigningKey(store, kid);
+    process.stdout.write(json ? `${JSON.stringify({ kid })}\n` : `${kid} is destroyed: what it signed is void\n`);
+  });
+
+interface Json {
+  json?: boolean;
+}
+
+const withKeys = (work: (store: SigningKeyStore) => Promise<void>): Promise<void> =>
+  withEngines({ names: ['keyVault'], keepsFiles: true }, ({ keyVault }, settings) =>
+    work(signingKeyStore({ keyVault, masterKey: loadMasterKey(settings), clock: systemClock })),
+  );

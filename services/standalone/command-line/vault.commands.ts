@@ -3,7 +3,6 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { userEvents } from '../../../schemas/events/user-events.ts';
-import type { Settings } from '../../../shared/config/settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { readEvery } from '../../../shared/event-store/read-every.ts';
@@ -13,14 +12,15 @@ import { KEY_BYTES } from '../../../shared/keys/derive-key.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock, toIso } from '../../../shared/primitives/clock.ts';
 import { createFileWhole } from '../../../shared/primitives/write-file-whole.ts';
-import { resealSigningKeys } from '../../account/key-administration.ts';
 import { withEngines } from './with-engines.ts';
 
 const json = ['--json', 'for machines'] as const;
 
 export const vaultCommand = (): Command =>
   new Command('vault')
-    .description("the keys of users' personal data, and of identities: who loses them loses what they encrypt")
+    .description(
+      "the keys of users' personal data, of identities and of tokens: who loses them loses what they encrypt",
+    )
     .addCommand(
       new Command('status')
         .description('how many keys there are, and whether MASTER_KEY opens them')
@@ -46,7 +46,7 @@ export const vaultCommand = (): Command =>
     )
     .addCommand(
       new Command('rewrap')
-        .description('encrypts every key, and the keys that sign tokens, with the MASTER_KEY that is set now')
+        .description('encrypts every key with the MASTER_KEY that is set now')
         .requiredOption('--from <file>', 'a file with the MASTER_KEY until now, in base64')
         .option(...json)
         .addHelpText(
@@ -88,13 +88,11 @@ const restore = (file: string, options: Json): Promise<void> =>
   });
 
 const rewrap = ({ from, ...options }: Json & { from: string }): Promise<void> =>
-  withVault(['keyVault'], async ({ keyVault }, masterKey, settings) => {
+  withVault(['keyVault'], async ({ keyVault }, masterKey) => {
     const before = Buffer.from(readFileSync(from, 'utf8').trim(), 'base64');
     if (before.length !== KEY_BYTES) throw new CannotStart(`${from} has no master key: 32 bytes in base64`);
     const keys = await rewrapVault(keyVault, before, masterKey);
-    const signingKeys = resealSigningKeys(settings, before, masterKey);
-    const what = `${String(keys)} keys, and ${String(signingKeys)} that sign tokens, are encrypted with MASTER_KEY now`;
-    print(options, { keys, signingKeys }, what);
+    print(options, { keys }, `${String(keys)} keys are encrypted with MASTER_KEY now`);
   });
 
 const print = ({ json: asJson }: Json, result: object, sentence: string): void => {
@@ -111,6 +109,6 @@ const erasedUsersOf = async (eventStore: EventStore): Promise<string[]> => {
 
 const withVault = <Name extends 'keyVault' | 'eventStore'>(
   names: readonly Name[],
-  work: (engines: Pick<Engines, Name>, masterKey: Buffer, settings: Pick<Settings, 'DATA_DIR'>) => Promise<void>,
+  work: (engines: Pick<Engines, Name>, masterKey: Buffer) => Promise<void>,
 ): Promise<void> =>
-  withEngines({ names, keepsFiles: true }, (engines, settings) => work(engines, loadMasterKey(settings), settings));
+  withEngines({ names, keepsFiles: true }, (engines, settings) => work(engines, loadMasterKey(settings)));

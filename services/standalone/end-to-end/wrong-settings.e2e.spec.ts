@@ -130,7 +130,7 @@ const cases: Case[] = [
     older,
     OLDER_COPY,
   ]),
-  ['npm start', 'keys that are damaged', damaged('keys'), /keys/],
+  ['npm start', 'a vault that is damaged', damaged('vault.db'), /a store in .*damaged-vault\S* cannot be opened/],
   ['app create', 'a store that is damaged', damaged('events.db'), /a store in .*damaged-events\S* cannot be opened/],
   [
     'relay',
