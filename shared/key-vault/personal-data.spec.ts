@@ -8,7 +8,7 @@ import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import { NO_STREAM, type EventToAppend, type StoredEvent } from '../event-store/event-store.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
-import { systemClock, type Clock } from '../primitives/clock.ts';
+import { systemClock } from '../primitives/clock.ts';
 import { anEvent, storedEvent } from '../testing/event-builder.ts';
 import { TestClock } from '../testing/test-foundation.ts';
 import { MemoryKeyVault } from './key-vault.memory.ts';

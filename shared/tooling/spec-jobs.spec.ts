@@ -26,11 +26,9 @@ const run = async (faults: Output, endToEnd: Output, others: Output) => {
 describe('the spec jobs', () => {
   it('print each line with the name of its job, then each summary again, then the sum of the counts', async () => {
     const summary = ['Test Suites: 2 passed, 2 total', 'Tests:       9 passed, 9 total', 'Time:        3.5 s'];
-    const { code, printed } = await run(
-      [['20 of 20 kills', ...summary, '6 passed, 0 failed']],
-      passed(3),
-      [['9 passed, 0 failed, 1 skipped']],
-    );
+    const { code, printed } = await run([['20 of 20 kills', ...summary, '6 passed, 0 failed']], passed(3), [
+      ['9 passed, 0 failed, 1 skipped'],
+    ]);
     expect(code).toBe(0);
     expect(printed).toEqual([
       'faults | 20 of 20 kills',
