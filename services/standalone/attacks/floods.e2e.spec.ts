@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { sized } from '../../../shared/testing/sized.ts';
 import { flood, requestText } from './attackers.ts';
-import { describeAttack, expectWithinBudgets, ProgramUnderAttack, sized } from './program-under-attack.ts';
+import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './program-under-attack.ts';
 
 const folder = temporaryFolder();
 const size = sized({ small: { connections: 10, forMs: 2_000 }, full: { connections: 200, forMs: 15_000 } });

@@ -3,7 +3,8 @@ import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { describeAttack, expectWithinBudgets, ProgramUnderAttack, sized } from './program-under-attack.ts';
+import { sized } from '../../../shared/testing/sized.ts';
+import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './program-under-attack.ts';
 
 const CHAIN_ID = 31_337;
 const MIB = 1_048_576;

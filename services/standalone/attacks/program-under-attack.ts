@@ -12,16 +12,12 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { isFullSize } from '../../../shared/testing/sized.ts';
 import type { CalmAnswers, CalmRequest } from './calm-client.ts';
 
 const RSS_MIB_MAX = 600;
 const MEDIAN_MS_MAX = 50;
 const STORED_MAX = 10_000;
-
-const isFullSize = process.env['ATTACK_SIZE'] === 'full';
-
-/** Returns the size of an attack: small, unless `ATTACK_SIZE=full`. */
-export const sized = <Size>({ small, full }: { small: Size; full: Size }): Size => (isFullSize ? full : small);
 
 /** Only Linux has a second loopback address and tells a process's peak memory. */
 export const describeAttack = process.platform === 'linux' ? describe : describe.skip;

@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { sized } from '../../../shared/testing/sized.ts';
 import { emitEvents } from './event-source.ts';
-import { describeAttack, expectWithinBudgets, ProgramUnderAttack, sized } from './program-under-attack.ts';
+import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './program-under-attack.ts';
 import { connectPacket, isCut, joinStream, openSocket, sendOften, textFrame } from './socket-attackers.ts';
 
 const folder = temporaryFolder();

@@ -5,8 +5,9 @@ import type { DomainEvent } from '../../../shared/event-store/folded-streams.ts'
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call } from '../../../shared/testing/http-caller.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { sized } from '../../../shared/testing/sized.ts';
 import { requestText, sendUnread } from './attackers.ts';
-import { describeAttack, expectWithinBudgets, ProgramUnderAttack, sized } from './program-under-attack.ts';
+import { describeAttack, expectWithinBudgets, ProgramUnderAttack } from './program-under-attack.ts';
 
 const folder = temporaryFolder();
 const size = sized({
