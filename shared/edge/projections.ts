@@ -38,14 +38,13 @@ export class Projections {
   }
 
   /**
-   * Looks for a document. If there is none, it looks once more when the projection has reached the head at the time of
-   * the call, so `undefined` means that the document does not exist, and not that it is not projected yet.
+   * Looks for a document. If there is none, it looks once more when the projection has reached the head as it is then, so
+   * `undefined` means that the document does not exist, and not that it is not projected yet.
    */
   async find<Found>(projection: string, look: () => Promise<Found | undefined>): Promise<Found | undefined> {
-    const head = await this.eventStore.head();
     const found = await look();
     if (found !== undefined) return found;
-    await this.reached(projection, head);
+    await this.reached(projection, await this.eventStore.head());
     return look();
   }
 

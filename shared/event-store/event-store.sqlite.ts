@@ -15,7 +15,7 @@ import {
   type Retention,
   type StoredEvent,
 } from './event-store.ts';
-import { GroupedReads } from './grouped-reads.sqlite.ts';
+import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
 import { ForgottenEvents } from './forgotten-events.sqlite.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
 import { LazyStoredEvent } from './stored-event.ts';

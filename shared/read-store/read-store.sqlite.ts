@@ -2,6 +2,7 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace } from '../event-store/event-store.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
 import { CountedPoints } from './counted-points.sqlite.ts';
 import type {
   Checkpoint,
@@ -32,6 +33,7 @@ export class SqliteReadStore implements ReadStore {
   private readonly collections = new Map<string, Collection>();
   private readonly statements = new Map<string, StatementSync>();
   private readonly points: CountedPoints;
+  private readonly reads: GroupedReads;
   private readonly savePosition: StatementSync;
   private readonly loadPosition: StatementSync;
 
@@ -50,6 +52,7 @@ export class SqliteReadStore implements ReadStore {
       if (!this.hasColumn('positions', 'event')) this.database.exec('ALTER TABLE positions ADD COLUMN event TEXT');
     });
     this.points = new CountedPoints(this.database);
+    this.reads = new GroupedReads(this.database);
     this.savePosition = this.database.prepare(`
       INSERT INTO positions (projection, position, event) VALUES (?, ?, ?)
       ON CONFLICT (projection) DO UPDATE SET position = excluded.position, event = coalesce(excluded.event, event)
@@ -92,14 +95,10 @@ export class SqliteReadStore implements ReadStore {
     );
   }
 
-  getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
+  async getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
     const { get } = this.collection(collection);
-    const found = new Map<string, StoredDocument>();
-    for (const id of ids) {
-      const row = get.get(id);
-      if (row) found.set(id, toStored(row));
-    }
-    return Promise.resolve(found);
+    const rows = await Promise.all(ids.map((id) => this.reads.rows(get, [id])));
+    return new Map(rows.flat().map((row) => [row['id'] as string, toStored(row)]));
   }
 
   find(
@@ -158,6 +157,7 @@ export class SqliteReadStore implements ReadStore {
   forgetPoints: ReadStore['forgetPoints'] = (nowMs) => this.points.forget(nowMs);
 
   close(): Promise<void> {
+    this.reads.close();
     this.database.close();
     return Promise.resolve();
   }

@@ -1,13 +1,15 @@
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
-import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { SqliteDatabase } from './database.sqlite.ts';
 
 /** The most rows that are read before other work of the process goes on. */
 const ROWS_MAX = 500;
 
+type Row = Record<string, SQLOutputValue>;
+
 interface PendingRead {
   statement: StatementSync;
   parameters: readonly SQLInputValue[];
-  resolve: (rows: unknown[]) => void;
+  resolve: (rows: Row[]) => void;
   reject: (error: unknown) => void;
 }
 
@@ -17,8 +19,8 @@ export class GroupedReads {
 
   constructor(private readonly database: SqliteDatabase) {}
 
-  rows(statement: StatementSync, parameters: readonly SQLInputValue[]): Promise<unknown[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown[]>();
+  rows(statement: StatementSync, parameters: readonly SQLInputValue[]): Promise<Row[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
     if (this.pending.length === 0) this.answerLater();
     this.pending.push({ statement, parameters, resolve, reject });
     return promise;
