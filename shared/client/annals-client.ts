@@ -63,6 +63,18 @@ export class AnnalsClient {
     return this.session;
   }
 
+  /**
+   * Signs in at one of the other sites.
+   * @param browse takes a person to an address, and returns that at which the site sends the person back to the app
+   * @throws ProblemError
+   */
+  async signInAt(provider: string, browse: (url: string) => Promise<URL>): Promise<Session> {
+    const { url } = await this.call(accountRoutes.startOAuthLogin, { params: { provider } });
+    const back = Object.fromEntries((await browse(url)).searchParams);
+    this.session = await this.call(accountRoutes.logInWithOAuth, { params: { provider }, body: back });
+    return this.session;
+  }
+
   /** Calls a route of the interface. @throws ProblemError */
   async call<const Contract extends RouteContract>(
     contract: Contract,

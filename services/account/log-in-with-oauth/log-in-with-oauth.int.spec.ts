@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
+import { Browser } from '../../../shared/client/browser.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { userFold } from '../domain/user.ts';
 import type { RegisteredApp } from '../register-app/register-app.handler.ts';
 import { ORIGIN, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
-import { Browser } from '../testing/browser.ts';
 import { expectOneLoginOfAThousand } from '../testing/one-of-a-thousand.ts';
 import { startOpenIdProvider } from '../testing/openid-provider/running-openid-provider.ts';
 

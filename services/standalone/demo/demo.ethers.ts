@@ -8,6 +8,7 @@ import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
 import type { StreamEvent } from '../../../schemas/socket/stream-messages.ts';
 import { AnnalsClient } from '../../../shared/client/annals-client.ts';
+import { Browser } from '../../../shared/client/browser.ts';
 import { EventStream } from '../../../shared/client/event-stream.socketio.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
@@ -33,7 +34,7 @@ type Token = NonNullable<DevelopmentFile['token']>;
 
 /**
  * Signs in, changes the profile, registers the token's Transfer, subscribes, transfers, receives the event, queries it, reads
- * the history, and signs in once more, by email. @returns whether every step succeeded
+ * the history, and signs in twice more, by email and at an OpenID provider. @returns whether every step succeeded
  */
 export const runDemo = async (print: Print): Promise<boolean> => {
   const steps = new Steps(print);
@@ -99,6 +100,24 @@ const demonstrate = async (steps: Steps): Promise<void> => {
     'sign in by email',
     () => new AnnalsClient(options).signInByEmail(email, () => passwordFor(email, development)),
     (session) => `${session.userId}, with what came to ${development.mailboxUrl}`,
+  );
+  await signInAtProvider(steps, new AnnalsClient(options), development);
+};
+
+/** Logs in at the provider of `npm run openid-provider`; nobody but a person can at any other. */
+const signInAtProvider = async (steps: Steps, client: AnnalsClient, { app }: DevelopmentFile): Promise<void> => {
+  const name = 'sign in at an OpenID provider';
+  const { loginMethods } = await client.call(accountRoutes.status);
+  if (!loginMethods.includes('oauth-a')) {
+    steps.skipped(name, 'start "npm run openid-provider", and "npm start" as it says');
+    return;
+  }
+  const [redirectUri = ''] = app.redirectUris;
+  const person = { login: `ada.${randomBytes(4).toString('hex')}`, password: 'any' };
+  await steps.run(
+    name,
+    () => client.signInAt('oauth-a', (url) => new Browser().logIn(url, person, redirectUri)),
+    (session) => `${session.userId}, ${person.login}@example.org there`,
   );
 };
 
@@ -219,6 +238,10 @@ class Steps {
     const result = await work();
     this.print(`ok    ${name.padEnd(30)} ${this.since(from)}   ${shown(result)}`);
     return result;
+  }
+
+  skipped(name: string, reason: string): void {
+    this.print(`skip  ${name.padEnd(30)}            ${reason}`);
   }
 
   failed(error: unknown): void {

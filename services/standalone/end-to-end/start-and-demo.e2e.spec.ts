@@ -6,6 +6,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { startOpenIdProvider } from '../../account/testing/openid-provider/running-openid-provider.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 
 const STOPS_WITHIN_MS = 5_000;
@@ -35,10 +36,14 @@ describe('npm start', () => {
 
   it('runs the demo, and keeps chain, accounts and app after Ctrl-C and after a kill', async () => {
     const dataFolder = join(folder, 'demo');
-    program = await RunningProgram.start(dataFolder, {});
+    const provider = await startOpenIdProvider({ redirectUri: 'http://localhost:5173/callback' });
+    program = await RunningProgram.start(dataFolder, { OAUTH_A: JSON.stringify(provider.settings) });
     const { development } = program;
     expect(statSync(join(dataFolder, 'dev.json')).mode & 0o777).toBe(0o600);
-    expect(await demonstrate(dataFolder)).toMatch(/ok {4}see it arrive live/);
+    const demonstrated = await demonstrate(dataFolder);
+    expect(demonstrated).toMatch(/ok {4}see it arrive live/);
+    expect(demonstrated).toMatch(/ok {4}sign in at an OpenID provider .*usr_/);
+    await provider.stop();
     const { code, tookMs } = await program.stop();
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(STOPS_WITHIN_MS);
@@ -50,7 +55,9 @@ describe('npm start', () => {
     await program.kill();
 
     program = await RunningProgram.start(dataFolder, {});
-    expect(await demonstrate(dataFolder)).toMatch(/ok {4}query it/);
+    const demonstratedAgain = await demonstrate(dataFolder);
+    expect(demonstratedAgain).toMatch(/ok {4}query it/);
+    expect(demonstratedAgain).toMatch(/skip {2}sign in at an OpenID provider/);
   });
 
   it('lets an app log in at once that was registered while it runs', async () => {

@@ -8,7 +8,7 @@ const CLIENT = { clientId: 'annals', clientSecret: 'a-secret-of-the-client' };
 export const startOpenIdProvider = async ({ redirectUri }: { redirectUri: string }) => {
   const file = join(import.meta.dirname, 'main.ts');
   const { clientId, clientSecret } = CLIENT;
-  const child = fork(file, [clientId, clientSecret, redirectUri], {
+  const child = fork(file, ['0', clientId, clientSecret, redirectUri], {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     execArgv: [],
   });
