@@ -11,7 +11,6 @@ import { Logins } from './edge/logins.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { serveMailbox } from './edge/mailbox-page.ts';
 import { isNative } from './edge/recover-signer.ts';
-import { erasureLoop } from './erase-user/erasure-loop.ts';
 import { Erasures } from './erase-user/erasures.ts';
 import { EraseUserHandler } from './erase-user/erase-user.handler.ts';
 import { EraseUserHttp } from './erase-user/erase-user.http.ts';
@@ -26,6 +25,7 @@ import { EndSessionHttp } from './end-session/end-session.http.ts';
 import { FindUserByMessengerHandler, GetUserHandler } from './get-user/get-user.handler.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
 import { signingKeyStore } from './key-administration.ts';
+import { processManager } from './process-manager.ts';
 import { ListSessionsHandler } from './list-sessions/list-sessions.handler.ts';
 import { ListSessionsHttp } from './list-sessions/list-sessions.http.ts';
 import { IssueChallengeHandler } from './log-in-with-wallet/issue-challenge.handler.ts';
@@ -48,6 +48,7 @@ import { ReportStatusHandler } from './report-status/report-status.handler.ts';
 import { ReportStatusHttp } from './report-status/report-status.http.ts';
 import { UnlinkIdentityHandler } from './unlink-identity/unlink-identity.handler.ts';
 import { UnlinkIdentityHttp } from './unlink-identity/unlink-identity.http.ts';
+import { Unlinkings } from './unlink-identity/unlinkings.ts';
 import { UpdateProfileHandler } from './update-profile/update-profile.handler.ts';
 import { UpdateProfileHttp } from './update-profile/update-profile.http.ts';
 
@@ -58,6 +59,7 @@ interface AccountParts {
   signingKeys: SigningKeys;
   identityIds: IdentityIds;
   erasures: Erasures;
+  unlinkings: Unlinkings;
   auditKey: AuditKey;
   codeRunners: ReadonlyMap<number, CodeRunner>;
   channels: Channels;
@@ -69,6 +71,7 @@ const accountModule = ({
   signingKeys,
   identityIds,
   erasures,
+  unlinkings,
   auditKey,
   codeRunners,
   channels,
@@ -126,6 +129,7 @@ const accountModule = ({
     FindUserByMessengerHandler,
     EraseUserHandler,
     { provide: Erasures, useValue: erasures },
+    { provide: Unlinkings, useValue: unlinkings },
     { provide: AuditKey, useValue: auditKey },
     ReportStatusHandler,
   ],
@@ -156,7 +160,9 @@ export const startAccount = async (
   });
   const auditKey = await AuditKey.open(personalData.keys);
   const { eventStore, readStore, clock, ids, logger } = foundation;
-  const erasures = new Erasures(new Transactor(eventStore, clock, ids, personalData), personalData.keys);
+  const transactor = new Transactor(eventStore, clock, ids, personalData);
+  const erasures = new Erasures(transactor, personalData.keys);
+  const unlinkings = new Unlinkings(transactor);
   const codeRunners = openCodeRunners(CHAINS);
   const channels = openChannels(foundation);
   const service = await startService({
@@ -169,6 +175,7 @@ export const startAccount = async (
       signingKeys: keys,
       identityIds,
       erasures,
+      unlinkings,
       auditKey,
       codeRunners,
       channels,
@@ -176,7 +183,7 @@ export const startAccount = async (
     }),
     foundation: { ...foundation, personalData },
     issuer,
-    loops: new Loops([erasureLoop({ eventStore, readStore, erasures, logger })]),
+    loops: new Loops([processManager({ eventStore, readStore, erasures, unlinkings, logger })]),
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
     host: HOST,
     port: ACCOUNT_PORT,

@@ -14,6 +14,8 @@ const ENDED_AT_ONCE = 20;
 interface Begun {
   sessionId: string;
   identityId: string;
+  /** Of the event of the login. */
+  position: Position;
 }
 
 interface SessionEnd {
@@ -87,9 +89,9 @@ async function* loginsSince(
       limit: PAGE_EVENTS,
       ...(from !== undefined && { from }),
     });
-    for (const { type, time, data } of page) {
+    for (const { type, time, data, position } of page) {
       if (time < sinceMs) return;
-      if (type === 'UserLoggedIn') yield schema.parse(data);
+      if (type === 'UserLoggedIn') yield { ...schema.parse(data), position };
     }
     const last = page.at(-1);
     if (!last || page.length < PAGE_EVENTS) return;

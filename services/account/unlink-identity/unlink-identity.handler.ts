@@ -4,10 +4,10 @@ import { userStream } from '../../../schemas/events/user-events.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor, type Transacted } from '../../../shared/event-store/transact.ts';
-import { identityFold, identityStream, releaseIdentity } from '../domain/identity.ts';
+import { identityFold, identityStream } from '../domain/identity.ts';
 import { unlinkIdentity, userFold, type User } from '../domain/user.ts';
 import { Logins } from '../edge/logins.ts';
-import { SessionEnder } from '../edge/session-ender.ts';
+import { Unlinkings } from './unlinkings.ts';
 
 /** Takes an identity from its user: it logs nobody in any more, and whoever proves it next may have it. */
 export class UnlinkIdentity extends Command<Position> {
@@ -22,14 +22,14 @@ export class UnlinkIdentity extends Command<Position> {
 
 /**
  * Decides on the user's stream, then releases the identity, then ends the sessions that began with it. After a crash a
- * repeat goes on where it ended; a login releases an identity too that was not released.
+ * repeat or the process manager goes on where it ended; a login releases an identity too that was not released.
  */
 @CommandHandler(UnlinkIdentity)
 export class UnlinkIdentityHandler implements ICommandHandler<UnlinkIdentity> {
   constructor(
     private readonly transactor: Transactor,
     private readonly logins: Logins,
-    private readonly sessions: SessionEnder,
+    private readonly unlinkings: Unlinkings,
   ) {}
 
   async execute({ user: caller, identityId, metadata }: UnlinkIdentity): Promise<Position> {
@@ -38,15 +38,7 @@ export class UnlinkIdentityHandler implements ICommandHandler<UnlinkIdentity> {
     const user = await this.unlink(userId, identityId, metadata);
     const claim = user.state.unlinked[identityId];
     if (claim === undefined) throw new Error('the claim that was given up is missing');
-    await this.transactor.transact({
-      stream: identityStream(identityId),
-      fold: identityFold,
-      metadata,
-      decide: (holder) => releaseIdentity(holder, { identityId, claim }),
-    });
-    const end = { userId, reason: 'identity_unlinked' as const };
-    const ended = await this.sessions.endAll(end, metadata, (begun) => begun.identityId === identityId);
-    return Math.max(user.position, ended);
+    return this.unlinkings.complete({ userId, identityId, claim, position: user.position }, metadata);
   }
 
   private async unlink(userId: string, identityId: string, metadata: EventMetadata): Promise<Transacted<User>> {

@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { HDNodeWallet } from 'ethers';
+import { decodeJwt } from 'jose';
+import { sessionStream } from '../../../schemas/events/session-events.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
+import { someMetadata } from '../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { identityStream, walletIdentity } from '../domain/identity.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
+import { Unlinkings } from './unlinkings.ts';
 
 const folder = temporaryFolder();
 const codeOf = async (answer: Response) => (answer.ok ? answer.status : (await problemOfAnswer(answer)).code);
@@ -98,12 +103,16 @@ describe('unlinking an identity', () => {
     expect(await account.foundation.eventStore.head()).toBe(head);
   });
 
-  it.each(['identity-', 'session-'])('is finished by a repeat after a crash at %s', async (prefix) => {
+  it.each(['identity-', 'session-'])('is finished after a crash at %s, by another process or a repeat', async (prefix) => {
     const { second, withFirst, withSecond, linked, userId } = await twoWallets();
     await withoutAppendsTo(prefix, async () => {
       expect(await codeOf(await unlink(withFirst, idOf(second)))).toBe('internal_error');
     });
-    expect(await isLive(withSecond)).toBe(true);
+    const hasEnded = async () =>
+      (await typesOf(sessionStream(decodeJwt(withSecond.accessToken)['sid'] as string))).some(
+        ([type]) => type === 'SessionRevoked',
+      );
+    await eventually(hasEnded, 20_000, 'the session must end, although nobody asks again');
     for (let times = 0; times < 2; times += 1) expect((await unlink(withFirst, idOf(second))).status).toBe(204);
     for (const session of [linked, withSecond]) expect(await isLive(session)).toBe(false);
     expect(await typesOf(identityStream(idOf(second)))).toEqual([
@@ -122,6 +131,18 @@ describe('unlinking an identity', () => {
     expect((await unlink(withFirst, idOf(second))).status).toBe(204);
     expect((await logIn(second)).userId).toBe(next.userId);
     expect(await isLive(next)).toBe(true);
+  });
+
+  it('does not end sessions that began when it was linked again, although it is completed after that', async () => {
+    const { second, withFirst, userId } = await twoWallets();
+    expect((await unlink(withFirst, idOf(second))).status).toBe(204);
+    const again = await logIn(second, withFirst);
+    const events = await account.foundation.eventStore.read(`user-${userId}`);
+    const { position } = events.find(({ type }) => type === 'IdentityUnlinked') ?? { position: 0 };
+    const unlinking = { userId, identityId: idOf(second), claim: 1, position };
+    await new Unlinkings(account.transactor).complete(unlinking, someMetadata);
+    expect(await isLive(again)).toBe(true);
+    expect((await logIn(second)).userId).toBe(userId);
   });
 
   it('does not let a login survive that was in flight', async () => {
