@@ -77,18 +77,12 @@ Expiration Time: 2026-01-02T12:05:00.000Z`,
   });
 
   it('is read and written back byte for byte by viem, whose grammar wants a top-level domain of letters', () => {
-    let read = 0;
-    const runs = 500;
+    const readable = origin.filter((from) => /^[a-z\d.-]+\.[a-z]{2,}$/.test(new URL(from).hostname));
     fc.assert(
-      fc.property(origin, (from) => {
+      fc.property(readable, (from) => {
         const message = challengeMessage({ ...challenge, origin: from });
-        const { hostname } = new URL(from);
-        if (!/^[a-z\d.-]+\.[a-z]{2,}$/.test(hostname)) return;
         expect(createSiweMessage(parseSiweMessage(message) as ViemMessage)).toBe(message);
-        read += 1;
       }),
-      { numRuns: runs },
     );
-    expect(read).toBeGreaterThan(runs / 20);
   });
 });
