@@ -4,6 +4,7 @@ import { anEvent } from '../../shared/testing/event-builder.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { oneTimePasswordStream } from './domain/one-time-password.ts';
 import { identityStream } from './domain/identity.ts';
+import { PasswordHashes } from './edge/password-hashes.ts';
 import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
 import {
   bearer,
@@ -65,6 +66,34 @@ describe('a one-time password', () => {
       ...Array<string>(5).fill('OtpGuessed'),
     ]);
     expect(await codeOf(await calls.verify(email, password))).toBe('otp_invalid');
+  });
+
+  it('costs a guess as much where none is open, and little where five were made', async () => {
+    const hashes = account.service.app.get(PasswordHashes);
+    let hashed = 0;
+    for (const name of ['hash', 'verify'] as const) {
+      const derive = hashes[name].bind(hashes) as (...all: string[]) => Promise<never>;
+      hashes[name] = (...all: string[]) => {
+        hashed += 1;
+        return derive(...all);
+      };
+    }
+    const [open, over] = [someone(), someone()];
+    const otp = wrong(await calls.requested(open));
+    await calls.requested(over);
+    account.clock.time += 5 * MINUTE;
+    const again = wrong(await calls.requested(open));
+    for (const [email, costs] of [
+      [open, 5],
+      [open, 0],
+      [over, 5],
+      [someone(), 5],
+    ] as const) {
+      hashed = 0;
+      const guesses = Array.from({ length: 5 }, () => calls.verify(email, email === open ? again : otp));
+      for (const answer of await Promise.all(guesses)) expect(await codeOf(answer)).toBe('otp_invalid');
+      expect(hashed).toBe(costs);
+    }
   });
 
   it('is closed by the next one of the same app', async () => {

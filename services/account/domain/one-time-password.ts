@@ -165,6 +165,10 @@ export const verifyOneTimePassword = (
   return password.redemption ? [] : [{ type: 'OtpVerified', data: redemption }];
 };
 
+/** Whether nothing that is sent for the password of this app is evaluated any more. */
+export const isGuessedUp = (state: OneTimePasswords, appId: string): boolean =>
+  (openAt(state, appId)?.guesses ?? 0) >= GUESSES_MAX;
+
 export const openAt = ({ passwords }: OneTimePasswords, appId: string): OneTimePassword | undefined =>
   passwords.find((password) => password.appId === appId);
 

@@ -4,11 +4,13 @@ import type { RequestedPassword } from '../../../schemas/http/one-time-password-
 import type { LoginMethod } from '../../../schemas/values.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { writeAddress, type WrittenAddress } from '../domain/email-address.ts';
 import {
   guessOneTimePassword,
+  isGuessedUp,
   issueOneTimePassword,
   oneTimePasswordFold,
   oneTimePasswordsKept,
@@ -26,6 +28,10 @@ import { sessionIdFrom } from '../domain/session.ts';
 import type { IdentityIds } from './identity-ids.ts';
 import type { LoggedIn, Logins, Redemption } from './logins.ts';
 import { newOneTimePassword, type PasswordHashes } from './password-hashes.ts';
+import { refuseAtIntervals } from './refuse-at-intervals.ts';
+
+/** Longer than a guess takes that is stored and evaluated. */
+const REFUSED_EVERY_MS = 250;
 
 /** Whom a password is for, at which app. */
 interface Addressee {
@@ -96,7 +102,8 @@ export class OneTimePasswordLogins {
 
   /**
    * Logs in with a password, or links the identity to the user of a bearer token. The guess is counted by an append before
-   * it is evaluated, so that of parallel guesses no more are evaluated than one after the other.
+   * it is evaluated, so that of parallel guesses no more are evaluated than one after the other. A refusal takes the same time
+   * whether or not the identity has a password.
    * @throws Refusal otp_invalid, otp_locked, and those of `Logins`
    */
   async logIn(
@@ -108,7 +115,9 @@ export class OneTimePasswordLogins {
     const identityId = this.identityIds.keyedIdentity(method, address.text);
     const unlabelled = { identityId, method, label: address.text };
     const linkTo = await this.logins.linkTarget(user, [unlabelled]);
-    const guessed = await this.guess(identityId, { appId, password }, metadata);
+    const guessed = await refuseAtIntervals(REFUSED_EVERY_MS, () =>
+      this.guess(identityId, { appId, password }, metadata),
+    );
     const redemption = await this.redeem(identityId, { otpId: guessed.otpId, linkTo }, metadata);
     const identity = { ...unlabelled, label: writeAddress({ ...address, capitals: guessed.capitals }) };
     const login = { identity, redemption, appId, device, used: wrongPassword, ...(profile && { profile }) };
@@ -121,17 +130,29 @@ export class OneTimePasswordLogins {
     { appId, password }: { appId: string; password: string },
     metadata: EventMetadata,
   ): Promise<OneTimePassword> {
-    const { state } = await this.transactor.transact({
-      stream: oneTimePasswordStream(identityId),
-      fold: oneTimePasswordFold,
-      metadata,
-      keep: oneTimePasswordsKept,
-      decide: (current, nowMs) => guessOneTimePassword(current, nowMs, { appId }),
-    });
+    const stream = oneTimePasswordStream(identityId);
+    const { state } = await this.transactor
+      .transact({
+        stream,
+        fold: oneTimePasswordFold,
+        metadata,
+        keep: oneTimePasswordsKept,
+        decide: (current, nowMs) => guessOneTimePassword(current, nowMs, { appId }),
+      })
+      .catch(async (error: unknown) => {
+        if (error instanceof Refusal && error.code === 'otp_invalid') await this.workAsIfOpen(stream, appId, password);
+        throw error;
+      });
     const guessed = openAt(state, appId);
     if (!guessed) throw new Error('the one-time password that was guessed is missing');
     if (!(await this.hashes.verify(guessed.otpId, password, guessed.passwordHash))) throw wrongPassword();
     return guessed;
+  }
+
+  /** As much work as for a password that is open. Of parallel guesses at one, those that are not evaluated must cost little. */
+  private async workAsIfOpen(stream: string, appId: string, password: string): Promise<void> {
+    const { state } = await this.transactor.load(stream, oneTimePasswordFold);
+    if (!isGuessedUp(state, appId)) await this.hashes.hash(appId, password);
   }
 
   /** Returns the redemption: the first one, where the password was redeemed before. */

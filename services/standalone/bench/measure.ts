@@ -26,7 +26,55 @@ export interface ProcessorTime {
   msEach: number;
 }
 
-export type Report = (measured: Measured | Latency | Ratio | ProcessorTime) => void;
+/** Whether times of two kinds differ by more than noise. */
+export interface Comparison {
+  what: string;
+  /** Welch's t. */
+  t: number;
+  /** Whether the time tells which kind it was. */
+  tells: boolean;
+  knownMs: number;
+  unknownMs: number;
+  count: number;
+}
+
+export type Report = (measured: Measured | Latency | Ratio | ProcessorTime | Comparison) => void;
+
+/** What is usual for leaks by time: noise alone is beyond it once in some hundred thousand comparisons. */
+const T_MAX = 4.5;
+
+/** Compares times by their means; the medians are for who reads it. */
+export const compareTimes = (
+  what: string,
+  { known, unknown }: { known: readonly number[]; unknown: readonly number[] },
+): Comparison => {
+  const t = welch(known, unknown);
+  const [knownMs, unknownMs] = [medianOf(known), medianOf(unknown)];
+  return {
+    what,
+    t: Math.round(t * 100) / 100,
+    tells: !(Math.abs(t) < T_MAX),
+    knownMs,
+    unknownMs,
+    count: known.length + unknown.length,
+  };
+};
+
+const welch = (one: readonly number[], other: readonly number[]): number => {
+  const [left, right] = [momentsOf(one), momentsOf(other)];
+  return (left.mean - right.mean) / Math.sqrt(left.variance / one.length + right.variance / other.length);
+};
+
+const momentsOf = (values: readonly number[]): { mean: number; variance: number } => {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, variance: squares / (values.length - 1) };
+};
+
+const medianOf = (values: readonly number[]): number => {
+  const sorted = values.toSorted((left, right) => left - right);
+  return Math.round((sorted[Math.floor(sorted.length / 2)] ?? Number.NaN) * 1_000) / 1_000;
+};
 
 export const latencyOf = (what: string, tookMs: readonly number[]): Latency => {
   const sorted = tookMs.toSorted((left, right) => left - right);
