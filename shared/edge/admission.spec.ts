@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { generateKeyPair, UnsecuredJWT } from 'jose';
+import { exportJWK, generateKeyPair, UnsecuredJWT } from 'jose';
 import { sessionsModel } from '../read-models/sessions.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { problemOfAnswer } from '../testing/problem-of-answer.ts';
@@ -57,6 +57,17 @@ describe('a route that needs an access token', () => {
     expect(await codeFor(`Bearer ${[header, other, signature].join('.')}`)).toBe('token_invalid');
   });
 
+  it('refuses a token that brings its key, or says where to fetch it', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+    const jwk = { ...(await exportJWK(publicKey)), alg: 'ES256' };
+    const set = Buffer.from(JSON.stringify({ keys: [jwk] })).toString('base64');
+    const url = `data:application/json;base64,${set}`;
+    for (const header of [{ jwk }, { jku: url }, { x5u: url }]) {
+      const token = await things.tokens.accessToken({ key: privateKey, header });
+      expect(await codeFor(`Bearer ${token}`)).toBe('token_invalid');
+    }
+  });
+
   it('refuses a refresh token, a foreign issuer or audience, and a token without its claims', async () => {
     const wrong: Parameters<typeof things.tokens.accessToken>[0][] = [
       { header: { typ: 'rt+jwt' } },
@@ -69,6 +80,11 @@ describe('a route that needs an access token', () => {
     for (const one of wrong) {
       expect(await codeFor(`Bearer ${await things.tokens.accessToken(one)}`)).toBe('token_invalid');
     }
+  });
+
+  it('refuses a token before its time', async () => {
+    const token = await things.tokens.accessToken({ claims: { nbf: seconds() + 60 } });
+    expect(await codeFor(`Bearer ${token}`)).toBe('token_invalid');
   });
 
   it('reports an expired token, but not for a forged one', async () => {

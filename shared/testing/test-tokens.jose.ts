@@ -1,4 +1,4 @@
-import { generateKeyPair, SignJWT, type JWTPayload } from 'jose';
+import { generateKeyPair, SignJWT, type JWTHeaderParameters, type JWTPayload } from 'jose';
 import { TOKEN_AUDIENCE, type TokenIssuer } from '../auth/access-tokens.jose.ts';
 
 export const TEST_ISSUER = 'http://account.test';
@@ -11,7 +11,7 @@ export const testIssuer = async () => {
     claims = {},
     header = {},
     key = privateKey,
-  }: { claims?: JWTPayload; header?: { alg?: string; typ?: string }; key?: Parameters<SignJWT['sign']>[0] } = {}) => {
+  }: { claims?: JWTPayload; header?: Partial<JWTHeaderParameters>; key?: Parameters<SignJWT['sign']>[0] } = {}) => {
     const now = Math.floor(Date.now() / 1_000);
     return new SignJWT({
       iss: TEST_ISSUER,

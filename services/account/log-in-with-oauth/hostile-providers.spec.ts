@@ -2,6 +2,7 @@ import { userStream } from '../../../schemas/events/user-events.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
+import { readEvery } from '../../../shared/event-store/read-every.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { userFold } from '../domain/user.ts';
@@ -75,6 +76,20 @@ describe('a login provider', () => {
     expect(authorization).toBe(`Basic ${Buffer.from(basic).toString('base64')}`);
     await logIn('oauth-b', two);
     expect(two.exchanged.at(-1)?.form.get('client_secret')).toBe(CLIENT.clientSecret);
+  });
+
+  it('gives tokens that are neither stored nor passed on', async () => {
+    let given: unknown;
+    one.behaviour.token = (answer) => {
+      given = answer['id_token'];
+      return { body: answer };
+    };
+    const answer = await (await logIn('oauth-a', one)).text();
+    const stored: string[] = [answer];
+    for await (const { dataText, metadata } of readEvery(account.foundation.eventStore)) {
+      stored.push(dataText, JSON.stringify(metadata));
+    }
+    for (const token of [given as string, 'a-token']) expect(stored.join('\n')).not.toContain(token);
   });
 
   it('that puts no name into its id token is asked for one', async () => {
