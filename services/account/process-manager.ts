@@ -20,7 +20,12 @@ interface ProcessManagerOptions {
 }
 
 /** Completes what a crash interrupted after the first of its events was stored: erasures and unlinkings. */
-export const processManager = ({ eventStore, readStore, logger, ...processes }: ProcessManagerOptions): SupervisedLoop =>
+export const processManager = ({
+  eventStore,
+  readStore,
+  logger,
+  ...processes
+}: ProcessManagerOptions): SupervisedLoop =>
   leasedLoop({
     name: 'account processes',
     leases: readStore,

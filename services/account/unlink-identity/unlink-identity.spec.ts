@@ -103,24 +103,27 @@ describe('unlinking an identity', () => {
     expect(await account.foundation.eventStore.head()).toBe(head);
   });
 
-  it.each(['identity-', 'session-'])('is finished after a crash at %s, by another process or a repeat', async (prefix) => {
-    const { second, withFirst, withSecond, linked, userId } = await twoWallets();
-    await withoutAppendsTo(prefix, async () => {
-      expect(await codeOf(await unlink(withFirst, idOf(second)))).toBe('internal_error');
-    });
-    const hasEnded = async () =>
-      (await typesOf(sessionStream(decodeJwt(withSecond.accessToken)['sid'] as string))).some(
-        ([type]) => type === 'SessionRevoked',
-      );
-    await eventually(hasEnded, 20_000, 'the session must end, although nobody asks again');
-    for (let times = 0; times < 2; times += 1) expect((await unlink(withFirst, idOf(second))).status).toBe(204);
-    for (const session of [linked, withSecond]) expect(await isLive(session)).toBe(false);
-    expect(await typesOf(identityStream(idOf(second)))).toEqual([
-      ['IdentityClaimed', userId],
-      ['IdentityReleased', userId],
-    ]);
-    expect((await typesOf(`user-${userId}`)).filter(([type]) => type === 'IdentityUnlinked')).toHaveLength(1);
-  });
+  it.each(['identity-', 'session-'])(
+    'is finished after a crash at %s, by another process or a repeat',
+    async (prefix) => {
+      const { second, withFirst, withSecond, linked, userId } = await twoWallets();
+      await withoutAppendsTo(prefix, async () => {
+        expect(await codeOf(await unlink(withFirst, idOf(second)))).toBe('internal_error');
+      });
+      const hasEnded = async () =>
+        (await typesOf(sessionStream(decodeJwt(withSecond.accessToken)['sid'] as string))).some(
+          ([type]) => type === 'SessionRevoked',
+        );
+      await eventually(hasEnded, 20_000, 'the session must end, although nobody asks again');
+      for (let times = 0; times < 2; times += 1) expect((await unlink(withFirst, idOf(second))).status).toBe(204);
+      for (const session of [linked, withSecond]) expect(await isLive(session)).toBe(false);
+      expect(await typesOf(identityStream(idOf(second)))).toEqual([
+        ['IdentityClaimed', userId],
+        ['IdentityReleased', userId],
+      ]);
+      expect((await typesOf(`user-${userId}`)).filter(([type]) => type === 'IdentityUnlinked')).toHaveLength(1);
+    },
+  );
 
   it('leaves alone what somebody else claimed since, although a repeat comes after that', async () => {
     const { second, withFirst } = await twoWallets();
