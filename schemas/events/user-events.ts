@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ofProfile } from '../profile.ts';
-import { isoTime, loginMethod } from '../values.ts';
+import { address, chainId, isoTime, loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
 /** An absent member was not changed; `null` cleared it. */
@@ -64,6 +64,12 @@ export const userEvents = {
     ...audited,
     personal: ['changes'],
   }),
+  /** One for each chain: the account is at this address there, deployed or not. */
+  SmartAccountAssigned: event(
+    1,
+    z.object({ userId: z.string(), chainId, address, owner: address, factory: address, entryPoint: address }),
+    audited,
+  ),
   /** The last event of a user. */
   UserErased: event(1, z.object({ userId: z.string() }), audited),
 };

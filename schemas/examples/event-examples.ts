@@ -49,6 +49,14 @@ export const eventExamples: Example = {
     userId: wallet.toLowerCase(),
     changes: { messengerId: '42', messengerUsername: 'ada', messengerVerified: false },
   },
+  SmartAccountAssigned: {
+    userId: wallet.toLowerCase(),
+    chainId: 2484,
+    address: '0x1234567890AbcdEF1234567890aBcdef12345678',
+    owner: wallet,
+    factory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',
+    entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+  },
   UserErased: { userId: wallet.toLowerCase() },
   UserLoggedIn: {
     userId: wallet.toLowerCase(),

@@ -38,6 +38,7 @@ export const problemCatalogue = {
   http_method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   identity_taken: { status: 409, title: "The identity is another user's" },
   last_identity: { status: 409, title: 'The last identity cannot be unlinked' },
+  account_in_use: { status: 409, title: "One of the user's smart accounts is in use" },
   already_subscribed: { status: 409, title: 'The connection has this subscription' },
   body_too_large: { status: 413, title: 'The body is too large' },
   content_type_not_json: { status: 415, title: 'The body must be application/json' },

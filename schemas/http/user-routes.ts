@@ -76,9 +76,15 @@ export const userRoutes = {
     auth: 'bearer',
     command: true,
     params: userId,
+    query: z.object({
+      abandon: z
+        .enum(['true', 'false'])
+        .default('false')
+        .describe('true: also while a smart account is deployed or holds native balance, which is lost then'),
+    }),
     status: 204,
     answer: z.undefined(),
-    problems: ['forbidden', 'login_too_old', 'user_not_found'],
+    problems: ['forbidden', 'login_too_old', 'user_not_found', 'account_in_use'],
   }),
 };
 

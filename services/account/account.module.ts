@@ -1,11 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { CodeRunner } from '../../shared/chain/code-runner.ts';
+import type { LatestState } from '../../shared/chain/latest-state.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
-import { openCodeRunners } from './code-runners.ts';
+import { openLatestStates } from './latest-states.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
@@ -18,6 +18,8 @@ import { UpdateMessengerHandler } from './update-messenger/update-messenger.hand
 import { UpdateMessengerHttp } from './update-messenger/update-messenger.http.ts';
 import { AuditKey } from '../../shared/audit/audit-key.jose.ts';
 import { Loops } from '../../shared/loops/loops.ts';
+import { LATEST_STATES } from './edge/latest-states.ts';
+import { SmartAccounts } from './edge/smart-accounts.ts';
 import { SigningKeys } from './edge/signing-keys.ts';
 import { SessionEnder } from './edge/session-ender.ts';
 import { EndOtherSessionsHandler, EndSessionHandler } from './end-session/end-session.handler.ts';
@@ -60,8 +62,9 @@ interface AccountParts {
   identityIds: IdentityIds;
   erasures: Erasures;
   unlinkings: Unlinkings;
+  smartAccounts: SmartAccounts;
   auditKey: AuditKey;
-  codeRunners: ReadonlyMap<number, CodeRunner>;
+  latestStates: ReadonlyMap<number, LatestState>;
   channels: Channels;
   elsewhere: ReturnType<typeof loginsElsewhere>;
 }
@@ -72,8 +75,9 @@ const accountModule = ({
   identityIds,
   erasures,
   unlinkings,
+  smartAccounts,
   auditKey,
-  codeRunners,
+  latestStates,
   channels,
   elsewhere,
 }: AccountParts): DynamicModule => ({
@@ -102,12 +106,12 @@ const accountModule = ({
     SessionTokens,
     {
       provide: Logins,
-      useFactory: (transactor: Transactor, tokens: SessionTokens) => new Logins(transactor, tokens),
+      useFactory: (transactor: Transactor, tokens: SessionTokens) => new Logins(transactor, tokens, smartAccounts),
       inject: [Transactor, SessionTokens],
     },
     {
       provide: WalletSignatures,
-      useFactory: (ids: IdentityIds) => new WalletSignatures(codeRunners, ids),
+      useFactory: (ids: IdentityIds) => new WalletSignatures(latestStates, ids),
       inject: [IdentityIds],
     },
     {
@@ -130,6 +134,7 @@ const accountModule = ({
     EraseUserHandler,
     { provide: Erasures, useValue: erasures },
     { provide: Unlinkings, useValue: unlinkings },
+    { provide: LATEST_STATES, useValue: latestStates },
     { provide: AuditKey, useValue: auditKey },
     ReportStatusHandler,
   ],
@@ -163,7 +168,7 @@ export const startAccount = async (
   const transactor = new Transactor(eventStore, clock, ids, personalData);
   const erasures = new Erasures(transactor, personalData.keys);
   const unlinkings = new Unlinkings(transactor);
-  const codeRunners = openCodeRunners(CHAINS);
+  const latestStates = openLatestStates(CHAINS);
   const channels = openChannels(foundation);
   const service = await startService({
     ...options,
@@ -176,8 +181,9 @@ export const startAccount = async (
       identityIds,
       erasures,
       unlinkings,
+      smartAccounts: new SmartAccounts(personalData.keys, CHAINS),
       auditKey,
-      codeRunners,
+      latestStates,
       channels,
       elsewhere: loginsElsewhere(foundation),
     }),
@@ -191,7 +197,7 @@ export const startAccount = async (
   publicUrl ??= service.url;
   const close = async () => {
     await service.close();
-    for (const runner of codeRunners.values()) runner.close();
+    for (const runner of latestStates.values()) runner.close();
   };
   return { ...service, close, publicUrl };
 };

@@ -9,6 +9,7 @@ const CALL_BYTES_MAX = {
   eth_chainId: 64 * KIB,
   eth_getBlockByHash: 2 * MIB,
   eth_getBlockByNumber: 2 * MIB,
+  eth_getBalance: 64 * KIB,
   eth_getCode: 256 * KIB,
   eth_getLogs: 32 * MIB,
 };

@@ -19,6 +19,12 @@ const wrongIn = (environment: NodeJS.ProcessEnv, required?: RequiredSettings): s
   }
 };
 
+/** Of a chain that names none. */
+const CONTRACTS = {
+  entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+  accountFactory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',
+};
+
 describe('settings', () => {
   it('have the defaults of the interface', () => {
     const { settings, sources } = loadSettings({});
@@ -144,7 +150,11 @@ describe('settings', () => {
     ['MAIL_FROM', 'no-reply@annals.example', 'no-reply@annals.example'],
     ['MESSENGER_API_URL', '', 'https://api.telegram.org'],
     ['MESSENGER_API_URL', 'http://127.0.0.1:8081/', 'http://127.0.0.1:8081'],
-    ['CHAINS', '[{"chainId":1,"rpcUrls":["http://a"]}]', [{ chainId: 1, rpcUrls: ['http://a'], confirmations: 64 }]],
+    [
+      'CHAINS',
+      '[{"chainId":1,"rpcUrls":["http://a"]}]',
+      [{ chainId: 1, rpcUrls: ['http://a'], confirmations: 64, ...CONTRACTS }],
+    ],
   ] as const)('accept %s=%s', (name, text, value) => {
     expect(loadSettings({ [name]: text }).settings[name]).toEqual(value);
   });
@@ -158,6 +168,16 @@ describe('settings', () => {
     const text = `[{"chainId":1,"rpcUrls":["http://a"],"confirmations":${confirmations}}]`;
     expect(wrongIn({ CHAINS: text })).toEqual(accepted ? [] : ['CHAINS.0.confirmations']);
   });
+
+  it.each(['entryPoint', 'accountFactory'])(
+    'read %s of a chain in any letter case, and refuse what is no address',
+    (name) => {
+      const chains = (address: string) => JSON.stringify([{ chainId: 1, rpcUrls: ['http://a'], [name]: address }]);
+      const { settings } = loadSettings({ CHAINS: chains(CONTRACTS.accountFactory.toLowerCase()) });
+      expect(settings.CHAINS?.[0]).toMatchObject({ [name]: CONTRACTS.accountFactory });
+      expect(wrongIn({ CHAINS: chains('0x1') })).toEqual([`CHAINS.0.${name}`]);
+    },
+  );
 
   it('accept addresses and ranges of proxies, and remove the last slash of URLs', () => {
     const { settings } = loadSettings({

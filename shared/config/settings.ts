@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { z } from 'zod';
 import { rateLimits, type RateLimitName } from '../../schemas/http/rate-limits.ts';
 import { allTopics } from '../../schemas/topics.ts';
+import { readAddress } from '../chain/address.ts';
 import { oauthProviderSettings } from './oauth-settings.ts';
 import { readServerUrl } from './server-url.ts';
 
@@ -33,18 +34,27 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
 
 const chainSettingsWithoutEffect = z.object({
   wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
-  entryPoint: z.string().optional(),
-  accountFactory: z.string().optional(),
   paymaster: z.string().optional(),
   bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
   feeCap: z.string().optional(),
   bloom: z.boolean().optional(),
 });
+/** EntryPoint v0.7, and the factory of its SimpleAccount: at these addresses wherever the deterministic deployer is. */
+const ENTRY_POINT = '0x0000000071727De22E5E9d8BAf0edAc6f37da032';
+const ACCOUNT_FACTORY = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';
+const contract = z.string().transform((text, context) => {
+  const read = readAddress(text);
+  if (read === undefined) context.addIssue('is not an address');
+  return read ?? z.NEVER;
+});
+
 export const chainSettings = z.object({
   chainId: z.int().positive(),
   rpcUrls: z.array(z.url({ protocol: /^https?$/ })).min(1),
   /** Blocks behind the head that count as final. */
   confirmations: z.int().min(1).max(512).default(64),
+  entryPoint: contract.default(ENTRY_POINT),
+  accountFactory: contract.default(ACCOUNT_FACTORY),
   ...chainSettingsWithoutEffect.shape,
 });
 export type ChainSettings = z.infer<typeof chainSettings>;

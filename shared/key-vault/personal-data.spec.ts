@@ -73,7 +73,7 @@ describe('personal data', () => {
 
   it('of a destroyed key is null, and takes nothing from others', async () => {
     const [mine, theirs] = [await stored(updated('usr_1')), await stored(updated('usr_2'))];
-    await personalData.keys.destroyDataKey('usr_1');
+    await personalData.keys.destroyKeysOf('usr_1');
     const [gone, kept] = await personalData.open([mine, theirs]);
     expect(gone?.data).toEqual({ userId: 'usr_1', changes: { username: null, signature: null } });
     expect(gone?.metadata.salt).toBeNull();
@@ -82,7 +82,7 @@ describe('personal data', () => {
   });
 
   it('is not needed to end a session of a user who was erased', async () => {
-    await personalData.keys.destroyDataKey('usr_1');
+    await personalData.keys.destroyKeysOf('usr_1');
     const data = { ...eventExamples.SessionRevoked, userId: 'usr_1' };
     const event = await stored(anEvent({ type: 'SessionRevoked', data }));
     expect(event.data).toEqual(data);
@@ -134,7 +134,7 @@ describe('the keys of a vault', () => {
     const [keyVault, clock] = [new MemoryKeyVault(), new TestClock()];
     const [one, other] = [keysOf(keyVault, { clock }), keysOf(keyVault, { clock })];
     await other.dataKey('usr_1');
-    await one.destroyDataKey('usr_1');
+    await one.destroyKeysOf('usr_1');
     await expect(one.dataKey('usr_1')).rejects.toMatchObject({ code: 'user_erased' });
     clock.time += 60_000;
     await expect(other.dataKey('usr_1')).rejects.toMatchObject({ code: 'user_erased' });

@@ -22,7 +22,7 @@ describe('the key vault', () => {
     vault = new MemoryKeyVault();
     keys = new VaultKeys(vault, masterKey, systemClock, sealedIn(new MemoryEventStore()));
     for (const userId of ['usr_1', 'usr_2', 'usr_3']) await keys.dataKey(userId);
-    await keys.destroyDataKey('usr_3');
+    await keys.destroyKeysOf('usr_3');
   });
   const restore = (into: MemoryKeyVault, backup: string, erasedUsers: string[] = [], key = masterKey) =>
     restoreVault(into, linesOf(backup), { masterKey: key, erasedUsers, at: AT });
@@ -30,25 +30,25 @@ describe('the key vault', () => {
     new VaultKeys(from, key, systemClock, sealedIn(new MemoryEventStore())).dataKey(userId);
 
   it('says how many keys it has, and how many the master key does not open', async () => {
-    expect(await vaultStatus(vault, masterKey)).toEqual({ keys: 3, destroyed: 1, unreadable: 0 });
-    expect(await vaultStatus(vault, otherKey)).toEqual({ keys: 3, destroyed: 1, unreadable: 2 });
+    expect(await vaultStatus(vault, masterKey)).toEqual({ keys: 6, destroyed: 2, unreadable: 0 });
+    expect(await vaultStatus(vault, otherKey)).toEqual({ keys: 6, destroyed: 2, unreadable: 4 });
   });
 
   it('is restored from a backup, with every key as it was', async () => {
     const backup = await text(backupVault(vault, AT));
     const lost = new MemoryKeyVault();
-    expect(await restore(lost, backup)).toEqual({ added: 2, kept: 0, destroyed: 1 });
+    expect(await restore(lost, backup)).toEqual({ added: 4, kept: 0, destroyed: 2 });
     expect(await openedWith(lost, masterKey, 'usr_1')).toEqual(await keys.dataKey('usr_1'));
     await expect(openedWith(lost, masterKey, 'usr_3')).rejects.toMatchObject({ code: 'user_erased' });
-    expect(await restore(lost, backup)).toEqual({ added: 0, kept: 2, destroyed: 1 });
+    expect(await restore(lost, backup)).toEqual({ added: 0, kept: 4, destroyed: 2 });
   });
 
   it('brings back no key that was destroyed since, in the vault or by what the event store says', async () => {
     const backup = await text(backupVault(vault, AT));
-    await keys.destroyDataKey('usr_1');
-    expect(await restore(vault, backup)).toEqual({ added: 0, kept: 1, destroyed: 2 });
+    await keys.destroyKeysOf('usr_1');
+    expect(await restore(vault, backup)).toEqual({ added: 0, kept: 2, destroyed: 4 });
     const lost = new MemoryKeyVault();
-    expect(await restore(lost, backup, ['usr_1'])).toEqual({ added: 1, kept: 0, destroyed: 2 });
+    expect(await restore(lost, backup, ['usr_1'])).toEqual({ added: 2, kept: 0, destroyed: 4 });
     await expect(openedWith(lost, masterKey, 'usr_1')).rejects.toMatchObject({ code: 'user_erased' });
   });
 
@@ -71,11 +71,11 @@ describe('the key vault', () => {
       return resealed === 2 ? Promise.reject(new Error('planned crash')) : reseal(...args);
     };
     await expect(rewrapVault(vault, masterKey, otherKey)).rejects.toThrow('planned crash');
-    expect(await vaultStatus(vault, otherKey)).toEqual({ keys: 3, destroyed: 1, unreadable: 1 });
+    expect(await vaultStatus(vault, otherKey)).toEqual({ keys: 6, destroyed: 2, unreadable: 3 });
     vault.reseal = reseal;
-    expect(await rewrapVault(vault, masterKey, otherKey)).toBe(1);
+    expect(await rewrapVault(vault, masterKey, otherKey)).toBe(3);
     expect(await openedWith(vault, otherKey, 'usr_2')).toEqual(before);
-    expect(await vaultStatus(vault, masterKey)).toMatchObject({ unreadable: 2 });
+    expect(await vaultStatus(vault, masterKey)).toMatchObject({ unreadable: 4 });
     await expect(rewrapVault(vault, masterKey, Buffer.alloc(32, 3))).rejects.toThrow('neither of the two');
   });
 });

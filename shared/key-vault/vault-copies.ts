@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { openText, sealText, tryOpenText } from '../keys/sealed-text.ts';
 import { everyKey } from './every-key.ts';
-import { dataKeyId, wrappingKeyOf } from './vault-keys.ts';
+import { userKeyIds, wrappingKeyOf } from './vault-keys.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
 
 /** The first line of a backup. */
@@ -62,7 +62,7 @@ export const restoreVault = async (
   const foreign = keys.find(({ id, sealed }) => sealed !== null && !opens(key, id, sealed));
   if (foreign) throw new CannotStart('the backup was made with another MASTER_KEY: set the one that it was made with');
   const restored = { added: 0, kept: 0, destroyed: 0 };
-  for (const userId of erasedUsers) await vault.destroy(dataKeyId(userId), at);
+  for (const id of [...erasedUsers].flatMap(userKeyIds)) await vault.destroy(id, at);
   for (const { id, sealed, createdAt, destroyedAt } of keys) {
     const known = (await vault.get([id])).get(id);
     if (sealed === null) await vault.destroy(id, destroyedAt ?? at);

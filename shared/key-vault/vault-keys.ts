@@ -3,6 +3,7 @@ import { CannotStart } from '../errors/cannot-start.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { deriveKey, KEY_BYTES } from '../keys/derive-key.ts';
 import { openText, sealText } from '../keys/sealed-text.ts';
+import { addressOfKey, newPrivateKey } from '../keys/secp256k1-keys.ts';
 import { KeptValues } from '../primitives/kept-values.ts';
 import { toIso, type Clock } from '../primitives/clock.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
@@ -29,6 +30,10 @@ export const wrappingKeyOf = (masterKey: Uint8Array): Buffer => deriveKey(master
 
 /** The id of the key that encrypts a user's personal data. */
 export const dataKeyId = (userId: string): string => `data-${userId}`;
+const ownerKeyId = (userId: string): string => `owner-${userId}`;
+export const userKeyIds = (userId: string): string[] => [dataKeyId(userId), ownerKeyId(userId)];
+
+type MakeKeys = () => { id: string; key: Buffer }[] | Promise<{ id: string; key: Buffer }[]>;
 
 /** The keys of a vault, opened with the master key. */
 export class VaultKeys {
@@ -60,8 +65,24 @@ export class VaultKeys {
   dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
     return this.findOrMake(dataKeyId(userId), async () => {
       if (await this.sealedBefore.ofUser(userId)) throw lost(dataKeyId(userId));
-      return randomBytes(KEY_BYTES);
+      // The other one will be asked for too: they are added in one commit.
+      return [
+        { id: dataKeyId(userId), key: randomBytes(KEY_BYTES) },
+        { id: ownerKeyId(userId), key: newPrivateKey() },
+      ];
     });
+  }
+
+  /**
+   * Returns the address of the key that owns a user's smart accounts, which is made when it is first asked for: only for a
+   * user who has none yet. In EIP-55 form.
+   * @throws Refusal user_erased
+   */
+  async ownerOf(userId: string): Promise<string> {
+    const id = ownerKeyId(userId);
+    const key = await this.findOrMake(id, () => [{ id, key: newPrivateKey() }]);
+    if (!key) throw new Refusal('user_erased', 'this user was erased');
+    return addressOfKey(key);
   }
 
   /**
@@ -109,24 +130,26 @@ export class VaultKeys {
     return keys;
   }
 
-  /** Destroys the key of a user's personal data, for ever. */
-  async destroyDataKey(userId: string): Promise<void> {
-    const id = dataKeyId(userId);
-    await this.vault.destroy(id, toIso(this.clock.now()));
-    this.opened.delete(id);
+  /** Destroys all keys of a user, for ever. */
+  async destroyKeysOf(userId: string): Promise<void> {
+    for (const id of userKeyIds(userId)) {
+      await this.vault.destroy(id, toIso(this.clock.now()));
+      this.opened.delete(id);
+    }
   }
 
   /** A key of the service, which nobody destroys. */
   private async sharedKey(id: string, newKey: () => Buffer | Promise<Buffer>): Promise<Buffer> {
-    const key = await this.findOrMake(id, newKey);
+    const key = await this.findOrMake(id, async () => [{ id, key: await newKey() }]);
     if (!key) throw new Error(`the key ${id} was destroyed`);
     return key;
   }
 
-  private async findOrMake(id: string, newKey: () => Buffer | Promise<Buffer>): Promise<Buffer | undefined> {
+  /** @param newKeys this key, and others to make with it */
+  private async findOrMake(id: string, newKeys: MakeKeys): Promise<Buffer | undefined> {
     const known = this.opened.get(id);
     if (known) return known;
-    const making = this.making.get(id) ?? this.make(id, newKey);
+    const making = this.making.get(id) ?? this.make(id, newKeys);
     this.making.set(id, making);
     try {
       return await making;
@@ -135,11 +158,15 @@ export class VaultKeys {
     }
   }
 
-  private async make(id: string, newKey: () => Buffer | Promise<Buffer>): Promise<Buffer | undefined> {
-    const stored =
-      (await this.vault.get([id])).get(id) ??
-      (await this.vault.add([{ id, sealed: this.seal(id, await newKey()), createdAt: toIso(this.clock.now()) }]))[0];
-    return stored && this.remember(stored);
+  private async make(id: string, newKeys: MakeKeys): Promise<Buffer | undefined> {
+    const found = (await this.vault.get([id])).get(id);
+    if (found) return this.remember(found);
+    const createdAt = toIso(this.clock.now());
+    const keys = await newKeys();
+    const added = await this.vault.add(
+      keys.map(({ id: one, key }) => ({ id: one, sealed: this.seal(one, key), createdAt })),
+    );
+    return added.map((one) => this.remember(one))[0];
   }
 
   private remember({ id, sealed }: VaultKey): Buffer | undefined {

@@ -63,6 +63,11 @@ export const evolveUser = (
       return { ...known, ...data.changes, updatedAt: at, revision };
     case 'MessengerUpdated':
       return withMessenger({ ...known, updatedAt: at, revision }, data.changes, position);
+    case 'SmartAccountAssigned': {
+      const { userId: _userId, ...account } = data;
+      const smartAccounts = [...known.smartAccounts, { ...account, deployed: false }];
+      return { ...known, smartAccounts, updatedAt: at, revision };
+    }
     case 'UserErased':
       return { ...newUser(data.userId, known.createdAt), updatedAt: at, erasedAt: at, revision };
   }

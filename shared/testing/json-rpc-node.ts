@@ -95,6 +95,8 @@ export class JsonRpcNode {
     switch (method) {
       case 'eth_chainId':
         return hex(this.chain.chainId);
+      case 'eth_getBalance':
+        return '0x0';
       case 'eth_getCode':
         return (await this.chain.hasCode()) ? '0xfe' : '0x';
       case 'eth_call':

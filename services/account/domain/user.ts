@@ -2,6 +2,7 @@ import type { MessengerChanges, ProfileChanges, UserEvent } from '../../../schem
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import { evolveUser, type UserDocument } from '../../../shared/read-models/users.ts';
 import type { Identity } from './identity.ts';
+import type { SmartAccount } from './smart-account.ts';
 
 export const userIdFrom = (token26: string): string => `usr_${token26}`;
 
@@ -45,18 +46,26 @@ interface UserLogin extends Identity {
   profile?: ProfileChanges | undefined;
   /** What the app said of it. */
   domainId?: number | undefined;
+  /** On every chain. */
+  smartAccounts?: readonly SmartAccount[];
 }
 
-/** Records a login once per session. The first one registers the user; the first with an identity links that. */
+/**
+ * Records a login once per session. The first one registers the user, the first with an identity links that, and the first
+ * since a chain is configured assigns the account there.
+ */
 export const logIn = (
   user: User,
-  { userId, appId, sessionId, profile = {}, domainId, identityId, method, label }: UserLogin,
+  { userId, appId, sessionId, profile = {}, domainId, identityId, method, label, smartAccounts = [] }: UserLogin,
 ): UserEvent[] => {
   const { entity, logins } = user;
   const said = domainId === undefined ? {} : { domainId };
   const isLinked = entity?.identities.some(({ id }) => id === identityId);
   return [
     ...(entity ? [] : [{ type: 'UserRegistered' as const, data: { userId } }]),
+    ...smartAccounts
+      .filter(({ chainId }) => !entity?.smartAccounts.some((known) => known.chainId === chainId))
+      .map((account) => ({ type: 'SmartAccountAssigned' as const, data: { userId, ...account } })),
     ...(isLinked ? [] : [{ type: 'IdentityLinked' as const, data: { userId, identityId, method, label } }]),
     ...(logins.some((login) => login.sessionId === sessionId)
       ? []

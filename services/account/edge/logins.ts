@@ -14,9 +14,11 @@ import {
   type Identity,
   type IdentityHolder,
 } from '../domain/identity.ts';
+import type { SmartAccount } from '../domain/smart-account.ts';
 import { isStarted, sessionFold, startSession } from '../domain/session.ts';
 import { isErased, isVoid, logIn, userFold, userIdFrom, type User } from '../domain/user.ts';
 import type { SessionTokens } from './session-tokens.jose.ts';
+import type { SmartAccounts } from './smart-accounts.ts';
 
 /** How old the login of a session may be that links, unlinks or erases. */
 const RECENT_MS = 5 * 60_000;
@@ -62,6 +64,7 @@ export class Logins {
   constructor(
     private readonly transactor: Transactor,
     private readonly tokens: SessionTokens,
+    private readonly accounts: SmartAccounts,
   ) {}
 
   /**
@@ -126,6 +129,7 @@ export class Logins {
       if (linkTo !== undefined && userId !== linkTo && !(await this.isVoid(identityId, { userId, claims: claim }))) {
         throw new Refusal('identity_taken', 'it logs in another user: log in as that user and unlink it there first');
       }
+      const smartAccounts = await this.missingAccounts(userId);
       const user = await this.transactor.transact({
         stream: userStream(userId),
         fold: userFold,
@@ -134,7 +138,7 @@ export class Logins {
           if (isErased(before) && userId === linkTo) throw new Refusal('user_erased', 'this user was erased');
           return isVoid(before, identityId, claim)
             ? []
-            : logIn(before, { ...identity, userId, appId, sessionId, profile, domainId });
+            : logIn(before, { ...identity, userId, appId, sessionId, profile, domainId, smartAccounts });
         },
       });
       if (!isVoid(user.before, identityId, claim)) return { userId, user };
@@ -145,6 +149,12 @@ export class Logins {
         decide: (holder) => releaseIdentity(holder, { identityId, claim }),
       });
     }
+  }
+
+  /** Returns the accounts that a user has not been assigned yet. */
+  private async missingAccounts(userId: string): Promise<SmartAccount[]> {
+    const { state: user } = await this.transactor.load(userStream(userId), userFold);
+    return isErased(user) ? [] : this.accounts.missing(userId, user.entity?.smartAccounts ?? []);
   }
 
   /** Returns who holds the identity: the user who did before, or else the one to whom it is given now. */

@@ -1,10 +1,14 @@
+import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { userStream } from '../../../schemas/events/user-events.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { eraseUser, userFold } from '../domain/user.ts';
+import { LATEST_STATES, type LatestStates } from '../edge/latest-states.ts';
 import { Logins } from '../edge/logins.ts';
 import { Erasures } from './erasures.ts';
 
@@ -12,6 +16,8 @@ import { Erasures } from './erasures.ts';
 export class EraseUser extends Command<Position> {
   constructor(
     readonly user: UserCaller,
+    /** Whether what the smart accounts hold may be lost. */
+    readonly abandon: boolean,
     readonly metadata: EventMetadata,
   ) {
     super();
@@ -24,11 +30,13 @@ export class EraseUserHandler implements ICommandHandler<EraseUser> {
     private readonly transactor: Transactor,
     private readonly logins: Logins,
     private readonly erasures: Erasures,
+    @Inject(LATEST_STATES) private readonly chains: LatestStates,
   ) {}
 
-  async execute({ user, metadata }: EraseUser): Promise<Position> {
+  async execute({ user, abandon, metadata }: EraseUser): Promise<Position> {
     const { userId } = user;
     await this.logins.requireRecentLogin(user);
+    if (!abandon) await this.requireUnused(userId);
     const { position } = await this.transactor.transact({
       stream: userStream(userId),
       fold: userFold,
@@ -37,5 +45,28 @@ export class EraseUserHandler implements ICommandHandler<EraseUser> {
     });
     await this.erasures.complete(userId, metadata);
     return position;
+  }
+
+  /**
+   * The key that owns the smart accounts is destroyed with the user. A chain that is not served any more is not asked.
+   * @throws Refusal account_in_use, and dependency_unavailable where a chain does not answer
+   */
+  private async requireUnused(userId: string): Promise<void> {
+    const { state: user } = await this.transactor.load(userStream(userId), userFold);
+    for (const { chainId, address } of user.entity?.smartAccounts ?? []) {
+      if (!(await this.isInUse(chainId, address))) continue;
+      const detail = `the smart account ${address} on chain ${String(chainId)} is deployed or holds balance: move out what it holds, or erase with abandon=true`;
+      throw new Refusal('account_in_use', detail);
+    }
+  }
+
+  private async isInUse(chainId: number, address: string): Promise<boolean> {
+    try {
+      const account = await this.chains.get(chainId)?.account(address);
+      return account !== undefined && (account.hasCode || account.wei > 0n);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      throw unavailable(`chain ${String(chainId)} cannot be asked what a smart account holds`, error);
+    }
   }
 }

@@ -12,8 +12,9 @@ export class EraseUserHttp {
   constructor(private readonly commands: CommandBus) {}
 
   @Implements(eraseUser)
-  async erase({ params, caller, context }: ParsedRequest<typeof eraseUser>): Promise<CommandAnswer<undefined>> {
+  async erase({ params, query, caller, context }: ParsedRequest<typeof eraseUser>): Promise<CommandAnswer<undefined>> {
     if (params.id !== caller.userId) throw new Refusal('forbidden', 'only the user can erase this account');
-    return { body: undefined, position: await this.commands.execute(new EraseUser(caller, context.metadata)) };
+    const erasure = new EraseUser(caller, query.abandon === 'true', context.metadata);
+    return { body: undefined, position: await this.commands.execute(erasure) };
   }
 }

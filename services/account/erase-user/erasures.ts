@@ -28,7 +28,7 @@ export class Erasures {
           holder.userId === userId ? releaseIdentity(holder, { identityId, claim: holder.claims }) : [],
       });
     }
-    await this.keys.destroyDataKey(userId);
+    await this.keys.destroyKeysOf(userId);
   }
 
   private async identitiesOf(userId: string): Promise<Set<string>> {

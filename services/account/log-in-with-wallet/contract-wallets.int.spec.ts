@@ -88,6 +88,8 @@ describe('logging in with a contract', () => {
     expect(again.userId).toBe(session.userId);
     expect(await typesIn(`user-${session.userId}`)).toEqual([
       'UserRegistered',
+      'SmartAccountAssigned',
+      'SmartAccountAssigned',
       'IdentityLinked',
       'UserLoggedIn',
       'UserLoggedIn',

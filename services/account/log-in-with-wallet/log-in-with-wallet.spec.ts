@@ -15,6 +15,7 @@ import {
   type AccountUnderTest,
 } from '../testing/account-under-test.ethers.ts';
 
+const REGISTERED = ['UserRegistered', 'SmartAccountAssigned', 'IdentityLinked', 'UserLoggedIn'];
 const folder = temporaryFolder();
 
 describe('logging in with a wallet', () => {
@@ -50,6 +51,7 @@ describe('logging in with a wallet', () => {
     ['ChallengeRedeemed', undefined],
     ['IdentityClaimed', 'ChallengeRedeemed'],
     ['UserRegistered', 'ChallengeRedeemed'],
+    ['SmartAccountAssigned', 'ChallengeRedeemed'],
     ['IdentityLinked', 'ChallengeRedeemed'],
     ['UserLoggedIn', 'ChallengeRedeemed'],
     ['SessionStarted', 'UserLoggedIn'],
@@ -138,7 +140,7 @@ describe('logging in with a wallet', () => {
       signMessageSync: (text) => wallet.signMessageSync(text),
     });
     const id = wallet.address.toLowerCase();
-    expect(await typesIn(`user-${id}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'UserLoggedIn']);
+    expect(await typesIn(`user-${id}`)).toEqual([...REGISTERED, 'UserLoggedIn']);
     expect(await typesIn(`identity-${sha256(id)}`)).toEqual(['IdentityClaimed']);
   });
 
@@ -169,11 +171,7 @@ describe('logging in with a wallet', () => {
     );
     const statuses = answers.map(({ status }) => status).sort();
     expect(statuses).toEqual([201, ...Array<number>(19).fill(401)]);
-    expect(await typesIn(`user-${wallet.address.toLowerCase()}`)).toEqual([
-      'UserRegistered',
-      'IdentityLinked',
-      'UserLoggedIn',
-    ]);
+    expect(await typesIn(`user-${wallet.address.toLowerCase()}`)).toEqual(REGISTERED);
     expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
   });
 
@@ -198,7 +196,7 @@ describe('logging in with a wallet', () => {
       const again = await account.redeem(wallet.address, signature);
       expect(again.status).toBe(201);
       const { userId } = (await again.json()) as Session;
-      expect(await typesIn(`user-${userId}`)).toEqual(['UserRegistered', 'IdentityLinked', 'UserLoggedIn']);
+      expect(await typesIn(`user-${userId}`)).toEqual(REGISTERED);
       expect(await causesOfLogin(wallet)).toEqual(expectedCauses);
       expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('challenge_unknown');
     }

@@ -1,5 +1,5 @@
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import type { CodeRunner } from '../../../shared/chain/code-runner.ts';
+import type { LatestState } from '../../../shared/chain/latest-state.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Challenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
@@ -34,7 +34,7 @@ export interface WalletProof {
 export class WalletSignatures {
   constructor(
     /** By id. */
-    private readonly chains: ReadonlyMap<number, CodeRunner>,
+    private readonly chains: ReadonlyMap<number, LatestState>,
     private readonly ids: IdentityIds,
   ) {}
 

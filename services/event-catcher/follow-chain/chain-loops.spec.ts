@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { chainSettings } from '../../../shared/config/settings.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
@@ -21,7 +22,11 @@ const world = () => {
   mineSome(chain, 40);
   const readStore = new MemoryReadStore();
   const meter = new ProgressMeter(systemClock);
-  const settings = { chainId: chain.chainId, rpcUrls: ['http://127.0.0.1:1'], confirmations: 5 };
+  const settings = chainSettings.parse({
+    chainId: chain.chainId,
+    rpcUrls: ['http://127.0.0.1:1'],
+    confirmations: 5,
+  });
   const loops = ({ reader = chain, leases = readStore }: { reader?: ChainReader; leases?: MemoryReadStore } = {}) => {
     const dependencies = { eventStore: store, readStore: leases, clock: systemClock, ids: systemIds, meter, logger };
     const followed = new ChainLoops([{ settings, reader, isDevelopment: false }], dependencies);

@@ -48,7 +48,7 @@ describe('annals vault', () => {
       return keys.dataKey('usr_1');
     });
     const file = join(DATA_DIR, 'backup.ndjson');
-    expect(await vault('backup', file)).toContain('has 2 keys');
+    expect(await vault('backup', file)).toContain('has 4 keys');
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await expect(vault('backup', file)).rejects.toThrow('exists: name another file');
     const events = new SqliteEventStore(join(DATA_DIR, 'events.db'));
@@ -56,10 +56,10 @@ describe('annals vault', () => {
     await events.close();
     for (const lost of readdirSync(DATA_DIR).filter((name) => name.startsWith('vault.db')))
       rmSync(join(DATA_DIR, lost));
-    expect(JSON.parse(await vault('restore', file, '--json'))).toEqual({ added: 1, kept: 0, destroyed: 1 });
+    expect(JSON.parse(await vault('restore', file, '--json'))).toEqual({ added: 2, kept: 0, destroyed: 2 });
     expect(await withKeys(masterKey, (keys) => keys.dataKey('usr_1'))).toEqual(before);
     await expect(withKeys(masterKey, (keys) => keys.dataKey('usr_2'))).rejects.toMatchObject({ code: 'user_erased' });
-    expect(JSON.parse(await vault('status', '--json'))).toEqual({ keys: 2, destroyed: 1, unreadable: 0 });
+    expect(JSON.parse(await vault('status', '--json'))).toEqual({ keys: 4, destroyed: 2, unreadable: 0 });
   });
 
   it('encrypts all of it with another master key', async () => {
@@ -68,9 +68,9 @@ describe('annals vault', () => {
     const MASTER_KEY = randomBytes(32).toString('base64');
     const rewrap = () =>
       annals(vaultCommand, ['rewrap', '--from', join(DATA_DIR, 'master.key'), '--json'], { MASTER_KEY });
-    expect(JSON.parse(await rewrap())).toEqual({ keys: 4 });
+    expect(JSON.parse(await rewrap())).toEqual({ keys: 6 });
     expect(JSON.parse(await rewrap())).toEqual({ keys: 0 });
-    await expect(vault('status')).rejects.toThrow('MASTER_KEY does not open 4 keys');
+    await expect(vault('status')).rejects.toThrow('MASTER_KEY does not open 6 keys');
     expect(await withKeys(Buffer.from(MASTER_KEY, 'base64'), (keys) => keys.dataKey('usr_9'))).toEqual(before);
     expect(await annals(keysCommand, ['rotate'], { MASTER_KEY })).toContain('is published until');
   });

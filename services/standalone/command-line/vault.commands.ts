@@ -19,7 +19,7 @@ const json = ['--json', 'for machines'] as const;
 export const vaultCommand = (): Command =>
   new Command('vault')
     .description(
-      "the keys of users' personal data, of identities and of tokens: who loses them loses what they encrypt",
+      'the keys of personal data, identities, smart accounts and tokens: who loses them loses what they encrypt and own',
     )
     .addCommand(
       new Command('status')

@@ -2,13 +2,14 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import { ChainUnavailable } from './chain-reader.ts';
-import { JsonRpcCodeRunner } from './code-runner.json-rpc.ts';
+import { JsonRpcLatestState } from './latest-state.json-rpc.ts';
 
 const CHAIN_ID = 2484;
 const GAS = 1_000_000;
+const ADDRESS = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const THREE = `0x${'3'.padStart(64, '0')}`;
 
-describe('running code on a chain', () => {
+describe('the newest state of a chain', () => {
   let wrong: JsonRpcNode;
   let right: JsonRpcNode;
   beforeEach(async () => {
@@ -18,21 +19,21 @@ describe('running code on a chain', () => {
   });
   afterEach(() => Promise.all([wrong.stop(), right.stop()]));
 
-  const runnerOf = (...nodes: JsonRpcNode[]) =>
-    new JsonRpcCodeRunner(
+  const stateOf = (...nodes: JsonRpcNode[]) =>
+    new JsonRpcLatestState(
       CHAIN_ID,
       nodes.map(({ url }) => url),
       { withinMs: 500 },
     );
 
-  it('returns the word that the code returned, and names the gas that it may use', async () => {
+  it('runs code: returns the word that it returned, and names the gas that it may use', async () => {
     let asked: readonly unknown[] = [];
     right.lie = (method, truth, params) => {
       if (method !== 'eth_call') return truth;
       asked = params;
       return THREE;
     };
-    expect(await runnerOf(right).run('0x6000', GAS)).toBe(3n);
+    expect(await stateOf(right).run('0x6000', GAS)).toBe(3n);
     expect(asked).toEqual([{ data: '0x6000', gas: '0xf4240' }, 'latest']);
   });
 
@@ -50,23 +51,45 @@ describe('running code on a chain', () => {
     ['answers megabytes', () => `0x${'0'.repeat(4 * 1_024 * 1_024)}`],
   ])('asks the next endpoint where one %s', async (_, lie) => {
     wrong.lie = (method, truth) => (method === 'eth_call' ? lie() : truth);
-    expect(await runnerOf(wrong, right).run('0x', GAS)).toBe(3n);
-    await expect(runnerOf(wrong).run('0x', GAS)).rejects.toThrow(ChainUnavailable);
+    expect(await stateOf(wrong, right).run('0x', GAS)).toBe(3n);
+    await expect(stateOf(wrong).run('0x', GAS)).rejects.toThrow(ChainUnavailable);
   });
 
   it('asks the next endpoint where one serves another chain or does not answer in time', async () => {
     wrong.lie = (method, truth) => (method === 'eth_chainId' ? '0x1' : truth);
-    expect(await runnerOf(wrong, right).run('0x', GAS)).toBe(3n);
+    expect(await stateOf(wrong, right).run('0x', GAS)).toBe(3n);
     wrong.lie = (_, truth) => truth;
     wrong.respond = () => undefined;
-    expect(await runnerOf(wrong, right).run('0x', GAS)).toBe(3n);
+    expect(await stateOf(wrong, right).run('0x', GAS)).toBe(3n);
+  });
+
+  it('tells what an address holds, and whether code is there', async () => {
+    const state = { eth_getBalance: '0xde0b6b3a7640000', eth_getCode: '0x' };
+    right.lie = (method, truth) => new Map(Object.entries(state)).get(method) ?? truth;
+    expect(await stateOf(right).account(ADDRESS)).toEqual({ wei: 10n ** 18n, hasCode: false });
+    state.eth_getCode = '0x6000';
+    expect(await stateOf(right).account(ADDRESS)).toEqual({ wei: 10n ** 18n, hasCode: true });
+  });
+
+  it.each([
+    ['eth_getBalance', 'a lot'],
+    ['eth_getBalance', `0x${'f'.repeat(65)}`],
+    ['eth_getCode', '0x0'],
+    ['eth_getCode', null],
+  ])('asks the next endpoint where one answers to %s: %s', async (asked, answer) => {
+    const truths = (method: string, truth: unknown) =>
+      method === 'eth_getBalance' ? '0x0' : method === 'eth_getCode' ? '0x' : truth;
+    wrong.lie = (method, truth) => (method === asked ? answer : truths(method, truth));
+    right.lie = truths;
+    expect(await stateOf(wrong, right).account(ADDRESS)).toEqual({ wei: 0n, hasCode: false });
+    await expect(stateOf(wrong).account(ADDRESS)).rejects.toThrow(ChainUnavailable);
   });
 
   it('ends when it is closed', async () => {
     wrong.respond = () => undefined;
-    const runner = runnerOf(wrong);
-    const running = runner.run('0x', GAS);
-    runner.close();
+    const state = stateOf(wrong);
+    const running = state.run('0x', GAS);
+    state.close();
     await expect(running).rejects.toThrow(ChainUnavailable);
   });
 });

@@ -1,11 +1,13 @@
 import { InvalidAnswer } from './checked-answers.ts';
-import type { CodeRunner } from './code-runner.ts';
+import type { LatestState } from './latest-state.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 
 const WORD = /^0x[0-9a-f]{64}$/;
+const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/;
+const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
-/** Runs code at the JSON-RPC endpoints of a chain. */
-export class JsonRpcCodeRunner implements CodeRunner {
+/** Asks the JSON-RPC endpoints of a chain. */
+export class JsonRpcLatestState implements LatestState {
   private readonly endpoints: JsonRpcEndpoints;
 
   constructor(chainId: number, urls: readonly string[], limits: EndpointLimits = {}) {
@@ -18,6 +20,19 @@ export class JsonRpcCodeRunner implements CodeRunner {
       const [answer] = await endpoint.call([{ method: 'eth_call', params }]);
       if (typeof answer !== 'string' || !WORD.test(answer)) throw new InvalidAnswer('the result of a call is no word');
       return BigInt(answer);
+    });
+  }
+
+  account(address: string): Promise<{ wei: bigint; hasCode: boolean }> {
+    const params = [address, 'latest'];
+    return this.endpoints.ask('an account', async (endpoint) => {
+      const [wei, code] = await endpoint.call([
+        { method: 'eth_getBalance', params },
+        { method: 'eth_getCode', params },
+      ]);
+      if (typeof wei !== 'string' || !QUANTITY.test(wei)) throw new InvalidAnswer('the balance is no quantity');
+      if (typeof code !== 'string' || !BYTES.test(code)) throw new InvalidAnswer('the code is no bytes');
+      return { wei: BigInt(wei), hasCode: code !== '0x' };
     });
   }
 

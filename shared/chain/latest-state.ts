@@ -1,0 +1,14 @@
+/** The newest state of one EVM chain. */
+export interface LatestState {
+  /**
+   * Runs code: `eth_call` without `to`, as that of a contract that is being created. Nothing is changed on the chain.
+   * @param code `0x` hex
+   * @returns the word that it returned; code that reverts or has too little gas is a fault of whoever wrote it
+   * @throws ChainUnavailable
+   */
+  run(code: string, gas: number): Promise<bigint>;
+  /** Returns what is at an address. @throws ChainUnavailable */
+  account(address: string): Promise<{ wei: bigint; hasCode: boolean }>;
+  /** Also ends the calls in progress. */
+  close(): void;
+}
