@@ -136,9 +136,10 @@ const problemResponses = (contract: RouteContract) => {
 const TEMPORARY = new Set<number>([429, 503]);
 
 /** Returns the codes that any route like this one can answer, by the common rules of the interface. */
-const commonProblems = ({ auth, body, params, command }: RouteContract): ProblemCode[] => [
+const commonProblems = ({ auth, method, params, command }: RouteContract): ProblemCode[] => [
   'validation_failed',
-  ...(body ? (['malformed_json', 'body_too_large', 'content_type_not_json'] as const) : []),
+  // A body is read also where none is asked for.
+  ...(method !== 'GET' ? (['malformed_json', 'body_too_large', 'content_type_not_json'] as const) : []),
   ...(params ? (['route_not_found'] as const) : []),
   ...(auth === 'app' ? APP_PROBLEMS : []),
   ...(auth === 'none' ? [] : TOKEN_PROBLEMS),
