@@ -14,9 +14,14 @@ import type {
   StoredDocument,
 } from './read-store.ts';
 
+/** A document that nobody outside is given, and the text of which copies are made. */
+interface Kept extends StoredDocument {
+  text: string;
+}
+
 /** The read store of tests and simulations. */
 export class MemoryReadStore implements ReadStore {
-  private readonly collections = new Map<string, Map<string, { position: number; text: string }>>();
+  private readonly collections = new Map<string, Map<string, Kept>>();
   private readonly stored = new Map<string, Checkpoint>();
   private readonly leases = new Map<string, Lease>();
   private readonly counts = new Map<string, Counted>();
@@ -33,7 +38,13 @@ export class MemoryReadStore implements ReadStore {
       const documents = this.documents(change.collection);
       const stored = documents.get(change.id);
       if (stored && stored.position >= change.position) continue;
-      documents.set(change.id, { position: change.position, text: JSON.stringify(change.document) });
+      const text = JSON.stringify(change.document);
+      const kept: StoredDocument = {
+        id: change.id,
+        position: change.position,
+        document: JSON.parse(text) as JsonObject,
+      };
+      documents.set(change.id, { ...kept, text });
     }
     const before = this.stored.get(projection);
     if (position >= (before?.position ?? 0))
@@ -53,7 +64,7 @@ export class MemoryReadStore implements ReadStore {
     const found = new Map<string, StoredDocument>();
     for (const id of ids) {
       const stored = this.documents(collection).get(id);
-      if (stored) found.set(id, toStored(id, stored));
+      if (stored) found.set(id, copyOf(stored));
     }
     return Promise.resolve(found);
   }
@@ -62,19 +73,20 @@ export class MemoryReadStore implements ReadStore {
     collection: string,
     { filter = {}, sort = [], skip = 0, limit = 1_000 }: FindOptions,
   ): Promise<StoredDocument[]> {
-    const found = this.all(collection).filter((stored) => matches(stored, filter));
+    const found = this.all(collection).filter(matcherOf(filter));
+    const members = sort.map(([member, direction]) => ({ path: member.split('.'), direction }));
     found.sort((left, right) => {
-      for (const [member, direction] of sort) {
-        const order = compare(valueAt(left, member), valueAt(right, member));
+      for (const { path, direction } of members) {
+        const order = compare(valueAt(left, path), valueAt(right, path));
         if (order !== 0) return direction === 'asc' ? order : -order;
       }
       return 0;
     });
-    return Promise.resolve(found.slice(skip, skip + limit));
+    return Promise.resolve(found.slice(skip, skip + limit).map(copyOf));
   }
 
   count(collection: string, filter: Filter): Promise<number> {
-    return Promise.resolve(this.all(collection).filter((stored) => matches(stored, filter)).length);
+    return Promise.resolve(this.all(collection).filter(matcherOf(filter)).length);
   }
 
   lease(name: string): Promise<Lease | undefined> {
@@ -107,28 +119,28 @@ export class MemoryReadStore implements ReadStore {
     return Promise.resolve();
   }
 
-  private documents(collection: string): Map<string, { position: number; text: string }> {
+  private documents(collection: string): Map<string, Kept> {
     const documents = this.collections.get(collection);
     if (!documents) throw new Error(`collection ${collection} is not defined`);
     return documents;
   }
 
-  private all(collection: string): StoredDocument[] {
-    return Array.from(this.documents(collection), ([id, stored]) => toStored(id, stored));
+  private all(collection: string): Kept[] {
+    return [...this.documents(collection).values()];
   }
 }
 
-const toStored = (id: string, { position, text }: { position: number; text: string }): StoredDocument => ({
+const copyOf = ({ id, position, text }: Kept): StoredDocument => ({
   id,
   position,
   document: JSON.parse(text) as JsonObject,
 });
 
 /** Returns `null` for a missing value. Elements of a list cannot be reached. */
-const valueAt = ({ id, document }: StoredDocument, member: string): unknown => {
-  if (member === 'id') return id;
+const valueAt = ({ id, document }: StoredDocument, path: readonly string[]): unknown => {
+  if (path[0] === 'id' && path.length === 1) return id;
   let value: unknown = document;
-  for (const name of member.split('.')) {
+  for (const name of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) return null;
     value = (value as JsonObject)[name];
   }
@@ -145,18 +157,22 @@ const compare = (left: unknown, right: unknown): number => {
   return rank(left) - rank(right);
 };
 
-const matches = (stored: StoredDocument, filter: Filter): boolean =>
-  Object.entries(filter).every(([member, wanted]) => {
-    const value = valueAt(stored, member);
-    if (typeof wanted !== 'object' || wanted === null) return value === wanted;
-    if ('in' in wanted) return wanted.in.some((one) => one !== null && one === value);
-    const within = (bound: unknown, holds: (order: number) => boolean): boolean =>
-      bound === undefined ||
-      (typeof bound !== 'object' && typeof bound === typeof value && holds(compare(value, bound)));
-    return (
-      within(wanted.gte, (order) => order >= 0) &&
-      within(wanted.lte, (order) => order <= 0) &&
-      within(wanted.gt, (order) => order > 0) &&
-      within(wanted.lt, (order) => order < 0)
-    );
-  });
+type Wanted = Filter[string];
+
+const matcherOf = (filter: Filter): ((stored: StoredDocument) => boolean) => {
+  const members = Object.entries(filter).map(([member, wanted]) => ({ path: member.split('.'), wanted }));
+  return (stored) => members.every(({ path, wanted }) => isWanted(valueAt(stored, path), wanted));
+};
+
+const isWanted = (value: unknown, wanted: Wanted): boolean => {
+  if (typeof wanted !== 'object' || wanted === null) return value === wanted;
+  if ('in' in wanted) return wanted.in.some((one) => one !== null && one === value);
+  const within = (bound: unknown, holds: (order: number) => boolean): boolean =>
+    bound === undefined || (typeof bound !== 'object' && typeof bound === typeof value && holds(compare(value, bound)));
+  return (
+    within(wanted.gte, (order) => order >= 0) &&
+    within(wanted.lte, (order) => order <= 0) &&
+    within(wanted.gt, (order) => order > 0) &&
+    within(wanted.lt, (order) => order < 0)
+  );
+};
