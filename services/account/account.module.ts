@@ -10,6 +10,7 @@ import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { serveMailbox } from './edge/mailbox-page.ts';
+import type { PasswordCost } from './edge/password-hashes.ts';
 import { isNative } from './edge/recover-signer.ts';
 import { Erasures } from './erase-user/erasures.ts';
 import { EraseUserHandler } from './erase-user/erase-user.handler.ts';
@@ -66,6 +67,7 @@ interface AccountParts {
   auditKey: AuditKey;
   latestStates: ReadonlyMap<number, LatestState>;
   channels: Channels;
+  passwordCost: PasswordCost | undefined;
   elsewhere: ReturnType<typeof loginsElsewhere>;
 }
 
@@ -79,6 +81,7 @@ const accountModule = ({
   auditKey,
   latestStates,
   channels,
+  passwordCost,
   elsewhere,
 }: AccountParts): DynamicModule => ({
   module: AccountModule,
@@ -102,7 +105,7 @@ const accountModule = ({
     ...elsewhere.providers,
     { provide: SigningKeys, useValue: signingKeys },
     { provide: IdentityIds, useValue: identityIds },
-    ...oneTimePasswordProviders(channels),
+    ...oneTimePasswordProviders(channels, passwordCost),
     SessionTokens,
     {
       provide: Logins,
@@ -145,9 +148,14 @@ export interface RunningAccount extends RunningService {
   publicUrl: string;
 }
 
+type AccountOptions = Pick<ServiceOptions, 'readiness' | 'configure'> & {
+  /** Less than in production, for tests. */
+  passwordCost?: PasswordCost;
+};
+
 export const startAccount = async (
   foundation: Foundation & WithKeyVault,
-  options: Pick<ServiceOptions, 'readiness' | 'configure'> = {},
+  { passwordCost, ...options }: AccountOptions = {},
 ): Promise<RunningAccount> => {
   const { HOST, ACCOUNT_PORT, ACCOUNT_URL, CHAINS } = foundation.settings;
   if (!isNative) {
@@ -185,6 +193,7 @@ export const startAccount = async (
       auditKey,
       latestStates,
       channels,
+      passwordCost,
       elsewhere: loginsElsewhere(foundation),
     }),
     foundation: { ...foundation, personalData },

@@ -16,7 +16,7 @@ import { SmtpMailer } from './edge/mailer.smtp.ts';
 import { MESSENGER, type Messenger } from './edge/messenger.ts';
 import { TelegramMessenger } from './edge/messenger.telegram.ts';
 import { OneTimePasswordLogins } from './edge/one-time-passwords.ts';
-import { PasswordHashes } from './edge/password-hashes.ts';
+import { PasswordHashes, type PasswordCost } from './edge/password-hashes.ts';
 import { LogInWithEmailHandler } from './log-in-with-email/log-in-with-email.handler.ts';
 import { LogInWithEmailHttp } from './log-in-with-email/log-in-with-email.http.ts';
 import { RequestEmailPasswordHandler } from './log-in-with-email/request-email-password.handler.ts';
@@ -64,12 +64,12 @@ const requestLimitsOf = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>): Reques
 
 export const oneTimePasswordControllers = [LogInWithEmailHttp, LogInWithMessengerHttp];
 
-export const oneTimePasswordProviders = ({ mailer, messenger }: Channels): Provider[] => [
+export const oneTimePasswordProviders = ({ mailer, messenger }: Channels, cost?: PasswordCost): Provider[] => [
   { provide: MAILER, useValue: mailer },
   { provide: MESSENGER, useValue: messenger },
   {
     provide: PasswordHashes,
-    useFactory: (masterKey: Uint8Array) => new PasswordHashes(masterKey),
+    useFactory: (masterKey: Uint8Array) => new PasswordHashes(masterKey, cost),
     inject: [MASTER_KEY],
   },
   {

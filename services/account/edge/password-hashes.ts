@@ -4,9 +4,13 @@ import { unavailable } from '../../../shared/errors/refusal.ts';
 import { deriveKey } from '../../../shared/keys/derive-key.ts';
 import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 
+export interface PasswordCost {
+  memoryKib: number;
+  passes: number;
+}
+
 /** OWASP's recommendation for Argon2id. The numbers stand in each hash, so that they can be raised. */
-const MEMORY_KIB = 19_456;
-const PASSES = 2;
+const COST: PasswordCost = { memoryKib: 19_456, passes: 2 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 /** Half of the threads that Node has for such work: files, names and compression need the others. */
@@ -34,16 +38,21 @@ export class PasswordHashes {
   private readonly key: Uint8Array;
   private readonly permits = new Semaphore(AT_A_TIME);
 
-  constructor(masterKey: Uint8Array) {
+  /** @param cost another one for tests that check hundreds */
+  constructor(
+    masterKey: Uint8Array,
+    private readonly cost = COST,
+  ) {
     this.key = deriveKey(masterKey, 'one-time passwords');
   }
 
   /** @param otpId needed to verify: the hash fits no other one-time password */
   async hash(otpId: string, password: string): Promise<string> {
     const salt = randomBytes(SALT_BYTES);
-    const tag = await this.derive(otpId, password, { memory: MEMORY_KIB, passes: PASSES, salt });
+    const { memoryKib: memory, passes } = this.cost;
+    const tag = await this.derive(otpId, password, { memory, passes, salt });
     const texts = [salt, tag].map((bytes) => bytes.toString('base64').replaceAll('=', ''));
-    return ['', 'argon2id', 'v=19', `m=${String(MEMORY_KIB)},t=${String(PASSES)},p=1`, ...texts].join('$');
+    return ['', 'argon2id', 'v=19', `m=${String(memory)},t=${String(passes)},p=1`, ...texts].join('$');
   }
 
   async verify(otpId: string, password: string, hash: string): Promise<boolean> {
