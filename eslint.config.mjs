@@ -2,7 +2,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import { configs } from 'typescript-eslint';
 
 const SPECS = ['**/*.spec.ts', '**/*.contract.ts'];
-const TESTING = [...SPECS, '**/testing/**', 'services/standalone/{attacks,end-to-end,fault-tests}/**'];
+const TESTING = [...SPECS, '**/testing/**', 'services/standalone/{attacks,end-to-end,fault-tests,fuzzer}/**'];
 const JAVASCRIPT = ['**/*.mjs'];
 
 /** @type {import('eslint').Rule.RuleModule} */

@@ -29,12 +29,15 @@ const sign = ({ signingKey }: RegisteredApp, text: string): string => {
   return signature;
 };
 
+type Environment = Record<string, string>;
+type Options = Parameters<typeof startAccount>[1];
+
 /** The account service over real HTTP, with stores in memory and a clock that only moves when a spec sets it. */
-export const startAccountUnderTest = async (dataDir: string, environment: Record<string, string> = {}) => {
+export const startAccountUnderTest = async (dataDir: string, environment: Environment = {}, options: Options = {}) => {
   const clock = new TestClock(Date.now());
   const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
   const foundation = await testFoundation({ environment: settings, clock });
-  const service = await startAccount(foundation);
+  const service = await startAccount(foundation, options);
   foundation.processHealth.report({ account: service });
   const transactor = new Transactor(foundation.eventStore, clock, foundation.ids, personalDataOf(foundation));
   const register = (app: Partial<AppToRegister> = {}) =>
@@ -93,6 +96,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Record
     app,
     apps,
     register,
+    sign: (text: string, by: RegisteredApp = app) => sign(by, text),
     ask,
     appHeaders,
     appHeadersV2,

@@ -72,6 +72,6 @@ export const startCatcherRoutes = async () => {
     return watchId;
   };
   const documents = new CaughtDocuments(foundation);
-  return { foundation, service, chain, clock, progress, documents, ask, register, registerAsFormerly };
+  return { foundation, service, tokens, chain, clock, progress, documents, ask, register, registerAsFormerly };
 };
 export type CatcherRoutes = Awaited<ReturnType<typeof startCatcherRoutes>>;

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import { answerHeaders } from '../../../schemas/http/headers.ts';
+import { problem, problemCatalogue } from '../../../schemas/http/problem.ts';
+import { exportedItem, exportEnd } from '../../../schemas/http/user-routes.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
+import type { HttpAnswer } from './http-client.ts';
+import type { RouteUnderTest } from './routes-under-test.ts';
+import type { z } from 'zod';
+
+/** Whether a request did what it is for. */
+export const isSuccess = ({ status, repeated }: RouteContract, answer: HttpAnswer): boolean =>
+  answer.status === status || answer.status === repeated;
+
+/** Returns what is wrong with an answer; `undefined` if it is as documented. */
+export const faultOf = (
+  answer: HttpAnswer,
+  method: string,
+  { route, codes }: { route: RouteUnderTest | undefined; codes: ReadonlyMap<number, readonly string[]> },
+): string | undefined => {
+  const { status, headers } = answer;
+  if (status >= 500) return 'it is an error of the server';
+  const wrong = Object.entries(answerHeaders).find(([name, { pattern }]) => {
+    const value = headers[name.toLowerCase()];
+    return value === undefined ? name === 'x-request-id' : !pattern.test(String(value));
+  });
+  if (wrong) return `the header ${wrong[0]} is missing or malformed`;
+  if (method === 'HEAD') return answer.text === '' ? undefined : 'an answer to HEAD has a body';
+  if (status >= 400) return faultOfProblem(answer, codes);
+  if (!route || !isSuccess(route.contract, answer)) return 'this status is not documented';
+  return faultOfSuccess(route, answer);
+};
+
+const faultOfProblem = (
+  { status, headers, text }: HttpAnswer,
+  codes: ReadonlyMap<number, readonly string[]>,
+): string | undefined => {
+  if (!/^application\/problem\+json\b/.test(headers['content-type'] ?? ''))
+    return 'the content type is not that of a problem';
+  const { fault, data } = read(problem, text);
+  if (!data) return fault;
+  const { code, title, type, instance, retryAfter } = data;
+  if (problemCatalogue[code].status !== status || data.status !== status) return `${code} has another status`;
+  if (!codes.get(status)?.includes(code)) return `${code} is not documented for this route`;
+  if (title !== problemCatalogue[code].title || type !== `https://annals.dev/errors/${code}`) return 'another title';
+  if (instance !== headers['x-request-id']) return 'instance is not the request id';
+  if (retryAfter !== undefined && headers['retry-after'] !== String(retryAfter)) return 'another Retry-After';
+  if (status === 405 && headers.allow === undefined) return 'Allow is missing';
+  return fault;
+};
+
+const faultOfSuccess = ({ name, contract }: RouteUnderTest, { status, headers, text }: HttpAnswer) => {
+  if (contract.command && contract.auth !== 'none' && headers['x-position'] === undefined)
+    return 'x-position is missing';
+  if (status === 204) return text === '' ? undefined : 'an answer without content has some';
+  if (name === 'exportHistory') return faultOfExport(headers['content-type'], text);
+  if (!/^application\/json\b/.test(headers['content-type'] ?? '')) return 'the content type is not JSON';
+  return read(contract.answer, text).fault;
+};
+
+/** An export is one JSON object a line. */
+const faultOfExport = (contentType: string | undefined, text: string): string | undefined => {
+  if (contentType !== 'application/x-ndjson') return 'the content type is not that of an export';
+  const lines = text.split('\n').filter((line) => line !== '');
+  return lines
+    .map((line, at) => read(at === lines.length - 1 ? exportEnd : exportedItem, line).fault)
+    .find((fault) => fault !== undefined);
+};
+
+/** Reads JSON that has to be exactly what its schema says: no member more. */
+const read = <Schema extends z.ZodType>(schema: Schema, text: string): { fault?: string; data?: z.output<Schema> } => {
+  try {
+    const given: unknown = JSON.parse(text);
+    const { data, error } = schema.safeParse(given);
+    if (error) return { fault: `it does not fit its schema: ${error.message}` };
+    return isDeepStrictEqual(data, given) ? { data } : { data, fault: 'it has members that its schema has not' };
+  } catch {
+    return { fault: 'it is not JSON' };
+  }
+};

@@ -1,0 +1,60 @@
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { accountRequests } from './account-requests.ts';
+import { startAccountUnderFuzzing, type AccountUnderFuzzing } from './account-under-fuzzing.ts';
+import { catcherRequests } from './catcher-requests.ts';
+import { startCatcherUnderFuzzing, type CatcherUnderFuzzing } from './catcher-under-fuzzing.ts';
+import { Fuzzer } from './fuzzer.ts';
+import { routesUnderTest } from './routes-under-test.ts';
+
+const requestsMin = 20_000;
+const successesMin = 100;
+const FAULTS_SHOWN = 3;
+/** Some 30 s of a processor, which many may share. */
+const FUZZED_WITHIN_MS = 600_000;
+
+const folder = temporaryFolder();
+const { FUZZ_SEED } = process.env;
+const seed = FUZZ_SEED === undefined ? randomInt(2 ** 31) : Number(FUZZ_SEED);
+
+describe(`requests that are made from the schemas, by FUZZ_SEED=${String(seed)}`, () => {
+  let account: AccountUnderFuzzing;
+  let catcher: CatcherUnderFuzzing;
+  let fuzzer: Fuzzer;
+  beforeAll(async () => {
+    [account, catcher] = await Promise.all([startAccountUnderFuzzing(folder), startCatcherUnderFuzzing()]);
+    const urls = { account: account.service.url, 'event-catcher': catcher.service.url };
+    fuzzer = new Fuzzer(routesUnderTest, urls, seed);
+    const succeed = fuzzer.succeed.bind(fuzzer);
+    const valids = { ...(await accountRequests(account, succeed)), ...(await catcherRequests(catcher)) };
+    await fuzzer.run(valids, { requestsMin, successesMin });
+    const [sent, withCaller] = [fuzzer.total('sent'), fuzzer.total('withCaller')].map(String);
+    process.stdout.write(
+      `FUZZ_SEED=${String(seed)}: ${sent ?? ''} requests, ${withCaller ?? ''} of a session or an app\n`,
+    );
+  }, FUZZED_WITHIN_MS);
+  afterAll(async () => {
+    fuzzer.close();
+    await Promise.all([account.close(), catcher.close()]);
+  });
+
+  it(`are at least ${String(requestsMin)}, at least half of them of a session or an app`, () => {
+    expect(fuzzer.total('sent')).toBeGreaterThanOrEqual(requestsMin);
+    expect(fuzzer.total('withCaller')).toBeGreaterThanOrEqual(fuzzer.total('sent') / 2);
+  });
+
+  it.each(routesUnderTest)('are answered by $name as it is documented', ({ name }) => {
+    const faults = fuzzer.faults.get(name) ?? [];
+    expect(faults.slice(0, FAULTS_SHOWN).join('\n\n')).toBe('');
+  });
+
+  it.each(routesUnderTest)('succeed at $name, which needs a request here that does', ({ name }) => {
+    expect(fuzzer.counts.get(name)?.succeeded).toBeGreaterThanOrEqual(successesMin);
+  });
+
+  it('change no prototype', () => {
+    expect(Object.keys(Object.prototype)).toEqual([]);
+    expect(Object.prototype).not.toHaveProperty('isAdmin');
+  });
+});

@@ -1,0 +1,68 @@
+import { messengerUserText } from '../../../schemas/http/app-signature.ts';
+import { messengerRoutes } from '../../../schemas/http/messenger-routes.ts';
+import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
+import { REDIRECT_URI, type AccountUnderFuzzing } from './account-under-fuzzing.ts';
+import type { Valid } from './fuzz-request.ts';
+import type { ValidsByRoute } from './fuzzer.ts';
+import { messageTo, type Succeed } from './login-requests.ts';
+
+/** Logins that go through another site, and those on the word of an app. */
+export const loginElsewhereRequests = (account: AccountUnderFuzzing, succeed: Succeed): ValidsByRoute => {
+  const { byApp: caller, bot, providers } = account;
+  let made = 0;
+  const another = () => (made += 1);
+  const started = async (route: string, valid: Valid) => (await succeed(route, { caller, ...valid })) as StartedLogin;
+  const startedWithBot = () => started('startBotLogin', { query: { redirectUri: REDIRECT_URI } });
+  const opening = (state: string, id: number): Valid => ({
+    headers: { 'x-telegram-bot-api-secret-token': bot.settings.MESSENGER_WEBHOOK_SECRET },
+    body: { message: { text: `/start ${state}`, chat: { type: 'private' }, from: { id, is_bot: false } } },
+  });
+  const someProvider = () => (another() % 2 === 0 ? 'oauth-a' : 'oauth-b');
+  return {
+    startBotLogin: { next: () => Promise.resolve({ caller, query: { redirectUri: REDIRECT_URI } }) },
+    hearBot: { next: async () => opening((await startedWithBot()).state, 3_000_000 + another()) },
+    logInWithBot: {
+      once: true,
+      next: async () => {
+        const { state } = await startedWithBot();
+        const id = 4_000_000 + another();
+        await succeed('hearBot', opening(state, id));
+        const { button } = await messageTo(account, String(id));
+        const code = new URL(button?.url ?? '').searchParams.get('code');
+        return { caller, body: { state, code } };
+      },
+    },
+    logInMessengerUser: {
+      once: true,
+      next: () => Promise.resolve(messengerUserLogin(account, String(5_000_000 + another()))),
+    },
+    startOAuthLogin: { next: () => Promise.resolve({ caller, params: { provider: someProvider() } }) },
+    logInWithOAuth: {
+      once: true,
+      next: async () => {
+        const provider = someProvider();
+        const { url, state } = await started('startOAuthLogin', { params: { provider } });
+        return { caller, params: { provider }, body: { state, code: providers[provider].codeFor(url) } };
+      },
+    },
+  };
+};
+
+const unsigned = messengerRoutes.logInMessengerUser.body.omit({ sig: true });
+let signedLogins = 0;
+
+/** The login of a user of the messenger on the word of the app. What is changed of it is signed anew. */
+export const messengerUserLogin = ({ clock, app, sign }: AccountUnderFuzzing, messengerId: string): Valid => {
+  // Each signature is taken once, so no two logins have the same time.
+  signedLogins += 1;
+  const timestamp = clock.now() - signedLogins;
+  const user = { messengerId, username: 'ada', firstname: 'Ada', lastname: 'L', domainId: 7, timestamp };
+  return {
+    body: { ...user, apiKey: app.apiKey },
+    seal: (body) => {
+      const { data } = unsigned.safeParse(body);
+      const isSigned = typeof body === 'object' && body !== null && 'sig' in body;
+      return data && !isSigned ? { ...(body as object), sig: sign(messengerUserText(data).toWellFormed(), app) } : body;
+    },
+  };
+};
