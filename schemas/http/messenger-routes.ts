@@ -9,7 +9,7 @@ import { session } from './session.ts';
 const line = z
   .string()
   .max(256)
-  .regex(/^\P{Cc}*$/u, 'has a control character');
+  .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'has a control character');
 
 /** Logins through the bot of the messenger, and on the word of an app's own bot. */
 export const messengerRoutes = {
