@@ -10,6 +10,8 @@ const REDOCLY = ['--package', '@redocly/cli@2.77.0'];
 const HEY_API = ['--package', '@hey-api/openapi-ts@0.99.0', '--package', 'typescript@6.0.3'];
 const PYTHON_TOOLS = ['schemathesis==4.32.5', 'openapi-generator-cli==7.26.0'];
 
+/** Requests after which nobody is known who could send others. */
+const ENDS_THE_CALLER = ['eraseUser', 'logOut', 'endSession'];
 const SERVICES = ['account', 'event-catcher'];
 const OWN = join(root, 'shared/tooling/openapi');
 const WORK = join(root, 'node_modules/.cache/check-openapi');
@@ -94,6 +96,7 @@ const fuzz = async (service) => {
     join(VENV, 'bin/st'),
     [
       ...['run', documentOf(service), '--url', service === 'account' ? accountUrl : eventUrl],
+      ...(service === 'account' ? ENDS_THE_CALLER.flatMap((name) => ['--exclude-operation-id', name]) : []),
       ...['--exclude-checks', 'positive_data_acceptance,negative_data_rejection'],
       ...['--max-examples', '50', '--seed', '1', '--continue-on-failure', '--max-time', '30', '--no-color'],
       ...(service === 'account' ? signed.flatMap((name) => ['--header', `${name}: ${caller[name] ?? ''}`]) : []),
