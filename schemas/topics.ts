@@ -22,6 +22,7 @@ export const topics = {
       'UserLoggedIn',
       'ProfileUpdated',
       'MessengerUpdated',
+      'SmartAccountAssigned',
       'UserErased',
     ],
   },

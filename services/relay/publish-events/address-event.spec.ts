@@ -8,7 +8,7 @@ const stored = (type: string, stream: string, data: JsonObject = {}) =>
   new LazyStoredEvent(1, stream, 0, 'id', type, 1, 0, JSON.stringify(data), '{}');
 
 describe('a published event', () => {
-  it.each(['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'])(
+  it.each(['UserRegistered', 'SmartAccountAssigned', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated'])(
     '%s goes to the topic of users, keyed by the user',
     (type) => {
       const event = stored(type, 'user-usr_AB1');

@@ -174,6 +174,7 @@ export const mainPathContract = (
     const history = await call(`${accountUrl}/user/${user.userId}/history`, { headers });
     expect((history.body['items'] as JsonObject[]).map(({ type }) => type)).toEqual([
       'UserRegistered',
+      'SmartAccountAssigned',
       'IdentityLinked',
       'UserLoggedIn',
       'ProfileUpdated',
