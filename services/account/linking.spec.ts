@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Wallet, HDNodeWallet } from 'ethers';
+import type { Wallet } from 'ethers';
 import type { Session } from '../../schemas/http/account-routes.ts';
 import { anEvent, someMetadata } from '../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
@@ -18,7 +18,7 @@ describe('linking a wallet', () => {
   afterAll(() => account.service.close());
 
   /** Logs in with a wallet; with a session, it asks to link the wallet to its user. */
-  const logIn = async (wallet: Wallet | HDNodeWallet, session?: Session, signature?: string): Promise<Response> => {
+  const logIn = async (wallet: Wallet, session?: Session, signature?: string): Promise<Response> => {
     const signed = signature ?? wallet.signMessageSync((await account.challengeFor(wallet.address)).message);
     const headers = { ...account.appHeaders(), ...(session && { authorization: `Bearer ${session.accessToken}` }) };
     return account.redeem(wallet.address, signed, headers);

@@ -24,7 +24,6 @@ whereServer('MONGO_URL', (MONGO_URL) => {
       MONGO_DATABASE,
       EVENTSTORE_URL: standIn?.url ?? given,
       ACCOUNT_URL: 'http://account.test',
-      CHAINS: '[{"chainId":2484,"rpcUrls":["http://127.0.0.1:1"]}]',
     };
     const inMemory = await testFoundation({ environment });
     const MASTER_KEY = Buffer.from(inMemory.masterKey).toString('base64');

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anEvent, someMetadata } from '../testing/event-builder.ts';
 import { eventually } from '../testing/eventually.ts';
+import { appendConfirmed } from './transact.ts';
 import { WrongExpectedRevision, type EventBatch, type EventFilter, type EventStore } from './event-store.ts';
 
 /** Defines what every adapter of the port must do. The store may already hold other events. */
@@ -133,7 +134,8 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       const [stream, from] = [aStream(), await store.head()];
       const data = { text: 'x'.repeat(150_000) };
       for (let at = 0; at < 100; at += 3) {
-        await store.append(stream, at - 1, [anEvent({ data }), anEvent({ data }), anEvent({ data })]);
+        // On a slow machine so much may take longer than an append waits for its answer.
+        await appendConfirmed(store, stream, at - 1, [anEvent({ data }), anEvent({ data }), anEvent({ data })]);
       }
       const sizeOf = ({ events }: EventBatch) => events.reduce((sum, { dataText }) => sum + dataText.length, 0);
       const first = await store.readAll(from, undefined, 1_000);

@@ -8,7 +8,7 @@ import { EsdbEventStore } from './event-store.esdb.ts';
 import type { EventBatch, EventFilter, Position } from './event-store.ts';
 import { appendConfirmed } from './transact.ts';
 
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 60_000;
 const LOOPS = 9;
 const logger = pino({ level: 'silent' });
 const types = ['Even', 'Odd'];

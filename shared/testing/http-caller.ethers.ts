@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
 import type { JsonObject } from '../../schemas/json.ts';
+import { randomWallet } from './random-wallet.ethers.ts';
 
 export interface Answered {
   status: number;
@@ -45,7 +46,7 @@ export interface SignedIn {
 /** @param wallet default: a new one */
 export const signIn = async (
   development: DevelopmentFile,
-  wallet: { address: string; signMessageSync(text: string): string } = Wallet.createRandom(),
+  wallet: { address: string; signMessageSync(text: string): string } = randomWallet(),
 ): Promise<SignedIn> => {
   const { accountUrl } = development;
   const challenge = await call(`${accountUrl}/auth/web3/challenge?signer=${wallet.address}`, {

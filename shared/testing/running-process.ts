@@ -82,6 +82,10 @@ export class RunningProcess {
     return { code: this.child.exitCode, tookMs: performance.now() - from };
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.kill();
+  }
+
   private async end(signal: NodeJS.Signals): Promise<void> {
     this.child.kill(signal);
     await this.ended();

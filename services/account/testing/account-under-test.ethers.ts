@@ -4,6 +4,7 @@ import { Transactor } from '../../../shared/event-store/transact.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { createApp, type AppToRegister, type RegisteredApp } from '../register-app/register-app.handler.ts';
 import { appAdministration } from '../app-administration.ts';
@@ -21,6 +22,9 @@ interface RequestOptions {
   headers?: Record<string, string>;
 }
 
+/** What a hash costs in production is a matter of `password-hashes.spec.ts`. */
+const CHEAP = { memoryKib: 8, passes: 1 };
+
 const signatures = new Map<string, string>();
 /** Signs as an app; the same text once. */
 const sign = ({ signingKey }: RegisteredApp, text: string): string => {
@@ -37,7 +41,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Enviro
   const clock = new TestClock(Date.now());
   const settings = { DATA_DIR: dataDir, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', ...environment };
   const foundation = await testFoundation({ environment: settings, clock });
-  const service = await startAccount(foundation, options);
+  const service = await startAccount(foundation, { passwordCost: CHEAP, ...options });
   foundation.processHealth.report({ account: service });
   const transactor = new Transactor(foundation.eventStore, clock, foundation.ids, personalDataOf(foundation));
   const register = (app: Partial<AppToRegister> = {}) =>
@@ -105,7 +109,7 @@ export const startAccountUnderTest = async (dataDir: string, environment: Enviro
     redeem,
     logIn,
     refresh,
-    newWallet: () => Wallet.createRandom(),
+    newWallet: () => randomWallet(),
     [Symbol.asyncDispose]: () => service.close(),
   };
 };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HDNodeWallet } from 'ethers';
+import type { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
 import { sessionStream } from '../../../schemas/events/session-events.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
@@ -13,7 +13,7 @@ import { Unlinkings } from './unlinkings.ts';
 
 const folder = temporaryFolder();
 const codeOf = async (answer: Response) => (answer.ok ? answer.status : (await problemOfAnswer(answer)).code);
-const idOf = (wallet: HDNodeWallet) => walletIdentity(wallet.address).identityId;
+const idOf = (wallet: Wallet) => walletIdentity(wallet.address).identityId;
 
 describe('unlinking an identity', () => {
   let account: AccountUnderTest;
@@ -22,7 +22,7 @@ describe('unlinking an identity', () => {
   });
   afterAll(() => account.service.close());
 
-  const logIn = async (wallet: HDNodeWallet, session?: Session) => {
+  const logIn = async (wallet: Wallet, session?: Session) => {
     const signature = wallet.signMessageSync((await account.challengeFor(wallet.address)).message);
     const headers = { ...account.appHeaders(), ...(session && bearer(session)) };
     const answer = await account.redeem(wallet.address, signature, headers);

@@ -22,12 +22,12 @@ const isRunning = (pid: number): boolean => {
 };
 
 describe('npm start that is stopped', () => {
-  it.each(['start.lock', 'chain/anvil.pid', 'events.db', 'keys'])(
+  it.each(['start.lock', 'chain/anvil.pid', 'events.db', 'vault.db'])(
     'during its start, as soon as %s exists, ends all its processes and exits with 0',
     async (file) => {
       const dataFolder = join(folder, file.replace('/', '-'));
       const program = ['services/standalone/main.js'];
-      const process = RunningProcess.spawn('npm start', program, { ...testSettings, DATA_DIR: dataFolder });
+      await using process = RunningProcess.spawn('npm start', program, { ...testSettings, DATA_DIR: dataFolder });
       await eventually(() => existsSync(join(dataFolder, file)), 20_000, `there must be ${file}`);
       const chain = existsSync(join(dataFolder, 'chain/anvil.pid'))
         ? await eventually(() => chainPid(dataFolder) || undefined, 5_000, 'the file must name the process')

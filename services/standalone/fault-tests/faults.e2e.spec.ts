@@ -162,9 +162,13 @@ whereServer('TEST_SERVERS', () => {
           );
         await Promise.all(Array.from(processes, wait));
       };
-      const expectToWork = async (processes: Workers): Promise<void> => {
-        for (const [name, service] of processes)
-          expect([name, await system.works(name, service, true)]).toEqual([name, true]);
+      /** Has these work and the others stand by: on a busy machine a lease may have lapsed, and gone to another one. */
+      const letWork = async (processes: Workers, others: Workers): Promise<void> => {
+        for (const [name, service] of processes) {
+          const other = others.get(name);
+          if (!other || (await system.works(name, service, true))) continue;
+          await system.whileStopped([other], () => waitUntilWorking(new Map([[name, service]]), true));
+        }
       };
 
       it(
@@ -177,13 +181,13 @@ whereServer('TEST_SERVERS', () => {
           await waitUntilWorking(others, false);
           const workload = system.work();
           await workload.goesOn(10);
-          await expectToWork(first());
+          await letWork(first(), others);
           await system.kill(...workers);
           await waitUntilWorking(others, true);
           await workload.goesOn(10);
           await system.restart(...workers);
           await waitUntilWorking(first(), false);
-          await expectToWork(others);
+          await waitUntilWorking(others, true);
           await Promise.all(Array.from(others.values(), ({ process }) => process.kill()));
           await waitUntilWorking(first(), true);
           expect(await system.differences()).toEqual([]);
@@ -200,14 +204,14 @@ whereServer('TEST_SERVERS', () => {
           for (const service of others.values()) started.use(service);
           const workload = system.work();
           await workload.goesOn(10);
-          await expectToWork(first());
+          await letWork(first(), others);
           await system.whileStopped([...first().values()], async () => {
             await waitUntilWorking(others, true);
             await workload.goesOn(20);
           });
           await waitUntilWorking(first(), false);
           await workload.goesOn(20);
-          await expectToWork(others);
+          await waitUntilWorking(others, true);
           await Promise.all(Array.from(others.values(), ({ process }) => process.stop()));
           await waitUntilWorking(first(), true);
           expect(await system.differences()).toEqual([]);

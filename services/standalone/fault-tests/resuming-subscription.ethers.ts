@@ -1,7 +1,7 @@
-import { Wallet } from 'ethers';
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import { EventStream, type Listener } from '../../../shared/client/event-stream.socketio.ts';
 import { signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import type { ChainChange } from './chain-changes.ts';
 import { retryUntilAnswered } from './retry-until-answered.ts';
 
@@ -22,7 +22,7 @@ export class ResumingSubscription {
 
   /** Subscribes to the transfers of a contract, from the first block on. */
   static async open(development: DevelopmentFile, contractAddress: string): Promise<ResumingSubscription> {
-    const wallet = Wallet.createRandom();
+    const wallet = randomWallet();
     const token = async () => (await retryUntilAnswered(() => signIn(development, wallet))).accessToken;
     const stream = new EventStream(development.streamUrl, token);
     const subscription = new ResumingSubscription(stream, { chainId: development.chainId, contractAddress });

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Wallet } from 'ethers';
 import type { DevelopmentFile } from '../../../schemas/development-file.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import type { ChainUnderTest } from '../end-to-end/chain-under-test.ethers.ts';
 import { ANSWERS_WITHIN_MS, retryUntilAnswered } from './retry-until-answered.ts';
 
@@ -73,7 +73,7 @@ export class Workload {
 
   private async keepSigningIn(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      const wallet = Wallet.createRandom();
+      const wallet = randomWallet();
       const { userId, bearer } = await retryUntilAnswered(() => signIn(this.development, wallet));
       const username = wallet.address.slice(2, 12);
       const url = `${this.development.accountUrl}/user/${userId}/profile`;

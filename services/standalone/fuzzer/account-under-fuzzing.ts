@@ -27,7 +27,7 @@ export const startAccountUnderFuzzing = async (folder: string) => {
       subject: 'sub',
     }),
   };
-  const account = await startAccountUnderTest(folder, settings, { passwordCost: { memoryKib: 8, passes: 1 } });
+  const account = await startAccountUnderTest(folder, settings);
   const app = await account.register({ redirectUris: [REDIRECT_URI] });
   await account.apps.change(app.id, { allowBot: true });
   const { foundation } = account;
