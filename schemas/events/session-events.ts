@@ -6,6 +6,7 @@ export const sessionEndReason = z.enum([
   'refresh_token_reused',
   'logged_out',
   'ended_by_user',
+  'ended_by_operator',
   'identity_unlinked',
   'user_erased',
 ]);

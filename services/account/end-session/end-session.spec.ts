@@ -6,6 +6,7 @@ import { sessionStream } from '../../../schemas/events/session-events.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { projectStored } from '../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { endSessionsOf } from '../session-administration.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
@@ -157,5 +158,22 @@ describe('the sessions of a user', () => {
     expect((await ask(mine, '/auth/sessions', 'DELETE')).status).toBe(204);
     expect(await codeOf(await account.redeem(wallet.address, signature))).toBe('session_revoked');
     expect(await listedIds(mine)).toEqual([idOf(mine)]);
+  });
+
+  it('are all ended by an operator, and only those of this user, who may log in again', async () => {
+    const wallet = account.newWallet();
+    const [first, second] = [await account.logIn(wallet), await account.logIn(wallet)];
+    const other = await account.logIn(account.newWallet());
+    await endSessionsOf(first.userId, account.foundation);
+    for (const session of [first, second]) expect(await isEnded(session)).toBe(true);
+    expect(await isEnded(other)).toBe(false);
+    const events = await account.foundation.eventStore.read(sessionStream(idOf(first)));
+    expect(events.at(-1)).toMatchObject({
+      type: 'SessionRevoked',
+      data: { reason: 'ended_by_operator' },
+      metadata: { actor: { type: 'admin' }, digest: expect.any(String) },
+    });
+    expect(await isEnded(await account.logIn(wallet))).toBe(false);
+    await expect(endSessionsOf('usr_nobody', account.foundation)).rejects.toThrow('no user has the id usr_nobody');
   });
 });
