@@ -16,6 +16,8 @@ export const developmentFile = z.object({
     origin: z.string(),
     redirectUris: z.array(z.string()),
   }),
+  /** What the local chain was prepared with; absent when `CHAINS` is set. */
+  onchain: z.object({ entryPoint: z.string(), accountFactory: z.string(), paymaster: z.string() }).optional(),
   /** An ERC-20 on the local chain, whose `ownerKey` holds the supply and gas; absent when `CHAINS` is set. */
   token: z.object({ address: z.string(), startBlock: z.int(), ownerKey: z.string() }).optional(),
 });

@@ -3,6 +3,7 @@ import { appEvents } from './app-events.ts';
 import { chainEvents, chainProgressEvents, followerEvents } from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
 import { identityEvents } from './identity-events.ts';
+import { onchainEvents } from './onchain-events.ts';
 import { otpEvents } from './otp-events.ts';
 import { requestEvents, signatureEvents } from './request-events.ts';
 import { sessionEvents } from './session-events.ts';
@@ -21,6 +22,7 @@ export const eventCatalogue = {
   ...otpEvents,
   ...requestEvents,
   ...signatureEvents,
+  ...onchainEvents,
   ...watchEvents,
   ...chainEvents,
   ...followerEvents,

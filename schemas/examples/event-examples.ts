@@ -128,6 +128,13 @@ export const eventExamples: Example = {
   RequestReceived: { fingerprint: identityId },
   RequestAnswered: { sealedAnswer: null },
   SignatureUsed: { appId: 'app_0123456789abcdefghjkmnpqrs' },
+  ChainPrepared: {
+    entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+    accountFactory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',
+    paymaster: token,
+    paymasterOwner: wallet,
+    executors: ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'],
+  },
   ContractRegistered: {
     watchId: 'wch_0123456789abcdefghjkmnpqrs',
     chainId: 2484,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ZodError } from 'zod';
+import { ZodError, type z } from 'zod';
 import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
 import { nodeErrorCode } from '../../shared/errors/node-error-code.ts';
 import { writeFileWhole } from '../../shared/primitives/write-file-whole.ts';
@@ -10,6 +10,7 @@ const fileOf = (dataFolder: string): string => join(dataFolder, 'dev.json');
 const ORIGIN = 'http://localhost:5173';
 /** What is read again, also of a file that an earlier version wrote. */
 const withApp = developmentFile.pick({ app: true });
+const withChain = developmentFile.pick({ chainId: true, rpcUrl: true });
 
 /**
  * Returns the app of the last start if it can still log in, else a new one. Only this file has its signing key. Its bot is
@@ -19,7 +20,7 @@ export const ensureDevelopmentApp = async (
   apps: AppAdministration,
   dataFolder: string,
 ): Promise<DevelopmentFile['app']> => {
-  const known = readApp(dataFolder);
+  const known = read(dataFolder, withApp)?.app;
   const app = known && (await apps.accepts(known)) ? known : await registerApp(apps);
   await apps.change(app.id, { allowBot: true });
   return app;
@@ -40,9 +41,13 @@ export const writeDevelopmentFile = (dataFolder: string, contents: DevelopmentFi
   writeFileWhole(fileOf(dataFolder), `${JSON.stringify(contents, null, 2)}\n`, 0o600);
 };
 
-const readApp = (dataFolder: string): DevelopmentFile['app'] | undefined => {
+/** Returns the chain of the last development start; `undefined` where there was none. */
+export const readDevelopmentChain = (dataFolder: string): z.infer<typeof withChain> | undefined =>
+  read(dataFolder, withChain);
+
+const read = <Schema extends z.ZodType>(dataFolder: string, schema: Schema): z.infer<Schema> | undefined => {
   try {
-    return withApp.parse(JSON.parse(readFileSync(fileOf(dataFolder), 'utf8'))).app;
+    return schema.parse(JSON.parse(readFileSync(fileOf(dataFolder), 'utf8')));
   } catch (error) {
     const isDamaged = error instanceof SyntaxError || error instanceof ZodError;
     if (isDamaged || nodeErrorCode(error) === 'ENOENT') return undefined;

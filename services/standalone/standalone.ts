@@ -2,7 +2,11 @@ import { join } from 'node:path';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
 import { MAILBOX_PATH } from '../../schemas/http/development-mailbox.ts';
 import { accountRoutes } from '../../schemas/http/account-routes.ts';
-import { ensureDevelopmentToken, type DevelopmentToken } from '../../shared/chain/development-token.ethers.ts';
+import {
+  ensureDevelopmentToken,
+  LOCAL_FUNDER_KEY,
+  type DevelopmentToken,
+} from '../../shared/chain/development-token.ethers.ts';
 import { endLeftOverChain, startLocalChain } from '../../shared/chain/local-chain-process.ts';
 import { loadMasterKey } from '../../shared/keys/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
@@ -21,6 +25,7 @@ import {
 } from '../../shared/host/foundation.ts';
 import { startAccount } from '../account/account.module.ts';
 import { appAdministration } from '../account/app-administration.ts';
+import { chainAdministration, type PreparedChain } from '../account/chain-administration.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
 import { startProjector } from '../projector/projector.ts';
 import { startRelay } from '../relay/relay.ts';
@@ -48,6 +53,8 @@ interface Chains {
   settings: ChainSettings[];
   localChainId?: number;
   token?: DevelopmentToken;
+  /** What the local chain was prepared with. */
+  onchain?: PreparedChain | undefined;
 }
 
 /** Starts everything in this process. `shutdown` stops what has started, also when a later part fails to start. */
@@ -57,9 +64,11 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   const { messageBus, ...withoutBus } = await openFoundation(starting, everyEngine);
   const foundation: Foundation & WithKeyVault = { ...withoutBus, masterKey: loadMasterKey(settings) };
   const withBus = { ...foundation, messageBus };
+  const onchain = await prepareLocalChain(foundation, chains);
   const { urls, parts } = await startServices(foundation, withBus, chains, shutdown);
   await serveHealth(starting, parts, foundation.processHealth);
-  const development = settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, chains, urls);
+  const development =
+    settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, { ...chains, onchain }, urls);
   return { ...urls, development };
 };
 
@@ -73,6 +82,23 @@ const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chai
   const followed = chainSettings.parse({ chainId, rpcUrls: [rpcUrl], confirmations: LOCAL_CONFIRMATIONS });
   return { settings: [followed], localChainId: chainId, token: await ensureDevelopmentToken(rpcUrl) };
 };
+
+/** Nobody has to pay for anything there. */
+const LOCAL_FUNDS = { depositWei: 100n * 10n ** 18n, executors: 4, executorWei: 10n * 10n ** 18n };
+
+const prepareLocalChain = async (
+  foundation: Foundation & WithKeyVault,
+  { settings, localChainId }: Chains,
+): Promise<PreparedChain | undefined> => {
+  const local = settings.find(({ chainId }) => chainId === localChainId);
+  return local && chainAdministration(foundation).prepare(local, { funderKey: LOCAL_FUNDER_KEY, ...LOCAL_FUNDS });
+};
+
+const contractsOf = ({ entryPoint, accountFactory, paymaster }: PreparedChain) => ({
+  entryPoint,
+  accountFactory,
+  paymaster,
+});
 
 const startServices = async (
   foundation: Foundation & WithKeyVault,
@@ -137,6 +163,7 @@ const developmentFor = async (
     rpcUrl: first?.rpcUrls[0] ?? '',
     mailboxUrl: urls.accountUrl + MAILBOX_PATH,
     app,
+    ...(chains.onchain && { onchain: contractsOf(chains.onchain) }),
     ...(chains.token && { token: chains.token }),
   };
   writeDevelopmentFile(DATA_DIR, development);

@@ -10,11 +10,15 @@ export interface DevelopmentToken {
   ownerKey: string;
 }
 
-/** The account that every anvil funds first. Its key is public, and worth nothing elsewhere. */
-const OWNER = HDNodeWallet.fromMnemonic(
-  Mnemonic.fromPhrase('test test test test test test test test test test test junk'),
-  "m/44'/60'/0'/0/0",
-);
+/** An account that every anvil funds. Its key is public, and worth nothing elsewhere. */
+const fundedAccount = (number: number): HDNodeWallet =>
+  HDNodeWallet.fromMnemonic(
+    Mnemonic.fromPhrase('test test test test test test test test test test test junk'),
+    `m/44'/60'/0'/0/${String(number)}`,
+  );
+const OWNER = fundedAccount(0);
+/** The private key of an account with 10,000 ether on a local chain. */
+export const LOCAL_FUNDER_KEY = fundedAccount(1).privateKey;
 const SUPPLY = parseEther('1000000000');
 
 /** Returns an ERC-20, the owner's first contract, and deploys it when it does not exist. */

@@ -101,6 +101,16 @@ export class VaultKeys {
     }
   }
 
+  /** Returns the private key that owns the paymaster of a chain, and signs for it. */
+  paymasterKey(chainId: number): Promise<Buffer> {
+    return this.sharedKey(`paymaster-${String(chainId)}`, newPrivateKey);
+  }
+
+  /** Returns the private key of one of the accounts that send bundles to a chain, counted from 0. */
+  executorKey(chainId: number, number: number): Promise<Buffer> {
+    return this.sharedKey(`executor-${String(chainId)}-${String(number)}`, newPrivateKey);
+  }
+
   /** Returns the private key (PKCS #8, DER) that signs exports of histories, and nothing else. */
   auditKey(): Promise<Buffer> {
     return this.sharedKey(AUDIT, () =>

@@ -1,10 +1,11 @@
 import { userStream } from '../../../schemas/events/user-events.ts';
-import { AbiCoder, concat, getCreate2Address, keccak256, Wallet, zeroPadValue } from 'ethers';
+import { AbiCoder, concat, getCreate2Address, keccak256, zeroPadValue } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { serializeErc6492Signature } from 'viem';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import { startLocalChain, type LocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { userFold } from '../domain/user.ts';
 import { chainsOf, startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
@@ -34,7 +35,7 @@ const walletOf = (owner: string) =>
 const creationOf = (code: string) =>
   `0x61${byte(code.length / 2 - 1).padStart(4, '0')}80600c6000396000f3${code.slice(2)}`;
 
-const anyone = () => Wallet.createRandom().address;
+const anyone = () => randomWallet().address;
 const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
 describe('logging in with a contract', () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
-import { Wallet } from 'ethers';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { ChainUnderTest } from './chain-under-test.ethers.ts';
@@ -157,7 +157,7 @@ export const mainPathContract = (
   afterAll(() => chain.stop());
 
   step('signs a user in, stores a profile and answers its history', async () => {
-    const wallet = Wallet.createRandom();
+    const wallet = randomWallet();
     user = await signIn(program.development, wallet);
     const { accountUrl } = program.development;
     expect(user.userId).toBe(wallet.address.toLowerCase());

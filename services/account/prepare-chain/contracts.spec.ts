@@ -1,0 +1,13 @@
+import { createRequire } from 'node:module';
+import { expect, it } from '@jest/globals';
+import { contractCode, type ContractName } from './contracts.ts';
+
+const require = createRequire(import.meta.url);
+
+it.each<ContractName>(['EntryPoint', 'SimpleAccountFactory', 'VerifyingPaymaster'])(
+  'the code of %s is that of @account-abstraction/contracts 0.7.0; npm run contracts writes it anew',
+  (name) => {
+    const artifact = require(`@account-abstraction/contracts/artifacts/${name}.json`) as { bytecode: string };
+    expect(contractCode[name]).toBe(artifact.bytecode);
+  },
+);

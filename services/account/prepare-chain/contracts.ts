@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type ContractName = 'EntryPoint' | 'SimpleAccountFactory' | 'VerifyingPaymaster';
+
+/** The creation code of the contracts, `0x` hex without the arguments of their constructors. */
+export const contractCode = JSON.parse(readFileSync(join(import.meta.dirname, 'contracts.json'), 'utf8')) as Readonly<
+  Record<ContractName, string>
+>;

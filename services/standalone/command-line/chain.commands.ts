@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import { Command, InvalidArgumentError } from 'commander';
+import { readAddress } from '../../../shared/chain/address.ts';
+import { chainSettings, type ChainSettings, type Settings } from '../../../shared/config/settings.ts';
+import { CannotStart } from '../../../shared/errors/cannot-start.ts';
+import { loadMasterKey } from '../../../shared/keys/master-key.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../shared/primitives/ids.ts';
+import { chainAdministration, type ChainAdministration, type ChainState } from '../../account/chain-administration.ts';
+import { readDevelopmentChain } from '../development-file.ts';
+import { withEngines } from './with-engines.ts';
+
+interface OnChain {
+  chain: number;
+  json?: boolean;
+}
+
+const wei = (text: string): bigint => {
+  if (/^\d{1,77}$/.test(text)) return BigInt(text);
+  throw new InvalidArgumentError('It is not an amount of wei: decimal digits.');
+};
+const count = (text: string): number => {
+  if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is not a number from 1 to 999.');
+};
+const chainNumber = (text: string): number => {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is not the id of a chain.');
+};
+const anAddress = (text: string): string => {
+  const address = readAddress(text);
+  if (address === undefined) throw new InvalidArgumentError('It is not an address.');
+  return address;
+};
+
+const onChain = (name: string, description: string): Command =>
+  new Command(name)
+    .description(description)
+    .requiredOption('--chain <id>', 'one of CHAINS', chainNumber)
+    .option('--json', 'for machines');
+
+export const chainCommand = (): Command =>
+  new Command('chain')
+    .description('the contracts, keys and funds with which operations are sent on a chain')
+    .addCommand(
+      onChain('prepare', 'deploys and funds what is missing; what is there stays as it is')
+        .option('--funder-key-file <file>', 'a file with the private key, in hex, of an account that pays')
+        .option('--deposit <wei>', "the least that the paymaster's deposit is to be", wei, 10n ** 17n)
+        .option('--executors <count>', 'how many accounts send bundles', count, 4)
+        .option('--executor-balance <wei>', 'the least that each of them is to have', wei, 5n * 10n ** 16n)
+        .addHelpText(
+          'after',
+          '\nExample:\n  annals chain prepare --chain 137 --funder-key-file funder.key --deposit 1000000000000000000',
+        )
+        .action(prepare),
+    )
+    .addCommand(
+      onChain('status', 'the contracts, the deposit, and the balance and nonce of each executor')
+        .addHelpText('after', '\nExample:\n  annals chain status --chain 137 --json')
+        .action(status),
+    )
+    .addCommand(
+      onChain('withdraw', "takes from the paymaster's deposit")
+        .requiredOption('--wei <wei>', 'how much', wei)
+        .requiredOption('--to <address>', 'to whom', anAddress)
+        .addHelpText(
+          'after',
+          '\nExample:\n  annals chain withdraw --chain 137 --wei 1000000000000000000 --to 0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+        )
+        .action(withdraw),
+    );
+
+interface PrepareOptions extends OnChain {
+  funderKeyFile?: string;
+  deposit: bigint;
+  executors: number;
+  executorBalance: bigint;
+}
+
+const prepare = ({ chain: chainId, json, ...options }: PrepareOptions): Promise<void> =>
+  withChain(chainId, async (administration, chain) => {
+    const { funderKeyFile, executors, deposit: depositWei, executorBalance: executorWei } = options;
+    const funderKey = funderKeyFile === undefined ? undefined : readKey(funderKeyFile);
+    await administration.prepare(chain, { funderKey, executors, depositWei, executorWei });
+    print(await administration.state(chain), json);
+  });
+
+const status = ({ chain: chainId, json }: OnChain): Promise<void> =>
+  withChain(chainId, async (administration, chain) => {
+    print(await administration.state(chain), json);
+  });
+
+const withdraw = ({ chain: chainId, json, wei: amount, to }: OnChain & { wei: bigint; to: string }): Promise<void> =>
+  withChain(chainId, async (administration, chain) => {
+    const transactionHash = await administration.withdraw(chain, amount, to);
+    const text = json
+      ? JSON.stringify({ transactionHash, wei: String(amount), to })
+      : `${String(amount)} wei went to ${to} with ${transactionHash}`;
+    process.stdout.write(`${text}\n`);
+  });
+
+const print = (state: ChainState, json: boolean | undefined): void => {
+  const { chainId, entryPoint, accountFactory, paymaster, executors, missing } = state;
+  const isThere = (name: string): string => (missing.includes(name) ? '  not deployed' : '');
+  const lines = [
+    `chain ${String(chainId)}`,
+    `entry point      ${entryPoint}${isThere('entryPoint')}`,
+    `account factory  ${accountFactory}${isThere('accountFactory')}`,
+    paymaster
+      ? `paymaster        ${paymaster.address}  deposit ${paymaster.depositWei} wei, owner ${paymaster.owner}`
+      : 'paymaster        none',
+    ...executors.map(
+      ({ address, wei: balance, nonce }) =>
+        `executor         ${address}  ${balance} wei, ${String(nonce)} transactions`,
+    ),
+    ...(missing.length > 0 ? ['what is missing is deployed by "annals chain prepare"'] : []),
+  ];
+  process.stdout.write(json ? `${JSON.stringify(state)}\n` : `${lines.join('\n')}\n`);
+};
+
+const readKey = (file: string): string => {
+  const digits = readFileSync(file, 'utf8').trim().replace(/^0x/, '');
+  if (/^[0-9a-fA-F]{64}$/.test(digits)) return `0x${digits}`;
+  throw new CannotStart(`${file} has no private key: 64 hex digits`);
+};
+
+const withChain = (
+  chainId: number,
+  work: (administration: ChainAdministration, chain: ChainSettings) => Promise<void>,
+): Promise<void> =>
+  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true }, (engines, settings) => {
+    const chains = chainsOf(settings);
+    const chain = chains.find((one) => one.chainId === chainId);
+    if (!chain) {
+      const known = chains.map((one) => String(one.chainId)).join(', ') || 'none';
+      throw new CannotStart(`CHAINS does not name chain ${String(chainId)}: it names ${known}`);
+    }
+    const masterKey = loadMasterKey(settings);
+    return work(chainAdministration({ ...engines, masterKey, clock: systemClock, ids: systemIds }), chain);
+  });
+
+/** Beside a development start it is the local chain. */
+const chainsOf = ({ CHAINS, DATA_DIR }: Settings): readonly ChainSettings[] => {
+  if (CHAINS) return CHAINS;
+  const local = readDevelopmentChain(DATA_DIR);
+  return local ? [chainSettings.parse({ chainId: local.chainId, rpcUrls: [local.rpcUrl] })] : [];
+};
