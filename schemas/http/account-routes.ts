@@ -62,10 +62,12 @@ export const accountStatus = z.object({
   chains: z.array(
     z.object({
       chainId,
-      entryPoint: address.nullable(),
+      entryPoint: address,
+      accountFactory: address,
+      paymaster: address.nullable().describe('null until the chain is prepared'),
       bundler: z.string().nullable(),
       headBlock: blockNumber.nullable(),
-      paymasterDeposit: z.string().nullable(),
+      paymasterDeposit: z.string().nullable().describe('in wei; null while the chain does not answer'),
     }),
   ),
   loginMethods: z.array(loginMethod),

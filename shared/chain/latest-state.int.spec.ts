@@ -63,6 +63,19 @@ describe('the newest state of a chain', () => {
     expect(await stateOf(wrong, right).run('0x', GAS)).toBe(3n);
   });
 
+  it('calls a contract: returns what it returned, and asks the next endpoint where one answers no bytes', async () => {
+    let asked: readonly unknown[] = [];
+    right.lie = (method, truth, params) => {
+      if (method !== 'eth_call') return truth;
+      asked = params;
+      return '0xbeef';
+    };
+    wrong.lie = (method, truth) => (method === 'eth_call' ? 'beef' : truth);
+    expect(await stateOf(wrong, right).call(ADDRESS, '0x01')).toBe('0xbeef');
+    expect(asked).toEqual([{ to: ADDRESS, data: '0x01' }, 'latest']);
+    await expect(stateOf(wrong).call(ADDRESS, '0x01')).rejects.toThrow(ChainUnavailable);
+  });
+
   it('tells what an address holds, and whether code is there', async () => {
     const state = { eth_getBalance: '0xde0b6b3a7640000', eth_getCode: '0x' };
     right.lie = (method, truth) => new Map(Object.entries(state)).get(method) ?? truth;

@@ -23,6 +23,15 @@ export class JsonRpcLatestState implements LatestState {
     });
   }
 
+  call(to: string, data: string): Promise<string> {
+    return this.endpoints.ask('a call', async (endpoint) => {
+      const [answer] = await endpoint.call([{ method: 'eth_call', params: [{ to, data }, 'latest'] }]);
+      if (typeof answer !== 'string' || !BYTES.test(answer))
+        throw new InvalidAnswer('the result of a call is no bytes');
+      return answer;
+    });
+  }
+
   account(address: string): Promise<{ wei: bigint; hasCode: boolean }> {
     const params = [address, 'latest'];
     return this.endpoints.ask('an account', async (endpoint) => {

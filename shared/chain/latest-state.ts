@@ -7,6 +7,8 @@ export interface LatestState {
    * @throws ChainUnavailable
    */
   run(code: string, gas: number): Promise<bigint>;
+  /** `eth_call` of a contract, with `data` in `0x` hex. Returns what it returned, `0x` hex. @throws ChainUnavailable */
+  call(to: string, data: string): Promise<string>;
   /** Returns what is at an address. @throws ChainUnavailable */
   account(address: string): Promise<{ wei: bigint; hasCode: boolean }>;
   /** Also ends the calls in progress. */

@@ -1,4 +1,7 @@
+import { writeSync } from 'node:fs';
 import { countsLine } from './spec-jobs.mjs';
+
+const STDOUT = 1;
 
 /** Ends a run with one line of counts, in which a spec file that cannot be loaded is a failure. */
 export default class SummaryReporter {
@@ -12,9 +15,9 @@ export default class SummaryReporter {
       failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
       skipped: results.numPendingTests + results.numTodoTests,
     });
-    // Printed at exit, because jest's own summary comes after all reporters.
+    // Written at exit, because jest's own summary comes after all reporters, and past the stream, which is closed then.
     process.once('exit', () => {
-      console.log(line);
+      writeSync(STDOUT, `${line}\n`);
     });
   }
 }
