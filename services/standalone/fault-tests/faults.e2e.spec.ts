@@ -12,7 +12,7 @@ import { WAIT_MS, SystemUnderFault, type Worker } from './system-under-fault.ts'
 import type { Workload } from './workload.ethers.ts';
 
 /** How many processes are killed one by one; at least one, since a test without kills would pass. */
-const KILLS = Number(process.env['FAULT_ROUNDS'] ?? 20);
+const KILLS = Number(process.env['FAULT_ROUNDS'] ?? 10);
 if (!Number.isInteger(KILLS) || KILLS < 1) throw new Error('FAULT_ROUNDS must be a number of kills');
 /** A new system is started after this many, because a comparison takes longer the more events are stored. */
 const KILLS_OF_A_SYSTEM = 20;

@@ -11,7 +11,7 @@ import { WAIT_MS, SystemUnderFault } from './system-under-fault.ts';
 const BACKFILLED_BLOCKS = 150;
 const TRANSFERS_PER_BLOCK = 100;
 const BACKFILLED_EVENTS = BACKFILLED_BLOCKS * TRANSFERS_PER_BLOCK;
-const LIVE_STOPS = 6;
+const LIVE_STOPS = 4;
 /** So few that the client sends the whole append before it needs an answer. */
 const DELAYED_TRANSFERS = 20;
 const DELAYED_BYTES_MIN = DELAYED_TRANSFERS * 400;
@@ -64,7 +64,7 @@ whereServer('TEST_SERVERS', () => {
       'during a backfill',
       async () => {
         await system.watchTheToken();
-        for (const part of [0.1, 0.4, 0.7]) {
+        for (const part of [0.2, 0.6]) {
           await system.eventually(
             async () => (await system.stored()) >= part * BACKFILLED_EVENTS,
             WAIT_MS,
