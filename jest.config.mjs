@@ -10,6 +10,7 @@ export const project = (config) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swcOptions] },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.annals/'],
+  setupFilesAfterEnv: ['<rootDir>/shared/tooling/retries-setup.mjs'],
   ...config,
 });
 
@@ -17,7 +18,7 @@ export const project = (config) => ({
 const endToEnd = (config) =>
   project({
     runner: '<rootDir>/shared/tooling/serial-runner.mjs',
-    setupFilesAfterEnv: ['<rootDir>/shared/tooling/end-to-end-setup.mjs'],
+    setupFilesAfterEnv: ['retries', 'end-to-end'].map((name) => `<rootDir>/shared/tooling/${name}-setup.mjs`),
     ...config,
   });
 
