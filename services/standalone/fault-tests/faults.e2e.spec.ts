@@ -187,7 +187,7 @@ whereServer('TEST_SERVERS', () => {
           await workload.goesOn(10);
           await system.restart(...workers);
           await waitUntilWorking(first(), false);
-          await waitUntilWorking(others, true);
+          await letWork(others, first());
           await Promise.all(Array.from(others.values(), ({ process }) => process.kill()));
           await waitUntilWorking(first(), true);
           expect(await system.differences()).toEqual([]);
@@ -211,7 +211,7 @@ whereServer('TEST_SERVERS', () => {
           });
           await waitUntilWorking(first(), false);
           await workload.goesOn(20);
-          await waitUntilWorking(others, true);
+          await letWork(others, first());
           await Promise.all(Array.from(others.values(), ({ process }) => process.stop()));
           await waitUntilWorking(first(), true);
           expect(await system.differences()).toEqual([]);
