@@ -27,6 +27,8 @@ import { trustedProxies } from './trusted-proxies.ts';
 const BODY_BYTES_MAX = 256 * 1_024;
 /** The longest part of a path is a canonical event signature, percent-encoded. */
 const PATH_PART_CHARACTERS_MAX = 2_048;
+/** Takes the place of a path that is not percent-encoded UTF-8, which is then counted and refused as any other request. */
+const UNREADABLE = '/unreadable path';
 
 /** The only page is `/docs`, which has a style of its own, and loads and runs nothing. */
 const securityHeaders = {
@@ -65,6 +67,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     requestIdHeader: false,
     genReqId: ({ headers: { 'x-request-id': given } }) => requestId(given) ?? ids.token(20),
     trustProxy: settings.TRUSTED_PROXIES.length > 0 ? settings.TRUSTED_PROXIES : false,
+    rewriteUrl: ({ url = '' }) => (isReadable(url) ? url : UNREADABLE),
     routerOptions: { maxParamLength: PATH_PART_CHARACTERS_MAX },
     frameworkErrors: (error, request, reply) => {
       setHeaders(settings, request, reply);
@@ -86,13 +89,27 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     sendProblem(logger, error, request, reply);
   });
   server.setNotFoundHandler((request, reply) => {
-    sendProblem(logger, new Refusal('route_not_found', 'nothing is at this path'), request, reply);
+    const refusal =
+      request.url === UNREADABLE
+        ? new Refusal('validation_failed', 'the path is not percent-encoded UTF-8')
+        : new Refusal('route_not_found', 'nothing is at this path');
+    sendProblem(logger, refusal, request, reply);
   });
   answerInTime(server, connections, logger);
   admit(server, connections, options);
   finishAnswers(server, options);
   server.addHook('onResponse', accessLog(logger));
   return server;
+};
+
+const isReadable = (url: string): boolean => {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url.split('?', 1)[0] ?? '');
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 const boundConnections = ({ settings, limits, ids }: HttpServerOptions): HttpConnections =>
