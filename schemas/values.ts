@@ -20,6 +20,14 @@ export const isoTime = z.iso.datetime({ precision: 3 });
 /** Unix milliseconds. */
 export const unixMs = z.int().nonnegative();
 
+/** A `uint256`: decimal digits. */
+export const uint = z
+  .string()
+  .regex(/^(?:0|[1-9]\d{0,77})$/, 'is not an amount: decimal digits')
+  .refine((text) => BigInt(text) < 2n ** 256n, 'is 2^256 or more');
+/** Bytes of any number, lower-case hex. */
+export const hexBytes = z.string().regex(/^0x(?:[0-9a-f]{2})*$/, 'is not bytes: 0x and pairs of lower-case hex digits');
+
 /** The method of a login; `amr` of the access token. */
 export const loginMethod = z.enum(['wallet', 'messenger', 'email', 'oauth-a', 'oauth-b', 'oauth-c']);
 export type LoginMethod = z.infer<typeof loginMethod>;

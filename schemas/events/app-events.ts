@@ -1,9 +1,25 @@
 import { z } from 'zod';
-import { address } from '../values.ts';
+import { address, chainId, uint } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
 export const signatureScheme = z.enum(['v1', 'v2']);
 export type SignatureScheme = z.infer<typeof signatureScheme>;
+
+/** What an app pays for on one chain. Amounts are wei; a limit that is `null` is not set. */
+export const sponsorshipPolicy = z.object({
+  /** Of what is reserved and settled in one UTC day: for all users together, and for each. */
+  dayWei: uint.nullable(),
+  userDayWei: uint.nullable(),
+  /** The most that one operation may cost. */
+  operationWei: uint.nullable(),
+  /** Which contracts may be called, and with which first four bytes of data (`0x`: none; `null`: any). Empty: any contract. */
+  allow: z.array(
+    z.object({ target: address, selectors: z.array(z.string().regex(/^0x(?:[0-9a-f]{8})?$/)).nullable() }),
+  ),
+  /** Whether sessions of other apps may use it. */
+  anySession: z.boolean(),
+});
+export type SponsorshipPolicy = z.infer<typeof sponsorshipPolicy>;
 
 export const appStream = (appId: string): string => `app-${appId}`;
 
@@ -28,6 +44,8 @@ export const appEvents = {
   AppRedirectAllowed: event(1, z.object({ appId: z.string(), redirectUri: z.string() })),
   /** It may log in messenger users on the word of its own bot. */
   AppBotAllowed: event(1, z.object({ appId: z.string() })),
+  /** `null` removes the policy. */
+  AppPolicyChanged: event(1, z.object({ appId: z.string(), chainId, policy: sponsorshipPolicy.nullable() })),
   /** The last event of an app. */
   AppRevoked: event(1, z.object({ appId: z.string() })),
 };

@@ -2,12 +2,16 @@ import type { EventDefinition } from './event.ts';
 import { appEvents } from './app-events.ts';
 import { chainEvents, chainProgressEvents, followerEvents } from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
+import { executorEvents } from './executor-events.ts';
 import { identityEvents } from './identity-events.ts';
+import { nonceEvents } from './nonce-events.ts';
 import { onchainEvents } from './onchain-events.ts';
 import { otpEvents } from './otp-events.ts';
 import { requestEvents, signatureEvents } from './request-events.ts';
 import { sessionEvents } from './session-events.ts';
+import { sponsorshipEvents } from './sponsorship-events.ts';
 import { stateEvents } from './state-events.ts';
+import { transactionEvents } from './transaction-events.ts';
 import { userEvents } from './user-events.ts';
 import { watchEvents } from './watch-events.ts';
 
@@ -23,6 +27,10 @@ export const eventCatalogue = {
   ...requestEvents,
   ...signatureEvents,
   ...onchainEvents,
+  ...nonceEvents,
+  ...transactionEvents,
+  ...sponsorshipEvents,
+  ...executorEvents,
   ...watchEvents,
   ...chainEvents,
   ...followerEvents,

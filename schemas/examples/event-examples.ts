@@ -24,6 +24,40 @@ const observed = {
   Origin: 'live' as const,
 };
 
+const transaction = {
+  transactionId: 'tx_0123456789abcdefghjkmnpqrs',
+  userId: wallet.toLowerCase(),
+  appId: 'app_0123456789abcdefghjkmnpqrs',
+  chainId: 2484,
+  sender: '0x1234567890AbcdEF1234567890aBcdef12345678',
+  nonce: '36893488147419103232',
+  userOpHash: hash('d'),
+};
+const inclusion = {
+  transactionHash: hash('c'),
+  blockNumber: 7,
+  blockHash: hash('b'),
+  logIndex: 3,
+  actualGasCostWei: '180000000000000',
+  actualGasUsed: '180000',
+  deployed: true,
+};
+const sponsored = {
+  appId: transaction.appId,
+  userOpHash: transaction.userOpHash,
+  chainId: 2484,
+  sender: transaction.sender,
+  nonce: transaction.nonce,
+};
+const bundle = { chainId: 2484, executor: wallet, nonce: 4, transactionHash: hash('c') };
+const signedBundle = {
+  ...bundle,
+  operations: [transaction.transactionId],
+  gasLimit: '400000',
+  maxFeePerGas: '2000000000',
+  maxPriorityFeePerGas: '1000000000',
+};
+
 /** One valid event of every type, for documents and tests. */
 export const eventExamples: Example = {
   AppRegistered: {
@@ -39,6 +73,17 @@ export const eventExamples: Example = {
   AppOriginAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs', origin: 'https://shop.example' },
   AppRedirectAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs', redirectUri: 'https://shop.example/callback' },
   AppBotAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs' },
+  AppPolicyChanged: {
+    appId: 'app_0123456789abcdefghjkmnpqrs',
+    chainId: 2484,
+    policy: {
+      dayWei: '1000000000000000000',
+      userDayWei: '100000000000000000',
+      operationWei: null,
+      allow: [{ target: token, selectors: ['0xa9059cbb'] }],
+      anySession: false,
+    },
+  },
   AppRevoked: { appId: 'app_0123456789abcdefghjkmnpqrs' },
   IdentityClaimed: { identityId, userId: wallet.toLowerCase(), method: 'wallet', label: wallet },
   IdentityReleased: { identityId, userId: wallet.toLowerCase() },
@@ -128,6 +173,67 @@ export const eventExamples: Example = {
   RequestReceived: { fingerprint: identityId },
   RequestAnswered: { sealedAnswer: null },
   SignatureUsed: { appId: 'app_0123456789abcdefghjkmnpqrs' },
+  NonceAssigned: {
+    chainId: 2484,
+    sender: transaction.sender,
+    nonce: transaction.nonce,
+    transactionId: transaction.transactionId,
+  },
+  NonceReleased: {
+    chainId: 2484,
+    sender: transaction.sender,
+    nonce: transaction.nonce,
+    transactionId: transaction.transactionId,
+  },
+  TxSubmitted: {
+    ...transaction,
+    entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+    operation: {
+      sender: transaction.sender,
+      nonce: transaction.nonce,
+      factory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',
+      factoryData: '0x5fbfb9cf',
+      callData: '0xb61d27f6',
+      callGasLimit: '60000',
+      verificationGasLimit: '300000',
+      preVerificationGas: '50000',
+      maxFeePerGas: '2000000000',
+      maxPriorityFeePerGas: '1000000000',
+      paymaster: token,
+      paymasterVerificationGasLimit: '60000',
+      paymasterPostOpGasLimit: '1',
+      paymasterData: '0x',
+      signature: `0x${'1'.repeat(130)}`,
+    },
+    sponsor: true,
+    maxCostWei: '940000000000000',
+    validUntil: '2026-01-01T00:10:00.000Z',
+    headBlock: 6,
+    replaces: null,
+  },
+  TxDelayed: { ...transaction, reason: "AA21 didn't pay prefund" },
+  TxIncluded: { ...transaction, ...inclusion },
+  TxReverted: { ...transaction, ...inclusion, reason: '0x08c379a0' },
+  TxFinalized: transaction,
+  TxReorged: { ...transaction, blockHash: hash('b') },
+  TxReplaced: { ...transaction, replacedBy: hash('e'), blockHash: hash('b') },
+  TxDropped: { ...transaction, reason: 'the signature of the paymaster has expired' },
+  SponsorshipReserved: {
+    ...sponsored,
+    transactionId: transaction.transactionId,
+    userId: transaction.userId,
+    maxCostWei: '940000000000000',
+    validUntil: '2026-01-01T00:10:00.000Z',
+    headBlock: 6,
+  },
+  SponsorshipSettled: { ...sponsored, costWei: '180000000000000', blockHash: hash('b') },
+  SponsorshipReleased: { ...sponsored, reason: 'the signature of the paymaster has expired' },
+  BundleSigned: signedBundle,
+  BundleReplaced: signedBundle,
+  BundleMined: { ...bundle, blockNumber: 7, blockHash: hash('b'), success: true },
+  BundleReorged: { ...bundle, blockHash: hash('b') },
+  BundleFinalized: bundle,
+  BundlerReplaced: { chainId: 2484, executor: wallet, epoch: 2 },
   ChainPrepared: {
     entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
     accountFactory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',

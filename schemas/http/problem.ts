@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hexBytes, uint } from '../values.ts';
 
 /** Every code of an answer, with its HTTP status and title (RFC 9457). */
 export const problemCatalogue = {
@@ -28,17 +29,21 @@ export const problemCatalogue = {
   app_revoked: { status: 403, title: 'The app was revoked' },
   user_erased: { status: 403, title: 'The user was erased' },
   origin_not_allowed: { status: 403, title: 'The origin is not allowed' },
+  sponsorship_refused: { status: 403, title: 'The policy of the app does not pay for this' },
   https_required: { status: 403, title: 'Tokens travel over HTTPS only' },
   route_not_found: { status: 404, title: 'No such route' },
   session_not_found: { status: 404, title: 'No such session' },
   provider_not_found: { status: 404, title: 'No such login provider' },
   user_not_found: { status: 404, title: 'No such user' },
+  user_op_not_found: { status: 404, title: 'No such user operation' },
+  transaction_not_found: { status: 404, title: 'No such transaction' },
   watch_not_found: { status: 404, title: 'The contract event is not registered' },
   subscription_not_found: { status: 404, title: 'No such subscription' },
   http_method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   identity_taken: { status: 409, title: "The identity is another user's" },
   last_identity: { status: 409, title: 'The last identity cannot be unlinked' },
   account_in_use: { status: 409, title: "One of the user's smart accounts is in use" },
+  not_cancellable: { status: 409, title: 'The transaction cannot be cancelled' },
   already_subscribed: { status: 409, title: 'The connection has this subscription' },
   body_too_large: { status: 413, title: 'The body is too large' },
   content_type_not_json: { status: 415, title: 'The body must be application/json' },
@@ -47,6 +52,9 @@ export const problemCatalogue = {
   event_abi_mismatch: { status: 422, title: 'The ABI does not have this event' },
   start_block_in_future: { status: 422, title: 'The start block does not exist yet' },
   deploy_block_unknown: { status: 422, title: 'The block of the deployment cannot be found' },
+  insufficient_funds: { status: 422, title: 'The account has too little balance' },
+  execution_reverted: { status: 422, title: 'The call would revert' },
+  user_op_rejected: { status: 422, title: 'The EntryPoint would refuse the operation' },
   idempotency_key_reused: { status: 422, title: 'The idempotency key was used with another body' },
   otp_locked: { status: 429, title: 'One-time passwords are locked' },
   rate_limited: { status: 429, title: 'Too many requests' },
@@ -61,6 +69,18 @@ export type ProblemCode = keyof typeof problemCatalogue;
 export const fieldError = z.object({ path: z.string(), message: z.string() });
 export type FieldError = z.infer<typeof fieldError>;
 
+/** Members that only some codes have. */
+const problemMembers = z.object({
+  rule: z.string().describe('of sponsorship_refused: the rule that refused').optional(),
+  missing: uint.describe('of insufficient_funds: wei').optional(),
+  reason: z
+    .string()
+    .describe("of execution_reverted: why, as text; of user_op_rejected: the EntryPoint's text, which begins with AA")
+    .optional(),
+  revertData: hexBytes.describe('of execution_reverted').optional(),
+});
+export type ProblemMembers = z.infer<typeof problemMembers>;
+
 export const problem = z.object({
   type: z.string().describe('https://annals.dev/errors/<code>'),
   title: z.string(),
@@ -70,5 +90,6 @@ export const problem = z.object({
   code: z.enum(Object.keys(problemCatalogue) as [ProblemCode, ...ProblemCode[]]),
   errors: z.array(fieldError).optional(),
   retryAfter: z.int().optional().describe('seconds'),
+  ...problemMembers.shape,
 });
 export type Problem = z.infer<typeof problem>;

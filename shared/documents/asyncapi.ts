@@ -42,6 +42,7 @@ const parkedHeaders = cloudEventHeaders
 
 const keys: Record<keyof typeof topics, string> = {
   users: 'user id, lower case',
+  transactions: 'eip155:<chainId>/<sender>, lower case',
   contracts: 'eip155:<chainId>/<contract>, lower case',
   chainEvents: 'eip155:<chainId>/<contract>, lower case',
 };

@@ -5,7 +5,7 @@ import { OutcomeUnknown, WrongExpectedRevision } from '../event-store/event-stor
 
 /** Returns the RFC 9457 document of a refusal. */
 export const problemOf = (refusal: Refusal, requestId: string): Problem => {
-  const { code, detail, errors, retryAfter } = refusal;
+  const { code, detail, errors, retryAfter, members } = refusal;
   const { status, title } = problemCatalogue[code];
   return {
     type: `https://annals.dev/errors/${code}`,
@@ -16,6 +16,7 @@ export const problemOf = (refusal: Refusal, requestId: string): Problem => {
     code,
     ...(errors && { errors }),
     ...(retryAfter !== undefined && { retryAfter }),
+    ...members,
   };
 };
 

@@ -1,9 +1,11 @@
-import type { FieldError, ProblemCode } from '../../schemas/http/problem.ts';
+import type { FieldError, ProblemCode, ProblemMembers } from '../../schemas/http/problem.ts';
 
 interface RefusalDetails {
   errors?: FieldError[];
   /** Seconds after which the same request may succeed. */
   retryAfter?: number;
+  /** What this code says besides. */
+  members?: ProblemMembers;
   cause?: unknown;
 }
 
@@ -12,6 +14,7 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly errors: FieldError[] | undefined;
   readonly retryAfter: number | undefined;
+  readonly members: ProblemMembers;
 
   constructor(
     readonly code: ProblemCode,
@@ -22,6 +25,7 @@ export class Refusal extends Error {
     super(`${code}: ${detail}`, { cause: details.cause });
     this.errors = details.errors;
     this.retryAfter = details.retryAfter;
+    this.members = details.members ?? {};
   }
 }
 

@@ -1,4 +1,4 @@
-import type { AppEvent, SignatureScheme } from '../../../schemas/events/app-events.ts';
+import type { AppEvent, SignatureScheme, SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { encodeToken, sha256 } from '../../../shared/primitives/ids.ts';
 
@@ -19,19 +19,21 @@ export interface App {
   scheme: SignatureScheme;
   /** Whether it may log in messenger users on the word of its own bot. */
   allowsBot: boolean;
+  /** What it pays for, by chain id. */
+  policies: Readonly<Record<number, SponsorshipPolicy>>;
   /** A revoked app never changes again, and nobody calls on its behalf. */
   isRevoked: boolean;
 }
 
 type State = App | undefined;
-type Registration = Omit<App, 'signers' | 'allowsBot' | 'isRevoked'> & { signer: string };
+type Registration = Omit<App, 'signers' | 'allowsBot' | 'policies' | 'isRevoked'> & { signer: string };
 
 export const appFold = {
   initial: undefined as State,
   evolve: (app: State, { type, data }: AppEvent): State => {
     if (type === 'AppRegistered') {
       const { appId: id, signer, ...registered } = data;
-      return { id, ...registered, signers: [signer], allowsBot: false, isRevoked: false };
+      return { id, ...registered, signers: [signer], allowsBot: false, policies: {}, isRevoked: false };
     }
     if (!app) return undefined;
     switch (type) {
@@ -43,6 +45,10 @@ export const appFold = {
         return { ...app, redirectUris: [...app.redirectUris, data.redirectUri] };
       case 'AppBotAllowed':
         return { ...app, allowsBot: true };
+      case 'AppPolicyChanged': {
+        const { [data.chainId]: _before, ...others } = app.policies;
+        return { ...app, policies: data.policy ? { ...others, [data.chainId]: data.policy } : others };
+      }
       case 'AppRevoked':
         return { ...app, isRevoked: true };
     }

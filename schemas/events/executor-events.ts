@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { address, blockNumber, chainId, hash, uint } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+export const executorStream = (chainId: number, executor: string): string =>
+  `executor-${String(chainId)}-${executor.toLowerCase()}`;
+
+const bundle = z.object({ chainId, executor: address, nonce: z.int().nonnegative(), transactionHash: hash });
+const signed = bundle.extend({
+  /** Ids of transactions, in the order in which the EntryPoint is given them. */
+  operations: z.array(z.string()),
+  gasLimit: uint,
+  maxFeePerGas: uint,
+  maxPriorityFeePerGas: uint,
+});
+
+/** Stream `executor-<chainId>-<address>`: the bundles of one account that sends them. Only the newest are kept. */
+export const executorEvents = {
+  /** Stored before it is sent. Signing it again gives the same bytes. */
+  BundleSigned: event(1, signed),
+  /** The same operations at the same nonce, with higher fees. */
+  BundleReplaced: event(1, signed),
+  /** Its nonce was used by this transaction; not `success`: none of its operations was executed. */
+  BundleMined: event(1, bundle.extend({ blockNumber, blockHash: hash, success: z.boolean() })),
+  /** The block that used its nonce left the chain. */
+  BundleReorged: event(1, bundle.extend({ blockHash: hash })),
+  BundleFinalized: event(1, bundle),
+  /** Another process sends bundles from now on: what an earlier one decided is not appended any more. */
+  BundlerReplaced: event(1, z.object({ chainId, executor: address, epoch: z.int().positive() })),
+};
+export type ExecutorEvent = EventOf<typeof executorEvents>;

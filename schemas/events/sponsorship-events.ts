@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { address, chainId, hash, isoTime, uint } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+/** @param day UTC, `2026-01-31` */
+export const sponsorshipStream = (appId: string, day: string): string => `sponsorship-${appId}-${day}`;
+
+/** Stream `sponsorship-<appId>-<day>`: what the paymaster may have to pay, and has paid, for an app on one UTC day. */
+export const sponsorshipEvents = {
+  /** Further signatures for the same sender and nonce share one reservation, the largest, until the latest `validUntil`. */
+  SponsorshipReserved: event(
+    1,
+    z.object({
+      appId: z.string(),
+      /** `null` of an operation that was not submitted here. */
+      transactionId: z.string().nullable(),
+      userOpHash: hash,
+      chainId,
+      sender: address,
+      nonce: uint,
+      userId: z.string(),
+      maxCostWei: uint,
+      validUntil: isoTime,
+      /** The head of the chain when it was signed. */
+      headBlock: z.int().nonnegative(),
+    }),
+  ),
+  SponsorshipSettled: event(
+    1,
+    z.object({
+      appId: z.string(),
+      userOpHash: hash,
+      chainId,
+      sender: address,
+      nonce: uint,
+      costWei: uint,
+      blockHash: hash,
+    }),
+  ),
+  SponsorshipReleased: event(
+    1,
+    z.object({ appId: z.string(), userOpHash: hash, chainId, sender: address, nonce: uint, reason: z.string() }),
+  ),
+};
+export type SponsorshipEvent = EventOf<typeof sponsorshipEvents>;
