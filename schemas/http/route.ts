@@ -26,7 +26,7 @@ export interface RouteContract<
   query?: Query;
   body?: Body;
   /** The status of success. */
-  status: 200 | 201 | 204;
+  status: 200 | 201 | 202 | 204;
   /** The status of a command that finds what it asks for done already, where it is another. */
   repeated?: 200;
   answer: Answer;
