@@ -3,8 +3,8 @@ import type { EventMetadata } from '../../schemas/events/event.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { appFold, type App } from './domain/app.ts';
-import { addressOfKey } from './edge/recover-signer.ethers.ts';
 import { changeApp, rotateKey, type AppChange, type RotatedApp } from './change-app/change-app.handler.ts';
+import { signerOf } from './edge/app-signing-key.ts';
 import { listApps } from './list-apps/list-apps.handler.ts';
 import { createApp, type AppToRegister, type RegisteredApp } from './register-app/register-app.handler.ts';
 
@@ -41,7 +41,7 @@ export const appAdministration = ({
     rotate: (appId) => rotateKey(transactor, appId, { metadata: metadata() }),
     accepts: async ({ id, signingKey }) => {
       const { state: app } = await transactor.load(appStream(id), appFold);
-      return app !== undefined && !app.isRevoked && app.signers.includes(addressOfKey(signingKey));
+      return app !== undefined && !app.isRevoked && app.signers.includes(signerOf(signingKey));
     },
   };
 };

@@ -16,6 +16,12 @@ export const newPrivateKey = (): Buffer => {
 export const addressOfKey = (privateKey: Uint8Array): string => {
   const curve = createECDH('secp256k1');
   curve.setPrivateKey(privateKey);
-  const point = curve.getPublicKey().subarray(1);
-  return checksumAddress(hash('keccak-256', point, 'buffer').subarray(-ADDRESS_BYTES).toString('hex'));
+  return addressOfPoint(curve.getPublicKey());
 };
+
+/**
+ * Returns the address of a public key, in EIP-55 form.
+ * @param point 65 bytes: 4, x and y
+ */
+export const addressOfPoint = (point: Uint8Array): string =>
+  checksumAddress(hash('keccak-256', point.subarray(1), 'buffer').subarray(-ADDRESS_BYTES).toString('hex'));

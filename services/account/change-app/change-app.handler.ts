@@ -3,8 +3,7 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { allowBot, allowOrigin, allowRedirect, appFold, revokeApp, rotateAppKey, type App } from '../domain/app.ts';
 import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
-import { newSigningKey } from '../edge/app-signing-key.ts';
-import { addressOfKey } from '../edge/recover-signer.ethers.ts';
+import { newSigningKey, signerOf } from '../edge/app-signing-key.ts';
 
 /** What an operator changes of an app: `true`, or the origin or redirect URI that it may use too. */
 export type AppChange =
@@ -42,7 +41,7 @@ export const rotateKey = async (
   { metadata }: Pick<ChangeOptions, 'metadata'>,
 ): Promise<RotatedApp> => {
   const signingKey = newSigningKey(transactor.ids);
-  const signer = addressOfKey(signingKey);
+  const signer = signerOf(signingKey);
   const app = await decideOnApp(transactor, appId, metadata, (before) => rotateAppKey(before, signer));
   return { app, signingKey };
 };

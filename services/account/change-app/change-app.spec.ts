@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { computeAddress } from 'ethers';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { addressOfKey } from '../edge/recover-signer.ethers.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();
@@ -17,7 +17,7 @@ describe('changing an app', () => {
   it('rotates its key to one of which only the address is stored', async () => {
     const { id, signingKey: first } = await account.register();
     const { app, signingKey } = await account.apps.rotate(id);
-    expect(app.signers).toEqual([addressOfKey(signingKey), addressOfKey(first)]);
+    expect(app.signers).toEqual([computeAddress(signingKey), computeAddress(first)]);
     const stored = await account.foundation.eventStore.read(`app-${id}`);
     expect(stored.map(({ type }) => type)).toEqual(['AppRegistered', 'AppKeyRotated']);
     for (const { dataText } of stored) expect(dataText).not.toContain(signingKey.slice(2));

@@ -1,4 +1,4 @@
-import { computeAddress, verifyMessage } from 'ethers';
+import { verifyMessage } from 'ethers';
 import { isCanonical, type RecoverSigner } from './canonical-signature.ts';
 
 export const recoverInJavaScript: RecoverSigner = (text, signature) => {
@@ -9,6 +9,3 @@ export const recoverInJavaScript: RecoverSigner = (text, signature) => {
     return undefined;
   }
 };
-
-/** Returns the address of a private key of 32 bytes in `0x` hex. */
-export const addressOfKey = (privateKey: string): string => computeAddress(privateKey);

@@ -4,8 +4,7 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { apiKeyFrom, appFold, appIdOf, registerApp } from '../domain/app.ts';
 import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
-import { newSigningKey } from '../edge/app-signing-key.ts';
-import { addressOfKey } from '../edge/recover-signer.ethers.ts';
+import { newSigningKey, signerOf } from '../edge/app-signing-key.ts';
 
 const NAME_CHARACTERS_MAX = 50;
 
@@ -47,7 +46,7 @@ export const createApp = async (
     stream: appStream(registration.id),
     fold: appFold,
     metadata,
-    decide: (state) => registerApp(state, { ...registration, signer: addressOfKey(signingKey) }),
+    decide: (state) => registerApp(state, { ...registration, signer: signerOf(signingKey) }),
   });
   return { ...registration, signingKey };
 };

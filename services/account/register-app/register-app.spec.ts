@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import { computeAddress } from 'ethers';
 import { appsModel } from '../../../shared/read-models/apps.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
-import { addressOfKey } from '../edge/recover-signer.ethers.ts';
 import { listApps } from '../list-apps/list-apps.handler.ts';
 import { createApp, type AppToRegister } from './register-app.handler.ts';
 
@@ -28,7 +28,7 @@ describe('registering an app', () => {
     expect(app.apiKey).toMatch(/^ak_[0-9a-z]{32}$/);
     expect(app.id).toMatch(/^app_[0-9a-z]{26}$/);
     const [stored] = await foundation.eventStore.read(`app-${app.id}`);
-    expect(stored?.data).toMatchObject({ apiKey: app.apiKey, signer: addressOfKey(app.signingKey) });
+    expect(stored?.data).toMatchObject({ apiKey: app.apiKey, signer: computeAddress(app.signingKey) });
     expect(stored?.dataText).not.toContain(app.signingKey.slice(2));
   });
 

@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto';
+import { digitsOf } from './abi-encoding.ts';
+
+/** A transaction of EIP-1559 that moves no value. */
+export interface BundleTransaction {
+  chainId: number;
+  nonce: number;
+  maxPriorityFeePerGas: bigint;
+  maxFeePerGas: bigint;
+  gasLimit: bigint;
+  to: string;
+  data: string;
+}
+
+const TYPE = Buffer.of(2);
+const SINGLE_BYTE_MAX = 0x7f;
+const SHORT_BYTES = 55;
+const STRING = 0x80;
+const LIST = 0xc0;
+const SCALAR_BYTES = 32;
+const V_OF_EVEN_Y = 27;
+
+/** Returns what an executor signs. */
+export const transactionDigest = (transaction: BundleTransaction): Buffer =>
+  hash('keccak-256', typed(fieldsOf(transaction)), 'buffer');
+
+/**
+ * Returns a signed transaction, as a node takes it, in `0x` hex.
+ * @param signature 65 bytes: r, s, and 27 or 28
+ */
+export const signedTransaction = (transaction: BundleTransaction, signature: Uint8Array): string => {
+  const bytes = Buffer.from(signature);
+  const parts = [
+    quantity((bytes.at(-1) ?? 0) - V_OF_EVEN_Y),
+    string(withoutLeadingZeros(bytes.subarray(0, SCALAR_BYTES))),
+    string(withoutLeadingZeros(bytes.subarray(SCALAR_BYTES, 2 * SCALAR_BYTES))),
+  ];
+  return `0x${typed([...fieldsOf(transaction), ...parts]).toString('hex')}`;
+};
+
+/** Returns the hash of a signed transaction. */
+export const transactionHash = (rawTransaction: string): string =>
+  `0x${hash('keccak-256', Buffer.from(digitsOf(rawTransaction), 'hex'), 'hex')}`;
+
+const fieldsOf = (transaction: BundleTransaction): Buffer[] => [
+  quantity(transaction.chainId),
+  quantity(transaction.nonce),
+  quantity(transaction.maxPriorityFeePerGas),
+  quantity(transaction.maxFeePerGas),
+  quantity(transaction.gasLimit),
+  string(Buffer.from(digitsOf(transaction.to), 'hex')),
+  quantity(0),
+  string(Buffer.from(digitsOf(transaction.data), 'hex')),
+  list([]),
+];
+
+const typed = (fields: readonly Buffer[]): Buffer => Buffer.concat([TYPE, list(fields)]);
+
+/** Recursive length prefix, of the Yellow Paper's appendix B. */
+const list = (items: readonly Buffer[]): Buffer => {
+  const content = Buffer.concat(items);
+  return Buffer.concat([prefix(LIST, content.length), content]);
+};
+
+const string = (bytes: Buffer): Buffer =>
+  bytes.length === 1 && bytes.readUInt8() <= SINGLE_BYTE_MAX
+    ? bytes
+    : Buffer.concat([prefix(STRING, bytes.length), bytes]);
+
+const prefix = (kind: number, length: number): Buffer => {
+  if (length <= SHORT_BYTES) return Buffer.of(kind + length);
+  const lengthBytes = bytesOf(length);
+  return Buffer.concat([Buffer.of(kind + SHORT_BYTES + lengthBytes.length), lengthBytes]);
+};
+
+const quantity = (value: bigint | number): Buffer => string(bytesOf(value));
+
+/** Big endian, without leading zeros: none for 0. */
+const bytesOf = (value: bigint | number): Buffer => {
+  const digits = value.toString(16);
+  return withoutLeadingZeros(Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex'));
+};
+
+const withoutLeadingZeros = (bytes: Buffer): Buffer => {
+  const first = bytes.findIndex((byte) => byte !== 0);
+  return first === -1 ? Buffer.alloc(0) : bytes.subarray(first);
+};
