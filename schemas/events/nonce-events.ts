@@ -8,7 +8,17 @@ export const noncesStream = (chainId: number, sender: string): string =>
 /** Stream `nonces-<chainId>-<sender>`: which transaction has which nonce of an account. */
 export const nonceEvents = {
   /** The nonce is the transaction's for ever. A transaction that replaces another takes over its nonce. */
-  NonceAssigned: event(1, z.object({ chainId, sender: address, nonce: uint, transactionId: z.string() })),
+  NonceAssigned: event(
+    1,
+    z.object({
+      chainId,
+      sender: address,
+      nonce: uint,
+      transactionId: z.string(),
+      /** Whether its operation is the one that deploys the account. */
+      deploys: z.boolean(),
+    }),
+  ),
   /** The transaction was refused before it was signed. */
   NonceReleased: event(1, z.object({ chainId, sender: address, nonce: uint, transactionId: z.string() })),
 };

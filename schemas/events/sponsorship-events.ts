@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { address, chainId, hash, isoTime, uint } from '../values.ts';
+import { address, blockNumber, chainId, hash, isoTime, uint } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
 /** @param day UTC, `2026-01-31` */
@@ -22,7 +22,7 @@ export const sponsorshipEvents = {
       maxCostWei: uint,
       validUntil: isoTime,
       /** The head of the chain when it was signed. */
-      headBlock: z.int().nonnegative(),
+      headBlock: blockNumber,
     }),
   ),
   SponsorshipSettled: event(
@@ -35,6 +35,7 @@ export const sponsorshipEvents = {
       nonce: uint,
       costWei: uint,
       blockHash: hash,
+      blockNumber,
     }),
   ),
   SponsorshipReleased: event(

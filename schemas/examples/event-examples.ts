@@ -178,6 +178,7 @@ export const eventExamples: Example = {
     sender: transaction.sender,
     nonce: transaction.nonce,
     transactionId: transaction.transactionId,
+    deploys: true,
   },
   NonceReleased: {
     chainId: 2484,
@@ -226,7 +227,7 @@ export const eventExamples: Example = {
     validUntil: '2026-01-01T00:10:00.000Z',
     headBlock: 6,
   },
-  SponsorshipSettled: { ...sponsored, costWei: '180000000000000', blockHash: hash('b') },
+  SponsorshipSettled: { ...sponsored, costWei: '180000000000000', blockHash: hash('b'), blockNumber: 7 },
   SponsorshipReleased: { ...sponsored, reason: 'the signature of the paymaster has expired' },
   BundleSigned: signedBundle,
   BundleReplaced: signedBundle,

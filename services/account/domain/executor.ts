@@ -1,0 +1,116 @@
+import type { ExecutorEvent } from '../../../schemas/events/executor-events.ts';
+
+type DataOf<Type extends ExecutorEvent['type']> = Extract<ExecutorEvent, { type: Type }>['data'];
+export type SignedBundle = DataOf<'BundleSigned'>;
+
+/** A bundle whose block is not final. */
+export interface Bundle {
+  nonce: number;
+  /** Ids of transactions. */
+  operations: readonly string[];
+  /** What was signed for this nonce, the newest last: each has the same operations. */
+  versions: readonly SignedBundle[];
+  mined: { blockHash: string; blockNumber: number; transactionHash: string; success: boolean } | undefined;
+}
+
+/** An account that sends bundles. */
+export interface Executor {
+  /** Of the next bundle; `undefined` before the first. */
+  nextNonce: number | undefined;
+  /** In the order of their nonces. */
+  bundles: readonly Bundle[];
+  /** Of the process that sends them. */
+  epoch: number;
+}
+
+export const executorFold = {
+  initial: { nextNonce: undefined, bundles: [], epoch: 0 } as Executor,
+  evolve: (executor: Executor, { type, data }: ExecutorEvent): Executor => {
+    if (type === 'BundlerReplaced') return { ...executor, epoch: data.epoch };
+    const others = executor.bundles.filter(({ nonce }) => nonce !== data.nonce);
+    const bundle = executor.bundles.find(({ nonce }) => nonce === data.nonce);
+    const changed = (change: Partial<Bundle>): Executor =>
+      bundle
+        ? { ...executor, bundles: [...others, { ...bundle, ...change }].sort((a, b) => a.nonce - b.nonce) }
+        : executor;
+    switch (type) {
+      case 'BundleSigned': {
+        const { nonce, operations } = data;
+        const signed = { nonce, operations, versions: [data], mined: undefined };
+        return { ...executor, nextNonce: nonce + 1, bundles: [...others, signed] };
+      }
+      case 'BundleReplaced':
+        return changed({ versions: [...(bundle?.versions ?? []), data] });
+      case 'BundleMined': {
+        const { blockHash, blockNumber, transactionHash, success } = data;
+        return changed({ mined: { blockHash, blockNumber, transactionHash, success } });
+      }
+      case 'BundleReorged':
+        return changed({ mined: undefined });
+      case 'BundleFinalized':
+        return { ...executor, bundles: others };
+    }
+  },
+};
+
+/** Another process has begun to send bundles. Whoever did before decides nothing any more. */
+export class BundlerWasReplaced extends Error {
+  override readonly name = 'BundlerWasReplaced';
+}
+
+/** Begins the work of a process: what an earlier one decides from now on is refused. */
+export const replaceBundler = (
+  { epoch }: Executor,
+  { chainId, executor }: Pick<SignedBundle, 'chainId' | 'executor'>,
+): ExecutorEvent[] => [{ type: 'BundlerReplaced', data: { chainId, executor, epoch: epoch + 1 } }];
+
+/** @throws BundlerWasReplaced */
+export const signBundle = (executor: Executor, epoch: number, bundle: SignedBundle): ExecutorEvent[] => {
+  requireEpoch(executor, epoch);
+  if (bundle.nonce < (executor.nextNonce ?? 0)) throw new Error(`the nonce ${String(bundle.nonce)} has a bundle`);
+  return [{ type: 'BundleSigned', data: bundle }];
+};
+
+/** @throws BundlerWasReplaced */
+export const replaceBundle = (executor: Executor, epoch: number, bundle: SignedBundle): ExecutorEvent[] => {
+  requireEpoch(executor, epoch);
+  return [{ type: 'BundleReplaced', data: bundle }];
+};
+
+export const mineBundle = (executor: Executor, mined: DataOf<'BundleMined'>): ExecutorEvent[] => {
+  const bundle = executor.bundles.find(({ nonce }) => nonce === mined.nonce);
+  if (!bundle || bundle.mined?.blockHash === mined.blockHash) return [];
+  return [...leave(bundle, mined), { type: 'BundleMined', data: mined }];
+};
+
+/** That block left the chain. */
+export const reorganiseBundle = (
+  executor: Executor,
+  subject: Pick<SignedBundle, 'chainId' | 'executor' | 'nonce'> & { blockHash: string },
+): ExecutorEvent[] => {
+  const bundle = executor.bundles.find(({ nonce }) => nonce === subject.nonce);
+  return bundle?.mined?.blockHash === subject.blockHash ? leave(bundle, subject) : [];
+};
+
+export const finaliseBundle = (
+  executor: Executor,
+  { chainId, executor: address, nonce }: Pick<SignedBundle, 'chainId' | 'executor' | 'nonce'>,
+): ExecutorEvent[] => {
+  const mined = executor.bundles.find((bundle) => bundle.nonce === nonce)?.mined;
+  if (!mined) return [];
+  const { transactionHash } = mined;
+  return [{ type: 'BundleFinalized', data: { chainId, executor: address, nonce, transactionHash } }];
+};
+
+const leave = (
+  { nonce, mined }: Bundle,
+  { chainId, executor }: Pick<SignedBundle, 'chainId' | 'executor'>,
+): ExecutorEvent[] => {
+  if (!mined) return [];
+  const { transactionHash, blockHash } = mined;
+  return [{ type: 'BundleReorged', data: { chainId, executor, nonce, transactionHash, blockHash } }];
+};
+
+const requireEpoch = (executor: Executor, epoch: number): void => {
+  if (executor.epoch !== epoch) throw new BundlerWasReplaced('another process sends bundles now');
+};

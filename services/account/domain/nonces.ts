@@ -1,0 +1,104 @@
+import type { NonceEvent } from '../../../schemas/events/nonce-events.ts';
+import { nonceOf, nonceParts } from './user-operation.ts';
+
+/** The newest nonce of a key, and whose it is; `undefined` once it was released. */
+interface Line {
+  sequence: bigint;
+  transactionId: string | undefined;
+}
+
+/** The nonces of one account. Sends that overlap in time have different keys, so that none waits for another. */
+export interface Nonces {
+  /** By key, in decimal digits. */
+  lines: Readonly<Record<string, Line>>;
+  /** The transaction that deploys the account. */
+  deployedBy: string | undefined;
+}
+
+export const noncesFold = {
+  initial: { lines: {}, deployedBy: undefined } as Nonces,
+  evolve: (nonces: Nonces, { type, data }: NonceEvent): Nonces => {
+    const { key, sequence } = nonceParts(BigInt(data.nonce));
+    const { [String(key)]: line, ...others } = nonces.lines;
+    switch (type) {
+      case 'NonceAssigned':
+        return {
+          lines: { ...nonces.lines, [String(key)]: { sequence, transactionId: data.transactionId } },
+          deployedBy: data.deploys ? data.transactionId : nonces.deployedBy,
+        };
+      case 'NonceReleased': {
+        if (line?.transactionId !== data.transactionId) return nonces;
+        const deployedBy = nonces.deployedBy === data.transactionId ? undefined : nonces.deployedBy;
+        if (sequence === 0n) return { lines: others, deployedBy };
+        const free = { sequence: sequence - 1n, transactionId: undefined };
+        return { lines: { ...nonces.lines, [String(key)]: free }, deployedBy };
+      }
+    }
+  },
+};
+
+/** Whose nonce it is: `undefined` where nobody has it. */
+export const holderOf = ({ lines }: Nonces, nonce: bigint): string | undefined => {
+  const { key, sequence } = nonceParts(nonce);
+  const line = lines[String(key)];
+  return line?.sequence === sequence ? line.transactionId : undefined;
+};
+
+/** Returns the nonce that a transaction has. */
+export const nonceOfTransaction = ({ lines }: Nonces, transactionId: string): bigint | undefined => {
+  const found = Object.entries(lines).find(([, line]) => line.transactionId === transactionId);
+  return found && nonceOf(BigInt(found[0]), found[1].sequence);
+};
+
+/** The transactions that have the newest nonce of a key. */
+export const newestTransactions = ({ lines }: Nonces): string[] =>
+  Object.values(lines).flatMap(({ transactionId }) => transactionId ?? []);
+
+interface Account {
+  chainId: number;
+  sender: string;
+}
+
+/**
+ * Gives a transaction the next nonce of a key whose last one is used up, else the first of a new key.
+ * @param usedUp transactions whose nonce a block has used
+ * @param isDeployed whether the account has code
+ */
+export const assignNonce = (
+  nonces: Nonces,
+  transactionId: string,
+  { chainId, sender, usedUp, isDeployed }: Account & { usedUp: ReadonlySet<string>; isDeployed: boolean },
+): NonceEvent[] => {
+  if (nonceOfTransaction(nonces, transactionId) !== undefined) return [];
+  const free = Object.entries(nonces.lines).find(
+    ([, line]) => line.transactionId === undefined || usedUp.has(line.transactionId),
+  );
+  const nonce = free ? nonceOf(BigInt(free[0]), free[1].sequence + 1n) : nonceOf(newKey(nonces), 0n);
+  const deploys = !isDeployed && nonces.deployedBy === undefined;
+  return [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
+};
+
+/** Gives a nonce to a transaction that takes the place of another, or came signed for it. */
+export const takeNonce = (
+  nonces: Nonces,
+  transactionId: string,
+  { chainId, sender, nonce, deploys }: Account & { nonce: bigint; deploys: boolean },
+): NonceEvent[] =>
+  holderOf(nonces, nonce) === transactionId
+    ? []
+    : [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
+
+/** Of a transaction that was never signed. */
+export const releaseNonce = (nonces: Nonces, transactionId: string, { chainId, sender }: Account): NonceEvent[] => {
+  const nonce = nonceOfTransaction(nonces, transactionId);
+  return nonce === undefined
+    ? []
+    : [{ type: 'NonceReleased', data: { chainId, sender, nonce: String(nonce), transactionId } }];
+};
+
+/** The smallest number is the cheapest. */
+const newKey = ({ lines }: Nonces): bigint => {
+  let key = 0n;
+  while (String(key) in lines) key += 1n;
+  return key;
+};

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { encodeToken } from '../../../shared/primitives/ids.ts';
+import { openOperation, type UserOperation } from './user-operation.ts';
+
+type DataOf<Type extends TransactionEvent['type']> = Extract<TransactionEvent, { type: Type }>['data'];
+export type Submission = DataOf<'TxSubmitted'>;
+/** What a block says of an operation. */
+export type Inclusion = Pick<
+  DataOf<'TxReverted'>,
+  | 'transactionHash'
+  | 'blockNumber'
+  | 'blockHash'
+  | 'logIndex'
+  | 'actualGasCostWei'
+  | 'actualGasUsed'
+  | 'deployed'
+  | 'reason'
+> & { success: boolean };
+
+export type TransactionStatus = 'submitted' | 'included' | 'reverted' | 'replaced' | 'dropped';
+
+/** One signed operation, and what became of it. */
+export interface Transaction {
+  submission: Submission;
+  operation: UserOperation;
+  status: TransactionStatus;
+  /** The block that has it, or what replaced it; `undefined` while none has. */
+  block: { hash: string; number?: number } | undefined;
+  /** Whether what became of it cannot change any more. */
+  isFinal: boolean;
+  /** Why it waits; `null` while it does not. */
+  delayedBy: string | null;
+}
+type State = Transaction | undefined;
+
+const ID_CHARACTERS = 26;
+const idFrom = (text: string): string => `tx_${encodeToken(createHash('sha256').update(text).digest(), ID_CHARACTERS)}`;
+
+/** Returns the id of the transaction that a stored request makes: the same however often that request is repeated. */
+export const idOfRequest = (receivedId: string): string => idFrom(`request ${receivedId}`);
+export const newTransactionId = (token26: string): string => `tx_${token26}`;
+/** Returns the id of an operation that came signed. */
+export const idOfOperation = (chainId: number, entryPoint: string, userOpHash: string): string =>
+  idFrom(`operation ${String(chainId)} ${entryPoint} ${userOpHash}`);
+/** Returns the id of the transaction that takes the nonce of another one. */
+export const idOfReplacement = (transactionId: string, why: 'cancelled' | 'signed anew'): string =>
+  idFrom(`${why} ${transactionId}`);
+
+export const transactionFold = {
+  initial: undefined as State,
+  evolve: (transaction: State, { type, data }: TransactionEvent): State => {
+    if (type === 'TxSubmitted') {
+      return {
+        submission: data,
+        operation: openOperation(data.operation),
+        status: 'submitted',
+        block: undefined,
+        isFinal: false,
+        delayedBy: null,
+      };
+    }
+    if (!transaction) return undefined;
+    const known = { ...transaction, delayedBy: null };
+    switch (type) {
+      case 'TxDelayed':
+        return { ...transaction, delayedBy: data.reason };
+      case 'TxIncluded':
+        return { ...known, status: 'included', block: { hash: data.blockHash, number: data.blockNumber } };
+      case 'TxReverted':
+        return { ...known, status: 'reverted', block: { hash: data.blockHash, number: data.blockNumber } };
+      case 'TxReplaced':
+        return { ...known, status: 'replaced', block: { hash: data.blockHash } };
+      case 'TxReorged':
+        return { ...known, status: 'submitted', block: undefined };
+      case 'TxFinalized':
+        return { ...known, isFinal: true };
+      case 'TxDropped':
+        return { ...known, status: 'dropped', isFinal: true };
+    }
+  },
+};
+
+export const submit = (transaction: State, submission: Submission): TransactionEvent[] =>
+  transaction ? [] : [{ type: 'TxSubmitted', data: submission }];
+
+/** A block has it. */
+export const include = (transaction: State, { success, reason, ...block }: Inclusion): TransactionEvent[] => {
+  if (!transaction || (transaction.status !== 'replaced' && transaction.block?.hash === block.blockHash)) return [];
+  const data = { ...subject(transaction), ...block };
+  return [
+    ...leave(transaction),
+    success ? { type: 'TxIncluded', data } : { type: 'TxReverted', data: { ...data, reason } },
+  ];
+};
+
+/** A block has another operation of its nonce. */
+export const replace = (
+  transaction: State,
+  { replacedBy, blockHash }: { replacedBy: string; blockHash: string },
+): TransactionEvent[] => {
+  if (!transaction || transaction.isFinal || transaction.block?.hash === blockHash) return [];
+  return [...leave(transaction), { type: 'TxReplaced', data: { ...subject(transaction), replacedBy, blockHash } }];
+};
+
+/** That block left the chain. */
+export const reorganise = (transaction: State, blockHash: string): TransactionEvent[] =>
+  transaction && !transaction.isFinal && transaction.block?.hash === blockHash ? leave(transaction) : [];
+
+/** The block that has it, or what replaced it, is final. */
+export const finalise = (transaction: State): TransactionEvent[] =>
+  transaction?.block && !transaction.isFinal ? [{ type: 'TxFinalized', data: subject(transaction) }] : [];
+
+/** It can never be included. */
+export const drop = (transaction: State, reason: string): TransactionEvent[] =>
+  transaction?.status === 'submitted' ? [{ type: 'TxDropped', data: { ...subject(transaction), reason } }] : [];
+
+/** @param reason `null` when it goes on */
+export const delay = (transaction: State, reason: string | null): TransactionEvent[] =>
+  transaction?.status === 'submitted' && transaction.delayedBy !== reason
+    ? [{ type: 'TxDelayed', data: { ...subject(transaction), reason } }]
+    : [];
+
+const leave = (transaction: Transaction): TransactionEvent[] =>
+  transaction.block
+    ? [{ type: 'TxReorged', data: { ...subject(transaction), blockHash: transaction.block.hash } }]
+    : [];
+
+const subject = ({ submission }: Transaction): DataOf<'TxFinalized'> => {
+  const { transactionId, userId, appId, chainId, sender, nonce, userOpHash } = submission;
+  return { transactionId, userId, appId, chainId, sender, nonce, userOpHash };
+};
