@@ -46,7 +46,7 @@ describe('reading your own write', () => {
     const answer = readAfter(position).finally(() => (isAnswered = true));
     await things.ask('/things/slow');
     expect(isAnswered).toBe(false);
-    await things.foundation.readStore.apply('users-v2', [], 7);
+    await things.foundation.readStore.apply('users-v3', [], 7);
     expect((await answer).status).toBe(200);
   });
 
@@ -143,8 +143,8 @@ describe('finding a document that may not be projected yet', () => {
     const models = new Projections(readStore, eventStore);
     const { position } = await eventStore.append('thing-1', -1, [anEvent()]);
     const answers = [undefined, 'there'];
-    const found = models.find('users-v2', () => Promise.resolve(answers.shift()));
-    await readStore.apply('users-v2', [], position);
+    const found = models.find('users-v3', () => Promise.resolve(answers.shift()));
+    await readStore.apply('users-v3', [], position);
     expect(await found).toBe('there');
   });
 
@@ -152,7 +152,7 @@ describe('finding a document that may not be projected yet', () => {
     const { eventStore, readStore } = await testFoundation();
     const models = new Projections(readStore, eventStore);
     await eventStore.append('thing-1', -1, [anEvent()]);
-    expect(await models.find('users-v2', () => Promise.resolve('there'))).toBe('there');
-    await expect(models.find('users-v2', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');
+    expect(await models.find('users-v3', () => Promise.resolve('there'))).toBe('there');
+    await expect(models.find('users-v3', () => Promise.resolve(undefined))).rejects.toThrow('not_caught_up');
   });
 });

@@ -20,7 +20,7 @@ describe('the engines of a process', () => {
     const engines = await openEngines(settingsOf({ DATA_DIR }), logger, ['eventStore', 'readStore']);
     expect(Object.keys(engines)).toEqual(['eventStore', 'readStore']);
     await engines.eventStore.append('user-0x1', -1, [anEvent({ type: 'UserRegistered' })]);
-    expect(await engines.readStore.find('users-v2', {})).toEqual([]);
+    expect(await engines.readStore.find('users-v3', {})).toEqual([]);
     await closeEngines(engines);
   });
 

@@ -88,7 +88,7 @@ const appendUsers = async (eventStore: EventStore, count: number): Promise<void>
 /** Saves a checkpoint at the head, as a projection does, and as one did before it named an event. */
 const saveCheckpoint = async ({ eventStore, readStore }: Opened, isNamed = true): Promise<void> => {
   for await (const batch of eventStore.subscribeAll(0, { types: ['Other'] }, new AbortController().signal)) {
-    await readStore.apply('users-v2', [], batch.position, isNamed ? batch.newestPermanent : undefined);
+    await readStore.apply('users-v3', [], batch.position, isNamed ? batch.newestPermanent : undefined);
     if (batch.caughtUp) return;
   }
 };
@@ -118,7 +118,7 @@ describe.each([
       await saveCheckpoint(engines);
     });
     const older = withCopy();
-    const refused = /^the event store has not what the checkpoint users-v2 .* remove read\.db\* .* bus\.db\* /;
+    const refused = /^the event store has not what the checkpoint users-v3 .* remove read\.db\* .* bus\.db\* /;
     await expect(start(older)).rejects.toThrow(refused);
     await using(older, async ({ eventStore }) => appendUsers(eventStore, 5));
     await expect(start(older)).rejects.toThrow(refused);

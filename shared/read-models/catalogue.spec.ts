@@ -5,24 +5,35 @@ import { collections, readModels } from './catalogue.ts';
 describe('the catalogue of read models', () => {
   it('has the stored names of read models and collections, which change only by a new version', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
-      ['users-v2', ['users-v2']],
+      ['users-v3', ['users-v3']],
       ['sessions-v2', ['sessions-v2']],
       ['apps-v2', ['apps-v2']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v2', ['watches-v2']],
       ['chain-events-v3', ['chain-events-v3', 'chain-event-counts-v3']],
       ['chains-v1', ['chains']],
+      ['transactions-v1', ['transactions-v1']],
+      ['reservations-v1', ['reservations-v1']],
     ]);
   });
 
   it('has an index for each query that filters or sorts', () => {
     const indexed = collections.filter(({ indexes }) => indexes.length > 0);
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
-      ['users-v2', [['messengerId', 'messengerVerified', 'messengerSince']]],
+      ['users-v3', [['messengerId', 'messengerVerified', 'messengerSince']]],
       ['sessions-v2', [['userId', 'lastUsedAt']]],
       ['history-v2', [['userId', 'sequence']]],
       ['watches-v2', [['chainId', 'contractAddress']]],
       ['chain-events-v3', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
+      [
+        'transactions-v1',
+        [
+          ['userId', 'submittedPosition'],
+          ['chainId', 'userOpHash'],
+          ['chainId', 'isOpen'],
+        ],
+      ],
+      ['reservations-v1', [['chainId', 'state']]],
     ]);
   });
 

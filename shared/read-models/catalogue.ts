@@ -3,7 +3,9 @@ import { chainEventsModel } from './chain-events.ts';
 import { chainsModel } from './chains.ts';
 import { historyModel } from './history.ts';
 import type { ReadModel } from './read-model.ts';
+import { reservationsModel } from './reservations.ts';
 import { sessionsModel } from './sessions.ts';
+import { transactionsModel } from './transactions.ts';
 import { usersModel } from './users.ts';
 import { watchesModel } from './watches.ts';
 
@@ -16,6 +18,8 @@ export const readModels: readonly ReadModel[] = [
   watchesModel,
   chainEventsModel,
   chainsModel,
+  transactionsModel,
+  reservationsModel,
 ];
 
 /** The collections of all of them. */

@@ -29,7 +29,7 @@ type StoredEventOf<Definitions extends Record<string, EventDefinition>> = EventO
  * change.
  */
 export interface ReadModel<S extends Schemas = Schemas> {
-  /** With its version, as `users-v2`; also the name of its checkpoint. */
+  /** With its version, as `users-v3`; also the name of its checkpoint. */
   readonly name: string;
   /**
    * In the order in which documents are stored; they are loaded in the reverse order. So a document never contains an

@@ -37,6 +37,7 @@ describe('a user', () => {
           messengerVerified: null,
           identities: [{ id: 'id_1', method: 'wallet', label: '0xAb', linkedAt: '2026-01-02T02:00:00.000Z' }],
           smartAccounts: [],
+          deployments: [],
           createdAt: '2026-01-02T01:00:00.000Z',
           updatedAt: '2026-01-02T02:00:00.000Z',
           revision: 2,
@@ -142,6 +143,45 @@ describe('a user', () => {
       updatedAt: '2026-01-02T06:00:00.000Z',
       revision: 1,
     });
+  });
+
+  it('has a smart account that is deployed while an operation that deployed it is included', async () => {
+    const account = (chainId: number, position: number) =>
+      storedEvent('SmartAccountAssigned', { userId, chainId }, { position, revision: position - 1 });
+    const change = { userId, chainId: 10 };
+    const at = { position: 6, time: time(6) };
+    const included = storedEvent('TxIncluded', { ...change, transactionId: 'tx_1' }, at);
+    const reverted = storedEvent('TxReverted', { ...change, transactionId: 'tx_1', deployed: true }, at);
+    const reorged = storedEvent('TxReorged', { ...change, transactionId: 'tx_1' }, { position: 8 });
+    const before = [registered, account(10, 4), account(5, 5)];
+    const deployed = async (...events: typeof before) => {
+      const accounts = (await documentOf(...before, ...events))?.['smartAccounts'];
+      return (accounts as { chainId: number; deployed: boolean }[])
+        .filter((one) => one.deployed)
+        .map((one) => one.chainId);
+    };
+    expect(await deployed()).toEqual([]);
+    expect(await deployed(included)).toEqual([10]);
+    expect(await deployed(reverted)).toEqual([10]);
+    expect(await deployed(included, reorged)).toEqual([]);
+    expect(await documentOf(...before, included)).toMatchObject({
+      deployments: [{ chainId: 10, transactionId: 'tx_1', position: 6, time: '2026-01-02T06:00:00.000Z' }],
+      ...{ revision: 4, updatedAt: '2023-11-14T22:13:20.000Z' },
+    });
+
+    const other = (type: 'TxIncluded' | 'TxReorged', more: object) =>
+      storedEvent(type, { ...change, transactionId: 'tx_2', ...more }, { position: 7 });
+    expect(await deployed(included, other('TxReorged', {}))).toEqual([10]);
+    expect(await deployed(other('TxIncluded', { deployed: false }))).toEqual([]);
+    expect(await deployed(other('TxIncluded', { userId: null }))).toEqual([]);
+    expect(await deployed(other('TxIncluded', { chainId: 7 }))).toEqual([]);
+    // The block that deployed it first leaves the chain after another has deployed it.
+    expect(await deployed(included, other('TxIncluded', {}), reorged)).toEqual([10]);
+  });
+
+  it('is not made by a transaction', async () => {
+    const included = storedEvent('TxIncluded', { userId }, { position: 1 });
+    expect(await documentOf(included, storedEvent('TxReorged', { userId }, { position: 2 }))).toBeUndefined();
   });
 
   it('is not changed by events of another user, nor by its own when they are delivered again', async () => {

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { transactionEvents } from '../../schemas/events/transaction-events.ts';
 import { userEvents, type MessengerChanges, type UserEvent } from '../../schemas/events/user-events.ts';
 import { userEntity, type UserEntity } from '../../schemas/http/user-entity.ts';
 import { ofProfile } from '../../schemas/profile.ts';
-import { isoTime } from '../../schemas/values.ts';
+import { chainId, isoTime } from '../../schemas/values.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
@@ -11,26 +12,74 @@ import { readModel } from './read-model.ts';
 const userDocument = userEntity.extend({
   /** The position since when the user has this `messengerId`; 0 without one. */
   messengerSince: z.int().nonnegative(),
+  /** The operations that deployed the smart accounts which are `deployed`. */
+  deployments: z.array(z.object({ chainId, transactionId: z.string(), position: z.int(), time: isoTime })),
   erasedAt: isoTime.nullable(),
 });
 export type UserDocument = z.infer<typeof userDocument>;
 
 /** What the user is answered. */
-export const entityOf = ({ messengerSince: _since, erasedAt: _at, ...entity }: UserDocument): UserEntity => entity;
+export const entityOf = ({
+  messengerSince: _since,
+  deployments: _deployments,
+  erasedAt: _at,
+  ...entity
+}: UserDocument): UserEntity => entity;
+
+/** The events of transactions that tell whether a smart account is deployed. */
+const { TxIncluded, TxReverted, TxReorged } = transactionEvents;
 
 /** Users, by user id. */
 export const usersModel = readModel({
-  name: 'users-v2',
+  name: 'users-v3',
   collections: {
     user: {
-      name: 'users-v2',
+      name: 'users-v3',
       document: userDocument,
       indexes: [['messengerId', 'messengerVerified', 'messengerSince']],
     },
   },
-  events: userEvents,
-  touches: ({ data }) => ({ user: data.userId }),
-  evolve: ({ user }, event) => ({ user: evolveUser(user, event, event) }),
+  events: { ...userEvents, TxIncluded, TxReverted, TxReorged },
+  touches: ({ data }) => (data.userId === null ? {} : { user: data.userId }),
+  evolve: ({ user }, event) => {
+    switch (event.type) {
+      case 'TxIncluded':
+      case 'TxReverted':
+        return { user: user && event.data.deployed ? withDeployment(user, event.data, event) : user };
+      case 'TxReorged':
+        return { user: user && withoutDeployment(user, event.data.transactionId) };
+      default:
+        return { user: evolveUser(user, event, event) };
+    }
+  },
+});
+
+type Deployment = UserDocument['deployments'][number];
+
+const withDeployment = (
+  user: UserDocument,
+  { chainId: chain, transactionId }: Pick<Deployment, 'chainId' | 'transactionId'>,
+  { position, time }: Pick<StoredEvent, 'position' | 'time'>,
+): UserDocument => {
+  if (!user.smartAccounts.some((account) => account.chainId === chain)) return user;
+  const others = user.deployments.filter((other) => other.chainId !== chain);
+  return asDeployed(user, [...others, { chainId: chain, transactionId, position, time: toIso(time) }]);
+};
+
+const withoutDeployment = (user: UserDocument, transactionId: string): UserDocument =>
+  asDeployed(
+    user,
+    user.deployments.filter((deployment) => deployment.transactionId !== transactionId),
+  );
+
+/** Returns a user whose smart accounts are deployed by these and no others: the user's own stream does not tell. */
+export const asDeployed = (user: UserDocument, deployments: readonly Deployment[]): UserDocument => ({
+  ...user,
+  deployments: [...deployments],
+  smartAccounts: user.smartAccounts.map((account) => ({
+    ...account,
+    deployed: deployments.some((deployment) => deployment.chainId === account.chainId),
+  })),
 });
 
 /**
@@ -105,6 +154,7 @@ const newUser = (id: string, at: string): Omit<UserDocument, 'revision'> => ({
   messengerSince: 0,
   identities: [],
   smartAccounts: [],
+  deployments: [],
   createdAt: at,
   updatedAt: at,
   erasedAt: null,

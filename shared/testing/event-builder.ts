@@ -33,14 +33,15 @@ export const storedEvent = <Type extends EventType>(
   data: { [Member in keyof Example<Type>]?: Example<Type>[Member] | undefined },
   {
     position,
+    stream = 'stream',
     revision = 0,
     time = 1_700_000_000_000,
     metadata = someMetadata,
-  }: Pick<StoredEvent, 'position'> & Partial<Pick<StoredEvent, 'revision' | 'time' | 'metadata'>>,
+  }: Pick<StoredEvent, 'position'> & Partial<Pick<StoredEvent, 'stream' | 'revision' | 'time' | 'metadata'>>,
 ): StoredEvent =>
   new LazyStoredEvent(
     position,
-    'stream',
+    stream,
     revision,
     randomUUID(),
     type,

@@ -33,7 +33,7 @@ let made = 0;
 
 @Controller()
 class ThingsHttp {
-  @Implements(readThing, { reads: ['users-v2'] })
+  @Implements(readThing, { reads: ['users-v3'] })
   async read({ params, query }: ParsedRequest<typeof readThing>): Promise<{ id: string; take: number }> {
     if (params.id === 'broken') throw new Error('the secret cause');
     if (params.id === 'gone') throw new Refusal('user_not_found', 'no such thing');

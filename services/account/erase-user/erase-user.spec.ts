@@ -96,7 +96,7 @@ describe('erasing a user', () => {
       expect(await codeOf(await account.refresh(ended.refreshToken))).toBe('session_revoked');
     }
     expect(await codeOf(await ask(stranger, `/user/${session.userId}`))).toBe('user_erased');
-    const documents = await account.foundation.readStore.find('users-v2', { filter: { id: session.userId } });
+    const documents = await account.foundation.readStore.find('users-v3', { filter: { id: session.userId } });
     expect(JSON.stringify(documents)).not.toContain('Grace');
   });
 

@@ -285,7 +285,7 @@ describe('a read model that changes a document without touching it', () => {
     const model: ReadModel = { ...usersModel, touches: () => ({}) };
     const [event] = await store([newEvent('UserRegistered', 'user-1', {})]);
     const delivered = deliver(model, await freshReadStore(), event ? [event] : []);
-    await expect(delivered).rejects.toThrow('users-v2 changes the user of UserRegistered without touching it');
+    await expect(delivered).rejects.toThrow('users-v3 changes the user of UserRegistered without touching it');
   });
 });
 

@@ -84,7 +84,7 @@ const olderCopy = async (): Promise<Environment> => {
   const DATA_DIR = mkdtempSync(join(folder, 'older-'));
   const readStore = new SqliteReadStore(join(DATA_DIR, 'read.db'));
   const event = { id: randomUUID(), stream: 'user-0x1', revision: 0, position: 7 };
-  await readStore.apply('users-v2', [], 9, event);
+  await readStore.apply('users-v3', [], 9, event);
   await readStore.close();
   return { DATA_DIR };
 };

@@ -93,16 +93,16 @@ describe('the comparison of read models and topics with the event store', () => 
     await derive();
     await engines.readStore.apply(
       usersModel.name,
-      [{ collection: 'users-v2', id: '0x2', position: 1, document: {} }],
+      [{ collection: 'users-v3', id: '0x2', position: 1, document: {} }],
       1,
     );
-    const [user] = await engines.readStore.find('users-v2', { filter: { id: '0x1' } });
+    const [user] = await engines.readStore.find('users-v3', { filter: { id: '0x1' } });
     await engines.readStore.apply(
       usersModel.name,
-      [{ collection: 'users-v2', id: '0x1', position: 99, document: { ...user?.document, username: 'other' } }],
+      [{ collection: 'users-v3', id: '0x1', position: 99, document: { ...user?.document, username: 'other' } }],
       1,
     );
-    expect(await found(engines)).toEqual(['users-v2: 0x1, 0x2 differ']);
+    expect(await found(engines)).toEqual(['users-v3: 0x1, 0x2 differ']);
   });
 
   /** The engines with another bus, which has these messages in the topic of chain events and in its parked topic. */

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import {
+  sponsorshipEvents,
+  sponsorshipStream,
+  type SponsorshipEvent,
+} from '../../schemas/events/sponsorship-events.ts';
+import { address, blockNumber, chainId, hash, isoTime, uint } from '../../schemas/values.ts';
+import { readModel } from './read-model.ts';
+
+const reservationDocument = z.object({
+  id: z.string(),
+  stream: z.string(),
+  appId: z.string(),
+  day: z.string(),
+  userId: z.string(),
+  chainId,
+  sender: address,
+  nonce: uint,
+  /** Of the signatures that share it: the largest. */
+  maxCostWei: uint,
+  /** In the order in which they were signed. */
+  userOpHashes: z.array(hash),
+  /** Of the signatures that share it: the latest. */
+  validUntil: isoTime,
+  /** The head of the chain when they were signed: the earliest. */
+  headBlock: blockNumber,
+  state: z.enum(['reserved', 'settled', 'released']),
+  /** What it cost, the block that has it, and which of the operations it is; `null` while it is not settled. */
+  costWei: uint.nullable(),
+  blockHash: hash.nullable(),
+  settledBy: hash.nullable(),
+});
+export type ReservationDocument = z.infer<typeof reservationDocument>;
+
+/** What the paymaster may have to pay, and has paid: one document for each sender and nonce, app and day. */
+export const reservationsModel = readModel({
+  name: 'reservations-v1',
+  collections: {
+    reservation: { name: 'reservations-v1', document: reservationDocument, indexes: [['chainId', 'state']] },
+  },
+  events: sponsorshipEvents,
+  touches: (event) => ({ reservation: idOf(event) }),
+  evolve: ({ reservation }, event) => ({ reservation: changed(reservation, event, event) }),
+});
+
+const changed = (
+  before: ReservationDocument | undefined,
+  { type, data }: SponsorshipEvent,
+  { stream }: { stream: string },
+): ReservationDocument | undefined => {
+  if (type === 'SponsorshipReserved') return withSignature(before ?? newReservation(stream, data), data);
+  if (!before) return undefined;
+  if (type === 'SponsorshipReleased') return { ...before, state: 'released', ...NOT_SETTLED };
+  const { costWei, blockHash, userOpHash } = data;
+  return { ...before, state: 'settled', costWei, blockHash, settledBy: userOpHash };
+};
+
+type Reserved = z.infer<typeof sponsorshipEvents.SponsorshipReserved.data>;
+
+const NOT_SETTLED = { costWei: null, blockHash: null, settledBy: null };
+
+const idOf = ({ stream, data }: { stream: string; data: Pick<Reserved, 'chainId' | 'sender' | 'nonce'> }): string =>
+  `${stream}/${String(data.chainId)}/${data.sender.toLowerCase()}/${data.nonce}`;
+
+const newReservation = (stream: string, data: Reserved): ReservationDocument => {
+  const { appId, userId, chainId: chain, sender, nonce, maxCostWei, validUntil, headBlock } = data;
+  const day = stream.slice(sponsorshipStream(appId, '').length);
+  return {
+    ...{
+      id: idOf({ stream, data }),
+      stream,
+      appId,
+      day,
+      userId,
+      chainId: chain,
+      sender,
+      nonce,
+      maxCostWei,
+      validUntil,
+      headBlock,
+    },
+    ...{ userOpHashes: [], state: 'reserved', ...NOT_SETTLED },
+  };
+};
+
+const withSignature = (before: ReservationDocument, data: Reserved): ReservationDocument => {
+  const { userOpHash, maxCostWei, validUntil, headBlock } = data;
+  // What was released can never be included: it reserves nothing beside the new signature.
+  const isLarger = before.state === 'released' || BigInt(maxCostWei) > BigInt(before.maxCostWei);
+  // Once one is settled, another of its nonce reserves nothing, unless the block leaves the chain.
+  const staysSettled = before.state === 'settled' && before.settledBy !== userOpHash;
+  return {
+    ...before,
+    maxCostWei: isLarger ? maxCostWei : before.maxCostWei,
+    validUntil: validUntil > before.validUntil ? validUntil : before.validUntil,
+    headBlock: Math.min(before.headBlock, headBlock),
+    userOpHashes: [...new Set([...before.userOpHashes, userOpHash])],
+    ...(!staysSettled && { state: 'reserved', ...NOT_SETTLED }),
+  };
+};
