@@ -12,6 +12,11 @@ const CALL_BYTES_MAX = {
   eth_getBalance: 64 * KIB,
   eth_getCode: 256 * KIB,
   eth_getLogs: 32 * MIB,
+  eth_getStorageAt: 64 * KIB,
+  eth_getTransactionCount: 64 * KIB,
+  eth_getTransactionReceipt: 4 * MIB,
+  eth_maxPriorityFeePerGas: 64 * KIB,
+  eth_sendRawTransaction: 64 * KIB,
 };
 /** Logs with a header. More would block the event loop for too long, whatever it is. */
 const REQUEST_BYTES_MAX = 34 * MIB;

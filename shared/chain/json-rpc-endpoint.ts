@@ -26,7 +26,21 @@ interface Envelope {
   error?: unknown;
 }
 
+/** What an endpoint said to one call: its result, or why there is none. */
+export type CallOutcome = { result: unknown } | { error: RpcFault };
+
+/** The error of one call. */
+export interface RpcFault {
+  code: number | undefined;
+  /** One line, without secrets of the endpoint's URL. */
+  message: string;
+  /** As it came. */
+  data: unknown;
+}
+
 const BATCH_CALLS_MAX = 100;
+/** In UTF-16 units. Nodes take 2 to 5 MB in one request; one call may be larger. */
+const BATCH_LENGTH_MAX = 1_500_000;
 /** The part of a refusal that is read. Patterns take quadratic time on a text that is made for it. */
 const REFUSAL_MAX = 2_000;
 
@@ -50,29 +64,67 @@ export class JsonRpcEndpoint {
    * none
    */
   async call(calls: readonly RpcCall[]): Promise<unknown[]> {
-    const results: unknown[] = [];
-    while (results.length < calls.length) {
-      const batch = calls.slice(results.length, results.length + this.callsMax);
+    const envelopes = await this.envelopes(calls);
+    return envelopes.map(({ result }) => result);
+  }
+
+  /**
+   * Returns what was said to each call, in their order: errors of single calls are no failure of the endpoint. @throws
+   * NoAnswer if there is neither result nor error for one of them
+   */
+  async tryCall(calls: readonly RpcCall[]): Promise<CallOutcome[]> {
+    const envelopes = await this.envelopes(calls, { errors: true });
+    return envelopes.map(({ result, error }) => {
+      if (error == null) return { result };
+      const { code, data } = Object(error) as { code?: unknown; data?: unknown };
+      const message = this.address.redact(textOfError(error).slice(0, REFUSAL_MAX));
+      return { error: { code: typeof code === 'number' ? code : undefined, message, data } };
+    });
+  }
+
+  private async envelopes(
+    calls: readonly RpcCall[],
+    may: { errors: boolean } = { errors: false },
+  ): Promise<Envelope[]> {
+    const answered: Envelope[] = [];
+    while (answered.length < calls.length) {
+      const batch = this.batchOf(calls.slice(answered.length, answered.length + this.callsMax));
       try {
-        results.push(...(await this.request(batch)));
+        answered.push(...(await this.request(batch, may)));
       } catch (error) {
         if (batch.length === 1 || !(error instanceof NoAnswer && error.reason === 'no-batch')) throw error;
         this.callsMax = Math.floor(batch.length / 2);
       }
     }
-    return results;
+    return answered;
   }
 
-  private async request(calls: readonly RpcCall[]): Promise<unknown[]> {
+  /** Returns the first of these calls, as many as one request may hold. */
+  private batchOf(calls: readonly RpcCall[]): readonly RpcCall[] {
+    let length = 0;
+    const end = calls.findIndex(({ params }, at) => {
+      length += JSON.stringify(params).length;
+      return at > 0 && length > BATCH_LENGTH_MAX;
+    });
+    return end === -1 ? calls : calls.slice(0, end);
+  }
+
+  private async request(calls: readonly RpcCall[], may: { errors: boolean }): Promise<Envelope[]> {
     const requests = calls.map((call) => ({ jsonrpc: '2.0', id: (this.calls += 1), ...call }));
     const answer = await this.post(requests.length === 1 ? requests[0] : requests, limitAnswer(calls));
     const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope);
-    for (const { error } of envelopes) if (error != null) throw this.refusal(textOfError(error));
-    const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope.result]));
+    const ids = new Set<unknown>(requests.map(({ id }) => id));
+    for (const { id, error } of envelopes) {
+      if (error == null) continue;
+      const isOfOneCall = may.errors && ids.has(id) && !(requests.length > 1 && saysNoBatch(textOfError(error)));
+      if (!isOfOneCall) throw this.refusal(textOfError(error));
+    }
+    const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]));
     return requests.map(({ id, method }) => {
-      const result = byId.get(id);
-      if (result === undefined) throw new NoAnswer('failed', `no answer to ${method}`);
-      return result;
+      const envelope = byId.get(id);
+      if (envelope?.error == null && envelope?.result === undefined)
+        throw new NoAnswer('failed', `no answer to ${method}`);
+      return envelope;
     });
   }
 

@@ -3,14 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './ready.mjs';
 
-/** The creation code of the contracts that a chain is prepared with, from the package that only development installs. */
+/**
+ * The creation code of the contracts that a chain is prepared with, from the package that only development installs; of
+ * EntryPointSimulations, which is never deployed, the code that it would have on a chain.
+ */
 const contracts = ['EntryPoint', 'SimpleAccountFactory', 'VerifyingPaymaster'];
 const require = createRequire(import.meta.url);
-const code = Object.fromEntries(
-  contracts.map((name) => {
-    /** @type {{ bytecode: string }} */
-    const artifact = require(`@account-abstraction/contracts/artifacts/${name}.json`);
-    return [name, artifact.bytecode];
-  }),
-);
+/** @type {(name: string) => { bytecode: string, deployedBytecode: string }} */
+const artifact = (name) => require(`@account-abstraction/contracts/artifacts/${name}.json`);
+const code = {
+  ...Object.fromEntries(contracts.map((name) => [name, artifact(name).bytecode])),
+  EntryPointSimulations: artifact('EntryPointSimulations').deployedBytecode,
+};
 writeFileSync(join(root, 'services/account/prepare-chain/contracts.json'), `${JSON.stringify(code, null, 2)}\n`);

@@ -24,3 +24,8 @@ export const ACCOUNT_PROXY_CODE = [
   '6000fdfea2646970667358221220d7f23a80daebb5531c9e4a18d87e812fca112e5df7e56433218edcc12bbe415d64736f6c6343000817',
   '0033',
 ].join('');
+
+const RUNTIME_AT = 0x360;
+
+/** What is at an account's address then. In hex. */
+export const ACCOUNT_RUNTIME_CODE = ACCOUNT_PROXY_CODE.slice(2 * RUNTIME_AT);

@@ -38,6 +38,9 @@ export const accountAddress = (factory: string, owner: string): string => {
   return checksumAddress(lastAddress(`ff${digitsOf(factory)}${SALT}${keccak(proxy)}`));
 };
 
+/** Returns the address of the code that the accounts of a factory run at first, in EIP-55 form. */
+export const accountImplementation = (factory: string): string => checksumAddress(implementationDigits(factory));
+
 /** The factory deployed the implementation in its constructor: CREATE with nonce 1, of the RLP of both. */
 const implementationDigits = (factory: string): string => lastAddress(`d694${digitsOf(factory)}01`);
 

@@ -11,3 +11,10 @@ it.each<ContractName>(['EntryPoint', 'SimpleAccountFactory', 'VerifyingPaymaster
     expect(contractCode[name]).toBe(artifact.bytecode);
   },
 );
+
+it('the code of EntryPointSimulations is the one that it would have on a chain', () => {
+  const artifact = require('@account-abstraction/contracts/artifacts/EntryPointSimulations.json') as {
+    deployedBytecode: string;
+  };
+  expect(contractCode.EntryPointSimulations).toBe(artifact.deployedBytecode);
+});

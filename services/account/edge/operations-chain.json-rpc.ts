@@ -1,0 +1,218 @@
+import { hash } from 'node:crypto';
+import type { RpcCall } from '../../../shared/chain/answer-limits.ts';
+import { bloomMayPass } from '../../../shared/chain/bloom.ts';
+import { ChainUnavailable, RangeTooLarge, type ChainLog } from '../../../shared/chain/chain-reader.ts';
+import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
+import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
+import { NoAnswer, type CallOutcome, type RpcFault } from '../../../shared/chain/json-rpc-endpoint.ts';
+import { JsonRpcEndpoints, type EndpointLimits } from '../../../shared/chain/json-rpc-endpoints.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { failedOperationOf } from '../domain/revert-reason.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+import {
+  addressOf,
+  checkAmount,
+  checkBlock,
+  checkBytes,
+  checkExecution,
+  checkNumber,
+  checkReceipt,
+  checkWord,
+  revertDataOf,
+} from './checked-operations.ts';
+import { INCLUSION_TOPICS, inclusionsOf } from './operation-inclusions.ts';
+import type {
+  AccountState,
+  BundleTrial,
+  OperationInclusion,
+  OperationsBlock,
+  OperationsChain,
+  SendOutcome,
+  Simulation,
+  SimulationRequest,
+  TransactionReceipt,
+} from './operations-chain.ts';
+import { sendOutcome } from './send-outcome.ts';
+import { bundleCall, IMPLEMENTATION_SLOT, simulationCall, type OperationsContracts } from './simulation-call.ts';
+
+/** `balanceOf(address)` */
+const BALANCE_OF = '0x70a08231';
+/** `getNonce(address,uint192)` */
+const GET_NONCE = '0x35567e1a';
+
+const quantity = (value: number): string => `0x${value.toString(16)}`;
+const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
+const latest = (method: RpcCall['method'], ...params: readonly unknown[]): RpcCall => ({
+  method,
+  params: [...params, 'latest'],
+});
+const blockByNumber = (number: string): RpcCall => ({ method: 'eth_getBlockByNumber', params: [number, false] });
+
+/** Asks the JSON-RPC endpoints of a chain. */
+export class JsonRpcOperationsChain implements OperationsChain {
+  readonly chainId: number;
+  readonly entryPoint: string;
+  private readonly contracts: OperationsContracts;
+  private readonly endpoints: JsonRpcEndpoints;
+  private readonly reader: JsonRpcChainReader;
+
+  constructor(
+    { chainId, rpcUrls, ...contracts }: Pick<ChainSettings, 'chainId' | 'rpcUrls'> & OperationsContracts,
+    limits: EndpointLimits = {},
+  ) {
+    this.chainId = chainId;
+    this.entryPoint = contracts.entryPoint;
+    this.contracts = contracts;
+    this.endpoints = new JsonRpcEndpoints(chainId, rpcUrls, limits);
+    this.reader = new JsonRpcChainReader(chainId, rpcUrls, limits);
+  }
+
+  head(): Promise<OperationsBlock> {
+    return this.endpoints.ask('the head', async (endpoint) => {
+      const [answer] = await endpoint.call([blockByNumber('latest')]);
+      const block = checkBlock(answer);
+      if (!block) throw new InvalidAnswer('there is no latest block');
+      return block;
+    });
+  }
+
+  blocks(numbers: readonly number[]): Promise<(OperationsBlock | undefined)[]> {
+    return this.endpoints.ask('blocks', async (endpoint) => {
+      const answers = await endpoint.call(numbers.map((number) => blockByNumber(quantity(number))));
+      return answers.map((answer, at) => {
+        const block = checkBlock(answer);
+        if (block && block.number !== numbers[at]) throw new InvalidAnswer('the block is another one');
+        return block;
+      });
+    });
+  }
+
+  async inclusions(from: number, to: number): Promise<OperationInclusion[]> {
+    return inclusionsOf(await this.logs(from, to));
+  }
+
+  suggestedTip(): Promise<bigint> {
+    return this.endpoints.ask('the tip', async (endpoint) => {
+      const [answer] = await endpoint.call([{ method: 'eth_maxPriorityFeePerGas', params: [] }]);
+      return checkAmount(answer, 'the tip');
+    });
+  }
+
+  accounts(addresses: readonly string[]): Promise<AccountState[]> {
+    const calls = addresses.map((address) => [
+      latest('eth_getBalance', address),
+      latest('eth_getCode', address),
+      latest('eth_getStorageAt', address, IMPLEMENTATION_SLOT),
+      latest('eth_call', { to: this.entryPoint, data: BALANCE_OF + addressWord(address) }),
+    ]);
+    return this.endpoints.ask('accounts', async (endpoint) => {
+      const answers = await endpoint.call(calls.flat());
+      return addresses.map((_, index) => {
+        const [wei, code, implementation, deposit] = answers.slice(index * 4);
+        return {
+          wei: checkAmount(wei, 'the balance'),
+          hasCode: checkBytes(code, 'the code') !== '0x',
+          implementation: addressOf(checkAmount(implementation, 'the slot').toString(16).padStart(64, '0')),
+          depositWei: checkWord(deposit, 'the deposit'),
+        };
+      });
+    });
+  }
+
+  sequences(keys: readonly { sender: string; key: bigint }[]): Promise<bigint[]> {
+    const calls = keys.map(({ sender, key }) => {
+      const data = GET_NONCE + addressWord(sender) + key.toString(16).padStart(64, '0');
+      return latest('eth_call', { to: this.entryPoint, data });
+    });
+    return this.endpoints.ask('nonces', async (endpoint) => {
+      const answers = await endpoint.call(calls);
+      return answers.map((answer) => BigInt.asUintN(64, checkWord(answer, 'the nonce')));
+    });
+  }
+
+  simulate(requests: readonly SimulationRequest[]): Promise<Simulation[]> {
+    const calls = requests.map((request) => simulationCall(request, this.contracts));
+    return this.endpoints.ask('simulations', async (endpoint) => {
+      const outcomes = await endpoint.tryCall(calls);
+      return outcomes.map((outcome, index) => simulationOf(outcome, requests[index]?.stateOverride !== undefined));
+    });
+  }
+
+  tryBundle(operations: readonly UserOperation[], beneficiary: string): Promise<BundleTrial> {
+    const call = bundleCall(operations, beneficiary, this.contracts);
+    return this.endpoints.ask('a bundle', async (endpoint) => {
+      const [outcome] = await endpoint.tryCall([call]);
+      if (outcome && 'error' in outcome) {
+        const revertData = requireRevert(outcome.error);
+        const failed = failedOperationOf(revertData);
+        if (!failed) return { kind: 'reverted', revertData };
+        const { index, reason, inner = '0x' } = failed;
+        return { kind: 'failed', index, reason, revertData: inner };
+      }
+      return { kind: 'ok', gasUsed: checkWord(outcome?.result, 'the gas of a bundle') };
+    });
+  }
+
+  send(rawTransaction: string): Promise<SendOutcome> {
+    const transactionHash = `0x${hash('keccak-256', Buffer.from(rawTransaction.slice(2), 'hex'), 'hex')}`;
+    return this.endpoints.ask('a transaction', async (endpoint) => {
+      const [outcome] = await endpoint.tryCall([{ method: 'eth_sendRawTransaction', params: [rawTransaction] }]);
+      if (outcome && 'error' in outcome) return sendOutcome(outcome.error.message);
+      if (outcome?.result !== transactionHash) throw new InvalidAnswer('the hash is of another transaction');
+      return 'known';
+    });
+  }
+
+  transactionCount(address: string): Promise<number> {
+    return this.endpoints.ask('a nonce', async (endpoint) => {
+      const [answer] = await endpoint.call([latest('eth_getTransactionCount', address)]);
+      return checkNumber(answer, 'the nonce');
+    });
+  }
+
+  receipts(hashes: readonly string[]): Promise<(TransactionReceipt | undefined)[]> {
+    const calls = hashes.map((asked): RpcCall => ({ method: 'eth_getTransactionReceipt', params: [asked] }));
+    return this.endpoints.ask('receipts', async (endpoint) => {
+      const answers = await endpoint.call(calls);
+      return answers.map((answer, at) => checkReceipt(answer, hashes[at] ?? ''));
+    });
+  }
+
+  close(): void {
+    this.endpoints.close();
+    this.reader.close();
+  }
+
+  private async logs(from: number, to: number): Promise<ChainLog[]> {
+    const filter = { addresses: [this.entryPoint.toLowerCase()], topics: INCLUSION_TOPICS };
+    try {
+      const logs = await this.reader.logsOfRange(from, to, filter);
+      if (logs.length > 0 || from < to) return logs;
+      // A provider may say that there are none although there are. The bloom of a single block is asked.
+      const [header] = await this.reader.headersByNumber([to]);
+      return header && bloomMayPass(header.logsBloom, filter) ? await this.reader.logsOfBlock(header, filter) : logs;
+    } catch (error) {
+      if (!(error instanceof RangeTooLarge)) throw error;
+      if (from === to) throw new ChainUnavailable(error.message);
+      const middle = Math.floor((from + to) / 2);
+      return [...(await this.logs(from, middle)), ...(await this.logs(middle + 1, to))];
+    }
+  }
+}
+
+/** @param mayBeOurs whether the caller's own state override may be what the node does not take */
+const simulationOf = (outcome: CallOutcome, mayBeOurs: boolean): Simulation => {
+  if ('result' in outcome) return checkExecution(outcome.result);
+  const revertData = mayBeOurs ? (revertDataOf(outcome.error) ?? '0x') : requireRevert(outcome.error);
+  const failed = failedOperationOf(revertData);
+  return failed
+    ? { kind: 'refused', reason: failed.reason, revertData: failed.inner ?? '0x' }
+    : { kind: 'refused', reason: '', revertData };
+};
+
+/** Anything but a revert is a failure of the endpoint. */
+const requireRevert = (error: RpcFault): string => {
+  const revertData = revertDataOf(error);
+  if (revertData === undefined) throw new NoAnswer('failed', error.message);
+  return revertData;
+};

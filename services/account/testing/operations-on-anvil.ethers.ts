@@ -1,0 +1,158 @@
+import { AbiCoder, concat, JsonRpcProvider, Wallet } from 'ethers';
+import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
+import { chainSettings } from '../../../shared/config/settings.ts';
+import { Anvil } from '../../../shared/testing/anvil.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { encodeHandleOps } from '../domain/operation-encoding.ts';
+import {
+  ownerDigest,
+  paymasterData,
+  paymasterDigest,
+  STUB_PAYMASTER_DATA,
+  STUB_SIGNATURE,
+  userOpHash,
+} from '../domain/operation-hash.ts';
+import { accountAddress } from '../domain/smart-account.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+import { JsonRpcOperationsChain } from '../edge/operations-chain.json-rpc.ts';
+import type { OperationInclusion } from '../edge/operations-chain.ts';
+import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
+
+const ETHER = 10n ** 18n;
+const GWEI = 10n ** 9n;
+const BUNDLE_GAS = 25_000_000n;
+const abi = AbiCoder.defaultAbiCoder();
+
+export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+/** `execute(address,uint256,bytes)` of SimpleAccount. */
+export const execute = (to: string, value = 0n, data = '0x'): string =>
+  concat(['0xb61d27f6', abi.encode(['address', 'uint256', 'bytes'], [to, value, data])]);
+
+/** `executeBatch(address[],uint256[],bytes[])` of SimpleAccount. */
+export const executeBatch = (calls: readonly { to: string; value?: bigint; data?: string }[]): string => {
+  const values = [
+    calls.map(({ to }) => to),
+    calls.map(({ value = 0n }) => value),
+    calls.map(({ data = '0x' }) => data),
+  ];
+  return concat(['0x47e1da2a', abi.encode(['address[]', 'uint256[]', 'bytes[]'], values)]);
+};
+
+/** A chain with contracts and a paymaster, and somebody who includes operations. */
+export class OperationsOnAnvil {
+  private constructor(
+    readonly anvil: Anvil,
+    readonly chain: JsonRpcOperationsChain,
+    readonly settings: ReturnType<typeof chainSettings.parse>,
+    readonly paymaster: string,
+    private readonly paymasterSigner: Wallet,
+    readonly executor: Wallet,
+    private readonly provider: JsonRpcProvider,
+  ) {}
+
+  static async start(folder: string): Promise<OperationsOnAnvil> {
+    const anvil = await Anvil.start(folder);
+    const settings = chainSettings.parse({ chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl] });
+    const signer = randomWallet();
+    const provider = new JsonRpcProvider(anvil.rpcUrl, Anvil.chainId, {
+      staticNetwork: true,
+      cacheTimeout: -1,
+      pollingInterval: 10,
+      batchMaxCount: 1,
+    });
+    const executor = new Wallet(randomWallet().privateKey, provider);
+    const contracts = new ChainContracts(
+      settings,
+      { paymaster: signer.privateKey, executors: [executor.privateKey] },
+      undefined,
+    );
+    const funding = { funderKey: LOCAL_FUNDER_KEY, depositWei: 10n * ETHER, executorWei: 100n * ETHER };
+    const { paymaster } = await contracts.prepare(funding);
+    contracts.close();
+    const chain = new JsonRpcOperationsChain(settings);
+    return new OperationsOnAnvil(anvil, chain, settings, paymaster, signer, executor, provider);
+  }
+
+  async stop(): Promise<void> {
+    this.chain.close();
+    this.provider.destroy();
+    await this.anvil.stop();
+  }
+
+  addressOf(owner: Wallet): string {
+    return accountAddress(this.settings.accountFactory, owner.address);
+  }
+
+  /** Calls with which the factory makes the account of an owner. */
+  factoryOf(owner: Wallet): { address: string; data: string } {
+    const data = concat(['0x5fbfb9cf', abi.encode(['address', 'uint256'], [owner.address, 0n])]);
+    return { address: this.settings.accountFactory, data };
+  }
+
+  fund(address: string, wei: bigint): Promise<unknown> {
+    return this.anvil.call('anvil_setBalance', address, `0x${wei.toString(16)}`);
+  }
+
+  /** Puts code at a new address. */
+  async contract(code: string): Promise<string> {
+    const { address } = randomWallet();
+    await this.anvil.call('anvil_setCode', address, code);
+    return address;
+  }
+
+  /** An operation of an owner's account with plenty of gas and stubs for signatures. */
+  operation(owner: Wallet, changes: Partial<UserOperation> & { sponsored?: boolean } = {}): UserOperation {
+    const { sponsored = false, ...rest } = changes;
+    const limits = { verificationGasLimit: 500_000n, postOpGasLimit: 0n };
+    return {
+      sender: this.addressOf(owner),
+      nonce: 0n,
+      factory: undefined,
+      callData: '0x',
+      callGasLimit: 1_000_000n,
+      verificationGasLimit: 1_000_000n,
+      preVerificationGas: 50_000n,
+      maxFeePerGas: 2n * GWEI,
+      maxPriorityFeePerGas: GWEI,
+      paymaster: sponsored ? { address: this.paymaster, ...limits, data: STUB_PAYMASTER_DATA } : undefined,
+      signature: STUB_SIGNATURE,
+      ...rest,
+    };
+  }
+
+  /** With the signatures of the owner, and of our paymaster where it pays. */
+  sign(owner: Wallet, operation: UserOperation): UserOperation {
+    const signed = { ...operation };
+    if (signed.paymaster) {
+      const validity = { validUntil: 0xffffffffffff, validAfter: 0 };
+      const sponsored = { ...operation, paymaster: signed.paymaster };
+      const digest = paymasterDigest(sponsored, { ...validity, chainId: this.chain.chainId });
+      const { serialized: signature } = this.paymasterSigner.signingKey.sign(digest);
+      signed.paymaster = { ...signed.paymaster, data: paymasterData({ ...validity, signature }) };
+    }
+    const digest = ownerDigest(userOpHash(signed, this.chain.entryPoint, this.chain.chainId));
+    return { ...signed, signature: owner.signingKey.sign(digest).serialized };
+  }
+
+  /** Sends a bundle, whatever comes of it. */
+  async include(operations: readonly UserOperation[]): Promise<{ gasUsed: bigint; inclusions: OperationInclusion[] }> {
+    const sent = await this.executor.sendTransaction({
+      to: this.chain.entryPoint,
+      data: encodeHandleOps(operations, this.executor.address),
+      gasLimit: BUNDLE_GAS,
+    });
+    const receipt = await this.provider.waitForTransaction(sent.hash);
+    if (!receipt) throw new Error('the bundle is in no block');
+    const { blockNumber, gasUsed } = receipt;
+    return { gasUsed, inclusions: await this.chain.inclusions(blockNumber, blockNumber) };
+  }
+
+  /** Deploys the account of an owner. */
+  async deploy(owner: Wallet): Promise<void> {
+    const { inclusions } = await this.include([
+      this.sign(owner, this.operation(owner, { factory: this.factoryOf(owner), sponsored: true })),
+    ]);
+    if (inclusions[0]?.deployed !== true) throw new Error('the account was not deployed');
+  }
+}
