@@ -33,15 +33,21 @@ export interface EventDefinition<Schema extends z.ZodType = z.ZodType> {
   personal: readonly string[];
   /** Whether it belongs to the history of its user, and is stored with a digest. */
   isAudited: boolean;
+  /** By member, the members of it that never reach Kafka. */
+  unpublished: Readonly<Record<string, readonly string[]>>;
 }
 
 export const event = <Schema extends z.ZodType>(
   version: number,
   data: Schema,
-  { personal = [], isAudited = false }: Partial<Pick<EventDefinition, 'personal' | 'isAudited'>> = {},
-): EventDefinition<Schema> => ({ version, data, personal, isAudited });
+  {
+    personal = [],
+    isAudited = false,
+    unpublished = {},
+  }: Partial<Pick<EventDefinition, 'personal' | 'isAudited' | 'unpublished'>> = {},
+): EventDefinition<Schema> => ({ version, data, personal, isAudited, unpublished });
 
-/** The schema of an event's data as it is stored and published. */
+/** The schema of an event's data as it is stored. */
 export const storedData = ({ data, personal }: EventDefinition): z.ZodType => {
   if (personal.length === 0 || !(data instanceof z.ZodObject)) return data;
   const shape = Object.entries(data.shape as Record<string, z.ZodType>).map(
@@ -49,6 +55,21 @@ export const storedData = ({ data, personal }: EventDefinition): z.ZodType => {
   );
   return z.object(Object.fromEntries(shape));
 };
+
+/** The schema of an event's data as it is published. */
+export const publishedData = (definition: EventDefinition): z.ZodType => {
+  const stored = storedData(definition);
+  if (!(stored instanceof z.ZodObject)) return stored;
+  const { shape }: z.ZodObject<Record<string, z.ZodType>> = stored;
+  const members = Object.entries(shape).map(([member, schema]) => {
+    const hidden = definition.unpublished[member];
+    return [member, hidden && schema instanceof z.ZodObject ? without(schema, hidden) : schema] as const;
+  });
+  return z.object(Object.fromEntries(members));
+};
+
+const without = ({ shape }: z.ZodObject, hidden: readonly string[]): z.ZodType =>
+  z.object(Object.fromEntries(Object.entries(shape).filter(([member]) => !hidden.includes(member))));
 
 const sealedForm = (schema: z.ZodType): z.ZodType => {
   if (schema.type === 'string') return sealedText;

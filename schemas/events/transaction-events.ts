@@ -46,6 +46,8 @@ export const transactionEvents = {
       /** The transaction that it takes the nonce from: because that one was cancelled, or has to be signed anew. */
       replaces: z.string().nullable(),
     }),
+    // Whoever has it may submit the operation.
+    { unpublished: { operation: ['signature'] } },
   ),
   /** It cannot go on for now, and waits; no reason: it goes on. */
   TxDelayed: event(1, transaction.extend({ reason: z.string().nullable() })),

@@ -1,5 +1,5 @@
-import { eventCatalogue, type EventType } from '../events/catalogue.ts';
-import type { EventDefinition, EventOf } from '../events/event.ts';
+import { type eventCatalogue, type EventType } from '../events/catalogue.ts';
+import type { EventOf } from '../events/event.ts';
 
 type Example = { [Type in EventType]: Extract<EventOf<typeof eventCatalogue>, { type: Type }>['data'] };
 
@@ -273,21 +273,4 @@ export const eventExamples: Example = {
     backfills: [],
     watchesUpTo: 0,
   },
-};
-
-/** An example as it is stored and published, with its personal members sealed. */
-export const storedExample = (type: EventType): object => {
-  const { personal }: EventDefinition = eventCatalogue[type];
-  const kid = `data-${wallet.toLowerCase()}`;
-  const sealed = (value: unknown): unknown => {
-    if (typeof value === 'string') return { enc: 'MDEyMzQ1Njc4OWFiY2lwaGVydGV4dDAxMjM0NTY3ODlhYmNkZWY', kid };
-    if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, sealed(one)]));
-  };
-  return Object.fromEntries(
-    Object.entries(eventExamples[type]).map(([member, value]) => [
-      member,
-      personal.includes(member) ? sealed(value) : (value as unknown),
-    ]),
-  );
 };

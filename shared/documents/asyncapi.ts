@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
-import { storedData } from '../../schemas/events/event.ts';
-import { storedExample } from '../../schemas/examples/event-examples.ts';
+import { publishedData } from '../../schemas/events/event.ts';
+import { publishedExample } from '../../schemas/examples/published-examples.ts';
 import { commandRefused, streamCommands } from '../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE, streamMessages } from '../../schemas/socket/stream-messages.ts';
 import { parkedTopics, topics, type PublishedType } from '../../schemas/topics.ts';
@@ -59,8 +59,8 @@ const eventMessage = (channel: string, type: PublishedType): Record<string, unkn
     name: `annals.${type}.v${String(definition.version)}`,
     contentType: 'application/json',
     headers: { $ref: '#/components/schemas/CloudEventHeaders' },
-    payload: jsonSchema(storedData(definition), `#/channels/${channel}/messages/${type}/payload`),
-    examples: [{ payload: storedExample(type) }],
+    payload: jsonSchema(publishedData(definition), `#/channels/${channel}/messages/${type}/payload`),
+    examples: [{ payload: publishedExample(type) }],
   };
 };
 

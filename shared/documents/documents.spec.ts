@@ -3,12 +3,12 @@ import { basename, join, relative } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
-import { dataSchemaUrl, storedData } from '../../schemas/events/event.ts';
+import { dataSchemaUrl, publishedData } from '../../schemas/events/event.ts';
 import { topics } from '../../schemas/topics.ts';
 import { accountRoutes } from '../../schemas/http/account-routes.ts';
 import { eventCatcherRoutes } from '../../schemas/http/event-catcher-routes.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
-import { storedExample } from '../../schemas/examples/event-examples.ts';
+import { publishedExample } from '../../schemas/examples/published-examples.ts';
 import { generatedDocuments } from './generated-documents.ts';
 
 const folder = join(import.meta.dirname, '../../schemas/generated');
@@ -72,8 +72,8 @@ describe('the JSON Schema of an event', () => {
     const url = dataSchemaUrl(type, definition.version);
     const text = generatedDocuments().get(`events/${basename(url)}`) ?? '';
     expect(JSON.parse(text)).toMatchObject({ $id: url, $schema: 'https://json-schema.org/draft/2020-12/schema' });
-    const example = storedExample(type as EventType);
-    const data = storedData(definition);
+    const example = publishedExample(type as EventType);
+    const data = publishedData(definition);
     const generated = z.fromJSONSchema(JSON.parse(text) as z.core.JSONSchema.JSONSchema);
     for (const value of [example, { ...example, more: 1 }, {}, null]) {
       expect([value, generated.safeParse(value).success]).toEqual([value, data.safeParse(value).success]);

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
-import { dataSchemaUrl, storedData, type EventDefinition } from '../../schemas/events/event.ts';
+import { dataSchemaUrl, publishedData, type EventDefinition } from '../../schemas/events/event.ts';
 import {
   accountRoutes,
   accountStatus,
@@ -69,5 +69,8 @@ export const generatedDocuments = (): Map<string, string> => {
 /** Returns the file that the header `ce_dataschema` names. */
 const eventSchema = ([type, definition]: [string, EventDefinition]): [string, object] => {
   const $id = dataSchemaUrl(type, definition.version);
-  return [`events/${basename($id)}`, { $id, title: type, ...z.toJSONSchema(storedData(definition), { io: 'input' }) }];
+  return [
+    `events/${basename($id)}`,
+    { $id, title: type, ...z.toJSONSchema(publishedData(definition), { io: 'input' }) },
+  ];
 };

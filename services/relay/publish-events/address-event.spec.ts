@@ -32,8 +32,22 @@ describe('a published event', () => {
     },
   );
 
-  it('has one of twelve types; events of other types are not published', () => {
-    expect(publishedTypes).toHaveLength(12);
+  it.each([
+    'TxSubmitted',
+    'TxDelayed',
+    'TxIncluded',
+    'TxReverted',
+    'TxFinalized',
+    'TxReorged',
+    'TxReplaced',
+    'TxDropped',
+  ])('%s goes to the topic of transactions, keyed by the account that sends', (type) => {
+    const event = stored(type, 'transaction-tx_1', { chainId: 10, sender: CONTRACT });
+    expect([topicOf(event), keyOf(event)]).toEqual(['transactions', `eip155:10/${CONTRACT.toLowerCase()}`]);
+  });
+
+  it('has one of twenty types; events of other types are not published', () => {
+    expect(publishedTypes).toHaveLength(20);
     expect(() => topicOf(stored('SessionStarted', 'session-ses_1'))).toThrow('SessionStarted is not published');
   });
 });

@@ -6,8 +6,7 @@ export type TopicName = keyof typeof topics;
 const keyOfUser = ({ stream }: StoredEvent): string => stream.slice('user-'.length).toLowerCase();
 const keyOfContract = ({ data }: StoredEvent): string =>
   contractKey(data['chainId'] as number, data['contractAddress'] as string);
-const keyOfSender = ({ data }: StoredEvent): string =>
-  contractKey(data['chainId'] as number, data['sender'] as string);
+const keyOfSender = ({ data }: StoredEvent): string => contractKey(data['chainId'] as number, data['sender'] as string);
 /** Reads the stream's name and not the data, whose parsing costs too much on this hot path. */
 const keyOfChainEvent = ({ stream }: StoredEvent): string => {
   const [, chainId = '', contract = ''] = stream.split('-');

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { LazyStoredEvent } from '../../../shared/event-store/stored-event.ts';
 import { toCloudEvent, toParked } from './cloud-event.ts';
 
@@ -42,6 +43,32 @@ describe('an event as a CloudEvent', () => {
     const { headers } = toCloudEvent(stored({ more: { causationId: 'b4cc', traceparent } }), 'usr_1');
     expect(headers).toMatchObject({ ce_causationid: 'b4cc', traceparent });
   });
+});
+
+describe('an operation that was submitted', () => {
+  const { operation, ...submitted } = eventExamples.TxSubmitted;
+  const { signature, ...published } = operation;
+  const event = (data: object) =>
+    new LazyStoredEvent(
+      ...([42, 'transaction-tx_1', 0, 'a3bb189e', 'TxSubmitted', 1, NOON] as const),
+      ...([JSON.stringify(data), JSON.stringify(metadata)] as const),
+    );
+
+  it('is published whole but for its signature, and parked likewise', () => {
+    const stored = event({ ...submitted, operation: { ...operation, more: 1 } });
+    for (const { value } of [toCloudEvent(stored, 'key'), toParked(stored, 'key', 'reason')]) {
+      expect(value).not.toContain(signature.slice(2));
+      expect(JSON.parse(String(value))).toEqual({ ...submitted, operation: { ...published, more: 1 } });
+    }
+  });
+
+  it.each([{ operation: signature }, { signature }])(
+    'is parked without its data where that has no operation',
+    (data) => {
+      expect(() => toCloudEvent(event(data), 'key')).toThrow('TxSubmitted has no operation');
+      expect(toParked(event(data), 'key', 'reason').value).toBeNull();
+    },
+  );
 });
 
 describe('an event that cannot be published', () => {

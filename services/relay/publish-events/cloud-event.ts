@@ -1,4 +1,6 @@
-import { dataSchemaUrl } from '../../../schemas/events/event.ts';
+import { eventCatalogue } from '../../../schemas/events/catalogue.ts';
+import { dataSchemaUrl, type EventDefinition } from '../../../schemas/events/event.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
@@ -8,7 +10,7 @@ const REASON_CHARACTERS_MAX = 500;
 const SOURCE = '/annals/event-store';
 const typeOf = ({ type, schemaVersion }: StoredEvent): string => `${type}.v${String(schemaVersion)}`;
 
-/** CloudEvents 1.0 in Kafka's binary mode: the attributes as headers, the event's data as it is stored as the value. */
+/** CloudEvents 1.0 in Kafka's binary mode: the attributes as headers, the event's data as the value. */
 export const toCloudEvent = (event: StoredEvent, key: string): MessageToPublish => {
   const { correlationId, causationId, traceparent } = event.metadata;
   const headers: Record<string, string> = {
@@ -19,7 +21,29 @@ export const toCloudEvent = (event: StoredEvent, key: string): MessageToPublish 
   };
   if (causationId !== undefined) headers['ce_causationid'] = causationId;
   if (traceparent !== undefined) headers['traceparent'] = traceparent;
-  return { key, headers, value: event.dataText, timestamp: event.time };
+  return { key, headers, value: publishedText(event), timestamp: event.time };
+};
+
+/** The members of members that are left out, by the type of the event. */
+const unpublished = new Map(
+  Object.entries<EventDefinition>(eventCatalogue).flatMap(([type, definition]) => {
+    const members = Object.entries(definition.unpublished);
+    return members.length > 0 ? [[type, members] as const] : [];
+  }),
+);
+
+/** The data as it is stored, but for what is not published. @throws if it cannot be told from the rest */
+const publishedText = (event: StoredEvent): string => {
+  const { type } = event;
+  const members = unpublished.get(type);
+  if (!members) return event.dataText;
+  const data = { ...event.data };
+  for (const [member, hidden] of members) {
+    const value = data[member];
+    if (typeof value !== 'object' || value === null) throw new Error(`${type} has no ${member}`);
+    data[member] = Object.fromEntries(Object.entries(value as JsonObject).filter(([name]) => !hidden.includes(name)));
+  }
+  return JSON.stringify(data);
 };
 
 /** The headers that every stored event has, also one that is parked because the rest of it is not valid. */
@@ -42,6 +66,15 @@ export const toParked = (event: StoredEvent, key: string, reason: string): Messa
     ce_parkedreason: reason.slice(0, REASON_CHARACTERS_MAX),
     ce_parkedpolicy: 'continue',
   },
-  value: event.dataText,
+  value: parkedText(event),
   timestamp: Number.isSafeInteger(event.time) ? event.time : 0,
 });
+
+const parkedText = (event: StoredEvent): string | null => {
+  if (!unpublished.has(event.type)) return event.dataText;
+  try {
+    return publishedText(event);
+  } catch {
+    return null;
+  }
+};
