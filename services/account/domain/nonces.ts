@@ -3,7 +3,8 @@ import { nonceOf, nonceParts } from './user-operation.ts';
 
 /** The newest nonce of a key, and whose it is; `undefined` once it was released. */
 interface Line {
-  sequence: bigint;
+  /** Decimal digits. */
+  sequence: string;
   transactionId: string | undefined;
 }
 
@@ -23,14 +24,14 @@ export const noncesFold = {
     switch (type) {
       case 'NonceAssigned':
         return {
-          lines: { ...nonces.lines, [String(key)]: { sequence, transactionId: data.transactionId } },
+          lines: { ...nonces.lines, [String(key)]: { sequence: String(sequence), transactionId: data.transactionId } },
           deployedBy: data.deploys ? data.transactionId : nonces.deployedBy,
         };
       case 'NonceReleased': {
         if (line?.transactionId !== data.transactionId) return nonces;
         const deployedBy = nonces.deployedBy === data.transactionId ? undefined : nonces.deployedBy;
         if (sequence === 0n) return { lines: others, deployedBy };
-        const free = { sequence: sequence - 1n, transactionId: undefined };
+        const free = { sequence: String(sequence - 1n), transactionId: undefined };
         return { lines: { ...nonces.lines, [String(key)]: free }, deployedBy };
       }
     }
@@ -41,13 +42,13 @@ export const noncesFold = {
 export const holderOf = ({ lines }: Nonces, nonce: bigint): string | undefined => {
   const { key, sequence } = nonceParts(nonce);
   const line = lines[String(key)];
-  return line?.sequence === sequence ? line.transactionId : undefined;
+  return line?.sequence === String(sequence) ? line.transactionId : undefined;
 };
 
 /** Returns the nonce that a transaction has. */
 export const nonceOfTransaction = ({ lines }: Nonces, transactionId: string): bigint | undefined => {
   const found = Object.entries(lines).find(([, line]) => line.transactionId === transactionId);
-  return found && nonceOf(BigInt(found[0]), found[1].sequence);
+  return found && nonceOf(BigInt(found[0]), BigInt(found[1].sequence));
 };
 
 /** The transactions that have the newest nonce of a key. */
@@ -73,7 +74,7 @@ export const assignNonce = (
   const free = Object.entries(nonces.lines).find(
     ([, line]) => line.transactionId === undefined || usedUp.has(line.transactionId),
   );
-  const nonce = free ? nonceOf(BigInt(free[0]), free[1].sequence + 1n) : nonceOf(newKey(nonces), 0n);
+  const nonce = free ? nonceOf(BigInt(free[0]), BigInt(free[1].sequence) + 1n) : nonceOf(newKey(nonces), 0n);
   const deploys = !isDeployed && nonces.deployedBy === undefined;
   return [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
 };

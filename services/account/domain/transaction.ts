@@ -23,7 +23,6 @@ export type TransactionStatus = 'submitted' | 'included' | 'reverted' | 'replace
 /** One signed operation, and what became of it. */
 export interface Transaction {
   submission: Submission;
-  operation: UserOperation;
   status: TransactionStatus;
   /** The block that has it, or what replaced it; `undefined` while none has. */
   block: { hash: string; number?: number } | undefined;
@@ -53,7 +52,6 @@ export const transactionFold = {
     if (type === 'TxSubmitted') {
       return {
         submission: data,
-        operation: openOperation(data.operation),
         status: 'submitted',
         block: undefined,
         isFinal: false,
@@ -80,6 +78,8 @@ export const transactionFold = {
     }
   },
 };
+
+export const operationOf = ({ submission }: Transaction): UserOperation => openOperation(submission.operation);
 
 export const submit = (transaction: State, submission: Submission): TransactionEvent[] =>
   transaction ? [] : [{ type: 'TxSubmitted', data: submission }];
