@@ -1,0 +1,211 @@
+import type { Logger } from 'pino';
+import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import type { OperationsChain } from '../edge/operations-chain.ts';
+import { finaliseBundle, mineBundle, reorganiseBundle, replaceBundler, type Bundle } from '../domain/executor.ts';
+import { Bundles } from './bundles.ts';
+import { ChainWindow } from './chain-window.ts';
+import type { ExecutorAccount } from './executor-account.ts';
+import { Observations, type Settlements } from './observations.ts';
+import { OperationPool } from './operation-pool.ts';
+import type { Records } from './records.ts';
+import type { Replacements } from './replacements.ts';
+
+const BLOCKS_AT_ONCE = 1_000;
+
+export interface BundlerOptions {
+  chain: OperationsChain;
+  /** Blocks behind the head that count as final. */
+  confirmations: number;
+  /** Wei a gas. */
+  feeCap: bigint;
+  records: Records;
+  executors: readonly ExecutorAccount[];
+  settlements: Settlements;
+  replacements: Replacements;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** What was known of the chain when an earlier process ended. */
+export interface Known {
+  /** Ids of the transactions that are not final. */
+  open: readonly string[];
+  /** Everything up to this block was recorded as final; `undefined` where nothing ever was. */
+  finalBlock: number | undefined;
+}
+
+/**
+ * Sends operations in bundles, and records what becomes of them. Each is bound to its sender and nonce, each bundle to its
+ * executor's: whatever is repeated, by this process or the next, is executed once. One process at a time does this for a chain.
+ */
+export class Bundler {
+  readonly pool = new OperationPool();
+  private readonly observations: Observations;
+  private readonly bundles: Bundles;
+  private window: ChainWindow | undefined;
+  private finalBlock = 0;
+
+  constructor(private readonly options: BundlerOptions) {
+    const { records, settlements, chain } = options;
+    this.observations = new Observations(this.pool, records, settlements, chain);
+    this.bundles = new Bundles({ ...options, pool: this.pool });
+  }
+
+  /** The newest block up to which everything is recorded and final. */
+  get recordedUpTo(): number {
+    return this.finalBlock;
+  }
+
+  /** Whether something is to be looked for soon: a bundle is under way, or waits for one. */
+  get isBusy(): boolean {
+    return this.options.executors.some(({ underWay }) => underWay) || this.bundles.waits;
+  }
+
+  /** Takes over what earlier processes have left. Begins the work: what they decide from now on is refused. */
+  async recover({ open, finalBlock }: Known): Promise<void> {
+    const { chain, confirmations, executors, records } = this.options;
+    for (const executor of executors) {
+      const subject = { chainId: chain.chainId, executor: executor.address };
+      executor.state = await records.executor(executor.address, (state) => replaceBundler(state, subject));
+    }
+    for (const id of open) this.pool.put(id, await records.load(id));
+    const newestFinal = Math.max(0, (await chain.head()).number - confirmations);
+    const firstKnown = Math.min(
+      newestFinal,
+      ...[...this.pool.all()].map((one) => one.transaction.submission.headBlock),
+    );
+    const from = finalBlock ?? Math.max(0, firstKnown - confirmations);
+    const seen = await this.readFinal(from + 1, newestFinal);
+    this.finalBlock = Math.max(from, newestFinal);
+    this.window = new ChainWindow(chain, this.finalBlock + 1);
+    await this.follow();
+    await this.undoWhatLeft(seen);
+    for (const executor of executors) this.bundles.assign(executor);
+  }
+
+  /** Takes over a transaction that was submitted, or replaced, by another part of the service. */
+  async take({ type, data }: TransactionEvent): Promise<void> {
+    const { chain, records } = this.options;
+    if (type !== 'TxSubmitted' || data.chainId !== chain.chainId || this.pool.get(data.transactionId)) return;
+    this.pool.put(data.transactionId, await records.load(data.transactionId));
+  }
+
+  /**
+   * Looks at the chain, records what became of operations, and sends what can be sent.
+   * @returns whether anything was done. @throws ChainUnavailable, BundlerWasReplaced
+   */
+  async step(): Promise<boolean> {
+    const hasMoved = await this.follow();
+    if (hasMoved) await this.watchBundles();
+    await this.bundles.maintain();
+    return (await this.bundles.fill(this.head)) || hasMoved;
+  }
+
+  private get head() {
+    const head = this.window?.head;
+    if (!head) throw new Error('the chain has not been looked at');
+    return head;
+  }
+
+  private async follow(): Promise<boolean> {
+    const { window } = this;
+    if (!window) throw new Error('recover comes first');
+    const change = await window.look();
+    if (change.joined.length === 0 && change.left.length === 0) return false;
+    await this.observations.record(change);
+    change.takeOver();
+    const newestFinal = this.head.number - this.options.confirmations;
+    if (newestFinal > this.finalBlock) {
+      const blocks = window.upTo(newestFinal);
+      await this.observations.finalise(blocks);
+      await this.finaliseBundles(newestFinal);
+      window.forget(newestFinal);
+      this.finalBlock = newestFinal;
+    }
+    this.bundles.blockCame();
+    return true;
+  }
+
+  /** Reads blocks that were final before this process began. Returns the hashes of those that have operations. */
+  private async readFinal(from: number, upTo: number): Promise<Set<string>> {
+    const { chain } = this.options;
+    const seen = new Set<string>();
+    for (let first = from; first <= upTo; first += BLOCKS_AT_ONCE) {
+      const last = Math.min(upTo, first + BLOCKS_AT_ONCE - 1);
+      const inclusions = await chain.inclusions(first, last);
+      for (const { blockHash } of inclusions) seen.add(blockHash);
+      const [block] = await chain.blocks([last]);
+      if (!block) continue;
+      const joined = [{ ...block, inclusions }];
+      await this.observations.record({ left: [], joined });
+      await this.observations.finalise(joined);
+    }
+    return seen;
+  }
+
+  /** Blocks that were recorded may have left the chain while no process looked. */
+  private async undoWhatLeft(seen: ReadonlySet<string>): Promise<void> {
+    const isThere = (hash: string) => seen.has(hash) || this.window?.block(hash) !== undefined;
+    for (const one of [...this.pool.all()]) {
+      const { block } = one.transaction;
+      if (block && !isThere(block.hash)) await this.observations.leave(one, block.hash);
+    }
+    await this.watchBundles({ recovers: true });
+  }
+
+  /** Looks which bundles a block has, and which one has left. */
+  private async watchBundles({ recovers = false } = {}): Promise<void> {
+    for (const executor of this.options.executors) {
+      for (const bundle of executor.state.bundles) await this.watchBundle(executor, bundle, recovers);
+    }
+  }
+
+  private async watchBundle(executor: ExecutorAccount, bundle: Bundle, recovers: boolean): Promise<void> {
+    const { chain, records } = this.options;
+    const { mined, nonce } = bundle;
+    if (mined && (this.window?.block(mined.blockHash) || (mined.blockNumber <= this.finalBlock && !recovers))) return;
+    const subject = { chainId: chain.chainId, executor: executor.address, nonce };
+    const receipts = await chain.receipts(bundle.versions.map(({ transactionHash }) => transactionHash));
+    const receipt = receipts.find((one) => one && this.isInChain(one));
+    if (mined && mined.blockHash === receipt?.blockHash) return;
+    if (mined) {
+      const { blockHash } = mined;
+      executor.state = await records.executor(executor.address, (state) =>
+        reorganiseBundle(state, { ...subject, blockHash }),
+      );
+    }
+    if (receipt) {
+      const { transactionHash, blockHash, blockNumber, success } = receipt;
+      executor.state = await records.executor(executor.address, (state) =>
+        mineBundle(state, { ...subject, transactionHash, blockHash, blockNumber, success }),
+      );
+      await this.bundles.mined(bundle, { executor, success });
+      if (success) await this.requireSeen(bundle);
+    } else if (mined) this.bundles.assign(executor);
+  }
+
+  /** A receipt alone is not believed: its block has to be in the chain. */
+  private isInChain({ blockHash, blockNumber }: { blockHash: string; blockNumber: number }): boolean {
+    return blockNumber <= this.finalBlock || this.window?.block(blockHash) !== undefined;
+  }
+
+  /** Each operation of a bundle that a block has must have been seen: a node may have left some out. */
+  private async requireSeen({ operations }: Bundle): Promise<void> {
+    for (const id of operations) {
+      const one = this.pool.get(id);
+      if (one?.transaction.status === 'submitted') await this.observations.lookAgain(one, this.head.number);
+    }
+  }
+
+  private async finaliseBundles(newestFinal: number): Promise<void> {
+    const { chain, records, executors } = this.options;
+    for (const executor of executors) {
+      for (const { nonce, mined } of executor.state.bundles) {
+        if (!mined || mined.blockNumber > newestFinal) continue;
+        const subject = { chainId: chain.chainId, executor: executor.address, nonce };
+        executor.state = await records.executor(executor.address, (state) => finaliseBundle(state, subject));
+      }
+    }
+  }
+}

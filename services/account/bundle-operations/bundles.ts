@@ -1,0 +1,264 @@
+import type { Logger } from 'pino';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
+import type { OperationsBlock, OperationsChain } from '../edge/operations-chain.ts';
+import { replaceBundle, signBundle, type Bundle, type SignedBundle } from '../domain/executor.ts';
+import { delay, operationOf } from '../domain/transaction.ts';
+import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
+import { bundleFees, bundleGasLimit, raisedFees } from './bundle-terms.ts';
+import { termsOf, type BundleTerms, type ExecutorAccount } from './executor-account.ts';
+import type { OperationPool, PooledOperation } from './operation-pool.ts';
+import type { Records } from './records.ts';
+import type { Replacements } from './replacements.ts';
+
+/** Blocks cost more than operations: fifty a bundle are as fast as more. */
+const OPERATIONS_MAX = 50;
+/** While a bundle is under way for no longer than that, the next one fills; then another executor sends what is there. */
+const SLOW_MS = 60;
+const RESEND_MS = 2_000;
+const RESEND_AFTER_BLOCK_MS = 300;
+/** A bundle that so many blocks left out pays too little. */
+const BLOCKS_LEFT_OUT = 3;
+const RETRY_FIRST_MS = 250;
+const RETRY_MAX_MS = 30_000;
+
+interface BundlesOptions {
+  chain: OperationsChain;
+  feeCap: bigint;
+  pool: OperationPool;
+  records: Records;
+  executors: readonly ExecutorAccount[];
+  replacements: Replacements;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** Makes bundles, and sends them until a block has each. */
+export class Bundles {
+  private readonly alarmed = new LogThrottle();
+  private hasNewBlock = true;
+
+  constructor(private readonly options: BundlesOptions) {}
+
+  /** Whether operations wait for a bundle. */
+  get waits(): boolean {
+    return this.next(0n, 1).length > 0;
+  }
+
+  /** The operations of the bundle under way are in no other one. */
+  assign(executor: ExecutorAccount): void {
+    const { address, underWay } = executor;
+    for (const id of underWay?.operations ?? []) {
+      const one = this.options.pool.get(id);
+      if (one && underWay) one.bundle = { executor: address, nonce: underWay.nonce };
+    }
+  }
+
+  blockCame(): void {
+    this.hasNewBlock = true;
+    for (const executor of this.options.executors) executor.blocksSince += 1;
+  }
+
+  /** The nonce of a bundle was used. Without success none of its operations was executed: one of them is at fault. */
+  async mined({ nonce, operations }: Bundle, { executor, success }: { executor: ExecutorAccount; success: boolean }) {
+    for (const id of operations) {
+      const one = this.options.pool.get(id);
+      if (!one) continue;
+      if (one.bundle?.executor === executor.address && one.bundle.nonce === nonce) one.bundle = undefined;
+      if (success) continue;
+      one.bundleMax = Math.max(1, Math.ceil(operations.length / 2));
+      if (operations.length === 1) await this.refuse(one, 'the bundle with it was reverted');
+    }
+  }
+
+  /** Sends bundles again that no block has yet, and raises their fees. */
+  async maintain(): Promise<void> {
+    for (const executor of this.options.executors) {
+      const { underWay } = executor;
+      if (!underWay) continue;
+      const silentMs = this.options.clock.elapsed() - executor.sentAt;
+      const wasLeftOut = executor.blocksSince > 0 && silentMs >= RESEND_AFTER_BLOCK_MS;
+      if (silentMs < RESEND_MS && !wasLeftOut) continue;
+      if (executor.blocksSince >= BLOCKS_LEFT_OUT) await this.raise(executor, underWay);
+      else await this.send(executor, underWay);
+    }
+  }
+
+  /** Makes new bundles of what waits. @returns whether there is one */
+  async fill(head: OperationsBlock): Promise<boolean> {
+    let hasSent = false;
+    for (const executor of this.options.executors) {
+      if (executor.underWay) continue;
+      const ready = this.next(head.baseFeePerGas, OPERATIONS_MAX);
+      if (ready.length === 0 || (ready.length < OPERATIONS_MAX && this.isFilling)) break;
+      await this.refreshBalances();
+      hasSent = (await this.bundle(executor, ready, head)) || hasSent;
+    }
+    return hasSent;
+  }
+
+  /** A bundle was sent just now, so that more may come together for the next. */
+  private get isFilling(): boolean {
+    const now = this.options.clock.elapsed();
+    return this.options.executors.some(({ underWay, sentAt }) => underWay && now - sentAt < SLOW_MS);
+  }
+
+  private next(baseFee: bigint, max: number): PooledOperation[] {
+    return this.options.pool.next({ nowMs: this.options.clock.elapsed(), baseFee, max });
+  }
+
+  private async refreshBalances(): Promise<void> {
+    if (!this.hasNewBlock) return;
+    const { chain, executors } = this.options;
+    const accounts = await chain.accounts(executors.map(({ address }) => address));
+    for (const [at, executor] of executors.entries()) executor.wei = accounts[at]?.wei ?? 0n;
+    this.hasNewBlock = false;
+  }
+
+  private async bundle(
+    executor: ExecutorAccount,
+    ready: readonly PooledOperation[],
+    head: OperationsBlock,
+  ): Promise<boolean> {
+    const { feeCap, records, chain } = this.options;
+    const tried = await this.withoutFaults(executor, ready);
+    if (!tried) return false;
+    const operations = tried.ready.map(({ operation }) => operation);
+    const gasLimit = bundleGasLimit(operations, executor.address, tried.gasUsed);
+    if (gasLimit > head.gasLimit && tried.ready.length > 1) return this.halve(tried.ready);
+    const terms = { gasLimit, ...bundleFees(operations, feeCap) };
+    if (executor.wei < gasLimit * terms.maxFeePerGas) {
+      this.alarm(`the executor ${executor.address} has too little balance to send a bundle: send it some`);
+      return false;
+    }
+    const nonce = executor.state.nextNonce ?? (await chain.transactionCount(executor.address));
+    const signed = this.signed(executor, tried.ready, { nonce, ...terms });
+    executor.state = await records.executor(executor.address, (state) =>
+      signBundle(state, executor.state.epoch, signed.bundle),
+    );
+    this.assign(executor);
+    await this.sendRaw(executor, signed.raw);
+    return true;
+  }
+
+  /** Tries a bundle on the chain as it is, and leaves out what is at fault. */
+  private async withoutFaults(
+    { address }: ExecutorAccount,
+    all: readonly PooledOperation[],
+  ): Promise<{ ready: readonly PooledOperation[]; gasUsed: bigint } | undefined> {
+    let ready = all;
+    while (ready.length > 0) {
+      const operations = ready.map(({ operation }) => operation);
+      const trial = await this.options.chain.tryBundle(operations, address);
+      if (trial.kind === 'ok') return { ready, gasUsed: trial.gasUsed };
+      const atFault = trial.kind === 'failed' ? ready[trial.index] : ready.length === 1 ? ready[0] : undefined;
+      if (atFault) {
+        await this.refuse(atFault, trial.kind === 'failed' ? trial.reason : await this.reasonOf(atFault.operation));
+        const { sender } = atFault.operation;
+        const at = ready.indexOf(atFault);
+        ready = ready.filter((one, place) => place < at || one.operation.sender !== sender);
+      } else ready = ready.slice(0, Math.ceil(ready.length / 2));
+    }
+    return undefined;
+  }
+
+  private halve(ready: readonly PooledOperation[]): boolean {
+    for (const one of ready) one.bundleMax = Math.ceil(ready.length / 2);
+    return true;
+  }
+
+  /** The EntryPoint says nothing of an account without code. */
+  private async reasonOf({ sender, factory }: UserOperation): Promise<string> {
+    if (factory) return 'the EntryPoint reverts without a reason';
+    const [account] = await this.options.chain.accounts([sender]);
+    return account?.hasCode ? 'the EntryPoint reverts without a reason' : 'AA20 account not deployed';
+  }
+
+  /** It waits, longer each time, unless it can be signed anew. */
+  private async refuse(one: PooledOperation, reason: string): Promise<void> {
+    const { records, clock, pool, replacements, chain } = this.options;
+    one.waitsUntil = clock.elapsed() + Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** one.refusals);
+    one.refusals += 1;
+    const { sender, nonce, factory } = one.operation;
+    if (reason.startsWith('AA25')) {
+      const { key, sequence } = nonceParts(nonce);
+      const [next = 0n] = await chain.sequences([{ sender, key }]);
+      // A block has it, or has what took its place: that is recorded when the block is.
+      if (next > sequence) return;
+    }
+    const isDeployed = reason.startsWith('AA10') && factory !== undefined;
+    const isMissing = reason.startsWith('AA20') && factory === undefined;
+    if ((isDeployed || isMissing) && (await replacements.signAnew(one, { deploys: isMissing }))) return;
+    pool.put(one.id, await records.transaction(one.id, (transaction) => delay(transaction, reason)));
+  }
+
+  private async raise(executor: ExecutorAccount, { versions, operations }: Bundle): Promise<void> {
+    const { feeCap, records } = this.options;
+    const newest = versions.at(-1);
+    if (!newest) return;
+    const terms = { ...termsOf(newest), ...raisedFees(termsOf(newest), feeCap) };
+    if (terms.maxFeePerGas > feeCap) {
+      this.alarm(`a bundle of ${executor.address} is left out of blocks at the feeCap of the chain: raise feeCap`);
+      executor.blocksSince = 0;
+      return;
+    }
+    const signed = this.signed(executor, await this.operationsOf(operations), terms);
+    executor.state = await records.executor(executor.address, (state) =>
+      replaceBundle(state, executor.state.epoch, signed.bundle),
+    );
+    await this.sendRaw(executor, signed.raw);
+  }
+
+  /** Sends the same bytes again. */
+  private async send(executor: ExecutorAccount, { versions, operations }: Bundle): Promise<void> {
+    const newest = versions.at(-1);
+    if (!newest) return;
+    const { raw } = this.signed(executor, await this.operationsOf(operations), termsOf(newest));
+    await this.sendRaw(executor, raw);
+  }
+
+  private async sendRaw(executor: ExecutorAccount, raw: string): Promise<void> {
+    const { blocksSince } = executor;
+    executor.sentAt = this.options.clock.elapsed();
+    executor.blocksSince = 0;
+    const outcome = await this.options.chain.send(raw);
+    if (outcome === 'underpriced') executor.blocksSince = BLOCKS_LEFT_OUT;
+    else if (outcome === 'insufficient-funds') {
+      this.alarm(`the executor ${executor.address} has too little balance for a bundle that was signed: send it some`);
+    } else if (outcome === 'refused') {
+      executor.blocksSince = blocksSince;
+      this.alarm(`the node of chain ${String(this.options.chain.chainId)} refuses a bundle of ${executor.address}`);
+    }
+  }
+
+  private async operationsOf(ids: readonly string[]): Promise<{ id: string; operation: UserOperation }[]> {
+    const { pool, records } = this.options;
+    return Promise.all(
+      ids.map(async (id) => ({ id, operation: pool.get(id)?.operation ?? operationOf(await records.load(id)) })),
+    );
+  }
+
+  private signed(
+    executor: ExecutorAccount,
+    ready: readonly { id: string; operation: UserOperation }[],
+    terms: BundleTerms,
+  ): { raw: string; bundle: SignedBundle } {
+    const operations = ready.map(({ operation }) => operation);
+    const { raw, hash } = executor.sign(operations, terms);
+    const bundle = {
+      chainId: this.options.chain.chainId,
+      executor: executor.address,
+      nonce: terms.nonce,
+      transactionHash: hash,
+      operations: ready.map(({ id }) => id),
+      gasLimit: String(terms.gasLimit),
+      maxFeePerGas: String(terms.maxFeePerGas),
+      maxPriorityFeePerGas: String(terms.maxPriorityFeePerGas),
+    };
+    return { raw, bundle };
+  }
+
+  private alarm(message: string): void {
+    if (this.alarmed.isDue(message)) this.options.logger.error({ chainId: this.options.chain.chainId }, message);
+  }
+}

@@ -1,0 +1,69 @@
+import { signDigest } from '../../../shared/keys/sign-digest.ts';
+import {
+  signedTransaction,
+  transactionDigest,
+  transactionHash,
+  type BundleTransaction,
+} from '../domain/bundle-transaction.ts';
+import type { Bundle, Executor, SignedBundle } from '../domain/executor.ts';
+import { encodeHandleOps } from '../domain/operation-encoding.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+
+export interface ExecutorKey {
+  /** EIP-55. */
+  address: string;
+  privateKey: Uint8Array;
+}
+
+/** How a bundle is sent, beside its operations. */
+export interface BundleTerms {
+  nonce: number;
+  gasLimit: bigint;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+/** An account that sends bundles to the EntryPoint, and has what they refund. */
+export class ExecutorAccount {
+  /** As it is stored. */
+  state: Executor = { nextNonce: undefined, bundles: [], epoch: 0 };
+  /** At the head that was last looked at. */
+  wei = 0n;
+  /** When its bundle was last sent, by the monotonic clock. */
+  sentAt = 0;
+  /** Blocks that have come since then. */
+  blocksSince = 0;
+
+  constructor(
+    private readonly chainId: number,
+    private readonly entryPoint: string,
+    readonly key: ExecutorKey,
+  ) {}
+
+  get address(): string {
+    return this.key.address;
+  }
+
+  /** The bundle whose nonce is not used yet. */
+  get underWay(): Bundle | undefined {
+    return this.state.bundles.find(({ mined }) => !mined);
+  }
+
+  sign(operations: readonly UserOperation[], terms: BundleTerms): { raw: string; hash: string } {
+    const transaction: BundleTransaction = {
+      chainId: this.chainId,
+      to: this.entryPoint,
+      data: encodeHandleOps(operations, this.address),
+      ...terms,
+    };
+    const raw = signedTransaction(transaction, signDigest(this.key.privateKey, transactionDigest(transaction)));
+    return { raw, hash: transactionHash(raw) };
+  }
+}
+
+export const termsOf = ({ nonce, gasLimit, maxFeePerGas, maxPriorityFeePerGas }: SignedBundle): BundleTerms => ({
+  nonce,
+  gasLimit: BigInt(gasLimit),
+  maxFeePerGas: BigInt(maxFeePerGas),
+  maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
+});

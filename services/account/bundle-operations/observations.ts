@@ -1,0 +1,124 @@
+import type { OperationInclusion, OperationsBlock, OperationsChain } from '../edge/operations-chain.ts';
+import {
+  drop,
+  finalise,
+  include,
+  reorganise,
+  replace,
+  type Inclusion,
+  type Transaction,
+} from '../domain/transaction.ts';
+import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { nonceParts } from '../domain/user-operation.ts';
+import type { ChainChange, WindowBlock } from './chain-window.ts';
+import type { OperationPool, PooledOperation } from './operation-pool.ts';
+import type { Records } from './records.ts';
+
+/** What sponsors have reserved for operations of this chain, and what they paid. Every step may be repeated. */
+export interface Settlements {
+  included: (inclusion: OperationInclusion) => Promise<void>;
+  /** The block of this operation left the chain. */
+  left: (inclusion: OperationInclusion) => Promise<void>;
+  /** This block, and what it has, is final. */
+  final: (block: OperationsBlock, inclusions: readonly OperationInclusion[]) => Promise<void>;
+}
+
+/** Of one request for logs. */
+const BLOCKS_AT_ONCE = 1_000;
+
+/** Records what the blocks of a chain say of operations. */
+export class Observations {
+  constructor(
+    private readonly pool: OperationPool,
+    private readonly records: Records,
+    private readonly settlements: Settlements,
+    private readonly chain: Pick<OperationsChain, 'sequences' | 'inclusions'>,
+  ) {}
+
+  async record({ left, joined }: Pick<ChainChange, 'left' | 'joined'>): Promise<void> {
+    for (const block of left) await each(block.inclusions, (inclusion) => this.undo(inclusion));
+    for (const block of joined) await each(block.inclusions, (inclusion) => this.apply(inclusion));
+  }
+
+  /** Records that blocks are final, and what can never be included any more. */
+  async finalise(blocks: readonly WindowBlock[]): Promise<void> {
+    for (const block of blocks) {
+      await each(block.inclusions, async ({ sender, nonce }) => {
+        for (const one of this.pool.ofNonce(sender, nonce)) await this.change(one, finalise);
+      });
+      await this.settlements.final(block, block.inclusions);
+    }
+    const newest = blocks.at(-1);
+    if (newest) await this.dropExpired(newest);
+  }
+
+  /** A block that was recorded is not in the chain: it left while nobody looked. */
+  async leave(one: PooledOperation, blockHash: string): Promise<void> {
+    await this.change(one, (transaction) => reorganise(transaction, blockHash));
+  }
+
+  private async apply(inclusion: OperationInclusion): Promise<void> {
+    const { sender, nonce, userOpHash, blockHash } = inclusion;
+    for (const one of this.pool.ofNonce(sender, nonce)) {
+      await this.change(one, (transaction) =>
+        one.userOpHash === userOpHash
+          ? include(transaction, inclusionOf(inclusion))
+          : replace(transaction, { replacedBy: userOpHash, blockHash }),
+      );
+    }
+    await this.settlements.included(inclusion);
+  }
+
+  private async undo(inclusion: OperationInclusion): Promise<void> {
+    for (const one of this.pool.ofNonce(inclusion.sender, inclusion.nonce)) await this.leave(one, inclusion.blockHash);
+    await this.settlements.left(inclusion);
+  }
+
+  /** Reads again what blocks say of an operation whose nonce is used: a node may have left it out. */
+  async lookAgain({ operation, transaction }: PooledOperation, upTo: number): Promise<void> {
+    const { sender, nonce } = operation;
+    for (let from = transaction.submission.headBlock; from <= upTo; from += BLOCKS_AT_ONCE) {
+      const found = await this.chain.inclusions(from, Math.min(upTo, from + BLOCKS_AT_ONCE - 1));
+      for (const one of found) if (one.sender === sender && one.nonce === nonce) return this.apply(one);
+    }
+  }
+
+  /** A block's time is final that is later than what the paymaster signed for: no block can have it any more. */
+  private async dropExpired({ number, timestamp }: OperationsBlock): Promise<void> {
+    const expired = [...this.pool.all()].filter(({ transaction: { status, submission } }) => {
+      const { validUntil } = submission;
+      return status === 'submitted' && validUntil !== null && Date.parse(validUntil) < timestamp * 1_000;
+    });
+    if (expired.length === 0) return;
+    const lines = expired.map(({ operation }) => ({ sender: operation.sender, ...nonceParts(operation.nonce) }));
+    const next = await this.chain.sequences(lines);
+    await each([...expired.entries()], async ([at, one]) => {
+      const isUsed = (next[at] ?? 0n) > (lines[at]?.sequence ?? 0n);
+      if (isUsed) await this.lookAgain(one, number);
+      else await this.change(one, (transaction) => drop(transaction, "the paymaster's signature has expired"));
+    });
+  }
+
+  private async change(
+    one: PooledOperation,
+    decide: (transaction: Transaction | undefined) => TransactionEvent[],
+  ): Promise<void> {
+    this.pool.put(one.id, await this.records.transaction(one.id, decide));
+  }
+}
+
+const inclusionOf = (inclusion: OperationInclusion): Inclusion => ({
+  success: inclusion.success,
+  transactionHash: inclusion.transactionHash,
+  blockNumber: inclusion.blockNumber,
+  blockHash: inclusion.blockHash,
+  logIndex: inclusion.logIndex,
+  actualGasCostWei: String(inclusion.actualGasCost),
+  actualGasUsed: String(inclusion.actualGasUsed),
+  deployed: inclusion.deployed,
+  reason: inclusion.revertReason ?? null,
+});
+
+const each = async <One>(all: readonly One[], work: (one: One) => Promise<void>): Promise<void> => {
+  await Promise.all(all.map(work));
+};

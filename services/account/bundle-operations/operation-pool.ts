@@ -1,0 +1,137 @@
+import { operationOf, type Transaction } from '../domain/transaction.ts';
+import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
+
+/** A transaction that is not final, and what is done for it. */
+export interface PooledOperation {
+  readonly id: string;
+  readonly operation: UserOperation;
+  readonly userOpHash: string;
+  /** The bundle that has it, as long as its nonce is not used: no other may. */
+  bundle: { executor: string; nonce: number } | undefined;
+  transaction: Transaction;
+  /** The most operations that a bundle with it may have: fewer once one was reverted. */
+  bundleMax: number;
+  /** When it is tried again, by the monotonic clock; it is not before. */
+  waitsUntil: number;
+  /** How often in a row it was refused. */
+  refusals: number;
+}
+
+const nonceKey = (sender: string, nonce: bigint): string => `${sender}:${String(nonce)}`;
+
+/** The operations of a chain of which something can still become. */
+export class OperationPool {
+  private readonly byId = new Map<string, PooledOperation>();
+  private readonly byHash = new Map<string, PooledOperation>();
+  private readonly byNonce = new Map<string, Set<PooledOperation>>();
+  private readonly bySender = new Map<string, Set<PooledOperation>>();
+  private readonly superseded = new Set<string>();
+
+  get size(): number {
+    return this.byId.size;
+  }
+
+  all(): IterableIterator<PooledOperation> {
+    return this.byId.values();
+  }
+
+  get(id: string): PooledOperation | undefined {
+    return this.byId.get(id);
+  }
+
+  ofHash(userOpHash: string): PooledOperation | undefined {
+    return this.byHash.get(userOpHash);
+  }
+
+  ofNonce(sender: string, nonce: bigint): readonly PooledOperation[] {
+    return [...(this.byNonce.get(nonceKey(sender, nonce)) ?? [])];
+  }
+
+  /** Adds a transaction, or takes over what became of one. One that is final goes. */
+  put(id: string, transaction: Transaction): void {
+    const known = this.byId.get(id);
+    if (transaction.isFinal) {
+      if (known) this.remove(known);
+    } else if (known) known.transaction = transaction;
+    else this.add(id, transaction);
+  }
+
+  /**
+   * Returns operations that one bundle may have, in the order in which the EntryPoint is to be given them: those that deploy an
+   * account, or have an earlier nonce of a key, before what needs them.
+   */
+  next({ nowMs, baseFee, max }: { nowMs: number; baseFee: bigint; max: number }): PooledOperation[] {
+    const chosen = new Set<PooledOperation>();
+    let limit = max;
+    for (const one of this.byId.values()) {
+      if (chosen.size >= limit) break;
+      if (!this.isWaiting(one)) continue;
+      if (one.waitsUntil > nowMs || one.operation.maxFeePerGas < baseFee || one.bundleMax <= chosen.size) continue;
+      if (!this.needs(one).every((other) => chosen.has(other))) continue;
+      chosen.add(one);
+      limit = Math.min(limit, one.bundleMax);
+    }
+    return [...chosen];
+  }
+
+  /** Whether it is to be bundled: no block has it, no bundle, and no other operation takes its place. */
+  private isWaiting({ id, transaction, bundle }: PooledOperation): boolean {
+    return transaction.status === 'submitted' && !bundle && !this.superseded.has(id);
+  }
+
+  /** Returns what has to be included before it, and is not yet. */
+  private needs(one: PooledOperation): PooledOperation[] {
+    const { sender, nonce, factory } = one.operation;
+    const { sequence } = nonceParts(nonce);
+    const earlier = sequence > 0n ? this.ofNonce(sender, nonce - 1n) : [];
+    const deploying = factory
+      ? []
+      : [...(this.bySender.get(sender) ?? [])].filter(({ operation }) => operation.factory);
+    return [...earlier, ...deploying].filter(
+      (other) => other !== one && other.transaction.status === 'submitted' && !this.superseded.has(other.id),
+    );
+  }
+
+  private add(id: string, transaction: Transaction): void {
+    const { userOpHash, replaces } = transaction.submission;
+    const operation = operationOf(transaction);
+    const one: PooledOperation = {
+      id,
+      operation,
+      userOpHash,
+      bundle: undefined,
+      transaction,
+      bundleMax: Number.POSITIVE_INFINITY,
+      waitsUntil: 0,
+      refusals: 0,
+    };
+    this.byId.set(id, one);
+    this.byHash.set(userOpHash, one);
+    index(this.byNonce, nonceKey(operation.sender, operation.nonce), one);
+    index(this.bySender, operation.sender, one);
+    if (replaces !== null) this.superseded.add(replaces);
+  }
+
+  private remove(one: PooledOperation): void {
+    const { sender, nonce } = one.operation;
+    this.byId.delete(one.id);
+    this.byHash.delete(one.userOpHash);
+    this.superseded.delete(one.id);
+    const { replaces } = one.transaction.submission;
+    if (replaces !== null) this.superseded.delete(replaces);
+    unindex(this.byNonce, nonceKey(sender, nonce), one);
+    unindex(this.bySender, sender, one);
+  }
+}
+
+const index = (map: Map<string, Set<PooledOperation>>, key: string, one: PooledOperation): void => {
+  const known = map.get(key);
+  if (known) known.add(one);
+  else map.set(key, new Set([one]));
+};
+
+const unindex = (map: Map<string, Set<PooledOperation>>, key: string, one: PooledOperation): void => {
+  const known = map.get(key);
+  known?.delete(one);
+  if (known?.size === 0) map.delete(key);
+};

@@ -1,0 +1,52 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { executorStream, type ExecutorEvent } from '../../../schemas/events/executor-events.ts';
+import { transactionStream, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { executorFold, type Executor } from '../domain/executor.ts';
+import { transactionFold, type Transaction } from '../domain/transaction.ts';
+
+const BUNDLES_KEPT = 1_000;
+
+/** What a bundler appends: it decides on what is stored, and not on what it remembers. */
+export class Records {
+  constructor(
+    private readonly transactor: Transactor,
+    readonly chainId: number,
+  ) {}
+
+  /** Returns the transaction as it is then. */
+  async transaction(
+    id: string,
+    decide: (transaction: Transaction | undefined) => readonly TransactionEvent[],
+  ): Promise<Transaction> {
+    const { state } = await this.transactor.transact({
+      stream: transactionStream(id),
+      fold: transactionFold,
+      metadata: this.metadata(),
+      decide,
+    });
+    if (!state) throw new Error(`there is no transaction ${id}`);
+    return state;
+  }
+
+  async load(id: string): Promise<Transaction> {
+    const { state } = await this.transactor.load(transactionStream(id), transactionFold);
+    if (!state) throw new Error(`there is no transaction ${id}`);
+    return state;
+  }
+
+  async executor(address: string, decide: (executor: Executor) => readonly ExecutorEvent[]): Promise<Executor> {
+    const { state } = await this.transactor.transact({
+      stream: executorStream(this.chainId, address),
+      fold: executorFold,
+      metadata: this.metadata(),
+      keep: { newest: BUNDLES_KEPT },
+      decide,
+    });
+    return state;
+  }
+
+  private metadata(): EventMetadata {
+    return { correlationId: this.transactor.ids.token(20), actor: { type: 'system', id: 'account' } };
+  }
+}
