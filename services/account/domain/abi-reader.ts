@@ -35,6 +35,7 @@ export class AbiReader {
     const tail = this.tail(at);
     const items = new AbiReader(tail.bytes.subarray(WORD_BYTES));
     const length = tail.size(0);
+    // Before room is made for so many.
     if (length * WORD_BYTES > items.bytes.length) throw new RangeError('cut off');
     return Array.from({ length }, (_, place) => read(items, place));
   }
