@@ -106,6 +106,18 @@ describe('folded streams', () => {
     expect(await eventsReadBy(() => folded.read('test-0', large))).toBe(10);
   });
 
+  it('take the word of a fold for the size of its states, and keep the largest too', async () => {
+    const sized = { ...count, characters: (events: number) => events * 4 * 1_024 * 1_024 };
+    await append('test-huge', -1, 10);
+    await folded.read('test-huge', sized);
+    expect(await eventsReadBy(() => folded.read('test-huge', sized))).toBe(1);
+    for (let at = 0; at < 8; at += 1) {
+      await append(`test-${String(at)}`, -1, 1);
+      await folded.read(`test-${String(at)}`, sized);
+    }
+    expect(await eventsReadBy(() => folded.read('test-huge', sized))).toBe(10);
+  });
+
   it('say what the stream says, whoever appended, truncated or read meanwhile', async () => {
     const step = fc.record({
       process: fc.nat(1),

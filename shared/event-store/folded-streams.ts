@@ -13,6 +13,8 @@ export interface Fold<State, Event extends DomainEvent> {
   initial: State;
   /** It must not change `state`. `time` is the Unix milliseconds of the stored event, `id` its id. */
   evolve: (state: State, event: Event, time: number, id: string) => State;
+  /** About how many characters a state has as JSON, where a state grows so large that writing it to count them takes long. */
+  characters?: (state: State) => number;
 }
 
 /** What the events of a stream say, up to its newest one. */
@@ -33,6 +35,8 @@ interface Kept<State = unknown> extends Folded<State> {
 /** How many states are kept, and how many characters of them. The least recently used are forgotten. */
 const STREAMS_MAX = 10_000;
 const CHARACTERS_MAX = 32 * 1_024 * 1_024;
+/** A larger state counts as this large: one that was not kept at all would be folded from the beginning for each command. */
+const STATE_CHARACTERS_MAX = CHARACTERS_MAX / 4;
 /** Of one read, so that nobody else waits longer than some milliseconds while a long stream is folded. */
 const PIECE_EVENTS = 200;
 
@@ -42,12 +46,7 @@ const PIECE_EVENTS = 200;
  * more, because the stream was truncated or forgotten, the stream is folded anew.
  */
 export class FoldedStreams {
-  private readonly kept = new LRUCache<string, Kept>({
-    max: STREAMS_MAX,
-    maxSize: CHARACTERS_MAX,
-    sizeCalculation: ({ state }, stream) =>
-      stream.length + ((JSON.stringify(state) as string | undefined)?.length ?? 1),
-  });
+  private readonly kept = new LRUCache<string, Kept>({ max: STREAMS_MAX, maxSize: CHARACTERS_MAX });
 
   constructor(
     private readonly store: Pick<EventStore, 'read'>,
@@ -69,10 +68,15 @@ export class FoldedStreams {
       await yieldToEventLoop();
     }
     if (!known) this.kept.delete(stream);
-    else if (known !== kept) this.kept.set(stream, known);
+    else if (known !== kept) this.kept.set(stream, known, { size: stream.length + charactersOf(fold, known.state) });
     return known ?? { state: fold.initial, revision: NO_STREAM, position: 0 };
   }
 }
+
+const charactersOf = <State, Event extends DomainEvent>(fold: Fold<State, Event>, state: State): number => {
+  const characters = fold.characters?.(state) ?? (JSON.stringify(state) as string | undefined)?.length ?? 1;
+  return Math.min(characters, STATE_CHARACTERS_MAX);
+};
 
 const isNewest = (event: StoredEvent | undefined, { revision, eventId }: Kept): boolean =>
   event?.revision === revision && event.id === eventId;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { appStream, type AppEvent } from '../../../schemas/events/app-events.ts';
+import { appStream, type AppEvent, type SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
 import {
   allowBot,
@@ -8,6 +8,7 @@ import {
   apiKeyFrom,
   appFold,
   appIdOf,
+  changePolicy,
   registerApp,
   revokeApp,
   rotateAppKey,
@@ -31,6 +32,14 @@ const app = { id: 'app_1', ...known, signer: FIRST };
 const registered: AppEvent = { type: 'AppRegistered', data: { appId: 'app_1', ...known, signer: FIRST } };
 const rotated = (signer: string): AppEvent => ({ type: 'AppKeyRotated', data: { appId: 'app_1', signer } });
 const revoked: AppEvent = { type: 'AppRevoked', data: { appId: 'app_1' } };
+const policy: SponsorshipPolicy = {
+  ...{ dayWei: '100', userDayWei: '10', operationWei: null, anySession: false },
+  allow: [{ target: FIRST, selectors: ['0xa9059cbb', '0x'] }],
+};
+const policyChanged = (chainId: number, to: SponsorshipPolicy | null): AppEvent => ({
+  type: 'AppPolicyChanged',
+  data: { appId: 'app_1', chainId, policy: to },
+});
 const after = (...events: AppEvent[]) =>
   given(
     appFold,
@@ -42,6 +51,7 @@ const changes: Record<string, (state: App | undefined) => AppEvent[]> = {
   'allow-origin': (state) => allowOrigin(state, 'https://new.example'),
   'allow-redirect': (state) => allowRedirect(state, 'https://new.example/back'),
   'allow-bot': allowBot,
+  'policy set': (state) => changePolicy(state, 2484, policy),
 };
 
 describe('an app', () => {
@@ -50,7 +60,7 @@ describe('an app', () => {
       .when((state) => registerApp(state, app))
       .then([registered]);
     expect(after(registered).state).toEqual({
-      ...{ id: 'app_1', ...known, signers: [FIRST], allowsBot: false, isRevoked: false },
+      ...{ id: 'app_1', ...known, signers: [FIRST], allowsBot: false, policies: {}, isRevoked: false },
     });
   });
 
@@ -88,6 +98,21 @@ describe('an app', () => {
       redirectUris: ['https://shop.example/back', 'https://new.example/back'],
       allowsBot: true,
     });
+  });
+
+  it('has a policy for each chain, replaces it, and removes it once', () => {
+    const both = [policyChanged(2484, policy), policyChanged(1, { ...policy, anySession: true })];
+    expect(after(registered, ...both).state?.policies).toEqual({ 2484: policy, 1: { ...policy, anySession: true } });
+    after(registered, ...both)
+      .when((state) => changePolicy(state, 2484, { ...policy, allow: [] }))
+      .then([policyChanged(2484, { ...policy, allow: [] })]);
+    after(registered, ...both)
+      .when((state) => changePolicy(state, 1, null))
+      .then([policyChanged(1, null)]);
+    expect(after(registered, ...both, policyChanged(1, null)).state?.policies).toEqual({ 2484: policy });
+    after(registered, policyChanged(1, policy), policyChanged(1, null))
+      .when((state) => changePolicy(state, 1, null))
+      .then([]);
   });
 
   it.each(Object.entries(changes))(

@@ -1,5 +1,6 @@
 import type { AppEvent, SignatureScheme, SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import { canonicalJson } from '../../../shared/primitives/canonical-json.ts';
 import { encodeToken, sha256 } from '../../../shared/primitives/ids.ts';
 
 export const apiKeyFrom = (token32: string): string => `ak_${token32}`;
@@ -82,6 +83,14 @@ export const allowRedirect = (app: State, redirectUri: string): AppEvent[] => {
 export const allowBot = (app: State): AppEvent[] => {
   const { id, allowsBot } = liveApp(app);
   return allowsBot ? [] : [{ type: 'AppBotAllowed', data: { appId: id } }];
+};
+
+/** @param policy `null` removes it */
+export const changePolicy = (app: State, chainId: number, policy: SponsorshipPolicy | null): AppEvent[] => {
+  const { id, policies } = liveApp(app);
+  const known = policies[chainId] ?? null;
+  if (canonicalJson({ policy: known }) === canonicalJson({ policy })) return [];
+  return [{ type: 'AppPolicyChanged', data: { appId: id, chainId, policy } }];
 };
 
 export const revokeApp = (app: State): AppEvent[] => {

@@ -1,0 +1,109 @@
+import { sponsorshipStream, type SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { KeptValues } from '../../../shared/primitives/kept-values.ts';
+import {
+  isReserved,
+  release,
+  reserve,
+  reserveAgain,
+  settle,
+  spendingOn,
+  sponsorshipFold,
+  type OperationSlot,
+  type ReleaseReason,
+  type SignatureToReserve,
+  type SponsoredInclusion,
+  type Sponsorship,
+  type SponsorshipLimits,
+} from '../domain/sponsorship.ts';
+import { GatheredDecisions } from './gathered-decisions.ts';
+
+const DAY_MS = 86_400_000;
+const APPS_MAX = 1_000;
+
+export interface ReservationRequest extends SponsorshipLimits {
+  /** Of the app that pays. */
+  appId: string;
+  signature: SignatureToReserve;
+}
+
+/** Keeps the accounts of what the paymaster may have to pay, and has paid, in the streams of each app and UTC day. */
+export class Sponsorships {
+  private readonly decisions: GatheredDecisions<Sponsorship, SponsorshipEvent>;
+  /** Streams of former days in which nothing is reserved. */
+  private readonly over: KeptValues<true>;
+  /** By chain, what was reserved here since the start, whatever became of it. */
+  private readonly reservedHere = new Map<number, bigint>();
+
+  constructor(private readonly transactor: Transactor) {
+    const { clock, ids } = transactor;
+    const metadata = () => ({ correlationId: ids.token(20), actor: { type: 'system' as const, id: 'sponsorships' } });
+    this.decisions = new GatheredDecisions(transactor, sponsorshipFold, metadata, ({ before, state }) => {
+      for (const chainId of Object.keys(state.chains).map(Number))
+        this.count(chainId, moreReserved(before, state, chainId));
+    });
+    this.over = new KeptValues(clock, { max: APPS_MAX, keptMs: DAY_MS });
+  }
+
+  /**
+   * Reserves what a signature of the paymaster may cost, before it is given to anybody. The same signature again reserves nothing
+   * more, and another of its slot only what it may cost more.
+   * @returns the stream that the signature belongs to: that of today, or of the day before if its slot is reserved there
+   * @param request its `deposit` as it is now: the caller waits for nothing between reading it and this call
+   * @throws Refusal sponsorship_refused with the rule `user_day`, `day` or `deposit`
+   */
+  async reserve({ appId, signature, policy, deposit }: ReservationRequest): Promise<{ stream: string }> {
+    const { chainId } = signature;
+    const asked = this.reservedSoFar(chainId);
+    const stream = await this.streamOf(appId, signature);
+    await this.decisions.decide(stream, (state, before) => {
+      // Of what is reserved after the caller asked, and of those that are decided together, it does not know.
+      const meanwhile = this.reservedSoFar(chainId) - asked + moreReserved(before, state, chainId);
+      const reservedWei = deposit.reservedWei + meanwhile;
+      return reserve(state, { ...signature, appId }, { policy, deposit: { ...deposit, reservedWei } });
+    });
+    return { stream };
+  }
+
+  /** @param stream as `reserve` returned it */
+  settle(stream: string, inclusion: SponsoredInclusion): Promise<void> {
+    return this.decisions.decide(stream, (state) => settle(state, inclusion));
+  }
+
+  /** Its block left the chain. */
+  reserveAgain(stream: string, inclusion: Omit<SponsoredInclusion, 'costWei' | 'blockNumber'>): Promise<void> {
+    return this.decisions.decide(stream, (state) => reserveAgain(state, inclusion));
+  }
+
+  release(stream: string, slot: OperationSlot, why: ReleaseReason): Promise<void> {
+    return this.decisions.decide(stream, (state) => release(state, slot, why));
+  }
+
+  private reservedSoFar(chainId: number): bigint {
+    return this.reservedHere.get(chainId) ?? 0n;
+  }
+
+  private count(chainId: number, wei: bigint): void {
+    this.reservedHere.set(chainId, this.reservedSoFar(chainId) + wei);
+  }
+
+  private async streamOf(appId: string, slot: OperationSlot): Promise<string> {
+    const nowMs = this.transactor.clock.now();
+    const yesterday = sponsorshipStream(appId, utcDay(nowMs - DAY_MS));
+    if (!this.over.get(yesterday)) {
+      const { state } = await this.transactor.load(yesterday, sponsorshipFold);
+      if (isReserved(state, slot)) return yesterday;
+      if (Object.values(state.chains).every(({ reservedWei }) => reservedWei === 0n)) this.over.set(yesterday, true);
+    }
+    return sponsorshipStream(appId, utcDay(nowMs));
+  }
+}
+
+/** Not less than nothing, where more was settled or released than reserved. */
+const moreReserved = (before: Sponsorship, after: Sponsorship, chainId: number): bigint => {
+  const wei = spendingOn(after, chainId).reservedWei - spendingOn(before, chainId).reservedWei;
+  return wei > 0n ? wei : 0n;
+};
+
+/** `2026-01-31` */
+export const utcDay = (timeMs: number): string => new Date(timeMs).toISOString().slice(0, 10);
