@@ -1,0 +1,42 @@
+import { signDigest } from '../../../shared/keys/sign-digest.ts';
+import { addressWord, bytesTail, digitsOf, tuple, word } from '../domain/abi-encoding.ts';
+import { ownerDigest, paymasterData, paymasterDigest, userOpHash, type Validity } from '../domain/operation-hash.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+
+interface Signers {
+  chainId: number;
+  entryPoint: string;
+  owner: Uint8Array;
+  /** Signs for the operation's paymaster, where it has one. */
+  paymaster?: { key: Uint8Array } & Validity;
+}
+
+/** Returns an operation with the signatures of its paymaster and of the account's owner. */
+export const signOperation = (
+  unsigned: UserOperation,
+  { chainId, entryPoint, owner, paymaster }: Signers,
+): UserOperation => {
+  const { paymaster: payer } = unsigned;
+  const sponsored =
+    payer && paymaster ? { ...unsigned, paymaster: sponsor(unsigned, payer, paymaster, chainId) } : unsigned;
+  return { ...sponsored, signature: hex(signDigest(owner, ownerDigest(userOpHash(sponsored, entryPoint, chainId)))) };
+};
+
+const sponsor = (
+  unsigned: UserOperation,
+  payer: NonNullable<UserOperation['paymaster']>,
+  { key, validUntil, validAfter }: NonNullable<Signers['paymaster']>,
+  chainId: number,
+): NonNullable<UserOperation['paymaster']> => {
+  const digest = paymasterDigest({ ...unsigned, paymaster: payer }, { chainId, validUntil, validAfter });
+  return { ...payer, data: paymasterData({ validUntil, validAfter, signature: hex(signDigest(key, digest)) }) };
+};
+
+/** `createAccount(owner, 0)` of the factory. */
+export const createAccountData = (owner: string): string => `0x5fbfb9cf${addressWord(owner)}${word(0)}`;
+
+/** `execute` of an account. */
+export const executeData = ({ to, wei, data }: { to: string; wei: bigint; data: string }): string =>
+  `0xb61d27f6${tuple(addressWord(to), word(wei), { tail: bytesTail(digitsOf(data)) })}`;
+
+const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;

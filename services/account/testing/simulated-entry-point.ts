@@ -1,0 +1,226 @@
+import { ownerDigest, paymasterDigest, userOpHash as hashOf } from '../domain/operation-hash.ts';
+import { accountAddress } from '../domain/smart-account.ts';
+import { maxCostOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
+import type { OperationInclusion, ValidationData } from '../edge/operations-chain.ts';
+import { readExecute } from './read-execute.ts';
+import { recoverAddress } from './recover-address.ethers.ts';
+import { named, type SimulatedState } from './simulated-state.ts';
+
+/** The contracts of a simulated chain. */
+export interface SimulatedContracts {
+  chainId: number;
+  entryPoint: string;
+  factory: string;
+  /** What the factory's accounts run. */
+  implementation: string;
+  paymaster: { address: string; signer: string };
+  /** Contracts that refuse every call, and with which bytes. */
+  refusing: ReadonlyMap<string, string>;
+}
+
+/** What an operation used: `verification` with its validation by the paymaster, `execution` from then on. */
+export interface OperationGas {
+  verification: bigint;
+  execution: bigint;
+}
+export type GasOf = (operation: UserOperation, facts: { freshKey: boolean; hasValue: boolean }) => OperationGas;
+
+/** The block in which operations are executed. */
+export interface Surroundings {
+  timestamp: number;
+  baseFeePerGas: bigint;
+}
+
+export interface Validated {
+  operation: UserOperation;
+  userOpHash: string;
+  prefund: bigint;
+  gas: OperationGas;
+  account: ValidationData;
+  paymaster: ValidationData;
+}
+export type Executed = Omit<OperationInclusion, 'blockNumber' | 'blockHash' | 'transactionHash' | 'logIndex'>;
+
+/** `FailedOp` without an index; a reason of `undefined`: it reverted without data. */
+export class ValidationFailed extends Error {
+  override readonly name = 'ValidationFailed';
+  constructor(readonly reason: string | undefined) {
+    super(reason);
+  }
+}
+
+const ANY_TIME: ValidationData = { failed: false, after: 0, until: 0 };
+const NO_ADDRESS = `0x${'0'.repeat(40)}`;
+const PENALTY_OF_TEN = 10n;
+/** `createAccount(address,uint256)`, an owner, and salt 0. */
+export const CREATE_ACCOUNT = /^0x5fbfb9cf0{24}([0-9a-f]{40})0{64}$/;
+/** Of the paymaster's data: until, after, and the signature. */
+const PAYMASTER_DATA = /^0x([0-9a-f]{64})([0-9a-f]{64})([0-9a-f]{130})$/;
+
+/** EntryPoint v0.7 with accounts of one factory and one verifying paymaster, as far as money, nonces and refusals go. */
+export class SimulatedEntryPoint {
+  private readonly signers = new Map<string, string | undefined>();
+  /** By account. Who owns it does not change. */
+  private readonly owners = new Map<string, string>();
+
+  constructor(
+    private readonly contracts: SimulatedContracts,
+    private readonly state: SimulatedState,
+    private readonly gasOf: GasOf,
+  ) {}
+
+  /** Returns the address of an owner's account, and knows from then on whose it is. */
+  accountOf(owner: string): string {
+    let address = this.accounts.get(owner);
+    if (address === undefined) {
+      this.accounts.set(owner, (address = accountAddress(this.contracts.factory, owner)));
+      this.owners.set(address, owner);
+    }
+    return address;
+  }
+  private readonly accounts = new Map<string, string>();
+
+  /** As `handleOps` does; its state is written. @throws ValidationFailed */
+  validate(operation: UserOperation, surroundings: Surroundings): Validated {
+    const validated = this.prepay(operation);
+    requireDue(validated.account, surroundings, { signature: 'AA24 signature error', time: 'AA22 expired or not due' });
+    const reasons = { signature: 'AA34 signature error', time: 'AA32 paymaster expired or not due' };
+    requireDue(validated.paymaster, surroundings, reasons);
+    return validated;
+  }
+
+  /** Validates whoever signed it, and whenever. @throws ValidationFailed */
+  prepay(operation: UserOperation): Validated {
+    const { state } = this;
+    const { sender, paymaster, verificationGasLimit } = operation;
+    const userOpHash = hashOf(operation, this.contracts.entryPoint, this.contracts.chainId);
+    const prefund = maxCostOf(operation);
+    if (operation.factory) this.create(operation, operation.factory);
+    if (state.get(named.code(sender)) === 0n) throw new ValidationFailed(undefined);
+    const account = this.checkAccount(operation, userOpHash);
+    if (!paymaster) this.takePrefund(sender, prefund);
+    const { key, sequence } = nonceParts(operation.nonce);
+    const next = state.get(named.sequence(sender, key));
+    if (next !== sequence) throw new ValidationFailed('AA25 invalid account nonce');
+    const hasValue = (readExecute(operation.callData)?.wei ?? 0n) > 0n;
+    const gas = this.gasOf(operation, { freshKey: next === 0n, hasValue });
+    state.set(named.sequence(sender, key), next + 1n);
+    if (gas.verification > verificationGasLimit + (paymaster?.verificationGasLimit ?? 0n)) {
+      throw new ValidationFailed('AA26 over verificationGasLimit');
+    }
+    const paymasterData = paymaster ? this.checkPaymaster(operation, paymaster, prefund) : ANY_TIME;
+    return { operation, userOpHash, prefund, gas, account, paymaster: paymasterData };
+  }
+
+  /** Returns its event. */
+  execute({ operation, userOpHash, prefund, gas }: Validated, { baseFeePerGas }: Surroundings): Executed {
+    const { state } = this;
+    const { sender, nonce, paymaster, callData, callGasLimit, maxFeePerGas, maxPriorityFeePerGas } = operation;
+    const mark = state.mark();
+    const answer = this.call(sender, callData);
+    let success = answer === undefined && gas.execution <= callGasLimit;
+    if (!success) state.goBack(mark);
+    const preOpGas = operation.preVerificationGas + gas.verification;
+    const unused = callGasLimit + (paymaster?.postOpGasLimit ?? 0n) - gas.execution;
+    const actualGasUsed = preOpGas + gas.execution + (unused > 0n ? unused / PENALTY_OF_TEN : 0n);
+    let actualGasCost = actualGasUsed * priceOf({ maxFeePerGas, maxPriorityFeePerGas, baseFeePerGas });
+    if (actualGasCost > prefund) {
+      actualGasCost = prefund;
+      success = false;
+      state.goBack(mark);
+    }
+    state.add(named.deposit(paymaster?.address ?? sender), prefund - actualGasCost);
+    state.add(named.executions(userOpHash), 1n);
+    const payer = paymaster?.address ?? NO_ADDRESS;
+    const said = answer === undefined || answer === '0x' ? undefined : answer;
+    const event = { userOpHash, sender, nonce, paymaster: payer, success, actualGasCost, actualGasUsed };
+    return { ...event, deployed: operation.factory !== undefined, revertReason: said };
+  }
+
+  /** What the account does when the EntryPoint calls it. Returns the bytes it reverted with; `undefined` if it did not. */
+  call(sender: string, callData: string): string | undefined {
+    const { state, contracts } = this;
+    if (callData === '0x') return undefined;
+    const executed = readExecute(callData);
+    if (!executed) return '0x';
+    if (state.get(named.wei(sender)) < executed.wei) return '0x';
+    const refusal = contracts.refusing.get(executed.to);
+    if (refusal !== undefined) return refusal;
+    state.add(named.wei(sender), -executed.wei);
+    state.add(named.wei(executed.to), executed.wei);
+    state.add(named.calls(sender, callData), 1n);
+    return undefined;
+  }
+
+  private create({ sender }: UserOperation, factory: { address: string; data: string }): void {
+    if (this.state.get(named.code(sender)) !== 0n) throw new ValidationFailed('AA10 sender already constructed');
+    const owner = factory.address === this.contracts.factory ? CREATE_ACCOUNT.exec(factory.data)?.[1] : undefined;
+    if (owner === undefined) throw new ValidationFailed('AA13 initCode failed or OOG');
+    if (this.accountOf(`0x${owner}`) !== sender) throw new ValidationFailed('AA14 initCode must return sender');
+    this.state.set(named.code(sender), 1n);
+  }
+
+  private takePrefund(sender: string, prefund: bigint): void {
+    const { state } = this;
+    const [wei, deposit] = [named.wei(sender), named.deposit(sender)];
+    const missing = prefund - state.get(deposit);
+    if (missing > state.get(wei)) throw new ValidationFailed("AA21 didn't pay prefund");
+    if (missing > 0n) {
+      state.add(wei, -missing);
+      state.add(deposit, missing);
+    }
+    state.add(deposit, -prefund);
+  }
+
+  private checkAccount({ sender, signature }: UserOperation, userOpHash: string): ValidationData {
+    const signer = this.signerOf(ownerDigest(userOpHash), signature);
+    if (signer === undefined) throw new ValidationFailed('AA23 reverted');
+    return { ...ANY_TIME, failed: signer.toLowerCase() !== this.owners.get(sender)?.toLowerCase() };
+  }
+
+  private checkPaymaster(
+    operation: UserOperation,
+    paymaster: NonNullable<UserOperation['paymaster']>,
+    prefund: bigint,
+  ): ValidationData {
+    const { contracts, state } = this;
+    const { address, data } = paymaster;
+    const deposit = named.deposit(address);
+    if (state.get(deposit) < prefund) throw new ValidationFailed('AA31 paymaster deposit too low');
+    state.add(deposit, -prefund);
+    if (address !== contracts.paymaster.address) throw new ValidationFailed(undefined);
+    const [, untilDigits, afterDigits, signature] = PAYMASTER_DATA.exec(data) ?? [];
+    if (signature === undefined) throw new ValidationFailed('AA33 reverted');
+    const window = { until: Number(`0x${untilDigits ?? ''}`), after: Number(`0x${afterDigits ?? ''}`) };
+    const validity = { chainId: contracts.chainId, validUntil: window.until, validAfter: window.after };
+    const signer = this.signerOf(paymasterDigest({ ...operation, paymaster }, validity), `0x${signature}`);
+    if (signer === undefined) throw new ValidationFailed('AA33 reverted');
+    return { ...window, failed: signer !== contracts.paymaster.signer };
+  }
+
+  /** Asks once for each: simulations and bundles see the same operation many times. */
+  private signerOf(digest: Buffer, signature: string): string | undefined {
+    const key = digest.toString('latin1') + signature;
+    if (!this.signers.has(key)) this.signers.set(key, recoverAddress(digest, signature));
+    return this.signers.get(key);
+  }
+}
+
+const requireDue = (
+  { failed, after, until }: ValidationData,
+  { timestamp }: Surroundings,
+  reasons: { signature: string; time: string },
+): void => {
+  if (failed) throw new ValidationFailed(reasons.signature);
+  if (timestamp < after || (until !== 0 && timestamp > until)) throw new ValidationFailed(reasons.time);
+};
+
+/** What is paid for gas by whoever names these fees: an operation (`getUserOpGasPrice`), or a transaction. */
+export const priceOf = (fees: {
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+  baseFeePerGas: bigint;
+}): bigint => {
+  const withTip = fees.baseFeePerGas + fees.maxPriorityFeePerGas;
+  return withTip < fees.maxFeePerGas ? withTip : fees.maxFeePerGas;
+};

@@ -1,0 +1,159 @@
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+import type {
+  AccountState,
+  BundleTrial,
+  OperationInclusion,
+  OperationsBlock,
+  OperationsChain,
+  SendOutcome,
+  Simulation,
+  SimulationRequest,
+  TransactionReceipt,
+} from '../edge/operations-chain.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { SimulatedChain } from './simulated-chain.ts';
+import { named } from './simulated-state.ts';
+
+/** Probabilities, of each question. */
+export interface NodeHabits {
+  /** It does not answer. */
+  unavailable: number;
+  /** It takes a transaction, and then does not answer. */
+  failsAfterSend: number;
+  /** Its head is one of some blocks ago. */
+  staleHead: number;
+  /** It counts transactions of blocks that it has not, or not those of the newest blocks. */
+  countTooHigh: number;
+  countTooLow: number;
+  receiptMissing: number;
+  /** Its receipt is of a block that has left the chain. */
+  receiptStale: number;
+  /** Balances, deposits and sequences are those of some blocks ago. */
+  staleState: number;
+}
+
+/** Called before and after each answer; what it throws is thrown to whoever asked. It may mine, or reorganise, meanwhile. */
+export type Between = (method: string, when: 'before' | 'after') => void;
+
+const HONEST: NodeHabits = {
+  ...{ unavailable: 0, failsAfterSend: 0, staleHead: 0, countTooHigh: 0, countTooLow: 0 },
+  ...{ receiptMissing: 0, receiptStale: 0, staleState: 0 },
+};
+const BLOCKS_BEHIND = 3;
+const GWEI = 10n ** 9n;
+const NO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+/** What a node says of a simulated chain: not always the truth. */
+export class SimulatedNode implements OperationsChain {
+  readonly chainId: number;
+  readonly entryPoint: string;
+  private readonly habits: NodeHabits;
+  private readonly implementation: string;
+  private isClosed = false;
+
+  constructor(
+    private readonly chain: SimulatedChain,
+    private readonly random: SeededRandom,
+    habits: Partial<NodeHabits> = {},
+    private readonly between: Between = () => undefined,
+  ) {
+    this.habits = { ...HONEST, ...habits };
+    ({ chainId: this.chainId, entryPoint: this.entryPoint, implementation: this.implementation } = chain.options);
+  }
+
+  head(): Promise<OperationsBlock> {
+    return this.answer('head', () => this.chain.blockAt(this.behind(this.habits.staleHead)) ?? this.chain.head);
+  }
+
+  blocks(numbers: readonly number[]): Promise<(OperationsBlock | undefined)[]> {
+    return this.answer('blocks', () => numbers.map((number) => this.chain.blockAt(number)));
+  }
+
+  inclusions(from: number, to: number): Promise<OperationInclusion[]> {
+    return this.answer('inclusions', () => this.chain.inclusions(from, to));
+  }
+
+  suggestedTip(): Promise<bigint> {
+    return this.answer('suggestedTip', () => GWEI);
+  }
+
+  accounts(addresses: readonly string[]): Promise<AccountState[]> {
+    return this.answer('accounts', () => {
+      const get = this.reading();
+      return addresses.map((address) => {
+        const hasCode = get(named.code(address)) === 1n;
+        const implementation = hasCode ? this.implementation : NO_ADDRESS;
+        return { wei: get(named.wei(address)), hasCode, implementation, depositWei: get(named.deposit(address)) };
+      });
+    });
+  }
+
+  sequences(keys: readonly { sender: string; key: bigint }[]): Promise<bigint[]> {
+    return this.answer('sequences', () => {
+      const get = this.reading();
+      return keys.map(({ sender, key }) => get(named.sequence(sender, key)));
+    });
+  }
+
+  simulate(requests: readonly SimulationRequest[]): Promise<Simulation[]> {
+    return this.answer('simulate', () => requests.map((request) => this.chain.simulate(request)));
+  }
+
+  tryBundle(operations: readonly UserOperation[], beneficiary: string): Promise<BundleTrial> {
+    return this.answer('tryBundle', () => this.chain.try(operations, beneficiary));
+  }
+
+  send(rawTransaction: string): Promise<SendOutcome> {
+    return this.answer('send', () => {
+      const outcome = this.chain.send(rawTransaction);
+      if (this.random.chance(this.habits.failsAfterSend)) throw new ChainUnavailable('it took it, and said nothing');
+      return outcome;
+    });
+  }
+
+  transactionCount(address: string): Promise<number> {
+    return this.answer('transactionCount', () => {
+      const count = this.chain.countOf(address);
+      if (this.random.chance(this.habits.countTooHigh)) return count + this.random.between(1, BLOCKS_BEHIND);
+      const before = this.chain.markAfter(this.behind(this.habits.countTooLow));
+      return Number(this.chain.state.getAt(named.count(address), before));
+    });
+  }
+
+  receipts(hashes: readonly string[]): Promise<(TransactionReceipt | undefined)[]> {
+    return this.answer('receipts', () =>
+      hashes.map((hash) => {
+        if (this.random.chance(this.habits.receiptMissing)) return undefined;
+        const stale = this.random.chance(this.habits.receiptStale) ? this.chain.orphanedReceiptOf(hash) : undefined;
+        return stale ?? this.chain.receiptOf(hash);
+      }),
+    );
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  /** Returns how state is read: as it is, or as it was some blocks ago. */
+  private reading(): (name: string) => bigint {
+    const mark = this.chain.markAfter(this.behind(this.habits.staleState));
+    return (name) => this.chain.state.getAt(name, mark);
+  }
+
+  /** Returns the number of the newest block, or of one before it. */
+  private behind(probability: number): number {
+    const newest = this.chain.head.number;
+    return this.random.chance(probability) ? Math.max(0, newest - this.random.between(1, BLOCKS_BEHIND)) : newest;
+  }
+
+  private async answer<T>(method: string, ask: () => T): Promise<T> {
+    this.between(method, 'before');
+    await Promise.resolve();
+    if (this.isClosed) throw new ChainUnavailable('closed');
+    if (this.random.chance(this.habits.unavailable)) throw new ChainUnavailable(`${method}: no answer`);
+    const answer = ask();
+    this.between(method, 'after');
+    return answer;
+  }
+}

@@ -1,0 +1,62 @@
+import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import { CREATE_ACCOUNT, type SimulatedEntryPoint } from './simulated-entry-point.ts';
+import { named, type SimulatedState } from './simulated-state.ts';
+
+/** Probabilities, of each block. */
+export interface StrangersHabits {
+  /** They submit operations that they have seen. */
+  bundle: number;
+  /** One deploys an account that somebody else is about to deploy. */
+  deploy: number;
+  /** The owner of an account takes all that it holds, and its deposit. */
+  drain: number;
+}
+
+const OPERATIONS_MOST = 3;
+
+/** Whoever else uses a chain. They have seen each signed operation that a node was given. */
+export class SimulatedStrangers {
+  private readonly seen = new Map<string, UserOperation>();
+
+  constructor(
+    private readonly random: SeededRandom,
+    private readonly habits: StrangersHabits,
+  ) {}
+
+  see(operation: UserOperation): void {
+    this.seen.set(`${operation.sender} ${String(operation.nonce)} ${operation.signature}`, operation);
+  }
+
+  /** Returns the operations of their bundles in the next block, whose nonces are next. */
+  bundles(state: SimulatedState): UserOperation[] {
+    if (!this.random.chance(this.habits.bundle)) return [];
+    const due = [...this.seen.values()].filter(({ sender, nonce }) => {
+      const { key, sequence } = nonceParts(nonce);
+      return state.get(named.sequence(sender, key)) === sequence;
+    });
+    return this.random.some(due, OPERATIONS_MOST);
+  }
+
+  /** Returns what they do otherwise in the next block. */
+  actions(entryPoint: SimulatedEntryPoint): ((state: SimulatedState) => void)[] {
+    const { random, habits } = this;
+    const [deploys, drains] = [random.chance(habits.deploy), random.chance(habits.drain)];
+    const operations = deploys || drains ? [...this.seen.values()] : [];
+    const actions: ((state: SimulatedState) => void)[] = [];
+    const owner = CREATE_ACCOUNT.exec(deploys ? (random.pick(operations)?.factory?.data ?? '') : '')?.[1];
+    if (owner !== undefined) {
+      const address = entryPoint.accountOf(`0x${owner}`);
+      actions.push((state) => state.set(named.code(address), 1n));
+    }
+    const sender = drains ? random.pick(operations)?.sender : undefined;
+    if (sender !== undefined) {
+      actions.push((state) => {
+        if (state.get(named.code(sender)) === 0n) return;
+        state.set(named.wei(sender), 0n);
+        state.set(named.deposit(sender), 0n);
+      });
+    }
+    return actions;
+  }
+}
