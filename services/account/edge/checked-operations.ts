@@ -71,7 +71,7 @@ export const checkWord = (answer: unknown, what: string): bigint => {
 };
 
 /** What `simulateHandleOp` returned. */
-export const checkExecution = (answer: unknown): Simulation => {
+export const checkExecution = (answer: unknown, { hasTarget }: { hasTarget: boolean }): Simulation => {
   const digits = checkBytes(answer, 'the simulation').slice(2);
   const wordAt = (at: number): bigint => {
     const word = digits.slice(at * WORD_DIGITS, (at + 1) * WORD_DIGITS);
@@ -87,7 +87,7 @@ export const checkExecution = (answer: unknown): Simulation => {
     paid: wordAt(2),
     account: validationData(wordAt(3)),
     paymaster: validationData(wordAt(4)),
-    targetSuccess: wordAt(5) === 1n,
+    targetSuccess: !hasTarget || wordAt(5) === 1n,
     targetResult: `0x${targetResult}`,
   };
 };

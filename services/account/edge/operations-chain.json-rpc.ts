@@ -134,7 +134,7 @@ export class JsonRpcOperationsChain implements OperationsChain {
     const calls = requests.map((request) => simulationCall(request, this.contracts));
     return this.endpoints.ask('simulations', async (endpoint) => {
       const outcomes = await endpoint.tryCall(calls);
-      return outcomes.map((outcome, index) => simulationOf(outcome, requests[index]?.stateOverride !== undefined));
+      return outcomes.map((outcome, index) => simulationOf(outcome, requests[index]));
     });
   }
 
@@ -200,10 +200,10 @@ export class JsonRpcOperationsChain implements OperationsChain {
   }
 }
 
-/** @param mayBeOurs whether the caller's own state override may be what the node does not take */
-const simulationOf = (outcome: CallOutcome, mayBeOurs: boolean): Simulation => {
-  if ('result' in outcome) return checkExecution(outcome.result);
-  const revertData = mayBeOurs ? (revertDataOf(outcome.error) ?? '0x') : requireRevert(outcome.error);
+const simulationOf = (outcome: CallOutcome, request: SimulationRequest | undefined): Simulation => {
+  if ('result' in outcome) return checkExecution(outcome.result, { hasTarget: request?.target !== undefined });
+  // The caller's own state override may be what the node does not take.
+  const revertData = request?.stateOverride ? (revertDataOf(outcome.error) ?? '0x') : requireRevert(outcome.error);
   const failed = failedOperationOf(revertData);
   return failed
     ? { kind: 'refused', reason: failed.reason, revertData: failed.inner ?? '0x' }

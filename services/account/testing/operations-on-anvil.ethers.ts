@@ -2,6 +2,7 @@ import { AbiCoder, concat, JsonRpcProvider, Wallet } from 'ethers';
 import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
 import { chainSettings } from '../../../shared/config/settings.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import {
@@ -21,6 +22,7 @@ import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
 const BUNDLE_GAS = 25_000_000n;
+const MINED_WITHIN_MS = 5_000;
 const abi = AbiCoder.defaultAbiCoder();
 
 export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
@@ -142,8 +144,12 @@ export class OperationsOnAnvil {
       data: encodeHandleOps(operations, this.executor.address),
       gasLimit: BUNDLE_GAS,
     });
-    const receipt = await this.provider.waitForTransaction(sent.hash);
-    if (!receipt) throw new Error('the bundle is in no block');
+    // Not by ethers' own waiting, which sees no block that is mined before it first asks.
+    const receipt = await eventually(
+      () => this.provider.getTransactionReceipt(sent.hash),
+      MINED_WITHIN_MS,
+      'the bundle is in no block',
+    );
     const { blockNumber, gasUsed } = receipt;
     return { gasUsed, inclusions: await this.chain.inclusions(blockNumber, blockNumber) };
   }

@@ -1,0 +1,34 @@
+/** Code of small contracts, written by hand. What each byte does stands beside it. */
+
+const byte = (value: number): string => value.toString(16).padStart(2, '0');
+
+/** Reverts with these bytes, which stand behind the code. */
+export const reverts = (data: string): string => {
+  const length = byte((data.length - 2) / 2);
+  // PUSH1 length, DUP1, PUSH1 11, PUSH1 0, CODECOPY(0, 11, length), PUSH1 0, REVERT(0, length)
+  return `0x60${length}80600b6000396000fd${data.slice(2)}`;
+};
+
+/** Writes 1 into its last slots first, so that the first slot tells whether all are written. */
+export const writes = (slots: number): string =>
+  // For each: PUSH1 1, PUSH1 slot, SSTORE. Then STOP.
+  `0x${Array.from({ length: slots }, (_, at) => `600160${byte(slots - 1 - at)}55`).join('')}00`;
+
+/** Pushes what a call without value and data takes, and calls with all gas but 1/64: CALL(GAS, address, 0, 0, 0, 0, 0). */
+const call = (address: string): string => `6000600060006000600073${address.slice(2).toLowerCase()}5af1`;
+
+/** Calls another, and reverts if that does. */
+export const passesOn = (address: string): string =>
+  // PUSH1 40, JUMPI if it succeeded, else PUSH1 0, DUP1, REVERT; 40: JUMPDEST, STOP
+  `0x${call(address)}602857600080fd5b00`;
+
+/** Calls another, and does not mind if that reverts. */
+export const caught = (address: string): string => `0x${call(address)}00`;
+
+/** Reverts unless there is more gas than this. */
+export const checksGas = (gas: number): string =>
+  // GAS, PUSH3 gas, LT(gas, GAS), PUSH1 13, JUMPI, else PUSH1 0, DUP1, REVERT; 13: JUMPDEST, STOP
+  `0x5a62${gas.toString(16).padStart(6, '0')}10600d57600080fd5b00`;
+
+/** JUMPDEST, PUSH1 0, JUMP: for ever. */
+export const burns = '0x5b600056';
