@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ZodError, type z } from 'zod';
 import { developmentFile, type DevelopmentFile } from '../../schemas/development-file.ts';
+import type { SponsorshipPolicy } from '../../schemas/events/app-events.ts';
 import { nodeErrorCode } from '../../shared/errors/node-error-code.ts';
 import { writeFileWhole } from '../../shared/primitives/write-file-whole.ts';
 import type { AppAdministration } from '../account/app-administration.ts';
@@ -12,17 +13,30 @@ const ORIGIN = 'http://localhost:5173';
 const withApp = developmentFile.pick({ app: true });
 const withChain = developmentFile.pick({ chainId: true, rpcUrl: true });
 
+const ETHER = 10n ** 18n;
+/** The development app's on a local chain, where nobody has to pay for anything. */
+const LOCAL_POLICY: SponsorshipPolicy = {
+  dayWei: String(100n * ETHER),
+  userDayWei: String(10n * ETHER),
+  operationWei: String(ETHER / 10n),
+  allow: [],
+  anySession: false,
+};
+
 /**
  * Returns the app of the last start if it can still log in, else a new one. Only this file has its signing key. Its bot is
- * allowed.
+ * allowed, and it pays for operations on the local chain, if there is one; another policy that it has there stays.
  */
 export const ensureDevelopmentApp = async (
   apps: AppAdministration,
-  dataFolder: string,
+  { dataFolder, localChainId }: { dataFolder: string; localChainId: number | undefined },
 ): Promise<DevelopmentFile['app']> => {
   const known = read(dataFolder, withApp)?.app;
   const app = known && (await apps.accepts(known)) ? known : await registerApp(apps);
-  await apps.change(app.id, { allowBot: true });
+  const { policies } = await apps.change(app.id, { allowBot: true });
+  if (localChainId !== undefined && !policies[localChainId]) {
+    await apps.change(app.id, { chainId: localChainId, policy: LOCAL_POLICY });
+  }
   return app;
 };
 

@@ -155,7 +155,10 @@ const developmentFor = async (
   urls: Services['urls'],
 ): Promise<DevelopmentFile> => {
   const { DATA_DIR } = foundation.settings;
-  const app = await ensureDevelopmentApp(appAdministration(foundation), DATA_DIR);
+  const app = await ensureDevelopmentApp(appAdministration(foundation), {
+    dataFolder: DATA_DIR,
+    localChainId: chains.localChainId,
+  });
   const [first] = chains.settings;
   const development = {
     ...urls,

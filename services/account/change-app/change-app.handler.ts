@@ -1,15 +1,26 @@
-import { appStream, type AppEvent } from '../../../schemas/events/app-events.ts';
+import { appStream, type AppEvent, type SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { allowBot, allowOrigin, allowRedirect, appFold, revokeApp, rotateAppKey, type App } from '../domain/app.ts';
+import {
+  allowBot,
+  allowOrigin,
+  allowRedirect,
+  appFold,
+  changePolicy,
+  revokeApp,
+  rotateAppKey,
+  type App,
+} from '../domain/app.ts';
 import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
 import { newSigningKey, signerOf } from '../edge/app-signing-key.ts';
 
-/** What an operator changes of an app: `true`, or the origin or redirect URI that it may use too. */
+/** What an operator changes of an app: `true`, the origin or redirect URI that it may use too, or what it pays for on a chain. */
 export type AppChange =
   | { allowOrigin: string }
   | { allowRedirect: string }
   | { allowBot: true }
+  /** `null` removes it. */
+  | { chainId: number; policy: SponsorshipPolicy | null }
   /** It cannot be undone. */
   | { revoke: true };
 
@@ -57,6 +68,7 @@ const decisionOf = (change: AppChange, options: AddressOptions): Decide => {
     const redirectUri = checkRedirectUri(change.allowRedirect, options);
     return (app) => allowRedirect(app, redirectUri);
   }
+  if ('policy' in change) return (app) => changePolicy(app, change.chainId, change.policy);
   return 'allowBot' in change ? allowBot : revokeApp;
 };
 

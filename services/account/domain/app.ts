@@ -98,7 +98,8 @@ export const revokeApp = (app: State): AppEvent[] => {
   return isRevoked ? [] : [{ type: 'AppRevoked', data: { appId: id } }];
 };
 
-const registeredApp = (app: State): App => {
+/** @throws Refusal validation_failed */
+export const registeredApp = (app: State): App => {
   if (!app) throw new Refusal('validation_failed', 'no app has this id: annals app list shows every app');
   return app;
 };

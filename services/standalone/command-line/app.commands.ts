@@ -1,14 +1,8 @@
 import { Command, Option } from 'commander';
 import { signatureScheme, type SignatureScheme } from '../../../schemas/events/app-events.ts';
-import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
-import {
-  appAdministration,
-  type App,
-  type AppAdministration,
-  type AppChange,
-} from '../../account/app-administration.ts';
-import { withEngines } from './with-engines.ts';
+import type { App, AppChange } from '../../account/app-administration.ts';
+import { appPolicyCommand, appSponsorshipCommand } from './app-sponsorship.commands.ts';
+import { withApps } from './with-apps.ts';
 
 interface CreateOptions {
   name: string;
@@ -70,7 +64,9 @@ export const appCommand = (): Command =>
       ofApp('allow-bot', 'lets the bot of an app log in messenger users: it speaks for every one of them')
         .addHelpText('after', example('allow-bot app_0123456789abcdefghjkmnpqrs'))
         .action(change(() => ({ allowBot: true }))),
-    );
+    )
+    .addCommand(appPolicyCommand())
+    .addCommand(appSponsorshipCommand());
 
 const ofApp = (name: string, description: string): Command =>
   new Command(name)
@@ -120,8 +116,3 @@ const change =
 
 const toLine = ({ id, name, apiKey, origins, isRevoked }: App): string =>
   `${id}  ${apiKey}  ${name}  ${isRevoked ? 'revoked' : origins.join(', ')}\n`;
-
-const withApps = <Result>(work: (apps: AppAdministration) => Promise<Result>): Promise<Result> =>
-  withEngines({ names: ['eventStore', 'readStore'], keepsFiles: false }, (engines, settings) =>
-    work(appAdministration({ ...engines, settings, clock: systemClock, ids: systemIds })),
-  );

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import { readAddress } from '../../../shared/chain/address.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../../shared/config/settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
@@ -8,6 +7,7 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { chainAdministration, type ChainAdministration, type ChainState } from '../../account/chain-administration.ts';
 import { readDevelopmentChain } from '../development-file.ts';
+import { anAddress, chainNumber, wei } from './chain-arguments.ts';
 import { withEngines } from './with-engines.ts';
 
 interface OnChain {
@@ -15,24 +15,10 @@ interface OnChain {
   json?: boolean;
 }
 
-const wei = (text: string): bigint => {
-  if (/^\d{1,77}$/.test(text)) return BigInt(text);
-  throw new InvalidArgumentError('It is not an amount of wei: decimal digits.');
-};
 const count = (text: string): number => {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It is not a number from 1 to 999.');
 };
-const chainNumber = (text: string): number => {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is not the id of a chain.');
-};
-const anAddress = (text: string): string => {
-  const address = readAddress(text);
-  if (address === undefined) throw new InvalidArgumentError('It is not an address.');
-  return address;
-};
-
 const onChain = (name: string, description: string): Command =>
   new Command(name)
     .description(description)

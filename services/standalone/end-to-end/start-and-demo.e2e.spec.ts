@@ -60,6 +60,25 @@ describe('npm start', () => {
     expect(demonstratedAgain).toMatch(/skip {2}sign in at an OpenID provider/);
   });
 
+  it('lets the development app pay on the local chain, by another policy once one was set beside it', async () => {
+    const dataFolder = join(folder, 'policy');
+    program = await RunningProgram.start(dataFolder, {});
+    const { app, chainId } = program.development;
+    const annalsApp = async (...args: string[]): Promise<unknown> =>
+      JSON.parse((await runBeside('annals.js', dataFolder, 'app', ...args, '--json')).stdout);
+    const policy = {
+      ...{ chainId, dayWei: '100000000000000000000', userDayWei: '10000000000000000000' },
+      ...{ operationWei: '100000000000000000', allow: [], anySession: false },
+    };
+    expect(await annalsApp('policy', 'show', app.id)).toEqual({ appId: app.id, policies: [policy] });
+    await annalsApp('policy', 'set', app.id, '--chain', String(chainId), '--day', '5');
+    await program.stop();
+    program = await RunningProgram.start(dataFolder, {});
+    expect(await annalsApp('sponsorship', app.id)).toMatchObject({
+      chains: [{ chainId, dayWei: '5', reserved: '0', settled: '0', operations: 0 }],
+    });
+  });
+
   it('lets an app log in at once that was registered while it runs', async () => {
     const dataFolder = join(folder, 'app');
     program = await RunningProgram.start(dataFolder, {});

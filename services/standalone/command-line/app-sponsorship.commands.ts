@@ -1,0 +1,157 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
+import type { App, DaySponsorship } from '../../account/app-administration.ts';
+import { anAddress, chainNumber, wei } from './chain-arguments.ts';
+import { withApps } from './with-apps.ts';
+
+type Allowed = SponsorshipPolicy['allow'];
+
+interface Json {
+  json?: boolean;
+}
+interface PolicyOptions extends Json {
+  chain: number;
+  day?: bigint;
+  userDay?: bigint;
+  operation?: bigint;
+  allow: Allowed;
+  anySession?: boolean;
+}
+
+const APP_ID = 'app_0123456789abcdefghjkmnpqrs';
+const TARGET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+
+const example = (line: string): string => `\nExample:\n  annals app ${line}`;
+
+const ofApp = (name: string, description: string): Command =>
+  new Command(name)
+    .description(description)
+    .argument('<app id>', 'as annals app list shows it')
+    .option('--json', 'for machines');
+
+export const appPolicyCommand = (): Command =>
+  new Command('policy')
+    .description('what an app pays for on a chain; amounts are wei')
+    .addHelpText('after', example(`policy show ${APP_ID}`))
+    .addCommand(
+      ofApp('set', 'says what an app pays for on a chain, instead of what was said before; in effect within 2 s')
+        .requiredOption('--chain <id>', 'the id of the chain', chainNumber)
+        .option('--day <wei>', 'the most in a UTC day; no limit without it', wei)
+        .option('--user-day <wei>', 'the most for one user in a UTC day; no limit without it', wei)
+        .option('--operation <wei>', 'the most that one operation may cost; no limit without it', wei)
+        .option(
+          '--allow <target[:selector]>',
+          'a contract that may be called, with any data or with this selector (0x: no data); may be given several times; without it any target may be called',
+          allowAlso,
+          [],
+        )
+        .option('--any-session', 'sessions of other apps may use it too')
+        .addHelpText(
+          'after',
+          example(
+            `policy set ${APP_ID} --chain 137 --day 100000000000000000000 --operation 100000000000000000 --allow ${TARGET}:0xa9059cbb`,
+          ),
+        )
+        .action(setPolicy),
+    )
+    .addCommand(
+      ofApp('show', 'what an app pays for, on each chain')
+        .addHelpText('after', example(`policy show ${APP_ID} --json`))
+        .action(showPolicies),
+    )
+    .addCommand(
+      ofApp('remove', 'ends what an app pays for on a chain; in effect within 2 s')
+        .requiredOption('--chain <id>', 'the id of the chain', chainNumber)
+        .addHelpText('after', example(`policy remove ${APP_ID} --chain 137`))
+        .action(removePolicy),
+    );
+
+export const appSponsorshipCommand = (): Command =>
+  ofApp('sponsorship', 'what an app pays and paid on a UTC day, on each chain, in wei')
+    .option('--day <YYYY-MM-DD>', 'today without it', aDay)
+    .addHelpText('after', example(`sponsorship ${APP_ID} --day 2026-01-31 --json`))
+    .action(showSponsorship);
+
+/** Adds `TARGET` or `TARGET:SELECTOR`. A target with any selector has no use for others. */
+const allowAlso = (text: string, before: Allowed): Allowed => {
+  const [, address = text, selector] = /^([^:]*):(.*)$/.exec(text) ?? [];
+  const target = anAddress(address);
+  if (selector !== undefined && !/^0x(?:[0-9a-fA-F]{8})?$/.test(selector)) {
+    throw new InvalidArgumentError('The selector is not 0x, or 0x and 8 hex digits.');
+  }
+  const known = before.find((one) => one.target === target);
+  const others = before.filter((one) => one !== known);
+  if (selector === undefined || known?.selectors === null) return [...others, { target, selectors: null }];
+  return [...others, { target, selectors: [...new Set([...(known?.selectors ?? []), selector.toLowerCase()])] }];
+};
+
+const aDay = (text: string): string => {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
+  // The thirtieth of February is read as a day of March.
+  if (!Number.isNaN(time) && new Date(time).toISOString().startsWith(text)) return text;
+  throw new InvalidArgumentError('It is not a day: YYYY-MM-DD.');
+};
+
+const setPolicy = (appId: string, { chain: chainId, json, ...options }: PolicyOptions): Promise<void> => {
+  const { day, userDay, operation, allow, anySession = false } = options;
+  const policy = {
+    dayWei: day === undefined ? null : String(day),
+    userDayWei: userDay === undefined ? null : String(userDay),
+    operationWei: operation === undefined ? null : String(operation),
+    allow,
+    anySession,
+  };
+  return withApps(async (apps) => {
+    const { policies } = await apps.change(appId, { chainId, policy });
+    printPolicies(appId, policies, json);
+  });
+};
+
+const removePolicy = (appId: string, { chain: chainId, json }: { chain: number } & Json): Promise<void> =>
+  withApps(async (apps) => {
+    const { policies } = await apps.change(appId, { chainId, policy: null });
+    printPolicies(appId, policies, json);
+  });
+
+const showPolicies = (appId: string, { json }: Json): Promise<void> =>
+  withApps(async (apps) => {
+    printPolicies(appId, await apps.policies(appId), json);
+  });
+
+const showSponsorship = (appId: string, { day, json }: { day?: string } & Json): Promise<void> =>
+  withApps(async (apps) => {
+    const sponsorship = await apps.sponsorship(appId, day);
+    process.stdout.write(json ? `${JSON.stringify(sponsorship)}\n` : sponsorshipText(sponsorship));
+  });
+
+const printPolicies = (appId: string, policies: App['policies'], json: boolean | undefined): void => {
+  const listed = Object.entries(policies).map(([chainId, policy]) => ({ chainId: Number(chainId), ...policy }));
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ appId, policies: listed })}\n`
+      : listed.map(policyText).join('') || 'the app pays for nothing\n',
+  );
+};
+
+const policyText = ({ chainId, ...policy }: SponsorshipPolicy & { chainId: number }): string => {
+  const { dayWei, userDayWei, operationWei, allow, anySession } = policy;
+  const upTo = (limit: string | null) => (limit === null ? 'no limit' : `${limit} wei`);
+  const targets = allow.map(({ target, selectors }) => `${target} ${selectors?.join(', ') ?? 'any data'}`);
+  return [
+    `chain ${String(chainId)}`,
+    `  a day            ${upTo(dayWei)}`,
+    `  a user and day   ${upTo(userDayWei)}`,
+    `  an operation     ${upTo(operationWei)}`,
+    `  sessions         ${anySession ? 'of any app' : "the app's own"}`,
+    ...(targets.length > 0 ? targets : ['any']).map((target) => `  target           ${target}`),
+    '',
+  ].join('\n');
+};
+
+const sponsorshipText = ({ day, chains }: DaySponsorship): string => {
+  const lines = chains.map(({ chainId, dayWei, reserved, settled, operations }) => {
+    const limit = dayWei === null ? 'no limit' : `of ${dayWei} wei`;
+    return `chain ${String(chainId)}  reserved ${reserved} wei, settled ${settled} wei, ${limit}, ${String(operations)} operations\n`;
+  });
+  return `${day}\n${lines.join('') || 'nothing\n'}`;
+};
