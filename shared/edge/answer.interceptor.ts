@@ -85,12 +85,14 @@ export class AnswerInterceptor implements NestInterceptor {
         userId: request.caller?.kind === 'user' ? request.caller.userId : undefined,
         metadata: requestMetadata(request),
       },
-      () =>
-        carryOut().catch((error: unknown) => {
+      (onceId) => {
+        request.onceId = onceId;
+        return carryOut().catch((error: unknown) => {
           const refused = refusedAnswer(error, request.id);
           if (!refused) temporaryError = error;
           return refused;
-        }),
+        });
+      },
     );
     if (!answer) throw temporaryError;
     return answer;

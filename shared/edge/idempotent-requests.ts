@@ -43,6 +43,8 @@ export interface IdempotentRequest {
 interface Entry {
   /** The id of RequestReceived: whoever appended that carries the request out. */
   receivedId: string;
+  /** The id of the first one: it stays when another process carries the request out anew. */
+  firstId: string;
   fingerprint: string;
   receivedAt: number;
   /** `undefined`: in progress; `null`: failed temporarily. */
@@ -62,7 +64,13 @@ const requestFold = {
       case 'RequestReceived':
         // Of two that were received at once, the first counts.
         if (!isToBeDone(entry, time)) return entry;
-        return { receivedId: id, fingerprint: data.fingerprint, receivedAt: time, sealedAnswer: undefined };
+        return {
+          receivedId: id,
+          firstId: entry && entry.receivedAt + KEPT_MS > time ? entry.firstId : id,
+          fingerprint: data.fingerprint,
+          receivedAt: time,
+          sealedAnswer: undefined,
+        };
       case 'RequestAnswered':
         return entry && { ...entry, sealedAnswer: data.sealedAnswer };
     }
@@ -84,19 +92,20 @@ export class IdempotentRequests {
   }
 
   /**
-   * @param carryOut returns `undefined` for a temporary failure, whose answer must not be repeated
+   * @param carryOut returns `undefined` for a temporary failure, whose answer must not be repeated. Its argument is an id that
+   * is the same each time that this request is carried out
    * @throws Refusal idempotency_key_reused; session_revoked when the answer began a session that has ended since;
    * dependency_unavailable when the first request takes too long
    */
   async once(
     request: IdempotentRequest,
-    carryOut: () => Promise<StoredAnswer | undefined>,
+    carryOut: (requestId: string) => Promise<StoredAnswer | undefined>,
   ): Promise<StoredAnswer | undefined> {
     const stream = `request-${sha256(JSON.stringify([request.caller, request.key]))}`;
     const giveUpAt = performance.now() + 2 * TAKEOVER_MS;
     while (performance.now() < giveUpAt) {
       const { entry, isOurs } = await this.receive(stream, request);
-      if (isOurs) return this.carryOut(stream, entry.receivedId, request, carryOut);
+      if (isOurs) return this.carryOut(stream, entry.receivedId, request, () => carryOut(entry.firstId));
       if (typeof entry.sealedAnswer === 'string') return this.repeat(stream, entry.sealedAnswer);
       await pause(POLL_MS);
     }

@@ -17,6 +17,8 @@ declare module 'fastify' {
     isLast: boolean;
     /** Of a command: its answer carries `x-position`. */
     callerIsKnown: boolean;
+    /** Of a command with an `Idempotency-Key`: the same each time that it is carried out. */
+    onceId: string | undefined;
   }
 }
 
@@ -26,6 +28,8 @@ export interface RequestContext {
   /** The client's address, through trusted proxies. */
   ip: string;
   userAgent: string | undefined;
+  /** Of a command with an `Idempotency-Key`: an id that is the same each time that it is carried out. */
+  onceId: string | undefined;
   /** Returns a header that the contract does not name; `undefined` if it is absent or given several times. */
   header: (name: string) => string | undefined;
   /** Metadata to store with the events that this request causes. */
@@ -46,6 +50,7 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
   requestId: request.id,
   ip: request.ip,
   userAgent: request.headers['user-agent'],
+  onceId: request.onceId,
   header: (name) => {
     const value = request.headers[name];
     return typeof value === 'string' ? value : undefined;
