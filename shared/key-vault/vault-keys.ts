@@ -74,15 +74,23 @@ export class VaultKeys {
   }
 
   /**
-   * Returns the address of the key that owns a user's smart accounts, which is made when it is first asked for: only for a
-   * user who has none yet. In EIP-55 form.
+   * Returns the address of the key that owns a user's smart accounts, in EIP-55 form. See ownerKey.
    * @throws Refusal user_erased
    */
   async ownerOf(userId: string): Promise<string> {
+    return addressOfKey(await this.ownerKey(userId));
+  }
+
+  /**
+   * Returns the private key that owns a user's smart accounts, which is made when it is first asked for. Whoever knows the
+   * address compares it: a vault that has lost the key makes another.
+   * @throws Refusal user_erased
+   */
+  async ownerKey(userId: string): Promise<Buffer> {
     const id = ownerKeyId(userId);
     const key = await this.findOrMake(id, () => [{ id, key: newPrivateKey() }]);
     if (!key) throw new Refusal('user_erased', 'this user was erased');
-    return addressOfKey(key);
+    return key;
   }
 
   /**

@@ -60,23 +60,34 @@ interface Account {
   sender: string;
 }
 
-/**
- * Gives a transaction the next nonce of a key whose last one is used up, else the first of a new key.
- * @param usedUp transactions whose nonce a block has used
- * @param isDeployed whether the account has code
- */
+interface Assignment extends Account {
+  /** Transactions whose nonce a block has used. */
+  usedUp: ReadonlySet<string>;
+  /** Transactions that can never be included: their nonce is still to be used. */
+  dropped: ReadonlySet<string>;
+  /** Whether the account has code. */
+  isDeployed: boolean;
+}
+
+/** Gives a transaction the next nonce of a key that nobody waits for, else the first of a new key, which costs more gas. */
 export const assignNonce = (
   nonces: Nonces,
   transactionId: string,
-  { chainId, sender, usedUp, isDeployed }: Account & { usedUp: ReadonlySet<string>; isDeployed: boolean },
+  { chainId, sender, usedUp, dropped, isDeployed }: Assignment,
 ): NonceEvent[] => {
   if (nonceOfTransaction(nonces, transactionId) !== undefined) return [];
-  const free = Object.entries(nonces.lines).find(
-    ([, line]) => line.transactionId === undefined || usedUp.has(line.transactionId),
+  const { lines, deployedBy } = nonces;
+  const free = Object.entries(lines).find(
+    ([, line]) => line.transactionId === undefined || usedUp.has(line.transactionId) || dropped.has(line.transactionId),
   );
-  const nonce = free ? nonceOf(BigInt(free[0]), BigInt(free[1].sequence) + 1n) : nonceOf(newKey(nonces), 0n);
-  const deploys = !isDeployed && nonces.deployedBy === undefined;
+  const deploys = !isDeployed && (deployedBy === undefined || dropped.has(deployedBy));
+  const nonce = free ? nextOf(free, dropped) : nonceOf(newKey(nonces), 0n);
   return [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
+};
+
+const nextOf = ([key, { sequence, transactionId }]: [string, Line], dropped: ReadonlySet<string>): bigint => {
+  const isUnused = transactionId !== undefined && dropped.has(transactionId);
+  return nonceOf(BigInt(key), BigInt(sequence) + (isUnused ? 0n : 1n));
 };
 
 /** Gives a nonce to a transaction that takes the place of another, or came signed for it. */

@@ -1,0 +1,91 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { noncesStream, type NonceEvent } from '../../../schemas/events/nonce-events.ts';
+import { transactionStream } from '../../../schemas/events/transaction-events.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import {
+  assignNonce,
+  newestTransactions,
+  nonceOfTransaction,
+  noncesFold,
+  releaseNonce,
+  takeNonce,
+  type Nonces,
+} from '../domain/nonces.ts';
+import { transactionFold, type Transaction } from '../domain/transaction.ts';
+
+export interface AccountOnChain {
+  chainId: number;
+  sender: string;
+}
+
+/** An account's nonces, and the transactions that have the newest of each key. */
+export interface NoncesInUse {
+  nonces: Nonces;
+  transactions: readonly Transaction[];
+}
+
+export interface AssignedNonce {
+  nonce: bigint;
+  /** Whether its operation is the one that deploys the account. */
+  deploys: boolean;
+}
+
+/** Which transaction has which nonce: decided by one stream for each account, in whatever process. */
+export class AccountNonces {
+  constructor(private readonly transactor: Transactor) {}
+
+  async inUse({ chainId, sender }: AccountOnChain): Promise<NoncesInUse> {
+    const { state: nonces } = await this.transactor.load(noncesStream(chainId, sender), noncesFold);
+    const loaded = await Promise.all(newestTransactions(nonces).map((id) => this.transaction(id)));
+    return { nonces, transactions: loaded.filter((one) => one !== undefined) };
+  }
+
+  /** Gives a transaction a nonce, or returns the one that it has. */
+  async assign(
+    transactionId: string,
+    { isDeployed, ...account }: AccountOnChain & { isDeployed: boolean },
+    { transactions }: NoncesInUse,
+    metadata: EventMetadata,
+  ): Promise<AssignedNonce> {
+    const ids = (all: readonly Transaction[]) => new Set(all.map(({ submission }) => submission.transactionId));
+    const usedUp = ids(transactions.filter(({ block }) => block));
+    const dropped = ids(transactions.filter(({ status }) => status === 'dropped'));
+    const state = await this.change(account, metadata, (nonces) =>
+      assignNonce(nonces, transactionId, { ...account, usedUp, dropped, isDeployed }),
+    );
+    const nonce = nonceOfTransaction(state, transactionId);
+    if (nonce === undefined) throw new Error('the nonce that was assigned is missing');
+    return { nonce, deploys: state.deployedBy === transactionId };
+  }
+
+  /** Gives a transaction the nonce of the one that it replaces, or that it came signed for. */
+  async take(
+    transactionId: string,
+    { nonce, deploys, ...account }: AccountOnChain & AssignedNonce,
+    metadata: EventMetadata,
+  ): Promise<void> {
+    await this.change(account, metadata, (nonces) => takeNonce(nonces, transactionId, { ...account, nonce, deploys }));
+  }
+
+  async release(transactionId: string, account: AccountOnChain, metadata: EventMetadata): Promise<void> {
+    await this.change(account, metadata, (nonces) => releaseNonce(nonces, transactionId, account));
+  }
+
+  private async change(
+    { chainId, sender }: AccountOnChain,
+    metadata: EventMetadata,
+    decide: (nonces: Nonces) => readonly NonceEvent[],
+  ): Promise<Nonces> {
+    const { state } = await this.transactor.transact({
+      stream: noncesStream(chainId, sender),
+      fold: noncesFold,
+      metadata,
+      decide,
+    });
+    return state;
+  }
+
+  private async transaction(id: string): Promise<Transaction | undefined> {
+    return (await this.transactor.load(transactionStream(id), transactionFold)).state;
+  }
+}

@@ -1,0 +1,44 @@
+import { unavailable } from '../../../shared/errors/refusal.ts';
+import type { VaultKeys } from '../../../shared/key-vault/vault-keys.ts';
+import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
+import { signDigest } from '../../../shared/keys/sign-digest.ts';
+import { ownerDigest, paymasterData, paymasterDigest, userOpHash } from '../domain/operation-hash.ts';
+import type { SmartAccount } from '../domain/smart-account.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+
+type Paymaster = NonNullable<UserOperation['paymaster']>;
+
+const hexOf = (signature: Buffer): string => `0x${signature.toString('hex')}`;
+
+/** Signs operations with keys of the vault: those of users for their own accounts, that of a paymaster. */
+export class OperationSigner {
+  constructor(private readonly keys: Pick<VaultKeys, 'ownerKey' | 'paymasterKey'>) {}
+
+  /**
+   * Signs for the owner of the account that sends it, and for nothing else.
+   * @throws Refusal user_erased; dependency_unavailable where the vault has another key
+   */
+  async sign(
+    operation: UserOperation,
+    { address, owner, chainId, entryPoint }: SmartAccount,
+    userId: string,
+  ): Promise<{ operation: UserOperation; userOpHash: string }> {
+    const key = await this.keys.ownerKey(userId);
+    if (operation.sender !== address || addressOfKey(key) !== owner) {
+      throw unavailable('the key vault has another key for this account: restore it from its backup', undefined);
+    }
+    const hash = userOpHash(operation, entryPoint, chainId);
+    return { operation: { ...operation, signature: hexOf(signDigest(key, ownerDigest(hash))) }, userOpHash: hash };
+  }
+
+  /** Returns the data by which the paymaster pays for an operation, until a time in Unix seconds. */
+  async sponsor(
+    operation: Omit<UserOperation, 'signature'> & { paymaster: Paymaster },
+    { chainId, validUntil }: { chainId: number; validUntil: number },
+  ): Promise<string> {
+    const validity = { validUntil, validAfter: 0 };
+    const digest = paymasterDigest(operation, { chainId, ...validity });
+    const signature = hexOf(signDigest(await this.keys.paymasterKey(chainId), digest));
+    return paymasterData({ ...validity, signature });
+  }
+}

@@ -1,0 +1,87 @@
+import { onchainStream } from '../../../schemas/events/onchain-events.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { KeptValues } from '../../../shared/primitives/kept-values.ts';
+import { preparedChainFold, type PreparedChain } from '../domain/prepared-chain.ts';
+import { GasEstimator } from './gas-estimator.ts';
+import type { OperationsBlock, OperationsChain } from './operations-chain.ts';
+
+/** How long an answer on the head, and the tip that a node suggests, is used. */
+const HEAD_KEPT_MS = 250;
+const GWEI = 10n ** 9n;
+/** Of a suggested tip: nobody's money is spent on a node's whim. */
+export const SUGGESTED_TIP_MAX = 3n * GWEI;
+/** Wei a gas, where the settings name none. */
+const FEE_CAP = 500n * GWEI;
+
+export interface ChainNow {
+  head: OperationsBlock;
+  /** As the node suggests it. */
+  tip: bigint;
+}
+
+/** A chain on which operations are sent. */
+export class ServedChain {
+  readonly estimator: GasEstimator;
+  private readonly newest: KeptValues<Promise<ChainNow>>;
+
+  constructor(
+    readonly settings: ChainSettings,
+    readonly operations: OperationsChain,
+    private readonly transactor: Transactor,
+  ) {
+    this.estimator = new GasEstimator(operations);
+    this.newest = new KeptValues(transactor.clock, { max: 1, keptMs: HEAD_KEPT_MS });
+  }
+
+  get feeCap(): bigint {
+    const { feeCap } = this.settings;
+    return feeCap === undefined ? FEE_CAP : BigInt(feeCap);
+  }
+
+  /** As it was at most some hundred milliseconds ago. @throws ChainUnavailable */
+  now(): Promise<ChainNow> {
+    const kept = this.newest.get('');
+    if (kept) return kept;
+    const asked = this.ask();
+    this.newest.set('', asked, this.transactor.clock.elapsed());
+    asked.catch(() => {
+      this.newest.delete('');
+    });
+    return asked;
+  }
+
+  /** Returns what operations are sent with. @throws Refusal dependency_unavailable until the chain is prepared */
+  async preparation(): Promise<PreparedChain> {
+    const { chainId, paymaster } = this.settings;
+    const { state } = await this.transactor.load(onchainStream(chainId), preparedChainFold);
+    if (state) return paymaster === undefined ? state : { ...state, paymaster };
+    throw new Refusal(
+      'dependency_unavailable',
+      `chain ${String(chainId)} is not prepared yet: its operator runs "annals chain prepare"`,
+      { retryAfter: 5 },
+    );
+  }
+
+  private async ask(): Promise<ChainNow> {
+    const [head, tip] = await Promise.all([this.operations.head(), this.operations.suggestedTip()]);
+    return { head, tip };
+  }
+}
+
+/** The chains on which operations are sent, by chain id. */
+export class ServedChains {
+  constructor(readonly all: ReadonlyMap<number, ServedChain>) {}
+
+  /** @throws Refusal chain_not_supported */
+  get(chainId: number): ServedChain {
+    const chain = this.all.get(chainId);
+    if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not served here`);
+    return chain;
+  }
+
+  close(): void {
+    for (const { operations } of this.all.values()) operations.close();
+  }
+}
