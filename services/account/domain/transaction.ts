@@ -23,6 +23,8 @@ export type TransactionStatus = 'submitted' | 'included' | 'reverted' | 'replace
 /** One signed operation, and what became of it. */
 export interface Transaction {
   submission: Submission;
+  /** Unix milliseconds. */
+  submittedAt: number;
   status: TransactionStatus;
   /** The block that has it, or what replaced it; `undefined` while none has. */
   block: { hash: string; number?: number } | undefined;
@@ -48,10 +50,11 @@ export const idOfReplacement = (transactionId: string, why: 'cancelled' | 'signe
 
 export const transactionFold = {
   initial: undefined as State,
-  evolve: (transaction: State, { type, data }: TransactionEvent): State => {
+  evolve: (transaction: State, { type, data }: TransactionEvent, time: number): State => {
     if (type === 'TxSubmitted') {
       return {
         submission: data,
+        submittedAt: time,
         status: 'submitted',
         block: undefined,
         isFinal: false,

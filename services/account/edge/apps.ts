@@ -7,7 +7,7 @@ import { appFold, appIdOf, liveApp, type App } from '../domain/app.ts';
 const CACHED_MS = 1_000;
 const APPS_MAX = 1_000;
 
-/** Finds apps by API key. It reads the event store and not a read model, so that a new app can log in at once. */
+/** Finds apps. It reads the event store and not a read model, so that a new app can log in at once. */
 export class Apps {
   private readonly cache: KeptValues<App>;
 
@@ -20,17 +20,22 @@ export class Apps {
    * @throws Refusal api_key_unknown, app_revoked
    */
   async live(apiKey: string): Promise<App> {
-    const app = await this.byKey(apiKey);
+    const app = await this.byId(appIdOf(apiKey));
     if (!app) throw new Refusal('api_key_unknown', 'no app has this key');
     return liveApp(app);
   }
 
-  private async byKey(apiKey: string): Promise<App | undefined> {
+  /** Likewise. @throws Refusal app_revoked */
+  async liveById(appId: string): Promise<App> {
+    return liveApp(await this.byId(appId));
+  }
+
+  private async byId(appId: string): Promise<App | undefined> {
     const now = this.transactor.clock.elapsed();
-    const cached = this.cache.get(apiKey);
+    const cached = this.cache.get(appId);
     if (cached) return cached;
-    const { state: app } = await this.transactor.load(appStream(appIdOf(apiKey)), appFold);
-    if (app) this.cache.set(apiKey, app, now);
+    const { state: app } = await this.transactor.load(appStream(appId), appFold);
+    if (app) this.cache.set(appId, app, now);
     return app;
   }
 }

@@ -1,0 +1,145 @@
+import { userStream } from '../../../schemas/events/user-events.ts';
+import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { createAccountData, executeCall } from '../domain/account-calls.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
+import { preVerificationGas } from '../domain/pre-verification-gas.ts';
+import type { SmartAccount } from '../domain/smart-account.ts';
+import { isErased, userFold } from '../domain/user.ts';
+import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
+import type { AccountNonces, NoncesInUse } from './account-nonces.ts';
+import type { GasLimits } from './gas-estimator.ts';
+import type { AccountState } from './operations-chain.ts';
+import type { ChainNow, ServedChain } from './served-chains.ts';
+import { SUGGESTED_TIP_MAX } from './served-chains.ts';
+import type { SmartAccounts } from './smart-accounts.ts';
+
+/** A key that no account uses: validation takes the gas of a new one. */
+const NEW_KEY = 2n ** 191n;
+/** What the first nonce of a key takes more than the later ones: a slot is written that was zero. */
+export const NEW_KEY_GAS = 17_100n;
+
+export interface AccountCall {
+  to: string;
+  value: bigint;
+  data: string;
+}
+
+/** What a user's account is to do on a chain. */
+export interface Draft {
+  chain: ServedChain;
+  account: SmartAccount;
+  state: AccountState;
+  nonces: NoncesInUse;
+  now: ChainNow;
+  /** Its limits are not found yet, and its signatures are stubs. */
+  operation: UserOperation;
+}
+
+/** Makes operations of what users want to do. */
+export class OperationDrafts {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly accounts: SmartAccounts,
+    private readonly nonces: AccountNonces,
+  ) {}
+
+  /** Returns a user's account on a chain. @throws Refusal user_erased, user_not_found, chain_not_supported */
+  async accountOf(userId: string, chainId: number): Promise<SmartAccount> {
+    const { state: user } = await this.transactor.load(userStream(userId), userFold);
+    if (isErased(user)) throw new Refusal('user_erased', 'this user was erased');
+    const known = user.entity?.smartAccounts ?? [];
+    const ofChain = (accounts: readonly SmartAccount[]) => accounts.find((one) => one.chainId === chainId);
+    const account = ofChain(known) ?? ofChain(await this.accounts.missing(userId, known));
+    if (!account) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not served here`);
+    return account;
+  }
+
+  /** @param callData `0x` does nothing. @throws Refusal dependency_unavailable where the chain does not answer */
+  async draft(
+    chain: ServedChain,
+    account: SmartAccount,
+    { call, tip, paymaster }: { call: AccountCall | undefined; tip: bigint | undefined; paymaster: string | undefined },
+  ): Promise<Draft> {
+    const { address: sender, chainId } = account;
+    const [now, [state], nonces] = await askChain(chain, () =>
+      Promise.all([chain.now(), chain.operations.accounts([sender]), this.nonces.inUse({ chainId, sender })]),
+    );
+    if (!state) throw unavailable('the chain did not tell the state of the account', undefined);
+    const operation: UserOperation = {
+      sender,
+      nonce: nonceOf(NEW_KEY, 0n),
+      factory: undefined,
+      callData: call ? executeCall(call) : '0x',
+      callGasLimit: 0n,
+      verificationGasLimit: 0n,
+      preVerificationGas: 0n,
+      ...feesAt(now, tip, chain.feeCap),
+      paymaster:
+        paymaster === undefined
+          ? undefined
+          : { address: paymaster, verificationGasLimit: 0n, postOpGasLimit: 0n, data: STUB_PAYMASTER_DATA },
+      signature: STUB_SIGNATURE,
+    };
+    return { chain, account, state, nonces, now, operation };
+  }
+
+  /**
+   * Finds the limits of an operation, with the gas that a new key takes.
+   * @param deploys whether it is the one that deploys the account
+   * @throws Refusal execution_reverted, user_op_rejected, dependency_unavailable
+   */
+  async withLimits({ chain, account, state, operation }: Draft, deploys: boolean): Promise<UserOperation> {
+    const { owner, factory, address } = account;
+    const whole = { ...operation, factory: deploys ? { address: factory, data: createAccountData(owner) } : undefined };
+    const isAsIs = deploys || state.hasCode;
+    const limits = await askChain(chain, () =>
+      chain.estimator.estimate({ operation: whole, ...(!isAsIs && { asDeployed: { address, owner } }) }),
+    );
+    return limited(whole, limits);
+  }
+}
+
+/** Whether the account is to be deployed by the next operation. */
+export const needsDeploying = ({ state, nonces }: Pick<Draft, 'state' | 'nonces'>): boolean => {
+  if (state.hasCode) return false;
+  const deploying = nonces.transactions.find(({ submission }) => submission.operation.factory !== null);
+  return !deploying || deploying.status === 'dropped';
+};
+
+/** @throws Refusal dependency_unavailable where the chain does not answer */
+export const askChain = async <Answer>(chain: ServedChain, ask: () => Promise<Answer>): Promise<Answer> => {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    throw unavailable(`chain ${String(chain.settings.chainId)} does not answer`, error);
+  }
+};
+
+const limited = (operation: UserOperation, limits: GasLimits): UserOperation => {
+  const { callGasLimit, verificationGasLimit, paymasterVerificationGasLimit, paymasterPostOpGasLimit } = limits;
+  const { paymaster } = operation;
+  const whole = {
+    ...operation,
+    callGasLimit,
+    verificationGasLimit,
+    paymaster: paymaster && {
+      ...paymaster,
+      verificationGasLimit: paymasterVerificationGasLimit,
+      postOpGasLimit: paymasterPostOpGasLimit,
+    },
+  };
+  return { ...whole, preVerificationGas: preVerificationGas(whole) };
+};
+
+const feesAt = ({ head, tip: suggested }: ChainNow, wanted: bigint | undefined, feeCap: bigint) => {
+  const tip = wanted ?? least(suggested, SUGGESTED_TIP_MAX);
+  return {
+    maxFeePerGas: least(2n * head.baseFeePerGas + tip, feeCap),
+    maxPriorityFeePerGas: least(tip, feeCap),
+  };
+};
+
+const least = (one: bigint, other: bigint): bigint => (one < other ? one : other);

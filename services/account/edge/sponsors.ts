@@ -1,0 +1,74 @@
+import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
+import { sponsorshipStream } from '../../../schemas/events/sponsorship-events.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import type { AccountCall } from '../domain/account-calls.ts';
+import type { App } from '../domain/app.ts';
+import { reserve, sponsorshipFold, type SignatureToReserve } from '../domain/sponsorship.ts';
+import { refusedBy, ruleAgainstCalls, ruleAgainstCost } from '../domain/sponsorship-policy.ts';
+import type { Apps } from './apps.ts';
+import type { Deposits } from './deposits.ts';
+import type { ServedChain } from './served-chains.ts';
+import { utcDay, type Sponsorships } from './sponsorships.ts';
+
+/** An app that pays for an operation, as its policy says. */
+export interface Sponsor {
+  app: App;
+  policy: SponsorshipPolicy;
+  chain: ServedChain;
+  paymaster: string;
+}
+
+/** Finds who pays for operations, and reserves what that may cost. */
+export class Sponsors {
+  constructor(
+    private readonly apps: Apps,
+    private readonly sponsorships: Sponsorships,
+    private readonly deposits: Deposits,
+    private readonly transactor: Transactor,
+  ) {}
+
+  /**
+   * Returns the app of a key, else that of the session. @throws Refusal api_key_unknown, app_revoked
+   */
+  payingApp(appApiKey: string | undefined, sessionAppId: string): Promise<App> {
+    return appApiKey === undefined ? this.apps.liveById(sessionAppId) : this.apps.live(appApiKey);
+  }
+
+  /**
+   * Applies the rules that need no estimate. @param calls `undefined` of an operation that is not looked into
+   * @throws Refusal sponsorship_refused, and dependency_unavailable until the chain is prepared
+   */
+  async sponsorOf(
+    app: App,
+    { chain, sessionAppId, calls }: { chain: ServedChain; sessionAppId: string; calls: readonly AccountCall[] | undefined },
+  ): Promise<Sponsor> {
+    const policy = app.policies[chain.settings.chainId];
+    const rule = ruleAgainstCalls({ policy, payingAppId: app.id, sessionAppId, calls });
+    if (rule !== undefined || !policy) throw refusedBy(rule ?? 'no_policy');
+    const { paymaster } = await chain.preparation();
+    return { app, policy, chain, paymaster };
+  }
+
+  /** Applies the other rules, and reserves nothing. @throws Refusal sponsorship_refused */
+  async requireAllowed(sponsor: Sponsor, signature: Omit<SignatureToReserve, 'transactionId'>): Promise<void> {
+    const { app, policy } = sponsor;
+    this.requireCost(sponsor, signature.maxCostWei);
+    const stream = sponsorshipStream(app.id, utcDay(this.transactor.clock.now()));
+    const { state } = await this.transactor.load(stream, sponsorshipFold);
+    const deposit = await this.deposits.of(sponsor.chain, sponsor.paymaster);
+    reserve(state, { ...signature, transactionId: null, appId: app.id }, { policy, deposit });
+  }
+
+  /** Reserves what a signature may cost, before anybody is given it. @throws Refusal sponsorship_refused */
+  async reserve(sponsor: Sponsor, signature: SignatureToReserve): Promise<void> {
+    const { app, policy, chain, paymaster } = sponsor;
+    this.requireCost(sponsor, signature.maxCostWei);
+    const deposit = await this.deposits.of(chain, paymaster);
+    await this.sponsorships.reserve({ appId: app.id, signature, policy, deposit });
+  }
+
+  private requireCost({ policy }: Sponsor, maxCostWei: bigint): void {
+    const rule = ruleAgainstCost(policy, maxCostWei);
+    if (rule !== undefined) throw refusedBy(rule);
+  }
+}

@@ -1,0 +1,118 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { transactionStream } from '../../../schemas/events/transaction-events.ts';
+import type { SentTransaction } from '../../../schemas/http/onchain-routes.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import type { SmartAccount } from '../domain/smart-account.ts';
+import { submit, transactionFold, type Transaction } from '../domain/transaction.ts';
+import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
+import type { OperationSigner } from './operation-signer.ts';
+import type { ChainNow } from './served-chains.ts';
+import type { Sponsor, Sponsors } from './sponsors.ts';
+
+/** How long the paymaster's signature counts, from the later of our clock and the time of the head. */
+const SIGNED_FOR_SECONDS = 600;
+
+/** An operation that is to be signed and submitted for a user. */
+export interface ToSubmit {
+  transactionId: string;
+  userId: string;
+  /** Of the app whose session sends it. */
+  appId: string;
+  account: SmartAccount;
+  /** With its nonce and limits. */
+  operation: UserOperation;
+  /** Who pays; `undefined` where the account does. */
+  sponsor: Sponsor | undefined;
+  now: ChainNow;
+  /** The transaction whose nonce it takes. */
+  replaces: string | null;
+}
+
+export interface Submitted {
+  transaction: Transaction;
+  position: Position;
+}
+
+/** Signs operations for users, and stores them: from then on they are carried out. */
+export class Submissions {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly signer: OperationSigner,
+    private readonly sponsors: Sponsors,
+  ) {}
+
+  async find(transactionId: string): Promise<Submitted | undefined> {
+    const { state, position } = await this.transactor.load(transactionStream(transactionId), transactionFold);
+    return state && { transaction: state, position };
+  }
+
+  /** Nobody has seen the signature before it is stored. @throws Refusal sponsorship_refused, user_erased */
+  async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
+    const { transactionId, userId, appId, account, sponsor, now, replaces } = toSubmit;
+    const { chainId, address: sender, entryPoint } = account;
+    const validUntil = this.validUntil(now);
+    const sponsored = await this.sponsored(toSubmit, validUntil);
+    const { operation, userOpHash } = await this.signer.sign(sponsored, account, userId);
+    const { nonce } = operation;
+    const maxCostWei = maxCostOf(operation);
+    const headBlock = now.head.number;
+    if (sponsor) {
+      const signature = { chainId, sender, nonce, transactionId, userOpHash, userId, maxCostWei, headBlock };
+      await this.sponsors.reserve(sponsor, { ...signature, validUntilMs: validUntil * 1_000 });
+    }
+    const { state, position } = await this.transactor.transact({
+      stream: transactionStream(transactionId),
+      fold: transactionFold,
+      metadata,
+      decide: (known) =>
+        submit(known, {
+          transactionId,
+          userId,
+          appId: sponsor?.app.id ?? appId,
+          chainId,
+          sender,
+          nonce: String(nonce),
+          userOpHash,
+          entryPoint,
+          operation: storedOperation(operation),
+          sponsor: sponsor !== undefined,
+          maxCostWei: String(maxCostWei),
+          validUntil: sponsor ? toIso(validUntil * 1_000) : null,
+          headBlock,
+          replaces,
+        }),
+    });
+    if (!state) throw new Error('the transaction that was submitted is missing');
+    return { transaction: state, position };
+  }
+
+  private async sponsored(
+    { operation, sponsor, account }: ToSubmit,
+    validUntil: number,
+  ): Promise<UserOperation> {
+    const { paymaster } = operation;
+    if (!sponsor || !paymaster) return operation;
+    const { chainId } = account;
+    const data = await this.signer.sponsor({ ...operation, paymaster }, { chainId, validUntil });
+    return { ...operation, paymaster: { ...paymaster, data } };
+  }
+
+  private validUntil({ head }: ChainNow): number {
+    return Math.max(Math.floor(this.transactor.clock.now() / 1_000), head.timestamp) + SIGNED_FOR_SECONDS;
+  }
+}
+
+/** What is answered of a transaction that was accepted. */
+export const sentTransactionOf = ({ submission, submittedAt }: Transaction): SentTransaction => ({
+  id: submission.transactionId,
+  userOpHash: submission.userOpHash,
+  sender: submission.sender,
+  chainId: submission.chainId,
+  entryPoint: submission.entryPoint,
+  nonce: submission.nonce,
+  sponsor: submission.sponsor,
+  status: 'submitted',
+  createdAt: toIso(submittedAt),
+});
