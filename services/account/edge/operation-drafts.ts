@@ -2,12 +2,12 @@ import { userStream } from '../../../schemas/events/user-events.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
-import { createAccountData, executeCall } from '../domain/account-calls.ts';
+import { createAccountData, executeCall, type AccountCall } from '../domain/account-calls.ts';
 import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
 import { preVerificationGas } from '../domain/pre-verification-gas.ts';
 import type { SmartAccount } from '../domain/smart-account.ts';
 import { isErased, userFold } from '../domain/user.ts';
-import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
+import { nonceOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
 import type { AccountNonces, NoncesInUse } from './account-nonces.ts';
 import type { GasLimits } from './gas-estimator.ts';
 import type { AccountState } from './operations-chain.ts';
@@ -18,13 +18,7 @@ import type { SmartAccounts } from './smart-accounts.ts';
 /** A key that no account uses: validation takes the gas of a new one. */
 const NEW_KEY = 2n ** 191n;
 /** What the first nonce of a key takes more than the later ones: a slot is written that was zero. */
-export const NEW_KEY_GAS = 17_100n;
-
-export interface AccountCall {
-  to: string;
-  value: bigint;
-  data: string;
-}
+const NEW_KEY_GAS = 17_100n;
 
 /** What a user's account is to do on a chain. */
 export interface Draft {
@@ -106,6 +100,14 @@ export const needsDeploying = ({ state, nonces }: Pick<Draft, 'state' | 'nonces'
   if (state.hasCode) return false;
   const deploying = nonces.transactions.find(({ submission }) => submission.operation.factory !== null);
   return !deploying || deploying.status === 'dropped';
+};
+
+/** Gives an operation its nonce. */
+export const withNonce = (operation: UserOperation, nonce: bigint): UserOperation => {
+  const isNewKey = nonceParts(nonce).sequence === 0n;
+  const verificationGasLimit = operation.verificationGasLimit - (isNewKey ? 0n : NEW_KEY_GAS);
+  const whole = { ...operation, nonce, verificationGasLimit };
+  return { ...whole, preVerificationGas: preVerificationGas(whole) };
 };
 
 /** @throws Refusal dependency_unavailable where the chain does not answer */

@@ -5,6 +5,7 @@ import type { AccountCall } from '../domain/account-calls.ts';
 import type { App } from '../domain/app.ts';
 import { reserve, sponsorshipFold, type SignatureToReserve } from '../domain/sponsorship.ts';
 import { refusedBy, ruleAgainstCalls, ruleAgainstCost } from '../domain/sponsorship-policy.ts';
+import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
 import type { Apps } from './apps.ts';
 import type { Deposits } from './deposits.ts';
 import type { ServedChain } from './served-chains.ts';
@@ -17,6 +18,8 @@ export interface Sponsor {
   chain: ServedChain;
   paymaster: string;
 }
+
+const NOT_SIGNED = { transactionId: null, userOpHash: '', validUntilMs: 0, headBlock: 0 };
 
 /** Finds who pays for operations, and reserves what that may cost. */
 export class Sponsors {
@@ -40,7 +43,11 @@ export class Sponsors {
    */
   async sponsorOf(
     app: App,
-    { chain, sessionAppId, calls }: { chain: ServedChain; sessionAppId: string; calls: readonly AccountCall[] | undefined },
+    {
+      chain,
+      sessionAppId,
+      calls,
+    }: { chain: ServedChain; sessionAppId: string; calls: readonly AccountCall[] | undefined },
   ): Promise<Sponsor> {
     const policy = app.policies[chain.settings.chainId];
     const rule = ruleAgainstCalls({ policy, payingAppId: app.id, sessionAppId, calls });
@@ -50,13 +57,19 @@ export class Sponsors {
   }
 
   /** Applies the other rules, and reserves nothing. @throws Refusal sponsorship_refused */
-  async requireAllowed(sponsor: Sponsor, signature: Omit<SignatureToReserve, 'transactionId'>): Promise<void> {
+  async requireAllowed(
+    sponsor: Sponsor,
+    { chainId, userId, operation }: { chainId: number; userId: string; operation: UserOperation },
+  ): Promise<void> {
     const { app, policy } = sponsor;
-    this.requireCost(sponsor, signature.maxCostWei);
+    const maxCostWei = maxCostOf(operation);
+    this.requireCost(sponsor, maxCostWei);
     const stream = sponsorshipStream(app.id, utcDay(this.transactor.clock.now()));
     const { state } = await this.transactor.load(stream, sponsorshipFold);
     const deposit = await this.deposits.of(sponsor.chain, sponsor.paymaster);
-    reserve(state, { ...signature, transactionId: null, appId: app.id }, { policy, deposit });
+    const { sender, nonce } = operation;
+    const signature = { chainId, sender, nonce, userId, maxCostWei, ...NOT_SIGNED };
+    reserve(state, { ...signature, appId: app.id }, { policy, deposit });
   }
 
   /** Reserves what a signature may cost, before anybody is given it. @throws Refusal sponsorship_refused */

@@ -79,7 +79,8 @@ export class Sponsorships {
     return this.decisions.decide(stream, (state) => release(state, slot, why));
   }
 
-  private reservedSoFar(chainId: number): bigint {
+  /** What was reserved here since the start, whatever became of it. */
+  reservedSoFar(chainId: number): bigint {
     return this.reservedHere.get(chainId) ?? 0n;
   }
 

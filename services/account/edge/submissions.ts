@@ -88,10 +88,7 @@ export class Submissions {
     return { transaction: state, position };
   }
 
-  private async sponsored(
-    { operation, sponsor, account }: ToSubmit,
-    validUntil: number,
-  ): Promise<UserOperation> {
+  private async sponsored({ operation, sponsor, account }: ToSubmit, validUntil: number): Promise<UserOperation> {
     const { paymaster } = operation;
     if (!sponsor || !paymaster) return operation;
     const { chainId } = account;

@@ -1,0 +1,145 @@
+import type { Logger } from 'pino';
+import { sponsorshipEvents, type SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
+import { transactionEvents, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
+import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import { isAborted } from '../../../shared/primitives/is-aborted.ts';
+import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
+import { WakeUp } from '../../../shared/primitives/wake-up.ts';
+import { transactionsModel } from '../../../shared/read-models/transactions.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import type { Bundler } from './bundler.ts';
+import type { ReservationsOnChain } from './reservations-on-chain.ts';
+
+/** Until when the blocks of a chain were recorded as final: a position counted in blocks. */
+const checkpointOf = (chainId: number): string => `operations-${String(chainId)}-v1`;
+const FOUND_AT_ONCE = 1_000;
+/** How often the chain is looked at: while something is under way, and else. */
+const BUSY_MS = 15;
+const IDLE_MS = 1_000;
+const UNAVAILABLE_MS = 500;
+
+interface BundleLoopOptions {
+  chainId: number;
+  eventStore: Pick<EventStore, 'subscribeAll'>;
+  readStore: ReadStore;
+  /** Made anew whenever this process begins to work. */
+  begin: () => Promise<{ bundler: Bundler; reservations: ReservationsOnChain }>;
+  logger: Logger;
+}
+
+type Followed = TransactionEvent | SponsorshipEvent;
+
+/** Sends the operations of one chain, in one process at a time. */
+export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: BundleLoopOptions): SupervisedLoop =>
+  leasedLoop({
+    name: `bundle-operations-${String(chainId)}`,
+    leases: readStore,
+    logger,
+    run: async (signal, reportRunning) => {
+      const { bundler, reservations } = await begin();
+      const after = await readStore.position(transactionsModel.name);
+      await reservations.recover(readStore);
+      const finalBlock = (await readStore.position(checkpointOf(chainId))) || undefined;
+      await bundler.recover({ open: await openTransactions(readStore, chainId), finalBlock });
+      reportRunning();
+      const ending = new AbortController();
+      const stopSignal = AbortSignal.any([signal, ending.signal]);
+      const taken = new WakeUp();
+      const take = async (event: StoredEvent) => {
+        const { type, data } = event as unknown as Followed;
+        if (type === 'TxSubmitted') await bundler.take({ type, data });
+        else if (type === 'SponsorshipReserved') reservations.take(event.stream, data);
+      };
+      try {
+        await Promise.all([
+          follow({ eventStore, after, signal: stopSignal, take, taken }),
+          work({ bundler, readStore, chainId, taken, signal: stopSignal, logger, reportRunning }),
+        ]);
+      } finally {
+        ending.abort();
+      }
+    },
+  });
+
+const openTransactions = async (readStore: ReadStore, chainId: number): Promise<string[]> => {
+  const { transaction } = transactionsModel.collections;
+  const ids: string[] = [];
+  for (;;) {
+    const options = { filter: { chainId, isOpen: true }, skip: ids.length, limit: FOUND_AT_ONCE };
+    const found = await readStore.find(transaction.name, options);
+    ids.push(...found.map(({ id }) => id));
+    if (found.length < FOUND_AT_ONCE) return ids;
+  }
+};
+
+const follow = async ({
+  eventStore,
+  after,
+  signal,
+  take,
+  taken,
+}: {
+  eventStore: Pick<EventStore, 'subscribeAll'>;
+  after: Position;
+  signal: AbortSignal;
+  take: (event: StoredEvent) => Promise<void>;
+  taken: WakeUp;
+}): Promise<void> => {
+  const types = [...Object.keys(transactionEvents), ...Object.keys(sponsorshipEvents)].filter(
+    (type) => type === 'TxSubmitted' || type === 'SponsorshipReserved',
+  );
+  for await (const batch of eventStore.subscribeAll(after, { types }, signal)) {
+    for (const event of batch.events) await take(event);
+    if (batch.events.length > 0) taken.ring();
+  }
+};
+
+const work = async ({
+  bundler,
+  readStore,
+  chainId,
+  taken,
+  signal,
+  logger,
+  reportRunning,
+}: {
+  bundler: Bundler;
+  readStore: Pick<ReadStore, 'apply'>;
+  chainId: number;
+  taken: WakeUp;
+  signal: AbortSignal;
+  logger: Logger;
+  reportRunning: () => void;
+}): Promise<void> => {
+  const reported = new LogThrottle();
+  let recordedUpTo = -1;
+  while (!isAborted(signal)) {
+    const seen = taken.rung;
+    let pauseMs = IDLE_MS;
+    try {
+      const hasMoved = await bundler.step();
+      reportRunning();
+      if (bundler.recordedUpTo > recordedUpTo) {
+        recordedUpTo = bundler.recordedUpTo;
+        await readStore.apply(checkpointOf(chainId), [], recordedUpTo);
+      }
+      if (hasMoved) continue;
+      if (bundler.isBusy) pauseMs = BUSY_MS;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      pauseMs = UNAVAILABLE_MS;
+      if (reported.isDue(error.message))
+        logger.warn({ chainId, err: error }, 'a chain does not answer: what is stored waits');
+    }
+    await wakeOrPause(taken, seen, pauseMs, signal);
+  }
+};
+
+/** Returns when something was submitted, or after that time. */
+const wakeOrPause = async (taken: WakeUp, seen: number, timeMs: number, signal: AbortSignal): Promise<void> => {
+  const late = AbortSignal.timeout(timeMs);
+  await taken.wait(seen, AbortSignal.any([signal, late]));
+};

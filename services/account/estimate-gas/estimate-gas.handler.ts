@@ -1,0 +1,93 @@
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import type { GasEstimate, TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
+import { ruleAgainstTip } from '../domain/sponsorship-policy.ts';
+import { needsDeploying, OperationDrafts } from '../edge/operation-drafts.ts';
+import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
+import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
+import { readCall } from '../edge/transaction-request.ts';
+
+/** What a transaction would cost. Nothing is reserved, and nothing refused for funds or by a policy. */
+export class EstimateGas extends Query<GasEstimate> {
+  constructor(
+    readonly request: TransactionRequest,
+    readonly caller: UserCaller,
+  ) {
+    super();
+  }
+}
+
+type Call = ReturnType<typeof readCall>;
+
+@QueryHandler(EstimateGas)
+export class EstimateGasHandler implements IQueryHandler<EstimateGas> {
+  constructor(
+    private readonly chains: ServedChains,
+    private readonly drafts: OperationDrafts,
+    private readonly sponsors: Sponsors,
+  ) {}
+
+  async execute({ request, caller }: EstimateGas): Promise<GasEstimate> {
+    const chain = this.chains.get(request.chainId);
+    const call = readCall(request);
+    const sponsor = await this.sponsorOf(chain, call, request, caller);
+    const sponsored = sponsor && (await this.estimate(chain, call, caller, sponsor));
+    if (sponsored) return estimateOf(sponsored, true);
+    const paidByAccount = await this.estimate(chain, call, caller, undefined);
+    if (!paidByAccount) throw new Error('an operation without a sponsor is always estimated');
+    return estimateOf(paidByAccount, false);
+  }
+
+  /** Returns `undefined` where a rule refuses to pay for it. */
+  private async estimate(
+    chain: ServedChain,
+    call: Call,
+    { userId }: UserCaller,
+    sponsor: Sponsor | undefined,
+  ): Promise<UserOperation | undefined> {
+    const { chainId } = chain.settings;
+    const account = await this.drafts.accountOf(userId, chainId);
+    const draft = await this.drafts.draft(chain, account, { call, tip: call.tip, paymaster: sponsor?.paymaster });
+    const operation = await this.drafts.withLimits(draft, needsDeploying(draft));
+    if (!sponsor) return operation;
+    if (ruleAgainstTip(operation.maxPriorityFeePerGas, draft.now.tip) !== undefined) return undefined;
+    return unlessRefused(async () => {
+      await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });
+      return operation;
+    });
+  }
+
+  private async sponsorOf(
+    chain: ServedChain,
+    call: Call,
+    { sponsor, appApiKey }: TransactionRequest,
+    { appId }: UserCaller,
+  ): Promise<Sponsor | undefined> {
+    const app = await this.sponsors.payingApp(appApiKey, appId);
+    if (!sponsor) return undefined;
+    return unlessRefused(() => this.sponsors.sponsorOf(app, { chain, sessionAppId: appId, calls: [call] }));
+  }
+}
+
+const unlessRefused = async <Result>(ask: () => Promise<Result>): Promise<Result | undefined> => {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'sponsorship_refused') return undefined;
+    throw error;
+  }
+};
+
+const estimateOf = (operation: UserOperation, sponsored: boolean): GasEstimate => ({
+  callGasLimit: String(operation.callGasLimit),
+  verificationGasLimit: String(operation.verificationGasLimit),
+  preVerificationGas: String(operation.preVerificationGas),
+  paymasterVerificationGasLimit: String(operation.paymaster?.verificationGasLimit ?? 0n),
+  paymasterPostOpGasLimit: String(operation.paymaster?.postOpGasLimit ?? 0n),
+  maxFeePerGas: String(operation.maxFeePerGas),
+  maxPriorityFeePerGas: String(operation.maxPriorityFeePerGas),
+  maxCost: String(maxCostOf(operation)),
+  sponsored,
+});

@@ -1,0 +1,18 @@
+import { Controller } from '@nestjs/common';
+import { QueryBus } from '@nestjs/cqrs';
+import { accountRoutes } from '../../../schemas/http/account-routes.ts';
+import type { GasEstimate } from '../../../schemas/http/onchain-routes.ts';
+import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { EstimateGas } from './estimate-gas.handler.ts';
+
+const { estimateGas } = accountRoutes;
+
+@Controller()
+export class EstimateGasHttp {
+  constructor(private readonly queries: QueryBus) {}
+
+  @Implements(estimateGas)
+  estimate({ body, caller }: ParsedRequest<typeof estimateGas>): Promise<GasEstimate> {
+    return this.queries.execute(new EstimateGas(body, caller));
+  }
+}

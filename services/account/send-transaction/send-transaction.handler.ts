@@ -1,0 +1,112 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { SentTransaction, TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { ruleAgainstTip, refusedBy } from '../domain/sponsorship-policy.ts';
+import { idOfRequest, newTransactionId } from '../domain/transaction.ts';
+import { AccountNonces } from '../edge/account-nonces.ts';
+import { withNonce, needsDeploying, OperationDrafts, type Draft } from '../edge/operation-drafts.ts';
+import { requireFunds } from '../edge/required-funds.ts';
+import { ServedChains } from '../edge/served-chains.ts';
+import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
+import { sentTransactionOf, Submissions, type Submitted, type ToSubmit } from '../edge/submissions.ts';
+import { readCall } from '../edge/transaction-request.ts';
+
+/** Sends a transaction from the smart account of the caller. It is carried out at most once, whatever happens. */
+export class SendTransaction extends Command<{ sent: SentTransaction; position: Position }> {
+  constructor(
+    readonly request: TransactionRequest,
+    readonly caller: UserCaller,
+    /** Of a request that may be repeated: the same each time. */
+    readonly onceId: string | undefined,
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(SendTransaction)
+export class SendTransactionHandler implements ICommandHandler<SendTransaction> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly chains: ServedChains,
+    private readonly drafts: OperationDrafts,
+    private readonly nonces: AccountNonces,
+    private readonly sponsors: Sponsors,
+    private readonly submissions: Submissions,
+  ) {}
+
+  async execute({ request, caller, onceId, metadata }: SendTransaction) {
+    const { transactor } = this;
+    const transactionId = onceId === undefined ? newTransactionId(transactor.ids.token(26)) : idOfRequest(onceId);
+    const submitted =
+      (onceId === undefined ? undefined : await this.submissions.find(transactionId)) ??
+      (await this.send(transactionId, request, caller, metadata));
+    return { sent: sentTransactionOf(submitted.transaction), position: submitted.position };
+  }
+
+  private async send(
+    transactionId: string,
+    request: TransactionRequest,
+    { userId, appId }: UserCaller,
+    metadata: EventMetadata,
+  ): Promise<Submitted> {
+    const chain = this.chains.get(request.chainId);
+    const call = readCall(request);
+    const account = await this.drafts.accountOf(userId, request.chainId);
+    if (call.to === account.address) {
+      throw invalid({ path: 'transactionReq.to', message: 'is the account itself, which could replace its own code' });
+    }
+    const app = await this.sponsors.payingApp(request.appApiKey, appId);
+    const sponsor = request.sponsor
+      ? await this.sponsors.sponsorOf(app, { chain, sessionAppId: appId, calls: [call] })
+      : undefined;
+    const draft = await this.drafts.draft(chain, account, { call, tip: call.tip, paymaster: sponsor?.paymaster });
+    const deploys = needsDeploying(draft);
+    const operation = await this.drafts.withLimits(draft, deploys);
+    if (!sponsor) requireFunds({ ...draft, operation }, call.value);
+    else await this.requireSponsored(sponsor, { ...draft, operation }, userId);
+    const assigned = await this.nonces.assign(
+      transactionId,
+      { chainId: request.chainId, sender: account.address, isDeployed: draft.state.hasCode },
+      draft.nonces,
+      metadata,
+    );
+    const whole = assigned.deploys === deploys ? operation : await this.drafts.withLimits(draft, assigned.deploys);
+    return this.submit(
+      {
+        transactionId,
+        userId,
+        appId,
+        account,
+        sponsor,
+        now: draft.now,
+        replaces: null,
+        operation: withNonce(whole, assigned.nonce),
+      },
+      metadata,
+    );
+  }
+
+  private async requireSponsored(sponsor: Sponsor, { operation, now, account }: Draft, userId: string): Promise<void> {
+    const rule = ruleAgainstTip(operation.maxPriorityFeePerGas, now.tip);
+    if (rule !== undefined) throw refusedBy(rule);
+    await this.sponsors.requireAllowed(sponsor, { chainId: account.chainId, userId, operation });
+  }
+
+  /** A refused send leaves nothing behind. */
+  private async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
+    try {
+      return await this.submissions.submit(toSubmit, metadata);
+    } catch (error) {
+      if (error instanceof Refusal && error.code === 'sponsorship_refused') {
+        const { transactionId, account } = toSubmit;
+        await this.nonces.release(transactionId, { chainId: account.chainId, sender: account.address }, metadata);
+      }
+      throw error;
+    }
+  }
+}
