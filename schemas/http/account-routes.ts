@@ -5,6 +5,7 @@ import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } fro
 import { identityRoutes } from './identity-routes.ts';
 import { messengerRoutes } from './messenger-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
+import { onchainRoutes } from './onchain-routes.ts';
 import { oneTimePasswordRoutes } from './one-time-password-routes.ts';
 import { route } from './route.ts';
 import { sessionRoutes } from './session-routes.ts';
@@ -130,6 +131,8 @@ export const accountRoutes = {
   ...sessionRoutes,
   ...identityRoutes,
   ...userRoutes,
+  sendTransaction: onchainRoutes.sendTransaction,
+  estimateGas: onchainRoutes.estimateGas,
   publicKeys: route({
     ...account,
     method: 'GET',

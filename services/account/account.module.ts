@@ -41,6 +41,7 @@ import {
   type Channels,
 } from './one-time-passwords.module.ts';
 import { WalletSignatures } from './log-in-with-wallet/wallet-signatures.ts';
+import { onchainSends } from './onchain-sends.module.ts';
 import { loginsElsewhere } from './logins-elsewhere.module.ts';
 import { PublishKeysHttp } from './publish-keys/publish-keys.http.ts';
 import { ReadHistoryHandler } from './read-history/read-history.handler.ts';
@@ -69,6 +70,7 @@ interface AccountParts {
   channels: Channels;
   passwordCost: PasswordCost | undefined;
   elsewhere: ReturnType<typeof loginsElsewhere>;
+  onchain: ReturnType<typeof onchainSends>;
 }
 
 /** The account service: logins, sessions, users and their history. */
@@ -83,10 +85,12 @@ const accountModule = ({
   channels,
   passwordCost,
   elsewhere,
+  onchain,
 }: AccountParts): DynamicModule => ({
   module: AccountModule,
   controllers: [
     ...elsewhere.controllers,
+    ...onchain.controllers,
     LogInWithWalletHttp,
     ...oneTimePasswordControllers,
     RefreshSessionHttp,
@@ -103,6 +107,7 @@ const accountModule = ({
   ],
   providers: [
     ...elsewhere.providers,
+    ...onchain.providers,
     { provide: SigningKeys, useValue: signingKeys },
     { provide: IdentityIds, useValue: identityIds },
     ...oneTimePasswordProviders(channels, passwordCost),
@@ -178,6 +183,8 @@ export const startAccount = async (
   const unlinkings = new Unlinkings(transactor);
   const latestStates = openLatestStates(CHAINS);
   const channels = openChannels(foundation);
+  const smartAccounts = new SmartAccounts(personalData.keys, CHAINS);
+  const onchain = onchainSends({ foundation, transactor, keys: personalData.keys, smartAccounts });
   const service = await startService({
     ...options,
     configure: async (app) => {
@@ -189,16 +196,17 @@ export const startAccount = async (
       identityIds,
       erasures,
       unlinkings,
-      smartAccounts: new SmartAccounts(personalData.keys, CHAINS),
+      smartAccounts,
       auditKey,
       latestStates,
       channels,
       passwordCost,
       elsewhere: loginsElsewhere(foundation),
+      onchain,
     }),
     foundation: { ...foundation, personalData },
     issuer,
-    loops: new Loops([processManager({ eventStore, readStore, erasures, unlinkings, logger })]),
+    loops: new Loops([processManager({ eventStore, readStore, erasures, unlinkings, logger }), ...onchain.loops]),
     appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
     host: HOST,
     port: ACCOUNT_PORT,
@@ -207,6 +215,7 @@ export const startAccount = async (
   const close = async () => {
     await service.close();
     for (const runner of latestStates.values()) runner.close();
+    onchain.chains.close();
   };
   return { ...service, close, publicUrl };
 };

@@ -28,6 +28,7 @@ const reservationDocument = z.object({
   /** What it cost, the block that has it, and which of the operations it is; `null` while it is not settled. */
   costWei: uint.nullable(),
   blockHash: hash.nullable(),
+  blockNumber: blockNumber.nullable(),
   settledBy: hash.nullable(),
 });
 export type ReservationDocument = z.infer<typeof reservationDocument>;
@@ -36,7 +37,11 @@ export type ReservationDocument = z.infer<typeof reservationDocument>;
 export const reservationsModel = readModel({
   name: 'reservations-v1',
   collections: {
-    reservation: { name: 'reservations-v1', document: reservationDocument, indexes: [['chainId', 'state']] },
+    reservation: {
+      name: 'reservations-v1',
+      document: reservationDocument,
+      indexes: [['chainId', 'state', 'blockNumber']],
+    },
   },
   events: sponsorshipEvents,
   touches: (event) => ({ reservation: idOf(event) }),
@@ -51,13 +56,13 @@ const changed = (
   if (type === 'SponsorshipReserved') return withSignature(before ?? newReservation(stream, data), data);
   if (!before) return undefined;
   if (type === 'SponsorshipReleased') return { ...before, state: 'released', ...NOT_SETTLED };
-  const { costWei, blockHash, userOpHash } = data;
-  return { ...before, state: 'settled', costWei, blockHash, settledBy: userOpHash };
+  const { costWei, blockHash, blockNumber, userOpHash } = data;
+  return { ...before, state: 'settled', costWei, blockHash, blockNumber, settledBy: userOpHash };
 };
 
 type Reserved = z.infer<typeof sponsorshipEvents.SponsorshipReserved.data>;
 
-const NOT_SETTLED = { costWei: null, blockHash: null, settledBy: null };
+const NOT_SETTLED = { costWei: null, blockHash: null, blockNumber: null, settledBy: null };
 
 const idOf = ({ stream, data }: { stream: string; data: Pick<Reserved, 'chainId' | 'sender' | 'nonce'> }): string =>
   `${stream}/${String(data.chainId)}/${data.sender.toLowerCase()}/${data.nonce}`;

@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
-import { sponsorshipEvents, type SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
-import { transactionEvents, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
+import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { isAborted } from '../../../shared/primitives/is-aborted.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
@@ -21,12 +22,17 @@ const BUSY_MS = 15;
 const IDLE_MS = 1_000;
 const UNAVAILABLE_MS = 500;
 
+interface Begun {
+  bundler: Bundler;
+  reservations: ReservationsOnChain;
+}
+
 interface BundleLoopOptions {
   chainId: number;
   eventStore: Pick<EventStore, 'subscribeAll'>;
   readStore: ReadStore;
-  /** Made anew whenever this process begins to work. */
-  begin: () => Promise<{ bundler: Bundler; reservations: ReservationsOnChain }>;
+  /** Made anew whenever this process begins to work; `undefined` while the chain is not prepared. */
+  begin: () => Promise<Begun | undefined>;
   logger: Logger;
 }
 
@@ -39,19 +45,16 @@ export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: Bu
     leases: readStore,
     logger,
     run: async (signal, reportRunning) => {
-      const { bundler, reservations } = await begin();
-      const after = await readStore.position(transactionsModel.name);
-      await reservations.recover(readStore);
-      const finalBlock = (await readStore.position(checkpointOf(chainId))) || undefined;
-      await bundler.recover({ open: await openTransactions(readStore, chainId), finalBlock });
-      reportRunning();
+      const recovered = await recover({ chainId, begin, readStore, signal, reportRunning, logger });
+      if (!recovered) return;
+      const { bundler, reservations, after } = recovered;
       const ending = new AbortController();
       const stopSignal = AbortSignal.any([signal, ending.signal]);
       const taken = new WakeUp();
       const take = async (event: StoredEvent) => {
         const { type, data } = event as unknown as Followed;
         if (type === 'TxSubmitted') await bundler.take({ type, data });
-        else if (type === 'SponsorshipReserved') reservations.take(event.stream, data);
+        else if (type === 'SponsorshipReserved') await reservations.take(event.stream, data);
       };
       try {
         await Promise.all([
@@ -64,6 +67,44 @@ export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: Bu
     },
   });
 
+/** Takes over what earlier processes have left, once the chain is prepared and its node answers. */
+const recover = async ({
+  chainId,
+  begin,
+  readStore,
+  signal,
+  reportRunning,
+  logger,
+}: Pick<BundleLoopOptions, 'chainId' | 'begin' | 'readStore' | 'logger'> & {
+  signal: AbortSignal;
+  reportRunning: () => void;
+}): Promise<(Begun & { after: Position }) | undefined> => {
+  const reported = new LogThrottle();
+  while (!isAborted(signal)) {
+    const begun = await begin();
+    reportRunning();
+    if (begun) {
+      try {
+        const after = await readStore.position(transactionsModel.name);
+        const finalBlock = (await readStore.position(checkpointOf(chainId))) || undefined;
+        await begun.reservations.recover(readStore, finalBlock ?? 0);
+        await begun.bundler.recover({ open: await openTransactions(readStore, chainId), finalBlock });
+        return { ...begun, after };
+      } catch (error) {
+        if (!(error instanceof ChainUnavailable)) throw error;
+        warn(logger, reported, chainId, error);
+      }
+    }
+    await pause(IDLE_MS, signal);
+  }
+  return undefined;
+};
+
+const warn = (logger: Logger, reported: LogThrottle, chainId: number, error: ChainUnavailable): void => {
+  if (reported.isDue(error.message))
+    logger.warn({ chainId, err: error }, 'a chain does not answer: what is stored waits');
+};
+
 const openTransactions = async (readStore: ReadStore, chainId: number): Promise<string[]> => {
   const { transaction } = transactionsModel.collections;
   const ids: string[] = [];
@@ -74,6 +115,8 @@ const openTransactions = async (readStore: ReadStore, chainId: number): Promise<
     if (found.length < FOUND_AT_ONCE) return ids;
   }
 };
+
+const FOLLOWED = ['TxSubmitted', 'SponsorshipReserved'] as const satisfies readonly Followed['type'][];
 
 const follow = async ({
   eventStore,
@@ -88,10 +131,7 @@ const follow = async ({
   take: (event: StoredEvent) => Promise<void>;
   taken: WakeUp;
 }): Promise<void> => {
-  const types = [...Object.keys(transactionEvents), ...Object.keys(sponsorshipEvents)].filter(
-    (type) => type === 'TxSubmitted' || type === 'SponsorshipReserved',
-  );
-  for await (const batch of eventStore.subscribeAll(after, { types }, signal)) {
+  for await (const batch of eventStore.subscribeAll(after, { types: FOLLOWED }, signal)) {
     for (const event of batch.events) await take(event);
     if (batch.events.length > 0) taken.ring();
   }

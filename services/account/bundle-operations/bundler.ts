@@ -49,7 +49,11 @@ export class Bundler {
   constructor(private readonly options: BundlerOptions) {
     const { records, settlements, chain } = options;
     this.observations = new Observations(this.pool, records, settlements, chain);
-    this.bundles = new Bundles({ ...options, pool: this.pool });
+    this.bundles = new Bundles({
+      ...options,
+      pool: this.pool,
+      lookAgain: (one) => this.observations.lookAgain(one, this.head.number),
+    });
   }
 
   /** The newest block up to which everything is recorded and final. */
@@ -151,6 +155,7 @@ export class Bundler {
       const { block } = one.transaction;
       if (block && !isThere(block.hash)) await this.observations.leave(one, block.hash);
     }
+    await this.options.settlements.undoWhatLeft(isThere);
     await this.watchBundles({ recovers: true });
   }
 

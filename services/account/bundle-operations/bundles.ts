@@ -29,6 +29,8 @@ interface BundlesOptions {
   records: Records;
   executors: readonly ExecutorAccount[];
   replacements: Replacements;
+  /** Reads again what blocks say of an operation whose nonce is used. */
+  lookAgain: (one: PooledOperation) => Promise<void>;
   clock: Clock;
   logger: Logger;
 }
@@ -183,8 +185,7 @@ export class Bundles {
     if (reason.startsWith('AA25')) {
       const { key, sequence } = nonceParts(nonce);
       const [next = 0n] = await chain.sequences([{ sender, key }]);
-      // A block has it, or has what took its place: that is recorded when the block is.
-      if (next > sequence) return;
+      if (next > sequence) return this.options.lookAgain(one);
     }
     const isDeployed = reason.startsWith('AA10') && factory !== undefined;
     const isMissing = reason.startsWith('AA20') && factory === undefined;

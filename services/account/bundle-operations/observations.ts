@@ -19,6 +19,8 @@ export interface Settlements {
   included: (inclusion: OperationInclusion) => Promise<void>;
   /** The block of this operation left the chain. */
   left: (inclusion: OperationInclusion) => Promise<void>;
+  /** Blocks that were recorded may have left the chain while nobody looked. */
+  undoWhatLeft: (isInChain: (blockHash: string) => boolean) => Promise<void>;
   /** This block, and what it has, is final. */
   final: (block: OperationsBlock, inclusions: readonly OperationInclusion[]) => Promise<void>;
 }

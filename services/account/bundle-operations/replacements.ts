@@ -1,10 +1,79 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import { callsOf } from '../domain/account-calls.ts';
+import { idOfReplacement, type Submission } from '../domain/transaction.ts';
+import type { AccountNonces } from '../edge/account-nonces.ts';
+import type { OperationDrafts } from '../edge/operation-drafts.ts';
+import type { ServedChain } from '../edge/served-chains.ts';
+import type { Sponsor, Sponsors } from '../edge/sponsors.ts';
+import type { Submissions } from '../edge/submissions.ts';
 import type { PooledOperation } from './operation-pool.ts';
 
 /** Signs operations anew that cannot be included as they are. */
 export interface Replacements {
   /**
    * Stores an operation of the same nonce that deploys the account, or does not any more, which is then taken as any other.
-   * @returns whether there is one now: not of an operation that came signed
+   * @returns whether there is one now: not of an operation that came signed, or of a user who was erased
    */
-  signAnew: (one: PooledOperation, change: { deploys: boolean }) => Promise<boolean>;
+  signAnew: (
+    one: Pick<PooledOperation, 'id' | 'operation' | 'transaction'>,
+    change: { deploys: boolean },
+  ) => Promise<boolean>;
+}
+
+/** The policy decided when the first one was signed. */
+const WITHOUT_LIMITS = { dayWei: null, userDayWei: null, operationWei: null, allow: [], anySession: true };
+
+/** Signs operations anew with keys of the vault. */
+export class SignedAnew implements Replacements {
+  constructor(
+    private readonly chain: ServedChain,
+    private readonly drafts: OperationDrafts,
+    private readonly nonces: AccountNonces,
+    private readonly sponsors: Sponsors,
+    private readonly submissions: Submissions,
+    private readonly metadata: () => EventMetadata,
+  ) {}
+
+  async signAnew(...[one, { deploys }]: Parameters<Replacements['signAnew']>): Promise<boolean> {
+    const { chain } = this;
+    const { submission } = one.transaction;
+    const { userId, appId, chainId, sender } = submission;
+    if (userId === null) return false;
+    const metadata = this.metadata();
+    try {
+      const account = await this.drafts.accountOf(userId, chainId);
+      const sponsor = await this.sponsorOf(submission);
+      const now = await chain.now();
+      const operation = deploys ? await this.deploying(one, submission) : { ...one.operation, factory: undefined };
+      const transactionId = idOfReplacement(one.id, 'signed anew');
+      await this.nonces.take(transactionId, { chainId, sender, nonce: operation.nonce, deploys }, metadata);
+      const toSubmit = { transactionId, userId, appId, account, operation, sponsor, now, replaces: one.id };
+      await this.submissions.submit(toSubmit, metadata);
+      return true;
+    } catch (error) {
+      if (error instanceof Refusal) return false;
+      throw error;
+    }
+  }
+
+  /** The same operation with the factory, which takes more gas. */
+  private async deploying(
+    { operation }: Pick<PooledOperation, 'operation'>,
+    { userId, chainId }: Submission,
+  ): Promise<PooledOperation['operation']> {
+    const account = await this.drafts.accountOf(userId ?? '', chainId);
+    const { paymaster, maxFeePerGas, maxPriorityFeePerGas, nonce } = operation;
+    const call = callsOf(operation.callData)?.[0];
+    const terms = { call, tip: maxPriorityFeePerGas, paymaster: paymaster?.address };
+    const draft = await this.drafts.draft(this.chain, account, terms);
+    const { factory, ...limits } = await this.drafts.withLimits(draft, true);
+    return { ...limits, factory, nonce, maxFeePerGas, maxPriorityFeePerGas };
+  }
+
+  private async sponsorOf({ sponsor, appId, operation }: Submission): Promise<Sponsor | undefined> {
+    if (!sponsor || operation.paymaster === null) return undefined;
+    const app = await this.sponsors.payingApp(undefined, appId);
+    return { app, policy: WITHOUT_LIMITS, chain: this.chain, paymaster: operation.paymaster };
+  }
 }

@@ -1,6 +1,6 @@
 import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
 import { reservationsModel, type ReservationDocument } from '../../../shared/read-models/reservations.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import type { Filter, ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { OperationInclusion, OperationsBlock } from '../edge/operations-chain.ts';
 import type { Sponsorships } from '../edge/sponsorships.ts';
 import type { Settlements } from './observations.ts';
@@ -17,6 +17,8 @@ interface Reservation {
   userOpHashes: Set<string>;
   /** Unix milliseconds. */
   validUntilMs: number;
+  /** The operation and the block that it is settled by. */
+  settled: { userOpHash: string; blockHash: string } | undefined;
 }
 
 const slotOf = ({ sender, nonce }: Pick<OperationInclusion, 'sender' | 'nonce'>): string =>
@@ -26,6 +28,8 @@ const slotOf = ({ sender, nonce }: Pick<OperationInclusion, 'sender' | 'nonce'>)
 export class ReservationsOnChain implements Settlements {
   /** By sender and nonce, and by stream. Those that are settled too, until their block is final. */
   private readonly slots = new Map<string, Map<string, Reservation>>();
+  /** What blocks that are not final have with our paymaster, and no reservation is known of yet: by hash. */
+  private readonly unmatched = new Map<string, OperationInclusion>();
 
   constructor(
     private readonly chainId: number,
@@ -33,34 +37,55 @@ export class ReservationsOnChain implements Settlements {
     private readonly sponsorships: Sponsorships,
   ) {}
 
-  /** Takes over what is reserved, and what is settled and may still leave the chain. */
-  async recover(readStore: Pick<ReadStore, 'find'>): Promise<void> {
+  /**
+   * Takes over what is reserved, and what is settled and may still leave the chain.
+   * @param finalBlock up to which everything was recorded as final
+   */
+  async recover(readStore: Pick<ReadStore, 'find'>, finalBlock: number): Promise<void> {
     const { reservation } = reservationsModel.collections;
-    for (const state of ['reserved', 'settled'] as const) {
+    const { chainId } = this;
+    const filters: Filter[] = [
+      { chainId, state: 'reserved' },
+      { chainId, state: 'settled', blockNumber: { gt: finalBlock } },
+    ];
+    for (const filter of filters) {
       for (let skip = 0; ; skip += FOUND_AT_ONCE) {
-        const options = { filter: { chainId: this.chainId, state }, skip, limit: FOUND_AT_ONCE };
-        const found = await readStore.find(reservation.name, options);
+        const found = await readStore.find(reservation.name, { filter, skip, limit: FOUND_AT_ONCE });
         for (const { document } of found) this.add(reservation.document.parse(document));
         if (found.length < FOUND_AT_ONCE) break;
       }
     }
   }
 
-  take(stream: string, { chainId, sender, nonce, userOpHash, validUntil }: Reserved): void {
+  /** Takes over a reservation that was made meanwhile. Somebody may have had its operation included already. */
+  async take(stream: string, { chainId, sender, nonce, userOpHash, validUntil }: Reserved): Promise<void> {
     if (chainId !== this.chainId) return;
-    this.put({
-      stream,
-      sender,
-      nonce: BigInt(nonce),
-      userOpHashes: new Set([userOpHash]),
-      validUntilMs: Date.parse(validUntil),
-    });
+    const slot = { sender, nonce: BigInt(nonce) };
+    const validUntilMs = Date.parse(validUntil);
+    this.put({ stream, ...slot, userOpHashes: new Set([userOpHash]), validUntilMs, settled: undefined });
+    const inclusion = this.unmatched.get(userOpHash);
+    if (inclusion) await this.included(inclusion);
+  }
+
+  /** Blocks by which something was settled may have left the chain while no process looked. */
+  async undoWhatLeft(isInChain: (blockHash: string) => boolean): Promise<void> {
+    for (const all of this.slots.values()) {
+      for (const { stream, sender, nonce, settled } of all.values()) {
+        if (!settled || isInChain(settled.blockHash)) continue;
+        await this.sponsorships.reserveAgain(stream, { chainId: this.chainId, sender, nonce, ...settled });
+      }
+    }
   }
 
   async included(inclusion: OperationInclusion): Promise<void> {
     const { sender, nonce, userOpHash, blockHash, blockNumber } = inclusion;
+    if (inclusion.paymaster !== this.paymaster) return;
     const one = this.sponsoredBy(inclusion);
-    if (!one) return;
+    if (!one) {
+      this.unmatched.set(userOpHash, inclusion);
+      return;
+    }
+    one.settled = { userOpHash, blockHash };
     const costWei = inclusion.actualGasCost;
     const slot = { chainId: this.chainId, sender, nonce };
     await this.sponsorships.settle(one.stream, { ...slot, userOpHash, costWei, blockHash, blockNumber });
@@ -68,13 +93,18 @@ export class ReservationsOnChain implements Settlements {
 
   async left(inclusion: OperationInclusion): Promise<void> {
     const { sender, nonce, userOpHash, blockHash } = inclusion;
+    this.unmatched.delete(userOpHash);
     const one = this.sponsoredBy(inclusion);
     if (!one) return;
+    one.settled = undefined;
     await this.sponsorships.reserveAgain(one.stream, { chainId: this.chainId, sender, nonce, userOpHash, blockHash });
   }
 
   async final({ timestamp }: OperationsBlock, inclusions: readonly OperationInclusion[]): Promise<void> {
-    for (const inclusion of inclusions) await this.release(slotOf(inclusion), { reason: 'nonce_used' });
+    for (const inclusion of inclusions) {
+      this.unmatched.delete(inclusion.userOpHash);
+      await this.release(slotOf(inclusion), { reason: 'nonce_used' });
+    }
     const finalBlockTimeMs = timestamp * 1_000;
     for (const [slot, all] of this.slots) {
       const isExpired = [...all.values()].every(({ validUntilMs }) => validUntilMs < finalBlockTimeMs);
@@ -91,14 +121,14 @@ export class ReservationsOnChain implements Settlements {
   }
 
   private sponsoredBy(inclusion: OperationInclusion): Reservation | undefined {
-    if (inclusion.paymaster !== this.paymaster) return undefined;
     const all = [...(this.slots.get(slotOf(inclusion))?.values() ?? [])];
     return all.find(({ userOpHashes }) => userOpHashes.has(inclusion.userOpHash));
   }
 
-  private add({ stream, sender, nonce, userOpHashes, validUntil }: ReservationDocument): void {
+  private add({ stream, sender, nonce, userOpHashes, validUntil, settledBy, blockHash }: ReservationDocument): void {
+    const settled = settledBy !== null && blockHash !== null ? { userOpHash: settledBy, blockHash } : undefined;
     const validUntilMs = Date.parse(validUntil);
-    this.put({ stream, sender, nonce: BigInt(nonce), userOpHashes: new Set(userOpHashes), validUntilMs });
+    this.put({ stream, sender, nonce: BigInt(nonce), userOpHashes: new Set(userOpHashes), validUntilMs, settled });
   }
 
   private put(reservation: Reservation): void {

@@ -1,0 +1,130 @@
+import type { Provider } from '@nestjs/common';
+import { onchainStream } from '../../schemas/events/onchain-events.ts';
+import { Transactor } from '../../shared/event-store/transact.ts';
+import type { Foundation } from '../../shared/host/foundation.ts';
+import type { VaultKeys } from '../../shared/key-vault/vault-keys.ts';
+import { addressOfKey } from '../../shared/keys/secp256k1-keys.ts';
+import type { SupervisedLoop } from '../../shared/loops/supervised-loop.ts';
+import { bundleLoop } from './bundle-operations/bundle-loop.ts';
+import { Bundler } from './bundle-operations/bundler.ts';
+import { ExecutorAccount } from './bundle-operations/executor-account.ts';
+import { Records } from './bundle-operations/records.ts';
+import { SignedAnew } from './bundle-operations/replacements.ts';
+import { ReservationsOnChain } from './bundle-operations/reservations-on-chain.ts';
+import { preparedChainFold, type PreparedChain } from './domain/prepared-chain.ts';
+import { AccountNonces } from './edge/account-nonces.ts';
+import { Apps } from './edge/apps.ts';
+import { Deposits } from './edge/deposits.ts';
+import { OperationDrafts } from './edge/operation-drafts.ts';
+import { OperationSigner } from './edge/operation-signer.ts';
+import { JsonRpcOperationsChain } from './edge/operations-chain.json-rpc.ts';
+import { ServedChain, ServedChains } from './edge/served-chains.ts';
+import type { SmartAccounts } from './edge/smart-accounts.ts';
+import { Sponsors } from './edge/sponsors.ts';
+import { Sponsorships } from './edge/sponsorships.ts';
+import { Submissions } from './edge/submissions.ts';
+import { EstimateGasHandler } from './estimate-gas/estimate-gas.handler.ts';
+import { EstimateGasHttp } from './estimate-gas/estimate-gas.http.ts';
+import { SendTransactionHandler } from './send-transaction/send-transaction.handler.ts';
+import { SendTransactionHttp } from './send-transaction/send-transaction.http.ts';
+
+interface OnchainParts {
+  foundation: Foundation;
+  transactor: Transactor;
+  keys: VaultKeys;
+  smartAccounts: SmartAccounts;
+}
+
+/** Sending on chain: what requests need, and a loop for each chain that bundles. */
+export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: OnchainParts) => {
+  const { settings, readStore, clock } = foundation;
+  const chains = new ServedChains(
+    new Map(
+      (settings.CHAINS ?? []).map((one) => [
+        one.chainId,
+        new ServedChain(one, new JsonRpcOperationsChain(one), transactor),
+      ]),
+    ),
+  );
+  const sponsorships = new Sponsorships(transactor);
+  const deposits = new Deposits(readStore, sponsorships, clock);
+  const sponsors = new Sponsors(new Apps(transactor), sponsorships, deposits, transactor);
+  const nonces = new AccountNonces(transactor);
+  const drafts = new OperationDrafts(transactor, smartAccounts, nonces);
+  const submissions = new Submissions(transactor, new OperationSigner(keys), sponsors);
+  const parts = { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships };
+  const provided = (token: NonNullable<unknown>, useValue: unknown): Provider => ({
+    provide: token as symbol,
+    useValue,
+  });
+  return {
+    chains,
+    controllers: [SendTransactionHttp, EstimateGasHttp],
+    providers: [
+      provided(ServedChains, chains),
+      provided(Sponsors, sponsors),
+      provided(AccountNonces, nonces),
+      provided(OperationDrafts, drafts),
+      provided(Submissions, submissions),
+      SendTransactionHandler,
+      EstimateGasHandler,
+    ],
+    loops: [...chains.all.values()].map((chain) => loopOf(chain, parts)),
+  };
+};
+
+interface BundlerParts extends Pick<OnchainParts, 'foundation' | 'transactor' | 'keys'> {
+  drafts: OperationDrafts;
+  nonces: AccountNonces;
+  sponsors: Sponsors;
+  submissions: Submissions;
+  sponsorships: Sponsorships;
+}
+
+const loopOf = (chain: ServedChain, parts: BundlerParts): SupervisedLoop => {
+  const { eventStore, readStore, logger } = parts.foundation;
+  const { chainId } = chain.settings;
+  return bundleLoop({
+    chainId,
+    eventStore,
+    readStore,
+    logger,
+    begin: async () => {
+      const { state } = await parts.transactor.load(onchainStream(chainId), preparedChainFold);
+      return state && begin(chain, state, parts);
+    },
+  });
+};
+
+const begin = async (
+  chain: ServedChain,
+  prepared: PreparedChain,
+  { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships }: BundlerParts,
+) => {
+  const { chainId, confirmations, entryPoint, paymaster = prepared.paymaster } = chain.settings;
+  const executors = await Promise.all(
+    prepared.executors.map(async (address, number) => {
+      const privateKey = await keys.executorKey(chainId, number);
+      if (addressOfKey(privateKey) === address)
+        return new ExecutorAccount(chainId, entryPoint, { address, privateKey });
+      throw new Error(`the vault has not the key of the executor ${address}: restore it from its backup`);
+    }),
+  );
+  const reservations = new ReservationsOnChain(chainId, paymaster, sponsorships);
+  const metadata = () => ({
+    correlationId: transactor.ids.token(20),
+    actor: { type: 'system' as const, id: 'account' },
+  });
+  const bundler = new Bundler({
+    chain: chain.operations,
+    confirmations,
+    feeCap: chain.feeCap,
+    records: new Records(transactor, chainId),
+    executors,
+    settlements: reservations,
+    replacements: new SignedAnew(chain, drafts, nonces, sponsors, submissions, metadata),
+    clock: foundation.clock,
+    logger: foundation.logger,
+  });
+  return { bundler, reservations };
+};
