@@ -32,7 +32,7 @@ export type CallOutcome = { result: unknown } | { error: RpcFault };
 /** The error of one call. */
 export interface RpcFault {
   code: number | undefined;
-  /** One line, without secrets of the endpoint's URL. */
+  /** One line, with `data` where that is text, and without secrets of the endpoint's URL. */
   message: string;
   /** As it came. */
   data: unknown;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
 import type { RpcFault } from '../../../shared/chain/json-rpc-endpoint.ts';
+import { SIMULATION_BYTES_MAX } from './simulation-call.ts';
 import type { OperationsBlock, Simulation, TransactionReceipt, ValidationData } from './operations-chain.ts';
 
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
@@ -80,7 +81,8 @@ export const checkExecution = (answer: unknown, { hasTarget }: { hasTarget: bool
   };
   const length = Number(wordAt(TARGET_RESULT_AT - 1));
   const targetResult = digits.slice(TARGET_RESULT_AT * WORD_DIGITS).slice(0, 2 * length);
-  if (targetResult.length !== 2 * length) throw new InvalidAnswer('the simulation is too short');
+  const isClipped = digits.length === 2 * SIMULATION_BYTES_MAX;
+  if (targetResult.length !== 2 * length && !isClipped) throw new InvalidAnswer('the simulation is too short');
   return {
     kind: 'valid',
     preOpGas: wordAt(1),

@@ -103,6 +103,21 @@ describe('the chain of operations, on anvil', () => {
     expect(valid(deployed).targetResult).toBe(simulation.targetResult);
   });
 
+  it('takes the beginning of what a target returns, however much it is', async () => {
+    const owner = randomWallet();
+    // Reverts with half a megabyte, of which the first byte is 0xab: MSTORE8(0, 0xab), REVERT(0, 524,288).
+    const long = await local.contract('0x60ab600053620800006000fd');
+    const operation = local.operation(owner, { factory: local.factoryOf(owner), sponsored: true });
+    const simulations = await local.chain.simulate([
+      { operation, target: { address: long, data: '0x' } },
+      { operation },
+    ]);
+    const { targetSuccess, targetResult } = valid(simulations[0]);
+    expect(targetSuccess).toBe(false);
+    expect(targetResult).toMatch(/^0xab0{7000,8000}$/);
+    expect(valid(simulations[1])).toMatchObject({ targetSuccess: true, targetResult: '0x' });
+  });
+
   it('does not blame the node for a state override that makes no sense', async () => {
     const operation = local.operation(randomWallet());
     const stateOverride = { [operation.sender]: { balance: 'much' } };

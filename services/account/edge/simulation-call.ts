@@ -27,7 +27,11 @@ export const simulationCall = (request: SimulationRequest, contracts: Operations
   const data = encodeSimulateHandleOp(operation, target.address, target.data);
   return {
     method: 'eth_call',
-    params: [{ to: contracts.entryPoint, data }, 'latest', stateOverride(request, contracts)],
+    params: [
+      { to: CLIPPER, data },
+      'latest',
+      { ...stateOverride(request, contracts), [CLIPPER]: { code: clipperCode(contracts.entryPoint) } },
+    ],
   };
 };
 
@@ -55,6 +59,33 @@ const stateOverride = (
 
 /** Where nobody's code is. */
 const METER = '0x00000000000000000000000000000000616e6e61';
+const CLIPPER = '0x00000000000000000000000000000000616e6e63';
+
+/** The most that is returned of a simulation: a target may return megabytes, and the answer would be too long to take. */
+export const SIMULATION_BYTES_MAX = 4_096;
+
+/** CALL(GAS, entry point, 0, 0, CALLDATASIZE, 0, 0), with what it was called with: CALLDATACOPY(0, 0, CALLDATASIZE). */
+const passOn = (entryPoint: string): { copy: string; call: string } => ({
+  copy: '366000600037',
+  call: `60006000366000600073${entryPoint.slice(2).toLowerCase()}5af1`,
+});
+
+/** Code that calls the entry point, and returns, or reverts with, no more than so much of what it did. */
+const clipperCode = (entryPoint: string): string => {
+  const { copy, call } = passOn(entryPoint);
+  const body = [
+    copy,
+    call,
+    `3d61${SIMULATION_BYTES_MAX.toString(16)}`, // RETURNDATASIZE, most
+    '81819010', // whether RETURNDATASIZE < most
+    '9181189190910218', // most XOR (RETURNDATASIZE XOR most) * whether: the lesser of both
+    '80600060003e', // RETURNDATACOPY(0, 0, it)
+    '90', // SWAP1: success on top
+  ].join('');
+  const returnAt = body.length / 2 + 6;
+  // If success is 1 goto return; REVERT(0, it); return: RETURN(0, it)
+  return `0x${body}60${returnAt.toString(16)}576000fd5b6000f3`;
+};
 
 /**
  * Code that calls the entry point with what it was called with, and returns the gas that this took, or reverts as it did.
@@ -62,14 +93,12 @@ const METER = '0x00000000000000000000000000000000616e6e61';
  * Asking for the size of the entry point's code first warms its address, as being the `to` of a transaction does.
  */
 const meterCode = (entryPoint: string): string => {
-  const address = entryPoint.slice(2).toLowerCase();
+  const { copy, call } = passOn(entryPoint);
   const measure = [
-    '3660006000', // CALLDATASIZE 0 0
-    '37', // CALLDATACOPY(0, 0, CALLDATASIZE)
-    `73${address}3b50`, // EXTCODESIZE(entry point), POP
+    copy,
+    `73${entryPoint.slice(2).toLowerCase()}3b50`, // EXTCODESIZE(entry point), POP
     '5a', // gas before
-    '60006000366000', // no room for what is returned; CALLDATASIZE bytes of memory from 0
-    `600073${address}5af1`, // CALL(GAS, entry point, 0, …)
+    call,
     '5a', // gas after
   ].join('');
   const failedAt = measure.length / 2 + 16;
