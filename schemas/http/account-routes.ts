@@ -76,6 +76,8 @@ export const accountStatus = z.object({
 });
 export type AccountStatus = z.infer<typeof accountStatus>;
 
+const { sendTransaction, estimateGas, readReceipt, getTransaction, listTransactions } = onchainRoutes;
+
 /** Every route of the account service. */
 export const accountRoutes = {
   ...messengerRoutes,
@@ -131,8 +133,6 @@ export const accountRoutes = {
   ...sessionRoutes,
   ...identityRoutes,
   ...userRoutes,
-  sendTransaction: onchainRoutes.sendTransaction,
-  estimateGas: onchainRoutes.estimateGas,
   publicKeys: route({
     ...account,
     method: 'GET',
@@ -190,6 +190,11 @@ export const accountRoutes = {
     answer: historyPage,
     problems: ['forbidden', 'cursor_invalid', 'not_caught_up'],
   }),
+  sendTransaction,
+  estimateGas,
+  readReceipt,
+  getTransaction,
+  listTransactions,
   status: route({
     ...account,
     method: 'GET',

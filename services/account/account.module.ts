@@ -43,6 +43,7 @@ import {
 import { WalletSignatures } from './log-in-with-wallet/wallet-signatures.ts';
 import { onchainSends } from './onchain-sends.module.ts';
 import { loginsElsewhere } from './logins-elsewhere.module.ts';
+import { onchainReadControllers, onchainReadProviders } from './onchain-reads.module.ts';
 import { PublishKeysHttp } from './publish-keys/publish-keys.http.ts';
 import { ReadHistoryHandler } from './read-history/read-history.handler.ts';
 import { ReadHistoryHttp } from './read-history/read-history.http.ts';
@@ -73,6 +74,23 @@ interface AccountParts {
   onchain: ReturnType<typeof onchainSends>;
 }
 
+const controllers = [
+  LogInWithWalletHttp,
+  ...oneTimePasswordControllers,
+  RefreshSessionHttp,
+  ListSessionsHttp,
+  EndSessionHttp,
+  UnlinkIdentityHttp,
+  PublishKeysHttp,
+  GetUserHttp,
+  UpdateProfileHttp,
+  ReadHistoryHttp,
+  UpdateMessengerHttp,
+  EraseUserHttp,
+  ...onchainReadControllers,
+  ReportStatusHttp,
+];
+
 /** The account service: logins, sessions, users and their history. */
 const accountModule = ({
   signingKeys,
@@ -88,23 +106,7 @@ const accountModule = ({
   onchain,
 }: AccountParts): DynamicModule => ({
   module: AccountModule,
-  controllers: [
-    ...elsewhere.controllers,
-    ...onchain.controllers,
-    LogInWithWalletHttp,
-    ...oneTimePasswordControllers,
-    RefreshSessionHttp,
-    ListSessionsHttp,
-    EndSessionHttp,
-    UnlinkIdentityHttp,
-    PublishKeysHttp,
-    GetUserHttp,
-    UpdateProfileHttp,
-    ReadHistoryHttp,
-    UpdateMessengerHttp,
-    EraseUserHttp,
-    ReportStatusHttp,
-  ],
+  controllers: [...elsewhere.controllers, ...onchain.controllers, ...controllers],
   providers: [
     ...elsewhere.providers,
     ...onchain.providers,
@@ -144,6 +146,7 @@ const accountModule = ({
     { provide: Unlinkings, useValue: unlinkings },
     { provide: LATEST_STATES, useValue: latestStates },
     { provide: AuditKey, useValue: auditKey },
+    ...onchainReadProviders,
     ReportStatusHandler,
   ],
 });

@@ -105,4 +105,47 @@ describe('the newest state of a chain', () => {
     state.close();
     await expect(running).rejects.toThrow(ChainUnavailable);
   });
+
+  it('says which block is the newest', async () => {
+    expect(await stateOf(right).headBlock()).toBe(0);
+    wrong.lie = (method, truth) => (method === 'eth_getBlockByNumber' ? null : truth);
+    expect(await stateOf(wrong, right).headBlock()).toBe(0);
+    await expect(stateOf(wrong).headBlock()).rejects.toThrow(ChainUnavailable);
+  });
+
+  describe('a receipt', () => {
+    const hash = (digit: string) => `0x${digit.repeat(64)}`;
+    const place = { transactionHash: hash('a'), transactionIndex: '0x01', blockHash: hash('b'), blockNumber: '0x7' };
+    const log = { ...place, address: ADDRESS.toLowerCase(), topics: [hash('C')], data: '0xAB', logIndex: '0x0' };
+    const receipt = {
+      ...{ ...place, from: ADDRESS.toLowerCase(), to: ADDRESS.toLowerCase(), contractAddress: null },
+      ...{ cumulativeGasUsed: '0x1', gasUsed: '0x1', effectiveGasPrice: '0x1', status: '0x1', type: '0x2' },
+      ...{ logsBloom: '0x00', logs: [log], blobGasUsed: '0x0' },
+    };
+
+    it('has addresses in EIP-55 form, bytes in lower case and quantities without leading zeros', async () => {
+      right.receipts.set(hash('a'), receipt);
+      const { blobGasUsed: _, ...known } = receipt;
+      expect(await stateOf(right).receipt(hash('a'))).toEqual({
+        ...known,
+        ...{ from: ADDRESS, to: ADDRESS, transactionIndex: '0x1' },
+        logs: [
+          { ...log, address: ADDRESS, topics: [hash('c')], data: '0xab', transactionIndex: '0x1', removed: false },
+        ],
+      });
+      expect(await stateOf(right).receipt(hash('d'))).toBeUndefined();
+    });
+
+    it.each<[string, object]>([
+      ['of another transaction', { transactionHash: hash('e') }],
+      ['with a log of another transaction', { logs: [{ ...log, transactionHash: hash('e') }] }],
+      ['with a log of another block', { logs: [{ ...log, blockHash: hash('e') }] }],
+      ['without a status', { status: undefined }],
+    ])('is asked of the next endpoint where one gives a receipt %s', async (_, change) => {
+      right.receipts.set(hash('a'), receipt);
+      wrong.receipts.set(hash('a'), { ...receipt, ...change });
+      expect(await stateOf(wrong, right).receipt(hash('a'))).toMatchObject({ blockHash: hash('b') });
+      await expect(stateOf(wrong).receipt(hash('a'))).rejects.toThrow(ChainUnavailable);
+    });
+  });
 });

@@ -1,4 +1,6 @@
-import { InvalidAnswer } from './checked-answers.ts';
+import type { BundleReceipt } from '../../schemas/http/operation-receipt.ts';
+import { checkHeader, InvalidAnswer } from './checked-answers.ts';
+import { checkBundleReceipt } from './checked-receipt.ts';
 import type { LatestState } from './latest-state.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 
@@ -42,6 +44,22 @@ export class JsonRpcLatestState implements LatestState {
       if (typeof wei !== 'string' || !QUANTITY.test(wei)) throw new InvalidAnswer('the balance is no quantity');
       if (typeof code !== 'string' || !BYTES.test(code)) throw new InvalidAnswer('the code is no bytes');
       return { wei: BigInt(wei), hasCode: code !== '0x' };
+    });
+  }
+
+  headBlock(): Promise<number> {
+    return this.endpoints.ask('the head', async (endpoint) => {
+      const [answer] = await endpoint.call([{ method: 'eth_getBlockByNumber', params: ['latest', false] }]);
+      const head = checkHeader(answer);
+      if (!head) throw new InvalidAnswer('there is no newest block');
+      return head.number;
+    });
+  }
+
+  receipt(transactionHash: string): Promise<BundleReceipt | undefined> {
+    return this.endpoints.ask('a receipt', async (endpoint) => {
+      const [answer] = await endpoint.call([{ method: 'eth_getTransactionReceipt', params: [transactionHash] }]);
+      return checkBundleReceipt(answer, transactionHash);
     });
   }
 

@@ -1,3 +1,5 @@
+import type { BundleReceipt } from '../../schemas/http/operation-receipt.ts';
+
 /** The newest state of one EVM chain. */
 export interface LatestState {
   /**
@@ -11,6 +13,13 @@ export interface LatestState {
   call(to: string, data: string): Promise<string>;
   /** Returns what is at an address. @throws ChainUnavailable */
   account(address: string): Promise<{ wei: bigint; hasCode: boolean }>;
+  /** Returns the number of the newest block: `eth_getBlockByNumber latest`. @throws ChainUnavailable */
+  headBlock(): Promise<number>;
+  /**
+   * `eth_getTransactionReceipt`, with addresses in EIP-55 form. Returns `undefined` of a transaction that is in no block.
+   * @throws ChainUnavailable
+   */
+  receipt(transactionHash: string): Promise<BundleReceipt | undefined>;
   /** Also ends the calls in progress. */
   close(): void;
 }

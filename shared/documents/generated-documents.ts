@@ -20,6 +20,7 @@ import {
   watchStatus,
 } from '../../schemas/http/event-catcher-routes.ts';
 import { eventRecord } from '../../schemas/http/event-record.ts';
+import { listedTransaction, transaction, transactionPage, userOpReceipt } from '../../schemas/http/onchain-routes.ts';
 import { profile, user, userEntity } from '../../schemas/http/user-entity.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import { openApiDocument, type DescribedService } from './openapi.ts';
@@ -37,6 +38,10 @@ const account: DescribedService = {
     Profile: profile,
     HistoryItem: historyItem,
     HistoryPage: historyPage,
+    UserOpReceipt: userOpReceipt,
+    Transaction: transaction,
+    ListedTransaction: listedTransaction,
+    TransactionPage: transactionPage,
     AccountStatus: accountStatus,
   },
 };

@@ -40,6 +40,8 @@ export class JsonRpcNode {
   authorization: string | undefined;
   /** Changes a result, or throws an RpcError to refuse. */
   lie: (method: string, truth: unknown, params: readonly unknown[]) => unknown = (_method, truth) => truth;
+  /** By transaction hash. */
+  readonly receipts = new Map<string, object>();
   /** Answers the HTTP request itself; `honest` is the true answer. */
   respond: ((response: ServerResponse, honest: string) => void) | undefined;
 
@@ -101,6 +103,8 @@ export class JsonRpcNode {
         return (await this.chain.hasCode()) ? '0xfe' : '0x';
       case 'eth_call':
         return NOTHING;
+      case 'eth_getTransactionReceipt':
+        return this.receipts.get(String(first));
       case 'eth_getBlockByHash':
         return toWireHeader(await this.chain.headerByHash(String(first)));
       case 'eth_getBlockByNumber': {

@@ -1,10 +1,9 @@
 import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
 import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
+import { USER_OPERATION_EVENT } from '../domain/entry-point-events.ts';
 import { addressOf } from './checked-operations.ts';
 import type { OperationInclusion } from './operations-chain.ts';
 
-/** `UserOperationEvent(bytes32 indexed, address indexed, address indexed, uint256, bool, uint256, uint256)` */
-const USER_OPERATION_EVENT = '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f';
 /** `AccountDeployed(bytes32 indexed, address indexed, address, address)` */
 const ACCOUNT_DEPLOYED = '0xd51a9c61267aa6196961883ecf5ff2da6619c37dac0fa92122513fb32c032d2d';
 /** `UserOperationRevertReason(bytes32 indexed, address indexed, uint256, bytes)` */

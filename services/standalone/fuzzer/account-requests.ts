@@ -5,6 +5,7 @@ import type { Caller, Valid } from './fuzz-request.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
 import { loginRequests, walletLogin, type Succeed, type Wallet } from './login-requests.ts';
 import { loginElsewhereRequests, messengerUserLogin } from './logins-elsewhere-requests.ts';
+import { onchainRequests } from './onchain-requests.ts';
 
 const bearer =
   ({ accessToken }: Session): Caller =>
@@ -49,11 +50,13 @@ export const accountRequests = async (account: AccountUnderFuzzing, succeed: Suc
   await succeed('updateMessenger', { ...reading, body: messenger });
   const writing = ownUser(await logIn());
   const linking = { session: await logIn(), wallet: account.newWallet() };
+  const onchain = await onchainRequests(account, { userId: reader.userId, caller: bearer(reader) });
   await account.caughtUp();
 
   return {
     ...loginRequests(account, succeed),
     ...loginElsewhereRequests(account, succeed),
+    ...onchain,
     refreshSession: {
       once: true,
       next: async () => ({ body: { refreshToken: (await logIn()).refreshToken } }),
