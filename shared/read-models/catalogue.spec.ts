@@ -33,7 +33,7 @@ describe('the catalogue of read models', () => {
           ['chainId', 'isOpen'],
         ],
       ],
-      ['reservations-v1', [['chainId', 'state']]],
+      ['reservations-v1', [['chainId', 'state', 'blockNumber']]],
     ]);
   });
 

@@ -19,7 +19,7 @@ const reserved = (position: number, more: Partial<typeof first & { validUntil: s
 const settled = (position: number, userOpHash = hash('1')) =>
   storedEvent(
     'SponsorshipSettled',
-    { ...slot, userOpHash, costWei: '600', blockHash: hash('b') },
+    { ...slot, userOpHash, costWei: '600', blockHash: hash('b'), blockNumber: 7 },
     { position, stream },
   );
 const released = (position: number) =>
@@ -27,7 +27,7 @@ const released = (position: number) =>
 
 const documentOf = async (...events: StoredEvent[]) => (await project(reservationsModel, events))['reservation']?.[id];
 
-const NOT_SETTLED = { costWei: null, blockHash: null, settledBy: null };
+const NOT_SETTLED = { costWei: null, blockHash: null, blockNumber: null, settledBy: null };
 
 describe('a reservation', () => {
   it('has what its signature may cost, where it is stored and of which day it is', async () => {
@@ -47,6 +47,7 @@ describe('a reservation', () => {
       state: 'reserved',
       costWei: null,
       blockHash: null,
+      blockNumber: null,
       settledBy: null,
     });
   });
@@ -67,7 +68,8 @@ describe('a reservation', () => {
 
   it('is settled to the cost, by the operation that a block has', async () => {
     expect(await documentOf(reserved(1), settled(2))).toMatchObject({
-      ...{ state: 'settled', costWei: '600', blockHash: hash('b'), settledBy: hash('1'), maxCostWei: '900' },
+      ...{ state: 'settled', costWei: '600', blockHash: hash('b'), blockNumber: 7, settledBy: hash('1') },
+      maxCostWei: '900',
     });
   });
 
