@@ -133,6 +133,7 @@ export const accountRoutes = {
   ...sessionRoutes,
   ...identityRoutes,
   ...userRoutes,
+  ...onchainRoutes,
   publicKeys: route({
     ...account,
     method: 'GET',

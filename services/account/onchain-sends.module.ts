@@ -1,6 +1,5 @@
-import type { Provider } from '@nestjs/common';
 import { onchainStream } from '../../schemas/events/onchain-events.ts';
-import { Transactor } from '../../shared/event-store/transact.ts';
+import type { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { VaultKeys } from '../../shared/key-vault/vault-keys.ts';
 import { addressOfKey } from '../../shared/keys/secp256k1-keys.ts';
@@ -11,6 +10,8 @@ import { ExecutorAccount } from './bundle-operations/executor-account.ts';
 import { Records } from './bundle-operations/records.ts';
 import { SignedAnew } from './bundle-operations/replacements.ts';
 import { ReservationsOnChain } from './bundle-operations/reservations-on-chain.ts';
+import { CancelTransactionHandler } from './cancel-transaction/cancel-transaction.handler.ts';
+import { CancelTransactionHttp } from './cancel-transaction/cancel-transaction.http.ts';
 import { preparedChainFold, type PreparedChain } from './domain/prepared-chain.ts';
 import { AccountNonces } from './edge/account-nonces.ts';
 import { Apps } from './edge/apps.ts';
@@ -53,21 +54,18 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
   const drafts = new OperationDrafts(transactor, smartAccounts, nonces);
   const submissions = new Submissions(transactor, new OperationSigner(keys), sponsors);
   const parts = { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships };
-  const provided = (token: NonNullable<unknown>, useValue: unknown): Provider => ({
-    provide: token as symbol,
-    useValue,
-  });
   return {
     chains,
-    controllers: [SendTransactionHttp, EstimateGasHttp],
+    controllers: [SendTransactionHttp, EstimateGasHttp, CancelTransactionHttp],
     providers: [
-      provided(ServedChains, chains),
-      provided(Sponsors, sponsors),
-      provided(AccountNonces, nonces),
-      provided(OperationDrafts, drafts),
-      provided(Submissions, submissions),
+      { provide: ServedChains, useValue: chains },
+      { provide: Sponsors, useValue: sponsors },
+      { provide: AccountNonces, useValue: nonces },
+      { provide: OperationDrafts, useValue: drafts },
+      { provide: Submissions, useValue: submissions },
       SendTransactionHandler,
       EstimateGasHandler,
+      CancelTransactionHandler,
     ],
     loops: [...chains.all.values()].map((chain) => loopOf(chain, parts)),
   };
