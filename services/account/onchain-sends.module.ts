@@ -118,6 +118,7 @@ const begin = async (
     confirmations,
     feeCap: chain.feeCap,
     records: new Records(transactor, chainId),
+    bundlerUrls: chain.settings.bundlerUrls ?? [],
     executors,
     settlements: reservations,
     replacements: new SignedAnew(chain, drafts, nonces, sponsors, submissions, metadata),

@@ -4,11 +4,14 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import type { OperationsChain } from '../edge/operations-chain.ts';
 import { finaliseBundle, mineBundle, reorganiseBundle, replaceBundler, type Bundle } from '../domain/executor.ts';
 import { Bundles } from './bundles.ts';
+import type { BundleWork } from './bundle-work.ts';
 import { ChainWindow } from './chain-window.ts';
 import type { ExecutorAccount } from './executor-account.ts';
+import { ExternalBundlers } from './external-bundlers.ts';
 import { Observations, type Settlements } from './observations.ts';
 import { OperationPool } from './operation-pool.ts';
 import type { Records } from './records.ts';
+import { RefusedOperations } from './refused-operations.ts';
 import type { Replacements } from './replacements.ts';
 
 const BLOCKS_AT_ONCE = 1_000;
@@ -20,6 +23,8 @@ export interface BundlerOptions {
   /** Wei a gas. */
   feeCap: bigint;
   records: Records;
+  /** Of ERC-7769 bundlers that are used instead of the executors; empty: the executors send. */
+  bundlerUrls: readonly string[];
   executors: readonly ExecutorAccount[];
   settlements: Settlements;
   replacements: Replacements;
@@ -42,18 +47,21 @@ export interface Known {
 export class Bundler {
   readonly pool = new OperationPool();
   private readonly observations: Observations;
-  private readonly bundles: Bundles;
+  private readonly bundles: BundleWork;
   private window: ChainWindow | undefined;
   private finalBlock = 0;
 
   constructor(private readonly options: BundlerOptions) {
     const { records, settlements, chain } = options;
     this.observations = new Observations(this.pool, records, settlements, chain);
-    this.bundles = new Bundles({
+    const refused = new RefusedOperations({
       ...options,
       pool: this.pool,
       lookAgain: (one) => this.observations.lookAgain(one, this.head.number),
     });
+    const parts = { ...options, pool: this.pool, refused, entryPoint: chain.entryPoint };
+    const { bundlerUrls: urls } = options;
+    this.bundles = urls.length === 0 ? new Bundles(parts) : new ExternalBundlers({ ...parts, urls });
   }
 
   /** The newest block up to which everything is recorded and final. */

@@ -3,13 +3,14 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import type { OperationsBlock, OperationsChain } from '../edge/operations-chain.ts';
 import { replaceBundle, signBundle, type Bundle, type SignedBundle } from '../domain/executor.ts';
-import { delay, operationOf } from '../domain/transaction.ts';
-import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
+import { operationOf } from '../domain/transaction.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
 import { bundleFees, bundleGasLimit, raisedFees } from './bundle-terms.ts';
 import { termsOf, type BundleTerms, type ExecutorAccount } from './executor-account.ts';
 import type { OperationPool, PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
-import type { Replacements } from './replacements.ts';
+import type { RefusedOperations } from './refused-operations.ts';
+import type { BundleWork } from './bundle-work.ts';
 
 /** Blocks cost more than operations: fifty a bundle are as fast as more. */
 const OPERATIONS_MAX = 50;
@@ -19,8 +20,6 @@ const RESEND_MS = 2_000;
 const RESEND_AFTER_BLOCK_MS = 300;
 /** A bundle that so many blocks left out pays too little. */
 const BLOCKS_LEFT_OUT = 3;
-const RETRY_FIRST_MS = 250;
-const RETRY_MAX_MS = 30_000;
 
 interface BundlesOptions {
   chain: OperationsChain;
@@ -28,15 +27,13 @@ interface BundlesOptions {
   pool: OperationPool;
   records: Records;
   executors: readonly ExecutorAccount[];
-  replacements: Replacements;
-  /** Reads again what blocks say of an operation whose nonce is used. */
-  lookAgain: (one: PooledOperation) => Promise<void>;
+  refused: RefusedOperations;
   clock: Clock;
   logger: Logger;
 }
 
 /** Makes bundles, and sends them until a block has each. */
-export class Bundles {
+export class Bundles implements BundleWork {
   private readonly alarmed = new LogThrottle();
   private hasNewBlock = true;
 
@@ -69,7 +66,7 @@ export class Bundles {
       if (one.bundle?.executor === executor.address && one.bundle.nonce === nonce) one.bundle = undefined;
       if (success) continue;
       one.bundleMax = Math.max(1, Math.ceil(operations.length / 2));
-      if (operations.length === 1) await this.refuse(one, 'the bundle with it was reverted');
+      if (operations.length === 1) await this.options.refused.refuse(one, 'the bundle with it was reverted');
     }
   }
 
@@ -155,7 +152,8 @@ export class Bundles {
       if (trial.kind === 'ok') return { ready, gasUsed: trial.gasUsed };
       const atFault = trial.kind === 'failed' ? ready[trial.index] : ready.length === 1 ? ready[0] : undefined;
       if (atFault) {
-        await this.refuse(atFault, trial.kind === 'failed' ? trial.reason : await this.reasonOf(atFault.operation));
+        const reason = trial.kind === 'failed' ? trial.reason : await this.reasonOf(atFault.operation);
+        await this.options.refused.refuse(atFault, reason);
         const { sender } = atFault.operation;
         const at = ready.indexOf(atFault);
         ready = ready.filter((one, place) => place < at || one.operation.sender !== sender);
@@ -174,23 +172,6 @@ export class Bundles {
     if (factory) return 'the EntryPoint reverts without a reason';
     const [account] = await this.options.chain.accounts([sender]);
     return account?.hasCode ? 'the EntryPoint reverts without a reason' : 'AA20 account not deployed';
-  }
-
-  /** It waits, longer each time, unless it can be signed anew. */
-  private async refuse(one: PooledOperation, reason: string): Promise<void> {
-    const { records, clock, pool, replacements, chain } = this.options;
-    one.waitsUntil = clock.elapsed() + Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** one.refusals);
-    one.refusals += 1;
-    const { sender, nonce, factory } = one.operation;
-    if (reason.startsWith('AA25')) {
-      const { key, sequence } = nonceParts(nonce);
-      const [next = 0n] = await chain.sequences([{ sender, key }]);
-      if (next > sequence) return this.options.lookAgain(one);
-    }
-    const isDeployed = reason.startsWith('AA10') && factory !== undefined;
-    const isMissing = reason.startsWith('AA20') && factory === undefined;
-    if ((isDeployed || isMissing) && (await replacements.signAnew(one, { deploys: isMissing }))) return;
-    pool.put(one.id, await records.transaction(one.id, (transaction) => delay(transaction, reason)));
   }
 
   private async raise(executor: ExecutorAccount, { versions, operations }: Bundle): Promise<void> {
