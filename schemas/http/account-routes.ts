@@ -76,8 +76,6 @@ export const accountStatus = z.object({
 });
 export type AccountStatus = z.infer<typeof accountStatus>;
 
-const { sendTransaction, estimateGas, readReceipt, getTransaction, listTransactions } = onchainRoutes;
-
 /** Every route of the account service. */
 export const accountRoutes = {
   ...messengerRoutes,
@@ -191,11 +189,6 @@ export const accountRoutes = {
     answer: historyPage,
     problems: ['forbidden', 'cursor_invalid', 'not_caught_up'],
   }),
-  sendTransaction,
-  estimateGas,
-  readReceipt,
-  getTransaction,
-  listTransactions,
   status: route({
     ...account,
     method: 'GET',

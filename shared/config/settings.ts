@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { rateLimits, type RateLimitName } from '../../schemas/http/rate-limits.ts';
+import { uint } from '../../schemas/values.ts';
 import { allTopics } from '../../schemas/topics.ts';
 import { readAddress } from '../chain/address.ts';
 import { oauthProviderSettings } from './oauth-settings.ts';
@@ -34,9 +35,6 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
 
 const chainSettingsWithoutEffect = z.object({
   wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
-  paymaster: z.string().optional(),
-  bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
-  feeCap: z.string().optional(),
   bloom: z.boolean().optional(),
 });
 /** EntryPoint v0.7, and the factory of its SimpleAccount: at these addresses wherever the deterministic deployer is. */
@@ -55,6 +53,11 @@ export const chainSettings = z.object({
   confirmations: z.int().min(1).max(512).default(64),
   entryPoint: contract.default(ENTRY_POINT),
   accountFactory: contract.default(ACCOUNT_FACTORY),
+  paymaster: contract.optional(),
+  /** ERC-7769 bundlers that are used instead of the built-in one. */
+  bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
+  /** Wei a gas: no operation and no bundle pays more. */
+  feeCap: uint.optional(),
   ...chainSettingsWithoutEffect.shape,
 });
 export type ChainSettings = z.infer<typeof chainSettings>;
