@@ -1,0 +1,98 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ExecutorEvent } from '../../../schemas/events/executor-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { given } from '../../../shared/testing/given.ts';
+import {
+  BundlerWasReplaced,
+  executorFold,
+  finaliseBundle,
+  mineBundle,
+  reorganiseBundle,
+  replaceBundle,
+  replaceBundler,
+  signBundle,
+} from './executor.ts';
+
+const NOON = Date.parse('2026-01-02T12:00:00.000Z');
+const { BundleSigned: bundle, BundleMined: mined } = eventExamples;
+const { chainId, executor, nonce, transactionHash } = bundle;
+const subject = { chainId, executor, nonce };
+const signed: ExecutorEvent = { type: 'BundleSigned', data: bundle };
+const raised = { ...bundle, transactionHash: `0x${'e'.repeat(64)}`, maxFeePerGas: '2250000000' };
+const begun = (epoch: number): ExecutorEvent => ({ type: 'BundlerReplaced', data: { chainId, executor, epoch } });
+const wasMined: ExecutorEvent = { type: 'BundleMined', data: mined };
+const hasLeft: ExecutorEvent = {
+  type: 'BundleReorged',
+  data: { ...subject, transactionHash, blockHash: mined.blockHash },
+};
+const after = (...events: ExecutorEvent[]) =>
+  given(
+    executorFold,
+    events.map((event) => [event, NOON]),
+  );
+
+describe('an executor', () => {
+  it('signs bundles at consecutive nonces, for the process that works', () => {
+    after(begun(1))
+      .when((state) => signBundle(state, 1, bundle))
+      .then([signed]);
+    expect(after(begun(1), signed).state).toMatchObject({ nextNonce: 5, bundles: [{ nonce: 4, mined: undefined }] });
+    expect(() => signBundle(after(begun(1), signed).state, 1, bundle)).toThrow('the nonce 4 has a bundle');
+  });
+
+  it('refuses what a process decides after another one has begun', () => {
+    const { state } = after(begun(1), signed, begun(2));
+    expect(replaceBundler(state, subject)).toEqual([begun(3)]);
+    expect(() => signBundle(state, 1, { ...bundle, nonce: 5 })).toThrow(BundlerWasReplaced);
+    expect(() => replaceBundle(state, 1, raised)).toThrow(BundlerWasReplaced);
+  });
+
+  it('has several versions of a bundle, each with higher fees', () => {
+    after(begun(1), signed)
+      .when((state) => replaceBundle(state, 1, raised))
+      .then([{ type: 'BundleReplaced', data: raised }]);
+    const { state } = after(signed, { type: 'BundleReplaced', data: raised });
+    expect(state.bundles.map(({ versions }) => versions)).toEqual([[bundle, raised]]);
+    expect(state.nextNonce).toBe(5);
+  });
+
+  it('knows which block has a bundle, until that block leaves the chain', () => {
+    after(signed)
+      .when((state) => mineBundle(state, mined))
+      .then([wasMined]);
+    after(signed, wasMined)
+      .when((state) => mineBundle(state, mined))
+      .then([]);
+    const elsewhere = { ...mined, blockHash: `0x${'f'.repeat(64)}` };
+    after(signed, wasMined)
+      .when((state) => mineBundle(state, elsewhere))
+      .then([hasLeft, { type: 'BundleMined', data: elsewhere }]);
+    after(signed, wasMined)
+      .when((state) => reorganiseBundle(state, { ...subject, blockHash: mined.blockHash }))
+      .then([hasLeft]);
+    after(signed, wasMined)
+      .when((state) => reorganiseBundle(state, { ...subject, blockHash: elsewhere.blockHash }))
+      .then([]);
+    expect(after(signed, wasMined, hasLeft).state.bundles).toMatchObject([{ mined: undefined }]);
+    after()
+      .when((state) => mineBundle(state, mined))
+      .then([]);
+  });
+
+  it('forgets a bundle whose block is final, and not its nonce', () => {
+    after(signed)
+      .when((state) => finaliseBundle(state, subject))
+      .then([]);
+    const final: ExecutorEvent = { type: 'BundleFinalized', data: { ...subject, transactionHash } };
+    after(signed, wasMined)
+      .when((state) => finaliseBundle(state, subject))
+      .then([final]);
+    expect(after(signed, wasMined, final).state).toMatchObject({ bundles: [], nextNonce: 5 });
+  });
+
+  it('keeps its bundles in the order of their nonces', () => {
+    const next = { ...signed, data: { ...bundle, nonce: 5 } };
+    const { state } = after(signed, next, wasMined);
+    expect(state.bundles.map((one) => one.nonce)).toEqual([4, 5]);
+  });
+});

@@ -1,0 +1,173 @@
+import { describe, expect, it } from '@jest/globals';
+import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import {
+  delay,
+  drop,
+  finalise,
+  idOfOperation,
+  idOfReplacement,
+  idOfRequest,
+  include,
+  operationOf,
+  reorganise,
+  replace,
+  submit,
+  transactionFold,
+  type Inclusion,
+} from './transaction.ts';
+import { storedOperation } from './user-operation.ts';
+
+const NOON = Date.parse('2026-01-02T12:00:00.000Z');
+const { TxSubmitted: submission, TxFinalized: subject } = eventExamples;
+const hash = (digit: string): string => `0x${digit.repeat(64)}`;
+const inclusion: Inclusion = {
+  success: true,
+  transactionHash: hash('c'),
+  blockNumber: 7,
+  blockHash: hash('b'),
+  logIndex: 3,
+  actualGasCostWei: '180000000000000',
+  actualGasUsed: '180000',
+  deployed: true,
+  reason: null,
+};
+const { success: _success, reason: _reason, ...block } = inclusion;
+const submitted: TransactionEvent = { type: 'TxSubmitted', data: submission };
+const included: TransactionEvent = { type: 'TxIncluded', data: { ...subject, ...block } };
+const reorged: TransactionEvent = { type: 'TxReorged', data: { ...subject, blockHash: hash('b') } };
+const replaced: TransactionEvent = {
+  type: 'TxReplaced',
+  data: { ...subject, replacedBy: hash('e'), blockHash: hash('b') },
+};
+const finalized: TransactionEvent = { type: 'TxFinalized', data: subject };
+const dropped: TransactionEvent = { type: 'TxDropped', data: { ...subject, reason: 'expired' } };
+const delayed: TransactionEvent = { type: 'TxDelayed', data: { ...subject, reason: 'AA21' } };
+const after = (...events: TransactionEvent[]) =>
+  given(
+    transactionFold,
+    events.map((event) => [event, NOON]),
+  );
+
+describe('a transaction', () => {
+  it('is submitted once, with an operation that is stored whole', () => {
+    after()
+      .when((state) => submit(state, submission))
+      .then([submitted]);
+    after(submitted)
+      .when((state) => submit(state, { ...submission, userOpHash: hash('9') }))
+      .then([]);
+    const { state } = after(submitted);
+    expect(state && storedOperation(operationOf(state))).toEqual(submission.operation);
+    expect(state?.submittedAt).toBe(NOON);
+  });
+
+  it('is included, or reverted with the bytes of the reason', () => {
+    after(submitted)
+      .when((state) => include(state, inclusion))
+      .then([included]);
+    after(submitted)
+      .when((state) => include(state, { ...inclusion, success: false, reason: '0x08c379a0' }))
+      .then([{ type: 'TxReverted', data: { ...subject, ...block, reason: '0x08c379a0' } }]);
+    expectNothingTheSecondTime(transactionFold, after(submitted).state, (state) => include(state, inclusion), NOON);
+  });
+
+  it('that another block has than the one that is known has left that one first', () => {
+    const elsewhere = { ...inclusion, blockHash: hash('f') };
+    after(submitted, included)
+      .when((state) => include(state, elsewhere))
+      .then([reorged, { type: 'TxIncluded', data: { ...subject, ...block, blockHash: hash('f') } }]);
+    after(submitted, replaced)
+      .when((state) => include(state, inclusion))
+      .then([reorged, included]);
+  });
+
+  it('is submitted again when the block that has it leaves the chain, and only then', () => {
+    after(submitted, included)
+      .when((state) => reorganise(state, hash('a')))
+      .then([]);
+    after(submitted, included)
+      .when((state) => reorganise(state, hash('b')))
+      .then([reorged]);
+    after(submitted, included, finalized)
+      .when((state) => reorganise(state, hash('b')))
+      .then([]);
+    const { state } = after(submitted, included, reorged);
+    expect(state).toMatchObject({ status: 'submitted', block: undefined, isFinal: false });
+  });
+
+  it('is replaced by another operation of its nonce, unless it is final', () => {
+    const by = { replacedBy: hash('e'), blockHash: hash('b') };
+    after(submitted)
+      .when((state) => replace(state, by))
+      .then([replaced]);
+    after(submitted, included)
+      .when((state) => replace(state, { ...by, blockHash: hash('f') }))
+      .then([reorged, { type: 'TxReplaced', data: { ...subject, replacedBy: hash('e'), blockHash: hash('f') } }]);
+    after(submitted, included, finalized)
+      .when((state) => replace(state, { ...by, blockHash: hash('f') }))
+      .then([]);
+    expectNothingTheSecondTime(transactionFold, after(submitted).state, (state) => replace(state, by), NOON);
+  });
+
+  it('is final once its block is, and never changes again', () => {
+    after(submitted).when(finalise).then([]);
+    after(submitted, included).when(finalise).then([finalized]);
+    after(submitted, replaced).when(finalise).then([finalized]);
+    after(submitted, included, finalized).when(finalise).then([]);
+    expect(after(submitted, included, finalized).state).toMatchObject({ status: 'included', isFinal: true });
+  });
+
+  it('is dropped only while it is submitted', () => {
+    after(submitted)
+      .when((state) => drop(state, 'expired'))
+      .then([dropped]);
+    for (const history of [[submitted, included], [submitted, dropped], []]) {
+      after(...history)
+        .when((state) => drop(state, 'expired'))
+        .then([]);
+    }
+    expect(after(submitted, dropped).state).toMatchObject({ status: 'dropped', isFinal: true });
+  });
+
+  it('says why it waits, once for each reason, until it goes on', () => {
+    after(submitted)
+      .when((state) => delay(state, 'AA21'))
+      .then([delayed]);
+    after(submitted, delayed)
+      .when((state) => delay(state, 'AA21'))
+      .then([]);
+    after(submitted, delayed)
+      .when((state) => delay(state, null))
+      .then([{ type: 'TxDelayed', data: { ...subject, reason: null } }]);
+    after(submitted, included)
+      .when((state) => delay(state, 'AA21'))
+      .then([]);
+    expect(after(submitted, delayed, included).state?.delayedBy).toBeNull();
+  });
+
+  it('does not exist before it is submitted', () => {
+    for (const decide of [finalise, (state: undefined) => include(state, inclusion)])
+      expect(decide(undefined)).toEqual([]);
+    expect(after(included).state).toBeUndefined();
+  });
+});
+
+describe('the id of a transaction', () => {
+  it('follows from what it is made of', () => {
+    const { chainId, entryPoint } = submission;
+    const ids = [
+      idOfRequest('a'),
+      idOfRequest('b'),
+      idOfOperation(chainId, entryPoint, hash('d')),
+      idOfOperation(chainId + 1, entryPoint, hash('d')),
+      idOfOperation(chainId, entryPoint, hash('e')),
+      idOfReplacement('tx_1', 'cancelled'),
+      idOfReplacement('tx_1', 'signed anew'),
+    ];
+    for (const id of ids) expect(id).toMatch(/^tx_[0-9a-hjkmnp-tv-z]{26}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(idOfRequest('a')).toBe(ids[0]);
+  });
+});
