@@ -1,32 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { hexlify, randomBytes, Wallet } from 'ethers';
-import { v1Text } from '../../../schemas/http/app-signature.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
+import { accepted, atATime, send, signedInBy, walletLogins, type Answer, type SignedIn } from './http-load.bench.ts';
 import { latencyOf, measure, type Report } from './measure.ts';
+import { processorMs } from './processor-time.ts';
 
 const WALLETS = 1_000;
-const CONNECTIONS = 64;
 const READS = 10_000;
 const CHANGES = 4_000;
 const ORIGIN = 'https://bench.example';
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-
-interface Answer {
-  status: number;
-  headers: Record<string, string | string[] | undefined>;
-  body: Record<string, string>;
-}
-
-/** Who is signed in: the headers of that. */
-interface SignedIn {
-  userId: string;
-  headers: Record<string, string>;
-  refreshToken: string;
-}
 
 interface Service {
   name: string;
@@ -94,93 +77,18 @@ const measureService = async (
   return perSecond;
 };
 
-/** Of all threads of a process since its start; 0 where the system has no /proc. */
-const processorMs = (pid: number | undefined): number => {
-  const file = `/proc/${String(pid)}/stat`;
-  if (pid === undefined || !existsSync(file)) return 0;
-  const fields = readFileSync(file, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[USER_TICKS]) + Number(fields[SYSTEM_TICKS])) * MS_PER_TICK;
-};
-/** Places behind the name of the program. */
-const USER_TICKS = 11;
-const SYSTEM_TICKS = 12;
-const MS_PER_TICK = 10;
-
-const accepted = (answer: Answer): Answer => {
-  if (answer.status >= 300) throw new Error(`it answered ${String(answer.status)} ${JSON.stringify(answer.body)}`);
-  return answer;
-};
-
-const atATime = async <Item>(
-  items: readonly Item[],
-  work: (item: Item, at: number) => Promise<void>,
-): Promise<void> => {
-  const rest = items.entries();
-  const one = async () => {
-    for (const [at, item] of rest) await work(item, at);
-  };
-  await Promise.all(Array.from({ length: CONNECTIONS }, one));
-};
-
-const send = async (
-  url: string,
-  { method = 'GET', headers = {}, body }: { method?: string; headers?: Record<string, string>; body?: object } = {},
-): Promise<Answer> => {
-  const payload = body === undefined ? undefined : JSON.stringify(body);
-  const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) };
-  const type = payload === undefined ? {} : { 'content-type': 'application/json' };
-  return new Promise((resolve, reject) => {
-    const sending = request(url, { agent, method, headers: { ...headers, ...type, ...length } }, (response) => {
-      text(response).then((read) => {
-        const { statusCode = 0, headers: answered } = response;
-        resolve({
-          status: statusCode,
-          headers: answered,
-          body: JSON.parse(read === '' ? '{}' : read) as Answer['body'],
-        });
-      }, reject);
-    });
-    sending.once('error', reject);
-    sending.end(payload);
-  });
-};
-
 const startOurs = async (folder: string): Promise<Service> => {
   const program = await RunningProgram.start(folder, { LOG_LEVEL: 'warn' });
-  const { accountUrl, app } = program.development;
-  const signer = new Wallet(app.signingKey);
-  let signed: { at: number; headers: Record<string, string> } | undefined;
-  /** Scheme v1 does not say what is asked, so that one signature is enough for a while. */
-  const appHeaders = () => {
-    if (signed && Date.now() - signed.at < 60_000) return signed.headers;
-    const at = Date.now();
-    const { origin, apiKey } = app;
-    const signature = signer.signMessageSync(v1Text({ origin, timestamp: String(at), apiKey }));
-    signed = { at, headers: { origin, 'x-api-key': apiKey, 'x-timestamp': String(at), 'x-signature': signature } };
-    return signed.headers;
-  };
-  const signedIn = ({ body: { userId = '', accessToken = '', refreshToken = '' } }: Answer): SignedIn => ({
-    userId,
-    headers: { authorization: `Bearer ${accessToken}` },
-    refreshToken,
-  });
+  const { accountUrl } = program.development;
   return {
     name: 'Annals',
     pid: program.child.pid,
-    logIn: async (wallet) => {
-      const { address } = wallet;
-      const challenge = accepted(
-        await send(`${accountUrl}/auth/web3/challenge?signer=${address}`, { headers: appHeaders() }),
-      );
-      const signature = wallet.signMessageSync(challenge.body['message'] ?? '');
-      const login = { method: 'POST', headers: appHeaders(), body: { signer: address, signature } };
-      return signedIn(accepted(await send(`${accountUrl}/auth/web3`, login)));
-    },
+    logIn: walletLogins(program.development),
     read: ({ userId, headers }) => send(`${accountUrl}/user/${userId}`, { headers }),
     change: ({ userId, headers }, firstname) =>
       send(`${accountUrl}/user/${userId}/profile`, { method: 'POST', headers, body: { firstname } }),
     refresh: async ({ refreshToken }) =>
-      signedIn(accepted(await send(`${accountUrl}/auth/refresh`, { method: 'POST', body: { refreshToken } }))),
+      signedInBy(accepted(await send(`${accountUrl}/auth/refresh`, { method: 'POST', body: { refreshToken } }))),
     stop: () => program.stop(),
   };
 };

@@ -8,15 +8,17 @@ import { benchCatcher } from './catcher.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import { benchEngines, whyNoEngines } from './engines.bench.ts';
 import { benchLogins } from './logins.bench.ts';
+import { benchOperations } from './operations.bench.ts';
 import { benchTiming } from './timing.bench.ts';
 import { benchTransact } from './transact.bench.ts';
-import type { Comparison, Latency, Measured, ProcessorTime, Ratio, Report } from './measure.ts';
+import type { Figure, Report } from './measure.ts';
 
 const benches: Record<string, (folder: string, report: Report) => Promise<void>> = {
   'embedded-store': benchEmbeddedStore,
   transact: benchTransact,
   catcher: benchCatcher,
   logins: benchLogins,
+  operations: benchOperations,
   backfill: benchBackfill,
   engines: benchEngines,
   timing: benchTiming,
@@ -44,7 +46,7 @@ const runnableBenches = (): string[] => {
   return Object.keys(benches).filter((name) => name !== 'timing' && (name !== 'engines' || reason === undefined));
 };
 
-const lineOf = (measured: Measured | Latency | Ratio | ProcessorTime | Comparison): string => {
+const lineOf = (measured: Figure): string => {
   const what = measured.what.padEnd(44);
   if ('msEach' in measured) return `${what} ${String(measured.msEach).padStart(10)} ms of processor time each`;
   if ('tells' in measured) {
@@ -52,6 +54,8 @@ const lineOf = (measured: Measured | Latency | Ratio | ProcessorTime | Compariso
     const verdict = tells ? 'TELLS' : 'does not tell';
     return `${what} ${verdict}: t ${String(t)}, medians ${String(knownMs)} ms known, ${String(unknownMs)} ms unknown, of ${count.toLocaleString('en')}`;
   }
+  if ('gainedWei' in measured) return `${what} ${gwei(measured.gainedWei).padStart(10)} gwei more than before`;
+  if ('missing' in measured) return `${what} ${String(measured.missing).padStart(10)}`;
   if ('times' in measured) return `${what} ${String(measured.times).padStart(10)}`;
   if ('p50Ms' in measured) {
     const { p50Ms, p99Ms, maxMs, count } = measured;
@@ -60,6 +64,8 @@ const lineOf = (measured: Measured | Latency | Ratio | ProcessorTime | Compariso
   const { perSecond, count, seconds } = measured;
   return `${what} ${perSecond.toLocaleString('en').padStart(10)}/s   ${count.toLocaleString('en')} in ${String(seconds)} s`;
 };
+
+const gwei = (wei: string): string => (BigInt(wei) / 10n ** 9n).toLocaleString('en');
 
 const bench = new Command('npm run bench --')
   .description('measures this machine')

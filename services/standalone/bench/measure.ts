@@ -26,6 +26,18 @@ export interface ProcessorTime {
   msEach: number;
 }
 
+/** What those who sent bundles have more than before, all together. */
+export interface Gain {
+  what: string;
+  gainedWei: string;
+}
+
+/** Operations that were accepted, and are in no block. */
+export interface Missing {
+  what: string;
+  missing: number;
+}
+
 /** Whether times of two kinds differ by more than noise. */
 export interface Comparison {
   what: string;
@@ -38,7 +50,8 @@ export interface Comparison {
   count: number;
 }
 
-export type Report = (measured: Measured | Latency | Ratio | ProcessorTime | Comparison) => void;
+export type Figure = Measured | Latency | Ratio | ProcessorTime | Comparison | Gain | Missing;
+export type Report = (measured: Figure) => void;
 
 /** What is usual for leaks by time: noise alone is beyond it once in some hundred thousand comparisons. */
 const T_MAX = 4.5;

@@ -1,0 +1,78 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { freePort } from '../../../shared/testing/free-port.ts';
+
+const VERSION = '0.0.20';
+const STARTS_WITHIN_MS = 60_000;
+
+/** A bundler of somebody else as a process of its own. */
+export interface RunningBundler {
+  url: string;
+  pid: number | undefined;
+  stop: () => Promise<void>;
+}
+
+export interface AltoOptions {
+  rpcUrl: string;
+  entryPoint: string;
+  /** Private keys, each of an account that has balance. */
+  executors: readonly string[];
+  utility: string;
+  /** More of its own flags. */
+  flags: readonly string[];
+}
+
+/** Starts Alto, without a log: it would write tens of kilobytes for each operation. */
+export const startAlto = async ({
+  rpcUrl,
+  entryPoint,
+  executors,
+  utility,
+  flags,
+}: AltoOptions): Promise<RunningBundler> => {
+  const port = await freePort();
+  const accounts = ['-x', executors.join(','), '-u', utility];
+  const options = ['-e', entryPoint, ...accounts, '-r', rpcUrl, '--port', String(port), '--log-level', 'fatal'];
+  const child = spawn(process.execPath, [installedAlto(), 'run', ...options, ...flags], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+  });
+  const url = `http://127.0.0.1:${String(port)}`;
+  await eventually(() => isUp(url), STARTS_WITHIN_MS, 'Alto must start');
+  return {
+    url,
+    pid: child.pid,
+    stop: async () => {
+      const ended = once(child, 'exit');
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+};
+
+const isUp = async (url: string): Promise<boolean> => {
+  try {
+    return (await fetch(`${url}/health`)).ok;
+  } catch {
+    return false;
+  }
+};
+
+/**
+ * Returns its program. It is no dependency of ours, for it brings some hundred packages and has a licence of another kind: it is
+ * installed into a folder of the user's cache when it is first measured.
+ */
+const installedAlto = (): string => {
+  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), `annals-bench-alto-${VERSION}`);
+  const program = join(folder, 'node_modules/@pimlico/alto/esm/cli/alto.js');
+  if (existsSync(program)) return program;
+  process.stderr.write(`Installing @pimlico/alto ${VERSION} into ${folder}; this takes a minute, once.\n`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{"private":true}\n');
+  const arguments_ = ['install', `@pimlico/alto@${VERSION}`, '--ignore-scripts', '--no-audit', '--no-fund'];
+  execFileSync('npm', arguments_, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+  return program;
+};
