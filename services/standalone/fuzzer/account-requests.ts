@@ -50,7 +50,7 @@ export const accountRequests = async (account: AccountUnderFuzzing, succeed: Suc
   await succeed('updateMessenger', { ...reading, body: messenger });
   const writing = ownUser(await logIn());
   const linking = { session: await logIn(), wallet: account.newWallet() };
-  const onchain = await onchainRequests(account, { userId: reader.userId, caller: bearer(reader) });
+  const onchain = await onchainRequests(account, { userId: reader.userId, caller: bearer(reader) }, succeed);
   await account.caughtUp();
 
   return {

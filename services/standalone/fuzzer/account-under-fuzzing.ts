@@ -1,6 +1,10 @@
+import { join } from 'node:path';
 import { v2Text } from '../../../schemas/http/app-signature.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import { startAccountUnderTest, ORIGIN } from '../../account/testing/account-under-test.ethers.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
+import { Anvil } from '../../../shared/testing/anvil.ts';
+import { chainAdministration } from '../../account/chain-administration.ts';
+import { chainsOf, startAccountUnderTest, ORIGIN } from '../../account/testing/account-under-test.ethers.ts';
 import { BotApi } from '../../account/testing/bot-api.ts';
 import { HostileProvider } from '../../account/testing/hostile-provider.jose.ts';
 import type { Caller } from './fuzz-request.ts';
@@ -11,13 +15,17 @@ const CLIENT = { clientId: 'annals', clientSecret: 'a-secret-of-the-client' };
 /** Every so many requests are signed whole. */
 const V2_EVERY = 16;
 
-/** The account service with a projector, a messenger and two login providers that confirm whoever comes. */
+const ETHER = 10n ** 18n;
+
+/** The account service with a projector, a chain, a messenger and two login providers that confirm whoever comes. */
 export const startAccountUnderFuzzing = async (folder: string) => {
   const bot = await new BotApi().start();
   const [openId, plain] = await Promise.all(['a', 'b'].map(() => new HostileProvider(CLIENT.clientId).start()));
   if (!openId || !plain) throw new Error('a provider is missing');
+  const anvil = await Anvil.start(join(folder, 'chain'));
   const settings = {
     ...bot.settings,
+    CHAINS: chainsOf([Anvil.chainId, anvil.rpcUrl]),
     OAUTH_A: JSON.stringify({ issuer: openId.issuer, ...CLIENT }),
     OAUTH_B: JSON.stringify({
       authorizationEndpoint: `${plain.issuer}/login`,
@@ -31,6 +39,10 @@ export const startAccountUnderFuzzing = async (folder: string) => {
   const app = await account.register({ redirectUris: [REDIRECT_URI] });
   await account.apps.change(app.id, { allowBot: true });
   const { foundation } = account;
+  for (const chain of foundation.settings.CHAINS ?? []) {
+    const funding = { funderKey: LOCAL_FUNDER_KEY, depositWei: 100n * ETHER, executorWei: ETHER };
+    await chainAdministration(foundation).prepare(chain, { ...funding, executors: 1 });
+  }
   const { projector, caughtUp } = projected(foundation);
 
   let signed = 0;
@@ -48,6 +60,7 @@ export const startAccountUnderFuzzing = async (folder: string) => {
   return {
     ...account,
     app,
+    anvil,
     bot,
     byApp,
     caughtUp,
@@ -55,7 +68,7 @@ export const startAccountUnderFuzzing = async (folder: string) => {
     close: async () => {
       await account.service.close();
       await projector.close();
-      await Promise.all([bot.stop(), openId.stop(), plain.stop()]);
+      await Promise.all([bot.stop(), openId.stop(), plain.stop(), anvil.stop()]);
     },
   };
 };
