@@ -25,6 +25,12 @@ export const bundleGasLimit = (operations: readonly UserOperation[], beneficiary
   );
 };
 
+/** Returns the gas limit of a bundle of one operation that suffices whatever it uses: the sum of its limits. */
+export const largestGasLimit = (operation: UserOperation, beneficiary: string): bigint => {
+  const { verificationGasLimit, paymaster } = operation;
+  return bundleGasLimit([operation], beneficiary, verificationGasLimit + (paymaster?.verificationGasLimit ?? 0n));
+};
+
 /** Returns fees that every operation of a bundle pays, so that whoever sends it loses nothing. */
 export const bundleFees = (operations: readonly UserOperation[], feeCap: bigint): Fees => {
   const maxFeePerGas = least([feeCap, ...operations.map((one) => one.maxFeePerGas)]);

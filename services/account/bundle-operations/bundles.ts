@@ -5,7 +5,7 @@ import type { OperationsBlock, OperationsChain } from '../edge/operations-chain.
 import { replaceBundle, signBundle, type Bundle, type SignedBundle } from '../domain/executor.ts';
 import { operationOf } from '../domain/transaction.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
-import { bundleFees, bundleGasLimit, raisedFees } from './bundle-terms.ts';
+import { bundleFees, bundleGasLimit, largestGasLimit, raisedFees } from './bundle-terms.ts';
 import { termsOf, type BundleTerms, type ExecutorAccount } from './executor-account.ts';
 import type { OperationPool, PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
@@ -44,12 +44,14 @@ export class Bundles implements BundleWork {
     return this.next(0n, 1).length > 0;
   }
 
-  /** The operations of the bundle under way are in no other one. */
-  assign(executor: ExecutorAccount): void {
-    const { address, underWay } = executor;
-    for (const id of underWay?.operations ?? []) {
-      const one = this.options.pool.get(id);
-      if (one && underWay) one.bundle = { executor: address, nonce: underWay.nonce };
+  /** The operations of bundles under way are in no other one: after a reorganisation there may be several. */
+  assign({ address, state }: ExecutorAccount): void {
+    for (const { nonce, operations, mined } of state.bundles) {
+      if (mined) continue;
+      for (const id of operations) {
+        const one = this.options.pool.get(id);
+        if (one) one.bundle = { executor: address, nonce };
+      }
     }
   }
 
@@ -123,8 +125,15 @@ export class Bundles implements BundleWork {
     const tried = await this.withoutFaults(executor, ready);
     if (!tried) return false;
     const operations = tried.ready.map(({ operation }) => operation);
-    const gasLimit = bundleGasLimit(operations, executor.address, tried.gasUsed);
-    if (gasLimit > head.gasLimit && tried.ready.length > 1) return this.halve(tried.ready);
+    const enough = bundleGasLimit(operations, executor.address, tried.gasUsed);
+    if (enough > head.gasLimit && tried.ready.length > 1) return this.halve(tried.ready);
+    const [first] = tried.ready;
+    if (first && largestGasLimit(first.operation, executor.address) > head.gasLimit && enough > head.gasLimit) {
+      // No node takes it: the executor could not send anything after it.
+      await this.options.refused.refuse(first, 'it needs more gas than a block has');
+      return true;
+    }
+    const gasLimit = enough < head.gasLimit ? enough : head.gasLimit;
     const terms = { gasLimit, ...bundleFees(operations, feeCap) };
     if (executor.wei < gasLimit * terms.maxFeePerGas) {
       this.alarm(`the executor ${executor.address} has too little balance to send a bundle: send it some`);

@@ -75,8 +75,10 @@ export class OperationPool {
   }
 
   /** Whether it is to be bundled: no block has it, no bundle, and no other operation takes its place. */
-  private isWaiting({ id, transaction, bundle }: PooledOperation): boolean {
-    return transaction.status === 'submitted' && !bundle && !this.superseded.has(id);
+  private isWaiting({ id, transaction, operation }: PooledOperation): boolean {
+    if (transaction.status !== 'submitted' || this.superseded.has(id)) return false;
+    // What it takes the place of may be under way: a block that had both bundles would revert one.
+    return this.ofNonce(operation.sender, operation.nonce).every(({ bundle }) => !bundle);
   }
 
   /** Returns what has to be included before it, and is not yet. */
