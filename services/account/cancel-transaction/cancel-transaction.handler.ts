@@ -92,7 +92,7 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     const deploys = needsDeploying(withoutIt);
     const operation = withNonce(await this.drafts.withLimits(draft, deploys), nonce);
     if (sponsor) await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });
-    else requireFunds({ ...withoutIt, operation }, 0n);
+    else requireFunds({ ...withoutIt, operation });
     await this.nonces.take(transactionId, { chainId, sender, nonce, deploys }, metadata);
     const { now } = draft;
     return this.submissions.submit(

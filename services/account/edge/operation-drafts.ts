@@ -5,6 +5,7 @@ import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { createAccountData, executeCall, type AccountCall } from '../domain/account-calls.ts';
 import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
 import { preVerificationGas } from '../domain/pre-verification-gas.ts';
+import { refusedBy } from '../domain/sponsorship-policy.ts';
 import type { SmartAccount } from '../domain/smart-account.ts';
 import { isErased, userFold } from '../domain/user.ts';
 import { nonceOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
@@ -29,6 +30,8 @@ export interface Draft {
   now: ChainNow;
   /** Its limits are not found yet, and its signatures are stubs. */
   operation: UserOperation;
+  /** What it sends along. */
+  valueWei: bigint;
 }
 
 /** Makes operations of what users want to do. */
@@ -76,22 +79,33 @@ export class OperationDrafts {
           : { address: paymaster, verificationGasLimit: 0n, postOpGasLimit: 0n, data: STUB_PAYMASTER_DATA },
       signature: STUB_SIGNATURE,
     };
-    return { chain, account, state, nonces, now, operation };
+    return { chain, account, state, nonces, now, operation, valueWei: call?.value ?? 0n };
   }
 
   /**
    * Finds the limits of an operation, with the gas that a new key takes.
    * @param deploys whether it is the one that deploys the account
-   * @throws Refusal execution_reverted, user_op_rejected, dependency_unavailable
+   * The account is taken to have what it sends.
+   * @throws Refusal execution_reverted, user_op_rejected, sponsorship_refused, dependency_unavailable
    */
-  async withLimits({ chain, account, state, operation }: Draft, deploys: boolean): Promise<UserOperation> {
+  async withLimits({ chain, account, state, operation, valueWei }: Draft, deploys: boolean): Promise<UserOperation> {
     const { owner, factory, address } = account;
     const whole = { ...operation, factory: deploys ? { address: factory, data: createAccountData(owner) } : undefined };
     const isAsIs = deploys || state.hasCode;
-    const limits = await askChain(chain, () =>
-      chain.estimator.estimate({ operation: whole, ...(!isAsIs && { asDeployed: { address, owner } }) }),
-    );
-    return limited(whole, limits);
+    const balance = `0x${valueWei.toString(16)}`;
+    const request = {
+      operation: whole,
+      ...(!isAsIs && { asDeployed: { address, owner } }),
+      ...(valueWei > state.wei && { stateOverride: { [address]: { balance } } }),
+    };
+    try {
+      return limited(whole, await askChain(chain, () => chain.estimator.estimate(request)));
+    } catch (error) {
+      const { code, members } = error instanceof Refusal ? error : {};
+      // The EntryPoint: the paymaster's deposit is too low, whatever is reserved.
+      if (code === 'user_op_rejected' && String(members?.reason).startsWith('AA31')) throw refusedBy('deposit');
+      throw error;
+    }
   }
 }
 

@@ -5,14 +5,17 @@ import { maxCostOf } from '../domain/user-operation.ts';
 import type { Draft } from './operation-drafts.ts';
 
 /**
- * The account pays for the gas itself, and has to have it beyond what its other unfinished sends may take.
+ * The account has to have what it sends, and where it pays for the gas itself also that, beyond what its other unfinished sends
+ * may take. Its deposit in the EntryPoint pays for gas only.
  * @throws Refusal insufficient_funds
  */
-export const requireFunds = ({ state, nonces, operation }: Draft, value: bigint): void => {
+export const requireFunds = ({ state, nonces, operation, valueWei }: Draft): void => {
   const unfinished = nonces.transactions.filter(({ status }) => status === 'submitted');
-  const others = unfinished.map(mayTake).reduce((sum, wei) => sum + wei, 0n);
-  const missing = value + maxCostOf(operation) + others - state.wei - state.depositWei;
-  if (missing <= 0n) return;
+  const gasWei = sum(unfinished.map(gasOf)) + (operation.paymaster ? 0n : maxCostOf(operation));
+  const fromBalance = gasWei > state.depositWei ? gasWei - state.depositWei : 0n;
+  const missing = valueWei + sum(unfinished.map(valueOf)) + fromBalance - state.wei;
+  const needsNothing = operation.paymaster !== undefined && valueWei === 0n;
+  if (missing <= 0n || needsNothing) return;
   throw new Refusal(
     'insufficient_funds',
     `the account ${operation.sender} lacks ${String(missing)} wei: send it some`,
@@ -22,8 +25,7 @@ export const requireFunds = ({ state, nonces, operation }: Draft, value: bigint)
   );
 };
 
-const mayTake = ({ submission }: Transaction): bigint => {
-  const { sponsor, maxCostWei, operation } = submission;
-  const values = (callsOf(operation.callData) ?? []).map(({ value }) => value).reduce((sum, wei) => sum + wei, 0n);
-  return values + (sponsor ? 0n : BigInt(maxCostWei));
-};
+const valueOf = ({ submission: { operation } }: Transaction): bigint =>
+  sum((callsOf(operation.callData) ?? []).map(({ value }) => value));
+const gasOf = ({ submission: { sponsor, maxCostWei } }: Transaction): bigint => (sponsor ? 0n : BigInt(maxCostWei));
+const sum = (amounts: readonly bigint[]): bigint => amounts.reduce((total, wei) => total + wei, 0n);

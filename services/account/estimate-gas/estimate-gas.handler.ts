@@ -50,10 +50,10 @@ export class EstimateGasHandler implements IQueryHandler<EstimateGas> {
     const { chainId } = chain.settings;
     const account = await this.drafts.accountOf(userId, chainId);
     const draft = await this.drafts.draft(chain, account, { call, tip: call.tip, paymaster: sponsor?.paymaster });
-    const operation = await this.drafts.withLimits(draft, needsDeploying(draft));
-    if (!sponsor) return operation;
-    if (ruleAgainstTip(operation.maxPriorityFeePerGas, draft.now.tip) !== undefined) return undefined;
+    if (!sponsor) return this.drafts.withLimits(draft, needsDeploying(draft));
+    if (ruleAgainstTip(draft.operation.maxPriorityFeePerGas, draft.now.tip) !== undefined) return undefined;
     return unlessRefused(async () => {
+      const operation = await this.drafts.withLimits(draft, needsDeploying(draft));
       await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });
       return operation;
     });

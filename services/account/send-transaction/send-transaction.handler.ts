@@ -5,6 +5,7 @@ import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { SmartAccount } from '../domain/smart-account.ts';
 import { ruleAgainstTip, refusedBy } from '../domain/sponsorship-policy.ts';
 import { idOfRequest, newTransactionId } from '../domain/transaction.ts';
 import { AccountNonces } from '../edge/account-nonces.ts';
@@ -12,7 +13,7 @@ import { withNonce, needsDeploying, OperationDrafts, type Draft } from '../edge/
 import { requireFunds } from '../edge/required-funds.ts';
 import { ServedChains } from '../edge/served-chains.ts';
 import { Sponsors, type Sponsor } from '../edge/sponsors.ts';
-import { sentTransactionOf, Submissions, type Submitted, type ToSubmit } from '../edge/submissions.ts';
+import { sentTransactionOf, Submissions, type Submitted } from '../edge/submissions.ts';
 import { readCall } from '../edge/transaction-request.ts';
 
 /** Sends a transaction from the smart account of the caller. It is carried out at most once, whatever happens. */
@@ -67,28 +68,19 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     const draft = await this.drafts.draft(chain, account, { call, tip: call.tip, paymaster: sponsor?.paymaster });
     const deploys = needsDeploying(draft);
     const operation = await this.drafts.withLimits(draft, deploys);
-    if (!sponsor) requireFunds({ ...draft, operation }, call.value);
-    else await this.requireSponsored(sponsor, { ...draft, operation }, userId);
+    requireFunds({ ...draft, operation });
+    if (sponsor) await this.requireSponsored(sponsor, { ...draft, operation }, userId);
     const assigned = await this.nonces.assign(
       transactionId,
       { chainId: request.chainId, sender: account.address, isDeployed: draft.state.hasCode },
       draft.nonces,
       metadata,
     );
-    const whole = assigned.deploys === deploys ? operation : await this.drafts.withLimits(draft, assigned.deploys);
-    return this.submit(
-      {
-        transactionId,
-        userId,
-        appId,
-        account,
-        sponsor,
-        now: draft.now,
-        replaces: null,
-        operation: withNonce(whole, assigned.nonce),
-      },
-      metadata,
-    );
+    return this.unlessRefused(transactionId, account, metadata, async () => {
+      const whole = assigned.deploys === deploys ? operation : await this.drafts.withLimits(draft, assigned.deploys);
+      const signed = { operation: withNonce(whole, assigned.nonce), now: draft.now, replaces: null };
+      return this.submissions.submit({ transactionId, userId, appId, account, sponsor, ...signed }, metadata);
+    });
   }
 
   private async requireSponsored(sponsor: Sponsor, { operation, now, account }: Draft, userId: string): Promise<void> {
@@ -97,15 +89,21 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     await this.sponsors.requireAllowed(sponsor, { chainId: account.chainId, userId, operation });
   }
 
-  /** A refused send leaves nothing behind. */
-  private async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
+  /** A refused send leaves nothing behind. What has no answer may be stored: a repeat finds its nonce. */
+  private async unlessRefused(
+    transactionId: string,
+    { chainId, address: sender }: SmartAccount,
+    metadata: EventMetadata,
+    submit: () => Promise<Submitted>,
+  ): Promise<Submitted> {
     try {
-      return await this.submissions.submit(toSubmit, metadata);
+      return await submit();
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'sponsorship_refused') {
-        const { transactionId, account } = toSubmit;
-        await this.nonces.release(transactionId, { chainId: account.chainId, sender: account.address }, metadata);
-      }
+      if (!(error instanceof Refusal) || error.code === 'dependency_unavailable') throw error;
+      // Another process may have carried out the same request meanwhile.
+      const known = await this.submissions.find(transactionId);
+      if (known) return known;
+      await this.nonces.release(transactionId, { chainId, sender }, metadata);
       throw error;
     }
   }
