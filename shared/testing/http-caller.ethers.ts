@@ -27,8 +27,12 @@ export const call = async (
   };
 };
 
+interface CallingApp {
+  app: Pick<DevelopmentFile['app'], 'apiKey' | 'signingKey' | 'origin'>;
+}
+
 /** Returns the four headers H, scheme `v1`. */
-export const appHeaders = ({ app }: DevelopmentFile): Record<string, string> => {
+export const appHeaders = ({ app }: CallingApp): Record<string, string> => {
   const timestamp = String(Date.now());
   const signature = new Wallet(app.signingKey).signMessageSync(
     `${new URL(app.origin).hostname}:${timestamp}:${app.apiKey}`.toLowerCase(),
@@ -45,7 +49,7 @@ export interface SignedIn {
 
 /** @param wallet default: a new one */
 export const signIn = async (
-  development: DevelopmentFile,
+  development: CallingApp & Pick<DevelopmentFile, 'accountUrl'>,
   wallet: { address: string; signMessageSync(text: string): string } = randomWallet(),
 ): Promise<SignedIn> => {
   const { accountUrl } = development;

@@ -32,3 +32,9 @@ export const checksGas = (gas: number): string =>
 
 /** JUMPDEST, PUSH1 0, JUMP: for ever. */
 export const burns = '0x5b600056';
+
+/** Uses about so much gas in a loop of 26: PUSH3 n; 4: JUMPDEST, PUSH1 1, SWAP1, SUB, DUP1, PUSH1 4, JUMPI; STOP. */
+export const burnsGas = (gas: number): string =>
+  `0x62${Math.floor(gas / 26)
+    .toString(16)
+    .padStart(6, '0')}5b600190038060045700`;

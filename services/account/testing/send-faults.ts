@@ -1,0 +1,82 @@
+import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
+import { executorFold } from '../domain/executor.ts';
+import { spendingOn, sponsorshipFold } from '../domain/sponsorship.ts';
+import { transactionFold, type Transaction } from '../domain/transaction.ts';
+import type { OperationInclusion, OperationsChain } from '../edge/operations-chain.ts';
+
+interface Ledger {
+  events: readonly StoredEvent[];
+  chain: Pick<OperationsChain, 'chainId' | 'inclusions' | 'head' | 'transactionCount'>;
+  /** What the paymaster's deposit has lost. */
+  lostWei: bigint;
+}
+
+/**
+ * Compares what is stored with the chain, once nothing is under way any more.
+ * @returns what is not as it has to be, as sentences: each send executed once, what was settled lost by the deposit, nothing
+ * reserved, and no nonce of an executor left out
+ */
+export const sendFaults = async ({ events, chain, lostWei }: Ledger): Promise<string[]> => {
+  const streams = Map.groupBy(events, ({ stream }) => stream);
+  const ofKind = (kind: string) => [...streams].filter(([stream]) => stream.startsWith(`${kind}-`));
+  const { number: head } = await chain.head();
+  const inclusions = await chain.inclusions(0, head);
+  const transactions = ofKind('transaction').flatMap(
+    ([, all]) => foldEvents(transactionFold, transactionFold.initial, all) ?? [],
+  );
+  const spending = ofKind('sponsorship').map(([, all]) =>
+    spendingOn(foldEvents(sponsorshipFold, sponsorshipFold.initial, all), chain.chainId),
+  );
+  const sum = (one: 'settledWei' | 'reservedWei') => spending.reduce((total, each) => total + each[one], 0n);
+  const money = sum('settledWei') === lostWei && sum('reservedWei') === 0n;
+  const executors = ofKind('executor').map(([stream, all]) => executorFaults(chain, stream, all));
+  return [
+    ...executionFaults(transactions, inclusions),
+    ...(money
+      ? []
+      : [`settled ${String(sum('settledWei'))}, reserved ${String(sum('reservedWei'))}, lost ${String(lostWei)}`]),
+    ...(await Promise.all(executors)).flat(),
+  ];
+};
+
+const executionFaults = (transactions: readonly Transaction[], inclusions: readonly OperationInclusion[]): string[] => {
+  const byHash = Map.groupBy(inclusions, ({ userOpHash }) => userOpHash);
+  const bySend = Map.groupBy(transactions, (one) => firstOf(one, transactions).submission.transactionId);
+  const times = [...bySend].flatMap(([id, versions]) => {
+    const executed = versions.flatMap(({ submission }) => byHash.get(submission.userOpHash) ?? []);
+    return executed.length === 1 ? [] : [`${id}: executed ${String(executed.length)} times`];
+  });
+  const states = transactions.flatMap(({ submission: { transactionId, userOpHash }, status, isFinal, block }) => {
+    const [included] = byHash.get(userOpHash) ?? [];
+    const expected = included ? (included.success ? 'included' : 'reverted') : 'replaced';
+    const isThere = !included || block?.hash === included.blockHash;
+    return status === expected && isFinal && isThere
+      ? []
+      : [`${transactionId}: ${status}${isFinal ? '' : ', not final'}, and on the chain ${expected}`];
+  });
+  return [...times, ...states];
+};
+
+const firstOf = (one: Transaction, all: readonly Transaction[]): Transaction => {
+  const { replaces } = one.submission;
+  const before = all.find(({ submission }) => submission.transactionId === replaces);
+  return before ? firstOf(before, all) : one;
+};
+
+const executorFaults = async (
+  chain: Ledger['chain'],
+  stream: string,
+  events: readonly StoredEvent[],
+): Promise<string[]> => {
+  const signed = events.filter(({ type }) => type === 'BundleSigned');
+  const nonces = signed.map(({ data }) => Number(data['nonce']));
+  const [first] = signed;
+  if (!first) return [];
+  const used = await chain.transactionCount(first.data['executor'] as string);
+  const { bundles } = foldEvents(executorFold, executorFold.initial, events as never);
+  const isGapless = nonces.every((nonce, at) => nonce === at) && used === nonces.length && bundles.length === 0;
+  return isGapless
+    ? []
+    : [`${stream}: nonces ${nonces.join(' ')}, ${String(used)} used, ${String(bundles.length)} open`];
+};

@@ -1,0 +1,210 @@
+import { hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
+import type { JsonObject } from '../../../schemas/json.ts';
+import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
+import { readModels } from '../../../shared/read-models/catalogue.ts';
+import { Anvil } from '../../../shared/testing/anvil.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { projectInto } from '../../../shared/testing/project.ts';
+import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
+import { startAccount } from '../account.module.ts';
+import { appAdministration, type AppAdministration } from '../app-administration.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { chainAdministration, type PreparedChain } from '../chain-administration.ts';
+import { JsonRpcOperationsChain } from '../edge/operations-chain.json-rpc.ts';
+import { sendFaults } from './send-faults.ts';
+
+const ETHER = 10n ** 18n;
+const HAPPENS_WITHIN_MS = 20_000;
+const ORIGIN = 'https://app.example';
+/** Refuses nothing. */
+export const ALLOWS_ALL: SponsorshipPolicy = {
+  dayWei: null,
+  userDayWei: null,
+  operationWei: null,
+  allow: [],
+  anySession: false,
+};
+
+/** Registered, with the origin that it signs in from. */
+export type SendingApp = Awaited<ReturnType<AppAdministration['register']>> & { origin: string };
+
+/** Somebody who is signed in, and the account of theirs. */
+export interface Sender extends SignedIn {
+  address: string;
+}
+
+/** The account service over HTTP with stores in memory, on a real chain. */
+export class SendsUnderTest {
+  private readonly stopping = new AbortController();
+  private projecting: Promise<void> | undefined;
+
+  private constructor(
+    readonly anvil: Anvil,
+    readonly foundation: TestFoundation,
+    readonly prepared: PreparedChain,
+    readonly service: Awaited<ReturnType<typeof startAccount>>,
+    private readonly settings: ChainSettings,
+    private readonly depositedWei: bigint,
+  ) {}
+
+  static async start(
+    folder: string,
+    { depositWei = ETHER, confirmations = 3, executors = 3 } = {},
+  ): Promise<SendsUnderTest> {
+    const anvil = await Anvil.start(join(folder, 'chain'));
+    const chain = { chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl], confirmations };
+    const environment = { DATA_DIR: folder, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', CHAINS: JSON.stringify([chain]) };
+    const foundation = await testFoundation({ environment });
+    const [settings] = foundation.settings.CHAINS ?? [];
+    if (!settings) throw new Error('there is no chain');
+    const prepared = await chainAdministration(foundation).prepare(settings, {
+      ...{ funderKey: LOCAL_FUNDER_KEY, depositWei, executors, executorWei: 10n * ETHER },
+    });
+    const service = await startAccount(foundation);
+    const started = new SendsUnderTest(anvil, foundation, prepared, service, settings, depositWei);
+    started.projecting = started.project();
+    return started;
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.service.close();
+    await this.projecting;
+    await this.anvil.stop();
+  }
+
+  get apps() {
+    return appAdministration(this.foundation);
+  }
+
+  /** Registers an app with a policy for the chain; `null`: without. */
+  async app(policy: SponsorshipPolicy | null = ALLOWS_ALL): Promise<SendingApp> {
+    const app = await this.apps.register({ name: 'App', origins: [ORIGIN], redirectUris: [], scheme: 'v1' });
+    await this.apps.change(app.id, { chainId: Anvil.chainId, policy });
+    return { ...app, origin: ORIGIN };
+  }
+
+  /** Signs in a new user of an app. */
+  async sender(app: SendingApp): Promise<Sender> {
+    const { url: accountUrl } = this.service;
+    const session = await signIn({ accountUrl, app });
+    const events = await this.foundation.eventStore.read(`user-${session.userId}`);
+    const assigned = events.find(({ type }) => type === 'SmartAccountAssigned');
+    return { ...session, address: assigned?.data['address'] as string };
+  }
+
+  /** @param request what differs from a sponsored call of nobody with nothing */
+  send(sender: SignedIn, request: JsonObject = {}, headers: Record<string, string> = {}): Promise<Answered> {
+    return this.post('/onchain/send', sender, request, headers);
+  }
+
+  post(
+    path: string,
+    { bearer }: SignedIn,
+    { transactionReq, ...request }: JsonObject = {},
+    headers: Record<string, string> = {},
+  ): Promise<Answered> {
+    const body = {
+      chainId: Anvil.chainId,
+      sponsor: true,
+      ...request,
+      transactionReq: { to: NOBODY, ...(transactionReq as JsonObject | undefined) },
+    };
+    return call(this.service.url + path, { method: 'POST', body, headers: { ...bearer, ...headers } });
+  }
+
+  get(path: string, { bearer }: SignedIn): Promise<Answered> {
+    return call(this.service.url + path, { headers: bearer });
+  }
+
+  /** Waits until a transaction has one of these states, and returns it. */
+  until(sender: SignedIn, id: unknown, ...states: string[]): Promise<JsonObject> {
+    return eventually(
+      async () => {
+        const { status, body } = await this.get(`/onchain/transactions/${String(id)}`, sender);
+        return status === 200 && states.includes(body['status'] as string) && body;
+      },
+      HAPPENS_WITHIN_MS,
+      `the transaction must be ${states.join(' or ')}`,
+    );
+  }
+
+  async typesOf(stream: string): Promise<string[]> {
+    return (await this.foundation.eventStore.read(stream)).map(({ type }) => type);
+  }
+
+  /** Adds blocks. */
+  mine(blocks: number): Promise<unknown> {
+    return this.anvil.call('anvil_mine', `0x${blocks.toString(16)}`);
+  }
+
+  /** Returns once fees are made of the newest block's, which are kept for a moment. */
+  hasSeenTheHead(sender: SignedIn): Promise<unknown> {
+    return eventually(
+      async () => {
+        const { body } = await this.post('/onchain/estimate-user-op-gas', sender, { sponsor: false });
+        const block = (await this.anvil.call('eth_getBlockByNumber', 'latest', false)) as { baseFeePerGas: string };
+        const tip = BigInt(body['maxPriorityFeePerGas'] as string);
+        return BigInt(body['maxFeePerGas'] as string) === 2n * BigInt(block.baseFeePerGas) + tip;
+      },
+      HAPPENS_WITHIN_MS,
+      'fees must follow the newest block',
+    );
+  }
+
+  async balance(address: string): Promise<bigint> {
+    return BigInt(String(await this.anvil.call('eth_getBalance', address, 'latest')));
+  }
+
+  fund(address: string, wei: bigint): Promise<unknown> {
+    return this.anvil.call('anvil_setBalance', address, `0x${wei.toString(16)}`);
+  }
+
+  /** What the paymaster has in the EntryPoint. */
+  async deposit(): Promise<bigint> {
+    const { entryPoint, paymaster } = this.prepared;
+    const data = `0x70a08231${paymaster.slice(2).toLowerCase().padStart(64, '0')}`;
+    return BigInt(String(await this.anvil.call('eth_call', { to: entryPoint, data }, 'latest')));
+  }
+
+  /** Sets what the paymaster has in the EntryPoint, behind its back: the first word of its entry in the first mapping. */
+  setDeposit(wei: bigint): Promise<unknown> {
+    const { entryPoint, paymaster } = this.prepared;
+    const slot = hash('keccak-256', Buffer.from(word(BigInt(paymaster)) + word(0n), 'hex'), 'hex');
+    return this.anvil.call('anvil_setStorageAt', entryPoint, `0x${slot}`, `0x${word(wei)}`);
+  }
+
+  /** Returns once nothing is under way, and everything is as it has to be. */
+  everythingIsOver(): Promise<unknown> {
+    const chain = new JsonRpcOperationsChain(this.settings);
+    return eventually(
+      async () => {
+        const { events } = await this.foundation.eventStore.readAll(0, undefined, Infinity);
+        const faults = await sendFaults({ events, chain, lostWei: this.depositedWei - (await this.deposit()) });
+        if (faults.length > 0) throw new Error(faults.join('\n'));
+        return true;
+      },
+      HAPPENS_WITHIN_MS,
+      'everything must be over, and as it has to be',
+    ).finally(() => chain.close());
+  }
+
+  /** Keeps the read models up to date, as a projector does. */
+  private async project(): Promise<void> {
+    const { eventStore, readStore } = this.foundation;
+    const personalData = personalDataOf(this.foundation);
+    for await (const { events } of eventStore.subscribeAll(0, undefined, this.stopping.signal)) {
+      const opened = await personalData.open(events);
+      for (const model of readModels) await projectInto(readStore, [model], model.keepsSealed ? events : opened);
+    }
+  }
+}
+
+const word = (value: bigint): string => value.toString(16).padStart(64, '0');
+
+/** Has no code. */
+export const NOBODY = '0x00000000000000000000000000000000000b0d1e';
