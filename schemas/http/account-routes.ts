@@ -66,9 +66,14 @@ export const accountStatus = z.object({
       entryPoint: address,
       accountFactory: address,
       paymaster: address.nullable().describe('null until the chain is prepared'),
-      bundler: z.string().nullable(),
+      bundler: z.string().describe('built-in, or the host of the first of those that bundle instead'),
       headBlock: blockNumber.nullable(),
       paymasterDeposit: z.string().nullable().describe('in wei; null while the chain does not answer'),
+      operationsPending: z
+        .int()
+        .nonnegative()
+        .nullable()
+        .describe('accepted, and in no block yet; null while not known'),
     }),
   ),
   loginMethods: z.array(loginMethod),

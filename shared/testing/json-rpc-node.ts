@@ -102,6 +102,7 @@ export class JsonRpcNode {
       case 'eth_getCode':
         return (await this.chain.hasCode()) ? '0xfe' : '0x';
       case 'eth_call':
+      case 'eth_getStorageAt':
         return NOTHING;
       case 'eth_getTransactionReceipt':
         return this.receipts.get(String(first));
@@ -130,6 +131,8 @@ const toWireHeader = (header: BlockHeader | undefined): object | undefined =>
     ...header,
     number: hex(header.number),
     timestamp: hex(header.timestamp),
+    baseFeePerGas: '0x3b9aca00',
+    gasLimit: '0x1c9c380',
     gasUsed: /^0x0*$/.test(header.logsBloom) ? '0x0' : '0x5208',
   };
 

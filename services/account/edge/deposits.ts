@@ -1,14 +1,13 @@
 import { KeptValues } from '../../../shared/primitives/kept-values.ts';
-import { reservationsModel } from '../../../shared/read-models/reservations.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import { askChain } from './operation-drafts.ts';
+import { reservedWeiOn } from './reserved-wei.ts';
 import type { ServedChain } from './served-chains.ts';
 import type { Sponsorships } from './sponsorships.ts';
 
 const KEPT_MS = 500;
 const CHAINS_MAX = 1_000;
-const RESERVATIONS_AT_ONCE = 1_000;
 
 interface Looked {
   wei: bigint;
@@ -56,20 +55,9 @@ export class Deposits {
     const mark = this.sponsorships.reservedSoFar(chainId);
     const [[account], reservedWei] = await Promise.all([
       askChain(chain, () => chain.operations.accounts([paymaster])),
-      this.reservedOn(chainId),
+      reservedWeiOn(this.readStore, chainId),
     ]);
     if (!account) throw unavailable('the chain did not tell the deposit of the paymaster', undefined);
     return { wei: account.depositWei, reservedWei, mark };
-  }
-
-  private async reservedOn(chainId: number): Promise<bigint> {
-    const { reservation } = reservationsModel.collections;
-    let total = 0n;
-    for (let skip = 0; ; skip += RESERVATIONS_AT_ONCE) {
-      const options = { filter: { chainId, state: 'reserved' }, skip, limit: RESERVATIONS_AT_ONCE };
-      const found = await this.readStore.find(reservation.name, options);
-      for (const { document } of found) total += BigInt(reservation.document.parse(document).maxCostWei);
-      if (found.length < RESERVATIONS_AT_ONCE) return total;
-    }
   }
 }

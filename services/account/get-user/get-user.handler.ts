@@ -7,7 +7,7 @@ import { PersonalData } from '../../../shared/key-vault/personal-data.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
 import { EVENT_STORE, READ_STORE } from '../../../shared/edge/tokens.ts';
-import { evolveUser, entityOf, usersModel, type UserDocument } from '../../../shared/read-models/users.ts';
+import { asDeployed, evolveUser, entityOf, usersModel, type UserDocument } from '../../../shared/read-models/users.ts';
 import type { Filter, ReadStore } from '../../../shared/read-store/read-store.ts';
 
 /** Finds the user who has a messenger. */
@@ -70,7 +70,13 @@ export class GetUserHandler implements IQueryHandler<GetUser> {
     let then: UserDocument | undefined;
     for (const event of await this.personalData.open(before)) then = evolveUser(then, event as StoredUserEvent, event);
     if (!then) throw new Refusal('user_not_found', 'no user had this id then');
-    return then;
+    const stored = (await this.readStore.getMany(user.name, [userId])).get(userId);
+    if (!stored) return then;
+    const { deployments } = user.document.parse(stored.document);
+    return asDeployed(
+      then,
+      deployments.filter((one) => Date.parse(one.time) <= time && one.position <= position),
+    );
   }
 }
 

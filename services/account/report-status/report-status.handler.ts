@@ -2,7 +2,6 @@ import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { onchainStream } from '../../../schemas/events/onchain-events.ts';
 import type { AccountStatus } from '../../../schemas/http/account-routes.ts';
-import type { ChainSettings, Settings } from '../../../shared/config/settings.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { Health } from '../../../shared/host/health.ts';
 import { reportedMessageBus } from '../../../shared/host/message-bus-report.ts';
@@ -10,76 +9,96 @@ import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { inTime } from '../../../shared/primitives/in-time.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
+import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { preparedChainFold } from '../domain/prepared-chain.ts';
-import { LATEST_STATES, type LatestStates } from '../edge/latest-states.ts';
 import { loginMethodsOf, type MethodSettings } from '../edge/login-methods.ts';
+import { reservedWeiOn } from '../edge/reserved-wei.ts';
+import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
+import { ChainConditions } from './chain-conditions.ts';
 
 export class ReportStatus extends Query<AccountStatus> {}
 
 const { chain } = chainsModel.collections;
+const { transaction } = transactionsModel.collections;
 
 /** The whole answer comes within 2 s. */
 const ANSWERS_WITHIN_MS = 500;
-/** `balanceOf(address)` */
-const BALANCE_OF = '0x70a08231';
-const WORD = /^0x[0-9a-f]{64}$/;
+
+type ChainStatus = AccountStatus['chains'][number];
+/** What is up enough to be asked. */
+interface Askable {
+  readStore: boolean;
+  eventStore: boolean;
+}
 
 /** Answers even if a dependency is down, with what can still be read. */
 @QueryHandler(ReportStatus)
 export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
+  private readonly conditions: ChainConditions;
+
   constructor(
-    @Inject(SETTINGS)
-    private readonly settings: Pick<Settings, 'CHAINS'> & MethodSettings,
+    @Inject(SETTINGS) private readonly settings: MethodSettings,
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly health: Health,
     private readonly transactor: Transactor,
-    @Inject(LATEST_STATES) private readonly latestStates: LatestStates,
-  ) {}
+    private readonly served: ServedChains,
+  ) {
+    this.conditions = new ChainConditions(transactor.clock);
+  }
 
   async execute(): Promise<AccountStatus> {
     const own = await this.health.dependencies();
-    const canRead = own.readStore === 'up';
-    const canLoad = own.eventStore === 'up';
-    const messageBus = canRead ? await reportedMessageBus(this.readStore) : undefined;
+    const canAsk = { readStore: own.readStore === 'up', eventStore: own.eventStore === 'up' };
+    const messageBus = canAsk.readStore ? await reportedMessageBus(this.readStore) : undefined;
     const dependencies = { ...own, ...(messageBus && { messageBus }) };
     const allUp = Object.values(dependencies).every((state) => state === 'up');
+    const sorted = [...this.served.all.values()].sort((left, right) => left.settings.chainId - right.settings.chainId);
+    const chains = await Promise.all(sorted.map((one) => this.chain(one, canAsk)));
     return {
       name: 'Annals',
       version: VERSION,
-      status: allUp ? 'ok' : 'degraded',
-      chains: await this.chains(canRead, canLoad),
+      status: allUp && chains.every(({ isWell }) => isWell) ? 'ok' : 'degraded',
+      chains: chains.map(({ status }) => status),
       loginMethods: loginMethodsOf(this.settings),
       dependencies,
     };
   }
 
-  /** The chains that are configured; `headBlock` is `null` where it cannot be read. */
-  private async chains(canRead: boolean, canLoad: boolean): Promise<AccountStatus['chains']> {
-    const chains = [...(this.settings.CHAINS ?? [])].sort((left, right) => left.chainId - right.chainId);
-    const ids = chains.map(({ chainId }) => String(chainId));
-    const found = canRead ? await this.readStore.getMany(chain.name, ids) : undefined;
-    return Promise.all(
-      chains.map(async (one) => {
-        const { chainId, entryPoint, accountFactory } = one;
-        const stored = found?.get(String(chainId));
-        const headBlock = stored ? chain.document.parse(stored.document).head : null;
-        const paymaster = one.paymaster ?? (canLoad ? await this.recordedPaymaster(chainId) : undefined) ?? null;
-        const paymasterDeposit = paymaster === null ? null : await this.depositOf(one, paymaster);
-        return { chainId, entryPoint, accountFactory, paymaster, bundler: null, headBlock, paymasterDeposit };
-      }),
-    );
-  }
-
-  private async recordedPaymaster(chainId: number): Promise<string | undefined> {
+  private async chain(one: ServedChain, canAsk: Askable): Promise<{ status: ChainStatus; isWell: boolean }> {
+    const { chainId, entryPoint, accountFactory, bundlerUrls: [bundlerUrl] = [], ...given } = one.settings;
     const load = () => this.transactor.load(onchainStream(chainId), preparedChainFold);
-    return (await inTime(load, ANSWERS_WITHIN_MS))?.state?.paymaster;
+    const prepared = canAsk.eventStore ? (await inTime(load, ANSWERS_WITHIN_MS))?.state : undefined;
+    const paymaster = given.paymaster ?? prepared?.paymaster ?? null;
+    // Whoever else bundles pays for it with executors of its own.
+    const executors = bundlerUrl === undefined ? (prepared?.executors ?? []) : [];
+    const [condition, read] = await Promise.all([
+      this.conditions.of(one, { paymaster, executors }, ANSWERS_WITHIN_MS),
+      canAsk.readStore ? inTime(() => this.read(chainId), ANSWERS_WITHIN_MS) : undefined,
+    ]);
+    const { depositWei } = condition ?? {};
+    const isCovered = depositWei === undefined || depositWei >= (read?.reserved ?? 0n);
+    return {
+      status: {
+        ...{ chainId, entryPoint, accountFactory, paymaster },
+        bundler: bundlerUrl === undefined ? 'built-in' : new URL(bundlerUrl).host,
+        headBlock: read?.headBlock ?? null,
+        paymasterDeposit: depositWei === undefined ? null : String(depositWei),
+        operationsPending: read?.operationsPending ?? null,
+      },
+      isWell: condition?.hasGas === true && isCovered,
+    };
   }
 
-  private async depositOf({ chainId, entryPoint }: ChainSettings, paymaster: string): Promise<string | null> {
-    const latest = this.latestStates.get(chainId);
-    const data = `${BALANCE_OF}${paymaster.slice(2).toLowerCase().padStart(64, '0')}`;
-    const word = latest && (await inTime(() => latest.call(entryPoint, data), ANSWERS_WITHIN_MS));
-    return word !== undefined && WORD.test(word) ? String(BigInt(word)) : null;
+  /** What read models say of a chain. */
+  private async read(chainId: number) {
+    const id = String(chainId);
+    const [found, operationsPending, reserved] = await Promise.all([
+      this.readStore.getMany(chain.name, [id]),
+      this.readStore.count(transaction.name, { chainId, isOpen: true, status: 'submitted' }),
+      reservedWeiOn(this.readStore, chainId),
+    ]);
+    const stored = found.get(id);
+    return { headBlock: stored && chain.document.parse(stored.document).head, operationsPending, reserved };
   }
 }

@@ -8,11 +8,12 @@ import type { Settings } from '../../../shared/config/settings.ts';
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
-import { SETTINGS } from '../../../shared/edge/tokens.ts';
+import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { entityOf } from '../../../shared/read-models/users.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { readMessengerTexts } from '../domain/profile.ts';
 import { updateMessenger, userFold } from '../domain/user.ts';
+import { answeredUser } from '../edge/answered-user.ts';
 
 /** Changes the messenger fields that are given; `null` or nothing clears one, but not the id. */
 export class UpdateMessenger extends Command<{ user: UserEntity; position: Position }> {
@@ -29,6 +30,7 @@ export class UpdateMessenger extends Command<{ user: UserEntity; position: Posit
 export class UpdateMessengerHandler implements ICommandHandler<UpdateMessenger> {
   constructor(
     private readonly transactor: Transactor,
+    @Inject(READ_STORE) private readonly readStore: Pick<ReadStore, 'getMany'>,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV'>,
   ) {}
 
@@ -49,6 +51,6 @@ export class UpdateMessengerHandler implements ICommandHandler<UpdateMessenger> 
       decide: (user) => updateMessenger(user, userId, update),
     });
     if (!state.entity) throw new Refusal('user_not_found', 'no user has this id');
-    return { user: entityOf(state.entity), position };
+    return { user: await answeredUser(this.readStore, state.entity), position };
   }
 }

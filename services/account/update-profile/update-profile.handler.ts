@@ -4,13 +4,14 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { type ProfileChanges, userStream } from '../../../schemas/events/user-events.ts';
 import type { UserEntity } from '../../../schemas/http/user-entity.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { entityOf } from '../../../shared/read-models/users.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
-import { SETTINGS } from '../../../shared/edge/tokens.ts';
+import { READ_STORE, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { readProfile } from '../domain/profile.ts';
 import { updateProfile, userFold } from '../domain/user.ts';
+import { answeredUser } from '../edge/answered-user.ts';
 
 /** Changes the members that are given; `null` or nothing clears one. */
 export class UpdateProfile extends Command<{ user: UserEntity; position: Position }> {
@@ -27,6 +28,7 @@ export class UpdateProfile extends Command<{ user: UserEntity; position: Positio
 export class UpdateProfileHandler implements ICommandHandler<UpdateProfile> {
   constructor(
     private readonly transactor: Transactor,
+    @Inject(READ_STORE) private readonly readStore: Pick<ReadStore, 'getMany'>,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'NODE_ENV'>,
   ) {}
 
@@ -39,6 +41,6 @@ export class UpdateProfileHandler implements ICommandHandler<UpdateProfile> {
       decide: (user) => updateProfile(user, userId, profile),
     });
     if (!state.entity) throw new Refusal('user_not_found', 'no user has this id');
-    return { user: entityOf(state.entity), position };
+    return { user: await answeredUser(this.readStore, state.entity), position };
   }
 }
