@@ -2,6 +2,7 @@ import type { EventDefinition } from './event.ts';
 import { appEvents } from './app-events.ts';
 import { chainEvents, chainProgressEvents, followerEvents } from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
+import { entityEvents } from './entity-events.ts';
 import { executorEvents } from './executor-events.ts';
 import { identityEvents } from './identity-events.ts';
 import { nonceEvents } from './nonce-events.ts';
@@ -31,6 +32,7 @@ export const eventCatalogue = {
   ...transactionEvents,
   ...sponsorshipEvents,
   ...executorEvents,
+  ...entityEvents,
   ...watchEvents,
   ...chainEvents,
   ...followerEvents,

@@ -17,6 +17,8 @@ export const nonceEvents = {
       transactionId: z.string(),
       /** Whether its operation is the one that deploys the account. */
       deploys: z.boolean(),
+      /** Of an operation that came signed: another one of this nonce has to pay more. */
+      fees: z.object({ maxFeePerGas: uint, maxPriorityFeePerGas: uint }).exactOptional(),
     }),
   ),
   /** The transaction was refused before it was signed. */

@@ -58,6 +58,8 @@ const signedBundle = {
   maxPriorityFeePerGas: '1000000000',
 };
 
+const entity = { chainId: 2484, address: '0x52908400098527886E0F7030069857D2E4169EE7' };
+
 /** One valid event of every type, for documents and tests. */
 export const eventExamples: Example = {
   AppRegistered: {
@@ -234,6 +236,8 @@ export const eventExamples: Example = {
   BundleMined: { ...bundle, blockNumber: 7, blockHash: hash('b'), success: true },
   BundleReorged: { ...bundle, blockHash: hash('b') },
   BundleFinalized: bundle,
+  OperationAdmitted: { ...entity, transactionId: 'tx_01', ended: [] },
+  EntityBanned: { ...entity, transactionHash: bundle.transactionHash },
   BundlerReplaced: { chainId: 2484, executor: wallet, epoch: 2 },
   ChainPrepared: {
     entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',

@@ -8,6 +8,7 @@ import { oauthRoutes } from './oauth-routes.ts';
 import { onchainRoutes } from './onchain-routes.ts';
 import { oneTimePasswordRoutes } from './one-time-password-routes.ts';
 import { route } from './route.ts';
+import { rpcRoutes } from './rpc-routes.ts';
 import { sessionRoutes } from './session-routes.ts';
 import { userRoutes } from './user-routes.ts';
 import { session, type Session } from './session.ts';
@@ -137,6 +138,7 @@ export const accountRoutes = {
   ...identityRoutes,
   ...userRoutes,
   ...onchainRoutes,
+  ...rpcRoutes,
   publicKeys: route({
     ...account,
     method: 'GET',

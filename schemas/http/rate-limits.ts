@@ -4,8 +4,6 @@ interface RateLimit {
   seconds?: number;
   /** Counted by all processes together, and not by each for itself. */
   shared?: true;
-  /** What it limits does not exist. */
-  noEffectYet?: true;
 }
 
 /** Every limit, by its name in the setting `RATE_LIMITS`, which may replace any of them; and by whom each is counted. */
@@ -25,8 +23,8 @@ export const rateLimits = {
   otpRequest: { points: 1, seconds: 60, shared: true }, // identity
   otpRequestDay: { points: 10, seconds: 86_400, shared: true }, // identity
   otpRequestIp: { points: 30, seconds: 3_600, shared: true }, // address
-  send: { points: 10, seconds: 1, noEffectYet: true }, // user
-  rpc: { points: 50, seconds: 1, noEffectYet: true }, // app
+  send: { points: 10, seconds: 1 }, // user
+  rpc: { points: 50, seconds: 1 }, // app
 } as const satisfies Record<string, RateLimit>;
 
 type Limits = typeof rateLimits;

@@ -25,6 +25,8 @@ export interface RouteContract<
   params?: Params;
   query?: Query;
   body?: Body;
+  /** Its handler reads the body by itself, which has so many bytes at most, and answers what it cannot read with 400 and this. */
+  readsBody?: { bytesMax: number; invalid: z.ZodType };
   /** The status of success. */
   status: 200 | 201 | 202 | 204;
   /** The status of a command that finds what it asks for done already, where it is another. */

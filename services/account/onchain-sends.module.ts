@@ -26,6 +26,7 @@ import { Sponsorships } from './edge/sponsorships.ts';
 import { Submissions } from './edge/submissions.ts';
 import { EstimateGasHandler } from './estimate-gas/estimate-gas.handler.ts';
 import { EstimateGasHttp } from './estimate-gas/estimate-gas.http.ts';
+import { jsonRpcControllers, jsonRpcProviders } from './json-rpc.module.ts';
 import { SendTransactionHandler } from './send-transaction/send-transaction.handler.ts';
 import { SendTransactionHttp } from './send-transaction/send-transaction.http.ts';
 
@@ -52,17 +53,19 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
   const sponsors = new Sponsors(new Apps(transactor), sponsorships, deposits, transactor);
   const nonces = new AccountNonces(transactor);
   const drafts = new OperationDrafts(transactor, smartAccounts, nonces);
-  const submissions = new Submissions(transactor, new OperationSigner(keys), sponsors);
+  const signer = new OperationSigner(keys);
+  const submissions = new Submissions(transactor, signer, sponsors);
   const parts = { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships };
   return {
     chains,
-    controllers: [SendTransactionHttp, EstimateGasHttp, CancelTransactionHttp],
+    controllers: [SendTransactionHttp, EstimateGasHttp, CancelTransactionHttp, ...jsonRpcControllers],
     providers: [
       { provide: ServedChains, useValue: chains },
       { provide: Sponsors, useValue: sponsors },
       { provide: AccountNonces, useValue: nonces },
       { provide: OperationDrafts, useValue: drafts },
       { provide: Submissions, useValue: submissions },
+      ...jsonRpcProviders({ chains, transactor, readStore, nonces, sponsors, deposits, submissions, signer }),
       SendTransactionHandler,
       EstimateGasHandler,
       CancelTransactionHandler,

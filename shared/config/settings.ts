@@ -204,7 +204,6 @@ export const settingDefinitions = {
   RATE_LIMITS: setting(
     z.union([z.literal('off'), json(z.partialRecord(rateLimitName, rateLimit))]).default({}),
     'JSON {name: {points, seconds}}; off in development only',
-    { noEffectYet: Object.entries(rateLimits).flatMap(([name, limit]) => ('noEffectYet' in limit ? name : [])) },
   ),
   LOG_LEVEL: setting(
     z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),

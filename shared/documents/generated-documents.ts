@@ -24,6 +24,7 @@ import { listedTransaction, transaction, transactionPage, userOpReceipt } from '
 import { profile, user, userEntity } from '../../schemas/http/user-entity.ts';
 import { asyncApiDocument } from './asyncapi.ts';
 import { openApiDocument, type DescribedService } from './openapi.ts';
+import { openRpcDocument } from './openrpc.ts';
 
 const account: DescribedService = {
   title: 'Annals account service',
@@ -65,6 +66,7 @@ export const generatedDocuments = (): Map<string, string> => {
   const documents = {
     'openapi.account.json': openApiDocument(account),
     'openapi.event-catcher.json': openApiDocument(eventCatcher),
+    'openrpc.json': openRpcDocument(),
     'asyncapi.json': asyncApiDocument(),
     ...Object.fromEntries(Object.entries(eventCatalogue).map(eventSchema)),
   };

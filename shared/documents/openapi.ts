@@ -126,7 +126,10 @@ const problemResponses = (contract: RouteContract) => {
           ...answerHeaderNames(contract),
           ...(TEMPORARY.has(status) ? ['Retry-After' as const] : []),
         ]),
-        content: { 'application/problem+json': { schema: problem } },
+        content: {
+          ...(status === 400 && contract.readsBody && { 'application/json': { schema: contract.readsBody.invalid } }),
+          'application/problem+json': { schema: problem },
+        },
       },
     ]),
   );

@@ -36,7 +36,7 @@ export class AdmissionGuard implements CanActivate {
     if (contract.auth === 'bearer') {
       const user = await this.user(request);
       request.callerIsKnown = contract.command === true;
-      await this.count(limit, `user:${user.userId}`, request);
+      await this.count(limit, limit === 'rpc' ? `app:${user.appId}` : `user:${user.userId}`, request);
       return user;
     }
     // A refresh is counted by its session, in the handler that knows whether it is a repeat.

@@ -42,8 +42,9 @@ export class AnswerInterceptor implements NestInterceptor {
       const position = this.positions.read(String(header));
       await Promise.all((bound.reads ?? []).map((projection) => this.readModels.reached(projection, position)));
     }
-    reply.status(bound.contract.status);
-    return handle();
+    const answer = await handle();
+    reply.status(request.answerStatus ?? bound.contract.status);
+    return answer;
   }
 
   private async command(

@@ -83,7 +83,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     },
   });
   acceptJsonOnly(server, BODY_BYTES_MAX);
-  for (const name of ['rawBody', 'caller', 'rateLimit', 'deadline', 'onceId'] as const)
+  for (const name of ['rawBody', 'caller', 'rateLimit', 'deadline', 'onceId', 'answerStatus'] as const)
     server.decorateRequest(name, undefined);
   for (const name of ['isLast', 'callerIsKnown'] as const) server.decorateRequest(name, false);
   server.setErrorHandler((error, request, reply) => {

@@ -7,6 +7,7 @@ import {
   SetMetadata,
   type ExecutionContext,
 } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { RouteContract } from '../../schemas/http/route.ts';
@@ -22,7 +23,7 @@ type CallerOf<Auth> = Auth extends 'bearer' ? UserCaller : Auth extends 'app' ? 
 export interface ParsedRequest<Contract extends RouteContract> {
   params: Parsed<Contract['params']>;
   query: Parsed<Contract['query']>;
-  body: Parsed<Contract['body']>;
+  body: Contract['readsBody'] extends object ? Buffer | undefined : Parsed<Contract['body']>;
   caller: CallerOf<Contract['auth']>;
   context: RequestContext;
 }
@@ -74,7 +75,8 @@ export const Implements =
     const path = contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const bound: BoundRoute = { contract, ...options };
     AskedParameter(contract)(target, name, 0);
-    applyDecorators(methods[contract.method](path), SetMetadata(BOUND_ROUTE, bound))(target, name, descriptor);
+    const config = RouteConfig({ bodyBytesMax: contract.readsBody?.bytesMax });
+    applyDecorators(methods[contract.method](path), config, SetMetadata(BOUND_ROUTE, bound))(target, name, descriptor);
   };
 
 /** Returns the contract of the handler; `undefined` for health routes and documents. */

@@ -3,6 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../errors/refusal.ts';
 import { isParsable } from '../primitives/json-shape.ts';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of a route that takes the body as bytes. */
+    bodyBytesMax?: number;
+  }
+}
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Accepts only JSON in UTF-8, keeps the bytes in `rawBody`, and refuses members that could change a prototype. */
@@ -10,7 +17,9 @@ export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void 
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
-    request.rawBody = await readWhole(payload, bytesMax);
+    const { bodyBytesMax } = request.routeOptions.config;
+    request.rawBody = await readWhole(payload, bodyBytesMax ?? bytesMax);
+    if (bodyBytesMax !== undefined) return request.rawBody;
     const text = decode(request.rawBody);
     if (text === undefined) throw new Refusal('malformed_json', 'the body is not valid UTF-8');
     if (!isParsable(request.rawBody)) throw new Refusal('validation_failed', 'the body is nested too deeply');

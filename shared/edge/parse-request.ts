@@ -14,7 +14,7 @@ export const parseRequest = (contract: RouteContract, request: FastifyRequest) =
   const parsed = {
     params: decimal(parse(contract.params, request.params, 'path', errors), request.params, errors),
     query: decimal(parse(contract.query, request.query, 'query', errors), request.query, errors),
-    body: parse(contract.body, request.body, 'body', errors),
+    body: contract.readsBody ? request.rawBody : parse(contract.body, request.body, 'body', errors),
   };
   if (errors.length > 0) throw invalid(...errors.slice(0, ERRORS_MAX));
   return { ...parsed, caller: request.caller, context: requestContext(request) };

@@ -15,6 +15,8 @@ declare module 'fastify' {
     deadline: RequestDeadline | undefined;
     /** The connection is closed after the answer. */
     isLast: boolean;
+    /** Of a query that is answered by another status than its contract's. */
+    answerStatus: number | undefined;
     /** Of a command: its answer carries `x-position`. */
     callerIsKnown: boolean;
     /** Of a command with an `Idempotency-Key`: the same each time that it is carried out. */
@@ -38,6 +40,8 @@ export interface RequestContext {
   showRateLimit: (status: RateLimitStatus | undefined) => void;
   /** For a command that finds out by itself who calls: from now on its answer carries `x-position`. */
   callerIsKnown: () => void;
+  /** Answers a query by another status than its contract's. */
+  answerBy: (status: number) => void;
 }
 
 /**
@@ -61,6 +65,9 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
   },
   callerIsKnown: () => {
     request.callerIsKnown = true;
+  },
+  answerBy: (status) => {
+    request.answerStatus = status;
   },
 });
 

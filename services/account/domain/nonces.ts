@@ -6,7 +6,12 @@ interface Line {
   /** Decimal digits. */
   sequence: string;
   transactionId: string | undefined;
+  /** Of an operation that came signed. */
+  fees?: StoredFees;
+  /** The transaction that had this nonce before. */
+  replaces?: string;
 }
+type StoredFees = NonNullable<Extract<NonceEvent, { type: 'NonceAssigned' }>['data']['fees']>;
 
 /** The nonces of one account. Sends that overlap in time have different keys, so that none waits for another. */
 export interface Nonces {
@@ -24,7 +29,7 @@ export const noncesFold = {
     switch (type) {
       case 'NonceAssigned':
         return {
-          lines: { ...nonces.lines, [String(key)]: { sequence: String(sequence), transactionId: data.transactionId } },
+          lines: { ...nonces.lines, [String(key)]: assigned(line, String(sequence), data) },
           deployedBy: data.deploys ? data.transactionId : nonces.deployedBy,
         };
       case 'NonceReleased': {
@@ -36,6 +41,15 @@ export const noncesFold = {
       }
     }
   },
+};
+
+const assigned = (
+  before: Line | undefined,
+  sequence: string,
+  { transactionId, fees }: Extract<NonceEvent, { type: 'NonceAssigned' }>['data'],
+): Line => {
+  const replaces = before?.sequence === sequence ? before.transactionId : undefined;
+  return { sequence, transactionId, ...(fees && { fees }), ...(replaces !== undefined && { replaces }) };
 };
 
 /** Whose nonce it is: `undefined` where nobody has it. */
@@ -99,6 +113,55 @@ export const takeNonce = (
   holderOf(nonces, nonce) === transactionId
     ? []
     : [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
+
+/** The nonce is another operation's, which this one does not outbid, or which cannot be replaced any more. */
+export class NonceTaken extends Error {
+  override readonly name = 'NonceTaken';
+}
+
+export interface NonceClaim extends Account {
+  nonce: bigint;
+  deploys: boolean;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+/**
+ * Gives a nonce to an operation that came signed for it. Another one of that nonce gives way only if this one pays a tenth more
+ * of both fees, so that of any number of them, in whatever process they arrive, one has it.
+ * @param dropped transactions that can never be included
+ * @param bundled transactions that are in a bundle
+ * @throws NonceTaken
+ */
+export const claimNonce = (
+  nonces: Nonces,
+  transactionId: string,
+  { chainId, sender, nonce, deploys, maxFeePerGas, maxPriorityFeePerGas }: NonceClaim,
+  { dropped, bundled }: { dropped: ReadonlySet<string>; bundled: ReadonlySet<string> },
+): NonceEvent[] => {
+  const { key, sequence } = nonceParts(nonce);
+  const line = nonces.lines[String(key)];
+  const holder = line?.sequence === String(sequence) ? line.transactionId : undefined;
+  if (holder === transactionId) return [];
+  if (line && BigInt(line.sequence) > sequence) throw new NonceTaken('a later nonce of this key has an operation');
+  if (line && holder !== undefined && !dropped.has(holder)) {
+    if (!line.fees) throw new NonceTaken('the nonce has an operation that this service signed');
+    if (
+      !outbids(maxFeePerGas, line.fees.maxFeePerGas) ||
+      !outbids(maxPriorityFeePerGas, line.fees.maxPriorityFeePerGas)
+    )
+      throw new NonceTaken('the nonce has an operation: raise both fees by 10 % to replace it');
+    if (bundled.has(holder)) throw new NonceTaken('the operation of this nonce is in a submitted bundle');
+  }
+  const fees = { maxFeePerGas: String(maxFeePerGas), maxPriorityFeePerGas: String(maxPriorityFeePerGas) };
+  return [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys, fees } }];
+};
+
+const outbids = (wei: bigint, before: string): boolean => wei * 10n >= BigInt(before) * 11n;
+
+/** The transaction whose nonce a transaction has taken over; `null` without one. */
+export const replacedBy = ({ lines }: Nonces, transactionId: string): string | null =>
+  Object.values(lines).find((line) => line.transactionId === transactionId)?.replaces ?? null;
 
 /** Of a transaction that was never signed. */
 export const releaseNonce = (nonces: Nonces, transactionId: string, { chainId, sender }: Account): NonceEvent[] => {

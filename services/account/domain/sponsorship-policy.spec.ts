@@ -82,6 +82,8 @@ describe('the rule against gas that nobody needs', () => {
     preVerificationGas: 101n,
     callGasLimit: 100n,
     verificationGasLimit: 100n,
+    paymasterVerificationGasLimit: 100n,
+    paymasterPostOpGasLimit: 100n,
     maxFeePerGas: 100n,
     maxPriorityFeePerGas: 100n,
   };
@@ -89,6 +91,8 @@ describe('the rule against gas that nobody needs', () => {
     preVerificationGas: 151n,
     callGasLimit: 200n,
     verificationGasLimit: 200n,
+    paymasterVerificationGasLimit: 200n,
+    paymasterPostOpGasLimit: 200n,
     maxFeePerGas: 300n,
     maxPriorityFeePerGas: 300n,
   };

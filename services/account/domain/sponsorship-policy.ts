@@ -69,7 +69,7 @@ export const ruleAgainstCost = (
 export type OperationGas = Pick<
   UserOperation,
   'callGasLimit' | 'verificationGasLimit' | 'preVerificationGas' | 'maxFeePerGas' | 'maxPriorityFeePerGas'
->;
+> & { paymasterVerificationGasLimit: bigint; paymasterPostOpGasLimit: bigint };
 
 /**
  * The rule for an operation over `/rpc`: whoever bundles it is paid `preVerificationGas` and a tenth of the unused call gas from
@@ -81,6 +81,8 @@ export const ruleAgainstGas = (asked: OperationGas, needed: OperationGas): 'gas'
     asked.preVerificationGas * 2n > needed.preVerificationGas * 3n ||
     asked.callGasLimit > needed.callGasLimit * 2n ||
     asked.verificationGasLimit > needed.verificationGasLimit * 2n ||
+    asked.paymasterVerificationGasLimit > needed.paymasterVerificationGasLimit * 2n ||
+    asked.paymasterPostOpGasLimit > needed.paymasterPostOpGasLimit * 2n ||
     asked.maxFeePerGas > needed.maxFeePerGas * 3n ||
     asked.maxPriorityFeePerGas > needed.maxPriorityFeePerGas * 3n;
   return isWasteful ? 'gas' : undefined;

@@ -4,11 +4,15 @@ import { transactionStream } from '../../../schemas/events/transaction-events.ts
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import {
   assignNonce,
+  claimNonce,
+  holderOf,
   newestTransactions,
   nonceOfTransaction,
   noncesFold,
   releaseNonce,
+  replacedBy,
   takeNonce,
+  type NonceClaim,
   type Nonces,
 } from '../domain/nonces.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
@@ -34,8 +38,12 @@ export interface AssignedNonce {
 export class AccountNonces {
   constructor(private readonly transactor: Transactor) {}
 
-  async inUse({ chainId, sender }: AccountOnChain): Promise<NoncesInUse> {
-    const { state: nonces } = await this.transactor.load(noncesStream(chainId, sender), noncesFold);
+  async of({ chainId, sender }: AccountOnChain): Promise<Nonces> {
+    return (await this.transactor.load(noncesStream(chainId, sender), noncesFold)).state;
+  }
+
+  async inUse(account: AccountOnChain): Promise<NoncesInUse> {
+    const nonces = await this.of(account);
     const loaded = await Promise.all(newestTransactions(nonces).map((id) => this.transaction(id)));
     return { nonces, transactions: loaded.filter((one) => one !== undefined) };
   }
@@ -65,6 +73,28 @@ export class AccountNonces {
     metadata: EventMetadata,
   ): Promise<void> {
     await this.change(account, metadata, (nonces) => takeNonce(nonces, transactionId, { ...account, nonce, deploys }));
+  }
+
+  /**
+   * Gives a nonce to an operation that came signed for it.
+   * @param bundled transactions that are in a bundle, asked for only if the nonce is another one's
+   * @returns the transaction that it takes the place of; `null` without one
+   * @throws NonceTaken
+   */
+  async claim(
+    transactionId: string,
+    claim: NonceClaim,
+    bundled: () => Promise<ReadonlySet<string>>,
+    metadata: EventMetadata,
+  ): Promise<string | null> {
+    const holder = await this.transaction(holderOf(await this.of(claim), claim.nonce) ?? transactionId);
+    const isOther = holder && holder.submission.transactionId !== transactionId;
+    const dropped = new Set(isOther && holder.status === 'dropped' ? [holder.submission.transactionId] : []);
+    const inBundles = isOther ? await bundled() : new Set<string>();
+    const state = await this.change(claim, metadata, (nonces) =>
+      claimNonce(nonces, transactionId, claim, { dropped, bundled: inBundles }),
+    );
+    return replacedBy(state, transactionId);
   }
 
   async release(transactionId: string, account: AccountOnChain, metadata: EventMetadata): Promise<void> {

@@ -5,6 +5,7 @@ import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { KeptValues } from '../../../shared/primitives/kept-values.ts';
 import { preparedChainFold, type PreparedChain } from '../domain/prepared-chain.ts';
 import { GasEstimator } from './gas-estimator.ts';
+import { GatheredSimulations } from './gathered-simulations.ts';
 import type { OperationsBlock, OperationsChain } from './operations-chain.ts';
 
 /** How long an answer on the head, and the tip that a node suggests, is used. */
@@ -24,6 +25,7 @@ export interface ChainNow {
 /** A chain on which operations are sent. */
 export class ServedChain {
   readonly estimator: GasEstimator;
+  readonly simulations: GatheredSimulations;
   private readonly newest: KeptValues<Promise<ChainNow>>;
 
   constructor(
@@ -32,6 +34,7 @@ export class ServedChain {
     private readonly transactor: Transactor,
   ) {
     this.estimator = new GasEstimator(operations);
+    this.simulations = new GatheredSimulations(operations);
     this.newest = new KeptValues(transactor.clock, { max: 1, keptMs: HEAD_KEPT_MS });
   }
 

@@ -3,7 +3,7 @@ import { transactionStream } from '../../../schemas/events/transaction-events.ts
 import type { SentTransaction } from '../../../schemas/http/onchain-routes.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { toIso } from '../../../shared/primitives/clock.ts';
+import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { SmartAccount } from '../domain/smart-account.ts';
 import { submit, transactionFold, type Transaction } from '../domain/transaction.ts';
 import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
@@ -52,7 +52,7 @@ export class Submissions {
   async submit(toSubmit: ToSubmit, metadata: EventMetadata): Promise<Submitted> {
     const { transactionId, userId, appId, account, sponsor, now, replaces } = toSubmit;
     const { chainId, address: sender, entryPoint } = account;
-    const validUntil = this.validUntil(now);
+    const validUntil = signedUntil(this.transactor.clock, now.head);
     const sponsored = await this.sponsored(toSubmit, validUntil);
     const { operation, userOpHash } = await this.signer.sign(sponsored, account, userId);
     const { nonce } = operation;
@@ -95,11 +95,11 @@ export class Submissions {
     const data = await this.signer.sponsor({ ...operation, paymaster }, { chainId, validUntil });
     return { ...operation, paymaster: { ...paymaster, data } };
   }
-
-  private validUntil({ head }: ChainNow): number {
-    return Math.max(Math.floor(this.transactor.clock.now() / 1_000), head.timestamp) + SIGNED_FOR_SECONDS;
-  }
 }
+
+/** Returns until when a signature of the paymaster that is made now counts, in Unix seconds. */
+export const signedUntil = (clock: Pick<Clock, 'now'>, head: ChainNow['head']): number =>
+  Math.max(Math.floor(clock.now() / 1_000), head.timestamp) + SIGNED_FOR_SECONDS;
 
 /** What is answered of a transaction that was accepted. */
 export const sentTransactionOf = ({ submission, submittedAt }: Transaction): SentTransaction => ({

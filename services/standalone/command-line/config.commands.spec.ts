@@ -50,7 +50,6 @@ describe('annals config print', () => {
     const lines = (await config(['print'], {})).output.split('\n');
     const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name} `));
     expect(lineOf('QUOTAS')).toMatch(/\(no effect yet\)$/);
-    expect(lineOf('RATE_LIMITS')).toMatch(/\(no effect yet: send, rpc\)$/);
     expect(lineOf('CHAINS')).toMatch(/\(no effect yet: wsUrls, bloom\)$/);
     expect(lineOf('HOST')).toMatch(/address to listen on$/);
   });

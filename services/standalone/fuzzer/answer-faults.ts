@@ -7,6 +7,8 @@ import type { HttpAnswer } from './http-client.ts';
 import type { RouteUnderTest } from './routes-under-test.ts';
 import type { z } from 'zod';
 
+const JSON_TYPE = /^application\/json\b/;
+
 /** Whether a request did what it is for. */
 export const isSuccess = ({ status, repeated }: RouteContract, answer: HttpAnswer): boolean =>
   answer.status === status || answer.status === repeated;
@@ -25,6 +27,8 @@ export const faultOf = (
   });
   if (wrong) return `the header ${wrong[0]} is missing or malformed`;
   if (method === 'HEAD') return answer.text === '' ? undefined : 'an answer to HEAD has a body';
+  const invalid = status === 400 ? route?.contract.readsBody?.invalid : undefined;
+  if (invalid && JSON_TYPE.test(headers['content-type'] ?? '')) return read(invalid, answer.text).fault;
   if (status >= 400) return faultOfProblem(answer, codes);
   if (!route || !isSuccess(route.contract, answer)) return 'this status is not documented';
   return faultOfSuccess(route, answer);
@@ -53,7 +57,7 @@ const faultOfSuccess = ({ name, contract }: RouteUnderTest, { status, headers, t
     return 'x-position is missing';
   if (status === 204) return text === '' ? undefined : 'an answer without content has some';
   if (name === 'exportHistory') return faultOfExport(headers['content-type'], text);
-  if (!/^application\/json\b/.test(headers['content-type'] ?? '')) return 'the content type is not JSON';
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) return 'the content type is not JSON';
   return read(contract.answer, text).fault;
 };
 

@@ -49,7 +49,14 @@ export const onchainRequests = async (
     anEvent({ type: 'TxDropped', data: { ...TxDropped, userId } }),
   ]);
   const operation = { chainId: String(chainId), hash: userOpHash };
+  const call = { jsonrpc: '2.0', chainID: chainIdOnAnvil, apiKey: app.apiKey, id: 1 };
+  const hashes = ['eth_getUserOperationByHash', 'eth_getUserOperationReceipt'];
+  const calls = [
+    ...['eth_chainId', 'eth_supportedEntryPoints', 'web3_clientVersion'].map((method) => ({ ...call, method })),
+    ...hashes.map((method) => ({ ...call, method, params: [userOpHash] })),
+  ];
   return {
+    rpc: { next: () => Promise.resolve({ caller, body: calls }) },
     sendTransaction: { next: () => Promise.resolve(send(true)) },
     estimateGas: { next: () => Promise.resolve(send(true)) },
     cancelTransaction: { next: () => Promise.resolve(cancel) },

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { address, chainId, hash } from '../values.ts';
+import { event, type EventOf } from './event.ts';
+
+export const entityStream = (chainId: number, entity: string): string =>
+  `entity-${String(chainId)}-${entity.toLowerCase()}`;
+
+const entity = z.object({ chainId, address });
+
+/** Stream `entity-<chainId>-<address>`: a sender, factory or paymaster that is not ours, and what it may still submit. */
+export const entityEvents = {
+  /** One of its operations is accepted; of those that were before, `ended` wait no more. */
+  OperationAdmitted: event(1, entity.extend({ transactionId: z.string(), ended: z.array(z.string()) })),
+  /** A bundle with its operation alone was reverted on the chain: it is refused for an hour. */
+  EntityBanned: event(1, entity.extend({ transactionHash: hash })),
+};
+export type EntityEvent = EventOf<typeof entityEvents>;

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { operationReceipt, quantity } from '../http/operation-receipt.ts';
+import { address, addressInput, hash, hashInput, hexBytes } from '../values.ts';
+import {
+  answeredOperation,
+  draftOperation,
+  pricedOperation,
+  quantityInput,
+  signedOperation,
+  stateOverride,
+} from './rpc-operation.ts';
+
+interface RpcMethod {
+  summary: string;
+  /** By the name of each, in their order. Those at the end that may be missing say so. */
+  params: Record<string, z.ZodType>;
+  result: z.ZodType;
+}
+
+const paymasterFields = z.object({
+  paymaster: address,
+  paymasterData: hexBytes,
+  paymasterVerificationGasLimit: quantity,
+  paymasterPostOpGasLimit: quantity,
+});
+/** ERC-7677 lets a client say to the paymaster whatever they have agreed upon; here nothing is. */
+const context = z.unknown().optional().describe('not used');
+
+/** Every method of `POST /rpc` (ERC-7769, ERC-7677), by its name. */
+export const rpcMethods = {
+  eth_chainId: { summary: 'The chain that is asked', params: {}, result: quantity },
+  eth_supportedEntryPoints: {
+    summary: 'The entry points of operations that are taken',
+    params: {},
+    result: z.array(address),
+  },
+  web3_clientVersion: { summary: 'The name and version of this service', params: {}, result: z.string() },
+  eth_estimateUserOperationGas: {
+    summary: 'Limits of gas with which an operation succeeds',
+    params: { userOperation: draftOperation, entryPoint: addressInput, stateOverride: stateOverride.optional() },
+    result: z.object({
+      callGasLimit: quantity,
+      verificationGasLimit: quantity,
+      preVerificationGas: quantity,
+      paymasterVerificationGasLimit: quantity.exactOptional().describe('with a paymaster'),
+    }),
+  },
+  eth_sendUserOperation: {
+    summary: 'Carry out a signed operation; its hash is answered once it is stored',
+    params: { userOperation: signedOperation, entryPoint: addressInput },
+    result: hash,
+  },
+  eth_getUserOperationByHash: {
+    summary: 'An operation that was accepted here, and where it is in the chain',
+    params: { hash: hashInput },
+    result: z
+      .object({
+        userOperation: answeredOperation,
+        entryPoint: address,
+        transactionHash: hash.nullable(),
+        blockHash: hash.nullable(),
+        blockNumber: quantity.nullable(),
+      })
+      .nullable(),
+  },
+  eth_getUserOperationReceipt: {
+    summary: 'What became of an operation that was accepted here',
+    params: { hash: hashInput },
+    result: operationReceipt.nullable(),
+  },
+  pm_getPaymasterStubData: {
+    summary: 'Paymaster data to estimate gas by',
+    params: { userOperation: draftOperation, entryPoint: addressInput, chainId: quantityInput, context },
+    result: paymasterFields,
+  },
+  pm_getPaymasterData: {
+    summary: 'Paymaster data by which the app pays for an operation',
+    params: { userOperation: pricedOperation, entryPoint: addressInput, chainId: quantityInput, context },
+    result: paymasterFields.extend({ sponsor: z.object({ name: z.string() }) }),
+  },
+} as const satisfies Record<string, RpcMethod>;
+
+type Methods = typeof rpcMethods;
+export type RpcMethodName = keyof Methods;
+export type RpcParams<Name extends RpcMethodName> = {
+  [Param in keyof Methods[Name]['params']]: z.output<Extract<Methods[Name]['params'][Param], z.ZodType>>;
+};
+export type RpcResult<Name extends RpcMethodName> = z.output<Methods[Name]['result']>;

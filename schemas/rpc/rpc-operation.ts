@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { quantity } from '../http/operation-receipt.ts';
+import { address, addressInput, hexBytes } from '../values.ts';
+
+/** An amount as clients write it: leading zeros and capital letters are read too. */
+export const quantityInput = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/, 'is not a quantity: 0x and hex digits')
+  .describe('0x and hex digits');
+export const bytesInput = z
+  .string()
+  .regex(/^0x(?:[0-9a-fA-F]{2})*$/, 'is not bytes: 0x and pairs of hex digits')
+  .toLowerCase();
+
+const optionalQuantity = quantityInput.nullish();
+const identified = {
+  sender: addressInput,
+  nonce: quantityInput,
+  factory: addressInput.nullish(),
+  factoryData: bytesInput.nullish(),
+  callData: bytesInput,
+  paymaster: addressInput.nullish(),
+  paymasterVerificationGasLimit: optionalQuantity,
+  paymasterPostOpGasLimit: optionalQuantity,
+  paymasterData: bytesInput.nullish(),
+};
+
+/** An operation of EntryPoint v0.7, not packed (ERC-7769), of which limits, fees and signature may be missing. */
+export const draftOperation = z.object({
+  ...identified,
+  callGasLimit: optionalQuantity,
+  verificationGasLimit: optionalQuantity,
+  preVerificationGas: optionalQuantity,
+  maxFeePerGas: optionalQuantity,
+  maxPriorityFeePerGas: optionalQuantity,
+  signature: bytesInput.nullish(),
+});
+export type DraftOperation = z.output<typeof draftOperation>;
+
+/** The same with limits and fees; its signature may be missing. */
+export const pricedOperation = draftOperation.extend({
+  callGasLimit: quantityInput,
+  verificationGasLimit: quantityInput,
+  preVerificationGas: quantityInput,
+  maxFeePerGas: quantityInput,
+  maxPriorityFeePerGas: quantityInput,
+});
+
+/** The same, whole. */
+export const signedOperation = pricedOperation.extend({ signature: bytesInput });
+
+/** An operation as it is answered: those members are absent that it does not have. */
+export const answeredOperation = z.object({
+  sender: address,
+  nonce: quantity,
+  factory: address.exactOptional(),
+  factoryData: hexBytes.exactOptional(),
+  callData: hexBytes,
+  callGasLimit: quantity,
+  verificationGasLimit: quantity,
+  preVerificationGas: quantity,
+  maxFeePerGas: quantity,
+  maxPriorityFeePerGas: quantity,
+  paymaster: address.exactOptional(),
+  paymasterVerificationGasLimit: quantity.exactOptional(),
+  paymasterPostOpGasLimit: quantity.exactOptional(),
+  paymasterData: hexBytes.exactOptional(),
+  signature: hexBytes,
+});
+export type AnsweredOperation = z.infer<typeof answeredOperation>;
+
+const word = z.string().regex(/^0x[0-9a-fA-F]{1,64}$/, 'is not a word: 0x and hex digits');
+const slots = z.record(word, word);
+
+/** What `eth_call` takes as state override set, by address. */
+export const stateOverride = z.record(
+  addressInput,
+  z.object({
+    balance: quantityInput.exactOptional(),
+    nonce: quantityInput.exactOptional(),
+    code: bytesInput.exactOptional(),
+    state: slots.exactOptional(),
+    stateDiff: slots.exactOptional(),
+  }),
+);

@@ -1,0 +1,88 @@
+import { entityStream } from '../../../schemas/events/entity-events.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { transactionStream } from '../../../schemas/events/transaction-events.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import {
+  admitOperation,
+  banEntity,
+  entityFold,
+  isForgotten,
+  requireNotBanned,
+  type Entity,
+  type EntityAddress,
+} from '../domain/entity.ts';
+import { transactionFold, type Submission, type Transaction } from '../domain/transaction.ts';
+
+interface Admission {
+  transactionId: string;
+  sender: string;
+  nonce: bigint;
+  pendingMax: number;
+}
+
+/** What is known of senders, factories and paymasters that are not ours: decided by one stream of each, in whatever process. */
+export class Entities {
+  constructor(private readonly transactor: Transactor) {}
+
+  /** Whether it ever reverted a bundle. @throws Throttled if that was within the hour */
+  async hasReverted({ chainId, address }: EntityAddress): Promise<boolean> {
+    const entity = await this.load({ chainId, address });
+    requireNotBanned(entity, address, this.transactor.clock.now());
+    return entity.revertedAt !== undefined;
+  }
+
+  /** Whether it ever did, however long ago. */
+  async everReverted(entity: EntityAddress): Promise<boolean> {
+    return (await this.load(entity)).revertedAt !== undefined;
+  }
+
+  /**
+   * Counts one more operation of it; another one of the same nonce waits no more.
+   * @returns what it has pending beside this one. @throws Throttled
+   */
+  async admit(
+    entity: EntityAddress,
+    { transactionId, sender, nonce, pendingMax }: Admission,
+    metadata: EventMetadata,
+  ): Promise<Transaction[]> {
+    const { pending } = await this.load(entity);
+    const loaded = await Promise.all(
+      pending.map(async (one) => {
+        const { state } = await this.transactor.load(transactionStream(one.transactionId), transactionFold);
+        return { ...one, transaction: state };
+      }),
+    );
+    const nowMs = this.transactor.clock.now();
+    const ended = loaded.filter(({ transaction, ...one }) =>
+      transaction
+        ? transaction.status !== 'submitted' || isOfNonce(transaction.submission, { sender, nonce })
+        : isForgotten(one, nowMs),
+    );
+    const endedIds = ended.map((one) => one.transactionId);
+    await this.transactor.transact({
+      stream: entityStream(entity.chainId, entity.address),
+      fold: entityFold,
+      metadata,
+      decide: (state, now) => admitOperation(state, entity, { transactionId, ended: endedIds, pendingMax }, now),
+    });
+    return loaded
+      .filter((one) => one.transactionId !== transactionId && !ended.includes(one))
+      .flatMap(({ transaction }) => transaction ?? []);
+  }
+
+  async ban(entity: EntityAddress, transactionHash: string, metadata: EventMetadata): Promise<void> {
+    await this.transactor.transact({
+      stream: entityStream(entity.chainId, entity.address),
+      fold: entityFold,
+      metadata,
+      decide: (state) => banEntity(state, entity, transactionHash),
+    });
+  }
+
+  private async load({ chainId, address }: EntityAddress): Promise<Entity> {
+    return (await this.transactor.load(entityStream(chainId, address), entityFold)).state;
+  }
+}
+
+const isOfNonce = (submission: Submission, { sender, nonce }: Pick<Admission, 'sender' | 'nonce'>): boolean =>
+  submission.sender === sender && submission.nonce === String(nonce);

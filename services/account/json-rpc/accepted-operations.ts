@@ -1,0 +1,54 @@
+import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
+import type { Projections } from '../../../shared/edge/projections.ts';
+import { transactionsModel, type TransactionDocument } from '../../../shared/read-models/transactions.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { operationOf } from '../domain/transaction.ts';
+import type { OperationReceipts } from '../edge/operation-receipts.ts';
+import type { Submissions } from '../edge/submissions.ts';
+import { answeredOperationOf, quantityOf } from './operation-numbers.ts';
+import type { RpcContext } from './rpc-methods.ts';
+
+const { transaction } = transactionsModel.collections;
+
+/** What became of operations that were accepted here, over `/rpc` or not. */
+export class AcceptedOperations {
+  constructor(
+    private readonly readStore: Pick<ReadStore, 'find'>,
+    private readonly models: Projections,
+    private readonly receipts: OperationReceipts,
+    private readonly submissions: Submissions,
+  ) {}
+
+  async byHash(
+    { hash }: RpcParams<'eth_getUserOperationByHash'>,
+    context: RpcContext,
+  ): Promise<RpcResult<'eth_getUserOperationByHash'>> {
+    const found = await this.find(hash, context);
+    const submitted = found && (await this.submissions.find(found.id));
+    if (!submitted) return null;
+    const { entryPoint, inclusion } = found;
+    return {
+      userOperation: answeredOperationOf(operationOf(submitted.transaction)),
+      entryPoint,
+      transactionHash: inclusion?.transactionHash ?? null,
+      blockHash: inclusion?.blockHash ?? null,
+      blockNumber: inclusion ? quantityOf(inclusion.blockNumber) : null,
+    };
+  }
+
+  async receiptOf(
+    { hash }: RpcParams<'eth_getUserOperationReceipt'>,
+    context: RpcContext,
+  ): Promise<RpcResult<'eth_getUserOperationReceipt'>> {
+    const found = await this.find(hash, context);
+    return found ? this.receipts.of(found) : null;
+  }
+
+  private find(userOpHash: string, { chain }: RpcContext): Promise<TransactionDocument | undefined> {
+    const filter = { chainId: chain.settings.chainId, userOpHash };
+    return this.models.find(transactionsModel.name, async () => {
+      const [found] = await this.readStore.find(transaction.name, { filter, limit: 1 });
+      return found && transaction.document.parse(found.document);
+    });
+  }
+}

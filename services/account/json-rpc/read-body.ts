@@ -1,0 +1,81 @@
+import type { JsonValue } from '../../../schemas/json.ts';
+import {
+  REQUESTS_MAX,
+  rpcCodes,
+  rpcRequest,
+  type RpcFailure,
+  type RpcRequest,
+} from '../../../schemas/rpc/rpc-messages.ts';
+import { isParsable } from '../../../shared/primitives/json-shape.ts';
+import { RpcError } from './rpc-error.ts';
+
+/** A request, or what is answered in its place. */
+export type Asked = { request: RpcRequest } | { failure: RpcFailure };
+
+/** What a body asks for. `isValid`: at least one request of it can be carried out. */
+export interface AskedBody {
+  all: readonly Asked[];
+  isArray: boolean;
+  isValid: boolean;
+}
+
+/** What stands in the query instead of in the requests. */
+type Defaults = Readonly<Record<'chainID' | 'apiKey', unknown>>;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Reads a body of JSON-RPC: one request, or an array of them. */
+export const readBody = (body: Uint8Array | undefined, query: Defaults): AskedBody => {
+  const parsed = parse(body);
+  if ('error' in parsed) return refused(parsed.error);
+  const { value } = parsed;
+  const defaults = { chainID: chainIdOf(query.chainID), apiKey: query.apiKey };
+  if (!Array.isArray(value)) {
+    const asked = readRequest(value, defaults);
+    return { all: [asked], isArray: false, isValid: 'request' in asked };
+  }
+  if (value.length === 0 || value.length > REQUESTS_MAX) {
+    return refused(invalidRequest(`an array has 1 to ${String(REQUESTS_MAX)} requests`));
+  }
+  const all = value.map((one) => readRequest(one, defaults));
+  return { all, isArray: true, isValid: all.some((asked) => 'request' in asked) };
+};
+
+/** Returns what a call is answered that failed. */
+export const failureOf = (id: JsonValue, { code, message, data }: RpcError): RpcFailure => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code, message, ...(data && { data }) },
+});
+
+const invalidRequest = (message: string): RpcError => new RpcError(rpcCodes.invalidRequest, message);
+
+const refused = (error: RpcError): AskedBody => ({
+  all: [{ failure: failureOf(null, error) }],
+  isArray: false,
+  isValid: false,
+});
+
+const parse = (body: Uint8Array | undefined): { value: unknown } | { error: RpcError } => {
+  if (body && !isParsable(body)) return { error: invalidRequest('the body is nested too deeply') };
+  try {
+    return { value: JSON.parse(utf8.decode(body)) as unknown };
+  } catch {
+    return { error: new RpcError(rpcCodes.parseError, 'the body is not JSON in UTF-8') };
+  }
+};
+
+/** What is not a number in decimal digits is refused as what it is. */
+const chainIdOf = (text: unknown): unknown =>
+  typeof text === 'string' && /^\d{1,16}$/.test(text) ? Number(text) : text;
+
+const readRequest = (value: unknown, defaults: Defaults): Asked => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return { failure: failureOf(null, invalidRequest('a request is an object')) };
+  }
+  const parsed = rpcRequest.safeParse({ ...defaults, ...value });
+  if (parsed.success) return { request: parsed.data };
+  const { id = null } = value as { id?: JsonValue };
+  const [{ path, message } = { path: [], message: 'is not a request' }] = parsed.error.issues;
+  return { failure: failureOf(id, invalidRequest(`${path.join('.')}: ${message}`)) };
+};

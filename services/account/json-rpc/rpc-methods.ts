@@ -1,0 +1,79 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { JsonValue } from '../../../schemas/json.ts';
+import { rpcCodes, type RpcRequest } from '../../../schemas/rpc/rpc-messages.ts';
+import { rpcMethods, type RpcMethodName, type RpcParams, type RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import { VERSION } from '../../../shared/primitives/version.ts';
+import type { App } from '../domain/app.ts';
+import type { ServedChain, ServedChains } from '../edge/served-chains.ts';
+import type { AcceptedOperations } from './accepted-operations.ts';
+import type { OperationEstimates } from './operation-estimates.ts';
+import { addressOf, quantityOf, readParams } from './operation-numbers.ts';
+import { invalidParams, RpcError } from './rpc-error.ts';
+import type { SignedOperations } from './signed-operations.ts';
+import type { SponsoredOperations } from './sponsored-operations.ts';
+
+/** Who calls, and for what chain. */
+export interface RpcContext {
+  chain: ServedChain;
+  /** Whose sponsorship pays. */
+  app: App;
+  caller: UserCaller;
+  metadata: EventMetadata;
+}
+
+type Implementations = {
+  [Name in RpcMethodName]: (params: RpcParams<Name>, context: RpcContext) => Promise<RpcResult<Name>>;
+};
+
+interface MethodParts {
+  estimates: OperationEstimates;
+  signed: SignedOperations;
+  sponsored: SponsoredOperations;
+  accepted: AcceptedOperations;
+}
+
+/** What the methods of `/rpc` do. */
+export class RpcMethods {
+  private readonly implementations: Implementations;
+
+  constructor(
+    private readonly chains: ServedChains,
+    { estimates, signed, sponsored, accepted }: MethodParts,
+  ) {
+    this.implementations = {
+      eth_chainId: (_, { chain }) => Promise.resolve(quantityOf(chain.settings.chainId)),
+      eth_supportedEntryPoints: (_, { chain }) => Promise.resolve([chain.settings.entryPoint]),
+      web3_clientVersion: () => Promise.resolve(`Annals/${VERSION}`),
+      eth_estimateUserOperationGas: (params, context) => estimates.estimate(params, context),
+      eth_sendUserOperation: (params, context) => signed.send(params, context),
+      eth_getUserOperationByHash: (params, context) => accepted.byHash(params, context),
+      eth_getUserOperationReceipt: (params, context) => accepted.receiptOf(params, context),
+      pm_getPaymasterStubData: (params, context) => sponsored.stub(params, context),
+      pm_getPaymasterData: (params, context) => sponsored.sign(params, context),
+    };
+  }
+
+  /** @throws RpcError, and what is no answer of a method */
+  async call({ method, params, chainID }: RpcRequest, context: Omit<RpcContext, 'chain'>): Promise<JsonValue> {
+    const name = method as RpcMethodName;
+    if (!Object.hasOwn(rpcMethods, method))
+      throw new RpcError(rpcCodes.methodNotFound, `there is no method ${method.slice(0, 64)}`);
+    const named = readParams(rpcMethods[name].params, params);
+    const chain = this.chainOf('chainId' in named ? Number(named.chainId) : chainID);
+    if ('entryPoint' in named) requireEntryPoint(chain, named.entryPoint);
+    const call = this.implementations[name] as (params: unknown, context: RpcContext) => Promise<JsonValue>;
+    return call(named, { ...context, chain });
+  }
+
+  private chainOf(chainId: number): ServedChain {
+    const chain = this.chains.all.get(chainId);
+    if (!chain) throw invalidParams(`chain ${String(chainId)} is not served here`);
+    return chain;
+  }
+}
+
+const requireEntryPoint = ({ settings }: ServedChain, given: string): void => {
+  if (addressOf('entryPoint', given) === settings.entryPoint) return;
+  throw invalidParams(`the entry point is not supported: ${settings.entryPoint} is`);
+};

@@ -1,0 +1,133 @@
+import { executorStream } from '../../../schemas/events/executor-events.ts';
+import { transactionStream } from '../../../schemas/events/transaction-events.ts';
+import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import type { RpcParams } from '../../../schemas/rpc/rpc-methods.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import { Throttled } from '../domain/entity.ts';
+import { executorFold } from '../domain/executor.ts';
+import { holderOf, NonceTaken } from '../domain/nonces.ts';
+import { faultOfBounds } from '../domain/operation-bounds.ts';
+import { userOpHash as hashOf } from '../domain/operation-hash.ts';
+import type { PreparedChain } from '../domain/prepared-chain.ts';
+import { idOfOperation, submit, transactionFold } from '../domain/transaction.ts';
+import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
+import type { AccountNonces } from '../edge/account-nonces.ts';
+import type { Deposits } from '../edge/deposits.ts';
+import type { Simulation } from '../edge/operations-chain.ts';
+import type { ServedChain } from '../edge/served-chains.ts';
+import type { ForeignOperations } from './foreign-operations.ts';
+import { readOperation } from './operation-numbers.ts';
+import { invalidParams, RpcError } from './rpc-error.ts';
+import type { RpcContext } from './rpc-methods.ts';
+import { validate } from './validated-operations.ts';
+
+type Valid = Extract<Simulation, { kind: 'valid' }>;
+
+interface Signed {
+  transactionId: string;
+  userOpHash: string;
+  operation: UserOperation;
+  prepared: PreparedChain;
+  simulation: Valid;
+  headBlock: number;
+}
+
+/** Takes operations that came signed: once one is stored, it is carried out. */
+export class SignedOperations {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly nonces: AccountNonces,
+    private readonly foreign: ForeignOperations,
+    private readonly deposits: Deposits,
+  ) {}
+
+  /** @returns its hash, the same again for the same operation. @throws RpcError, ChainUnavailable */
+  async send({ userOperation }: RpcParams<'eth_sendUserOperation'>, context: RpcContext): Promise<string> {
+    const { chain } = context;
+    const { chainId, entryPoint } = chain.settings;
+    const operation = readOperation(userOperation);
+    const userOpHash = hashOf(operation, entryPoint, chainId);
+    const transactionId = idOfOperation(chainId, entryPoint, userOpHash);
+    if (await this.isKnown(transactionId)) return userOpHash;
+    const { head } = await chain.now();
+    const fault = faultOfBounds(operation, head);
+    if (fault !== undefined) throw invalidParams(fault);
+    if (await this.isHeldBy(userOpHash, operation, chainId)) return userOpHash;
+    const [prepared, simulation] = await Promise.all([
+      chain.preparation(),
+      validate(chain, operation, this.transactor.clock),
+    ]);
+    const signed = { transactionId, userOpHash, operation, prepared, simulation, headBlock: head.number };
+    await this.requireDeposit(chain, signed);
+    try {
+      await this.foreign.admit(chain, signed, context.metadata);
+      await this.store(await this.claim(signed, context), signed, context);
+    } catch (error) {
+      if (error instanceof NonceTaken) throw invalidParams(error.message);
+      if (!(error instanceof Throttled)) throw error;
+      throw new RpcError(rpcCodes.throttled, error.message, { address: error.address });
+    }
+    return userOpHash;
+  }
+
+  private async isKnown(transactionId: string): Promise<boolean> {
+    return (await this.transactor.load(transactionStream(transactionId), transactionFold)).state !== undefined;
+  }
+
+  /** This service signed it itself, and somebody has seen it. */
+  private async isHeldBy(userOpHash: string, { sender, nonce }: UserOperation, chainId: number): Promise<boolean> {
+    const holder = holderOf(await this.nonces.of({ chainId, sender }), nonce);
+    if (holder === undefined) return false;
+    const { state } = await this.transactor.load(transactionStream(holder), transactionFold);
+    return state?.submission.userOpHash === userOpHash;
+  }
+
+  /** Of our paymaster: everything that it signed. @throws RpcError */
+  private async requireDeposit(chain: ServedChain, { operation, prepared }: Signed): Promise<void> {
+    const paymaster = operation.paymaster?.address;
+    if (paymaster === undefined || paymaster !== prepared.paymaster) return;
+    const { wei, reservedWei } = await this.deposits.of(chain, paymaster);
+    if (reservedWei <= wei) return;
+    throw new RpcError(rpcCodes.depositTooLow, 'AA31 paymaster deposit too low for all that is pending', { paymaster });
+  }
+
+  private claim({ transactionId, operation, prepared }: Signed, { chain, metadata }: RpcContext) {
+    const { sender, nonce, factory, maxFeePerGas, maxPriorityFeePerGas } = operation;
+    const { chainId } = chain.settings;
+    const claim = { chainId, sender, nonce, deploys: factory !== undefined, maxFeePerGas, maxPriorityFeePerGas };
+    return this.nonces.claim(transactionId, claim, () => this.bundled(chainId, prepared), metadata);
+  }
+
+  /** The transactions that are in bundles whose nonces are not used yet. */
+  private async bundled(chainId: number, { executors }: PreparedChain): Promise<Set<string>> {
+    const loaded = await Promise.all(
+      executors.map((executor) => this.transactor.load(executorStream(chainId, executor), executorFold)),
+    );
+    const bundles = loaded.flatMap(({ state }) => state.bundles);
+    return new Set(bundles.filter(({ mined }) => !mined).flatMap(({ operations }) => operations));
+  }
+
+  private async store(replaces: string | null, signed: Signed, { chain, app, metadata }: RpcContext): Promise<void> {
+    const { transactionId, userOpHash, operation, prepared, simulation, headBlock } = signed;
+    const { chainId, entryPoint } = chain.settings;
+    const { sender, nonce, paymaster } = operation;
+    const isSponsored = paymaster?.address === prepared.paymaster;
+    // Only of ours it is known that the time which it answered is what it signed for.
+    const until = isSponsored ? simulation.paymaster.until : 0;
+    await this.transactor.transact({
+      stream: transactionStream(transactionId),
+      fold: transactionFold,
+      metadata,
+      decide: (known) =>
+        submit(known, {
+          ...{ transactionId, userId: null, appId: app.id, chainId, sender, nonce: String(nonce), userOpHash },
+          ...{ entryPoint, operation: storedOperation(operation), sponsor: isSponsored },
+          maxCostWei: String(maxCostOf(operation)),
+          validUntil: until === 0 ? null : toIso(until * 1_000),
+          headBlock,
+          replaces,
+        }),
+    });
+  }
+}

@@ -1,0 +1,123 @@
+import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { callsOf } from '../domain/account-calls.ts';
+import { faultOfBounds } from '../domain/operation-bounds.ts';
+import { STUB_PAYMASTER_DATA, userOpHash } from '../domain/operation-hash.ts';
+import { preVerificationGas } from '../domain/pre-verification-gas.ts';
+import { refusedBy as refusedByRule, ruleAgainstGas } from '../domain/sponsorship-policy.ts';
+import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
+import type { OperationSigner } from '../edge/operation-signer.ts';
+import type { ServedChain } from '../edge/served-chains.ts';
+import type { Sponsor, Sponsors } from '../edge/sponsors.ts';
+import { signedUntil } from '../edge/submissions.ts';
+import { refusedBy, type OperationEstimates } from './operation-estimates.ts';
+import { quantityOf, readOperation } from './operation-numbers.ts';
+import { invalidParams, rpcErrorOf } from './rpc-error.ts';
+import type { RpcContext } from './rpc-methods.ts';
+import { isOurAccount } from './validated-operations.ts';
+
+/** What a VerifyingPaymaster takes, with some margin. It has no `postOp`. */
+const VERIFICATION_GAS = 40_000n;
+
+type Paymaster = NonNullable<UserOperation['paymaster']>;
+type Sponsored = UserOperation & { paymaster: Paymaster };
+
+/** The paymaster's part in operations of clients (ERC-7677). */
+export class SponsoredOperations {
+  constructor(
+    private readonly clock: Pick<Clock, 'now'>,
+    private readonly sponsors: Sponsors,
+    private readonly signer: Pick<OperationSigner, 'sponsor'>,
+    private readonly estimates: OperationEstimates,
+  ) {}
+
+  async stub(
+    _: RpcParams<'pm_getPaymasterStubData'>,
+    { chain }: Pick<RpcContext, 'chain'>,
+  ): Promise<RpcResult<'pm_getPaymasterStubData'>> {
+    const { paymaster: address } = await chain.preparation();
+    const limits = { verificationGasLimit: VERIFICATION_GAS, postOpGasLimit: 0n };
+    return answerOf({ address, ...limits, data: STUB_PAYMASTER_DATA });
+  }
+
+  /** Signs for an operation that was simulated, once what it may cost is reserved. @throws RpcError */
+  async sign(
+    { userOperation }: RpcParams<'pm_getPaymasterData'>,
+    context: RpcContext,
+  ): Promise<RpcResult<'pm_getPaymasterData'>> {
+    const { chain, app } = context;
+    const operation = readOperation(userOperation);
+    const { paymaster } = await chain.preparation();
+    try {
+      const sponsor = await this.sponsorOf(operation, context);
+      const signed = await this.signed(await this.simulated(operation, sponsor), sponsor, context.caller.userId);
+      return { ...answerOf(signed), sponsor: { name: app.name } };
+    } catch (error) {
+      throw rpcErrorOf(error, paymaster) ?? error;
+    }
+  }
+
+  /** Of what is no account of ours nobody knows what it does. */
+  private async sponsorOf(operation: UserOperation, { chain, app, caller }: RpcContext): Promise<Sponsor> {
+    const calls = (await isOurAccount(chain, operation)) ? callsOf(operation.callData) : undefined;
+    return this.sponsors.sponsorOf(app, { chain, sessionAppId: caller.appId, calls });
+  }
+
+  /** Returns the operation with our paymaster, its data a stub. @throws RpcError; Refusal with the rule `gas` */
+  private async simulated(given: UserOperation, { chain, paymaster: address }: Sponsor): Promise<Sponsored> {
+    const { verificationGasLimit: asked = 0n, postOpGasLimit = 0n } = given.paymaster ?? {};
+    const stub = { address, verificationGasLimit: asked, postOpGasLimit, data: STUB_PAYMASTER_DATA };
+    const [now, needed] = await Promise.all([
+      chain.now(),
+      this.estimates.limitsOf(chain, { operation: { ...given, paymaster: stub } }),
+    ]);
+    const verificationGasLimit = asked === 0n ? needed.paymasterVerificationGasLimit : asked;
+    const operation = { ...given, paymaster: { ...stub, verificationGasLimit } };
+    const rule = ruleAgainstGas(
+      { ...operation, paymasterVerificationGasLimit: verificationGasLimit, paymasterPostOpGasLimit: postOpGasLimit },
+      {
+        ...needed,
+        paymasterPostOpGasLimit: 0n,
+        preVerificationGas: preVerificationGas(operation),
+        maxFeePerGas: 2n * now.head.baseFeePerGas + now.tip,
+        maxPriorityFeePerGas: now.tip,
+      },
+    );
+    if (rule !== undefined) throw refusedByRule(rule);
+    const fault = faultOfBounds(operation, now.head);
+    if (fault !== undefined) throw invalidParams(fault);
+    await requireValid(chain, operation);
+    return operation;
+  }
+
+  private async signed(operation: Sponsored, sponsor: Sponsor, userId: string): Promise<Paymaster> {
+    const { chain } = sponsor;
+    const { chainId, entryPoint } = chain.settings;
+    const { head } = await chain.now();
+    const validUntil = signedUntil(this.clock, head);
+    const data = await this.signer.sponsor(operation, { chainId, validUntil });
+    const paymaster = { ...operation.paymaster, data };
+    const { sender, nonce } = operation;
+    await this.sponsors.reserve(sponsor, {
+      ...{ chainId, sender, nonce, transactionId: null, userId, maxCostWei: maxCostOf(operation) },
+      userOpHash: userOpHash({ ...operation, paymaster }, entryPoint, chainId),
+      validUntilMs: validUntil * 1_000,
+      headBlock: head.number,
+    });
+    return paymaster;
+  }
+}
+
+/** With the limits and fees that are paid for. Its signature is not made yet. @throws RpcError */
+const requireValid = async (chain: ServedChain, operation: UserOperation): Promise<void> => {
+  const [simulation] = await chain.simulations.simulate([{ operation }]);
+  if (simulation?.kind === 'valid') return;
+  throw await refusedBy(chain, operation, simulation ?? { reason: '', revertData: '0x' });
+};
+
+const answerOf = ({ address, data, verificationGasLimit, postOpGasLimit }: Paymaster) => ({
+  paymaster: address,
+  paymasterData: data,
+  paymasterVerificationGasLimit: quantityOf(verificationGasLimit),
+  paymasterPostOpGasLimit: quantityOf(postOpGasLimit),
+});

@@ -1,0 +1,54 @@
+import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { accountImplementation } from '../domain/smart-account.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+import type { ServedChain } from '../edge/served-chains.ts';
+import type { Simulation, ValidationData } from '../edge/operations-chain.ts';
+import { refusedBy } from './operation-estimates.ts';
+import { RpcError, validationRefused } from './rpc-error.ts';
+
+const EXPIRES_WITHIN_SECONDS = 30;
+
+type Valid = Extract<Simulation, { kind: 'valid' }>;
+
+/** Runs the validation of an operation on the chain as it is. @throws RpcError, ChainUnavailable */
+export const validate = async (
+  chain: ServedChain,
+  operation: UserOperation,
+  clock: Pick<Clock, 'now'>,
+): Promise<Valid> => {
+  const [simulation] = await chain.simulations.simulate([{ operation }]);
+  if (simulation?.kind !== 'valid')
+    throw await refusedBy(chain, operation, simulation ?? { reason: '', revertData: '0x' });
+  const { account, paymaster } = simulation;
+  const ofPaymaster = operation.paymaster?.address;
+  if (account.failed) throw validationRefused('AA24 signature error', '0x', ofPaymaster);
+  if (paymaster.failed) throw validationRefused('AA34 signature error', '0x', ofPaymaster);
+  const { head } = await chain.now();
+  const nowSeconds = Math.max(Math.floor(clock.now() / 1_000), head.timestamp);
+  requireTime(account, { nowSeconds, code: 'AA22', paymaster: undefined });
+  requireTime(paymaster, { nowSeconds, code: 'AA32', paymaster: ofPaymaster });
+  return simulation;
+};
+
+const requireTime = (
+  { until, after }: ValidationData,
+  { nowSeconds, code, paymaster }: { nowSeconds: number; code: 'AA22' | 'AA32'; paymaster: string | undefined },
+): void => {
+  const isOver = until !== 0 && until < nowSeconds + EXPIRES_WITHIN_SECONDS;
+  if (!isOver && after <= nowSeconds) return;
+  const what = isOver ? `expires within ${String(EXPIRES_WITHIN_SECONDS)} s, or has` : 'is not due';
+  throw new RpcError(rpcCodes.expired, `${code} expired or not due: the signature ${what}`, {
+    validUntil: until,
+    validAfter: after,
+    ...(paymaster !== undefined && { paymaster }),
+  });
+};
+
+/** Whether an operation's account is one of our factory, with the code that it gave: looked at again each time. */
+export const isOurAccount = async (chain: ServedChain, { sender, factory }: UserOperation): Promise<boolean> => {
+  const { accountFactory } = chain.settings;
+  if (factory) return factory.address === accountFactory;
+  const [account] = await chain.operations.accounts([sender]);
+  return account?.implementation === accountImplementation(accountFactory);
+};
