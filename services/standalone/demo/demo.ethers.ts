@@ -33,7 +33,7 @@ type Print = (line: string) => void;
 type Token = NonNullable<DevelopmentFile['token']>;
 
 /**
- * Signs in, changes the profile, registers the token's Transfer, subscribes, transfers, receives the event, queries it, reads
+ * Signs in, changes the profile, sends a transaction that the app pays for, registers the token's Transfer, subscribes, transfers, receives the event, queries it, reads
  * the history, and signs in twice more, by email and at an OpenID provider. @returns whether every step succeeded
  */
 export const runDemo = async (print: Print): Promise<boolean> => {
@@ -74,6 +74,7 @@ const demonstrate = async (steps: Steps): Promise<void> => {
       }),
     (user) => `username ${String(user.username)}, revision ${String(user.revision)}`,
   );
+  await sendSponsored(steps, client, development, wallet.address);
   await steps.run(
     "register the token's Transfer",
     () => register(client, development, token),
@@ -102,6 +103,34 @@ const demonstrate = async (steps: Steps): Promise<void> => {
     (session) => `${session.userId}, with what came to ${development.mailboxUrl}`,
   );
   await signInAtProvider(steps, new AnnalsClient(options), development);
+};
+
+/** The account of somebody who has no ether does something on the chain, and the app pays. */
+const sendSponsored = async (
+  steps: Steps,
+  client: AnnalsClient,
+  { chainId }: DevelopmentFile,
+  to: string,
+): Promise<void> => {
+  const sent = await steps.run(
+    'send a sponsored transaction',
+    () =>
+      client.call(accountRoutes.sendTransaction, {
+        body: { chainId, sponsor: true, transactionReq: { to, value: '0', data: '0x' } },
+      }),
+    ({ id, sender }) => `${id} of ${sender}`,
+  );
+  await steps.run(
+    'see it in a block',
+    async () => {
+      const params = { chainId, hash: sent.userOpHash };
+      const { status, receipt } = await client.call(accountRoutes.readReceipt, { params, query: { wait: 10 } });
+      if (!receipt) throw new Error(`the operation is ${status}`);
+      return receipt;
+    },
+    ({ receipt, actualGasCost }) =>
+      `block ${String(Number(receipt.blockNumber))}, the paymaster paid ${String(BigInt(actualGasCost))} wei`,
+  );
 };
 
 /** Logs in at the provider of `npm run openid-provider`; nobody but a person can at any other. */

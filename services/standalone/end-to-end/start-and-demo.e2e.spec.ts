@@ -41,6 +41,7 @@ describe('npm start', () => {
     const { development } = program;
     expect(statSync(join(dataFolder, 'dev.json')).mode & 0o777).toBe(0o600);
     const demonstrated = await demonstrate(dataFolder);
+    expect(demonstrated).toMatch(/ok {4}see it in a block .*the paymaster paid [1-9]\d* wei/);
     expect(demonstrated).toMatch(/ok {4}see it arrive live/);
     expect(demonstrated).toMatch(/ok {4}sign in at an OpenID provider .*usr_/);
     await provider.stop();
