@@ -87,9 +87,10 @@ export class Bundler {
       newestFinal,
       ...[...this.pool.all()].map((one) => one.transaction.submission.headBlock),
     );
-    const from = finalBlock ?? Math.max(0, firstKnown - confirmations);
+    // A chain that is shorter than what was recorded has lost blocks: it is read again from there.
+    const from = Math.min(finalBlock ?? Math.max(0, firstKnown - confirmations), newestFinal);
     const seen = await this.readFinal(from + 1, newestFinal);
-    this.finalBlock = Math.max(from, newestFinal);
+    this.finalBlock = newestFinal;
     this.window = new ChainWindow(chain, this.finalBlock + 1);
     await this.follow();
     await this.undoWhatLeft(seen);

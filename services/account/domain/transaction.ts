@@ -73,7 +73,7 @@ export const transactionFold = {
       case 'TxReplaced':
         return { ...known, status: 'replaced', block: { hash: data.blockHash } };
       case 'TxReorged':
-        return { ...known, status: 'submitted', block: undefined };
+        return { ...known, status: 'submitted', block: undefined, isFinal: false };
       case 'TxFinalized':
         return { ...known, isFinal: true };
       case 'TxDropped':

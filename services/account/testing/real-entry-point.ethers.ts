@@ -4,6 +4,7 @@ import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
 import { chainSettings } from '../../../shared/config/settings.ts';
 import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { transactionHash } from '../domain/bundle-transaction.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import { ChainContracts } from '../prepare-chain/chain-contracts.ethers.ts';
@@ -130,6 +131,8 @@ export class RealEntryPoint {
       await this.provider.send('eth_sendRawTransaction', [raw]);
       return 'taken';
     } catch (error) {
+      // A request whose answer was lost is sent again by ethers.
+      if (await this.provider.getTransactionReceipt(transactionHash(raw))) return 'taken';
       return String((error as { error?: { message?: string } }).error?.message ?? error);
     }
   }

@@ -8,6 +8,12 @@ import type { RouteUnderTest } from './routes-under-test.ts';
 import type { z } from 'zod';
 
 const JSON_TYPE = /^application\/json\b/;
+/** A dependency does not answer in time: so may a busy machine. */
+const BUSY = 503;
+
+/** Whether a request did what it is for, or may when it is sent again. */
+export const isSuccessOrBusy = (contract: RouteContract, answer: HttpAnswer): boolean =>
+  isSuccess(contract, answer) || answer.status === BUSY;
 
 /** Whether a request did what it is for. */
 export const isSuccess = ({ status, repeated }: RouteContract, answer: HttpAnswer): boolean =>
@@ -20,7 +26,7 @@ export const faultOf = (
   { route, codes }: { route: RouteUnderTest | undefined; codes: ReadonlyMap<number, readonly string[]> },
 ): string | undefined => {
   const { status, headers } = answer;
-  if (status >= 500) return 'it is an error of the server';
+  if (status >= 500 && status !== BUSY) return 'it is an error of the server';
   const wrong = Object.entries(answerHeaders).find(([name, { pattern }]) => {
     const value = headers[name.toLowerCase()];
     return value === undefined ? name === 'x-request-id' : !pattern.test(String(value));
