@@ -6,7 +6,7 @@ import { operationOf } from '../domain/transaction.ts';
 import type { OperationReceipts } from '../edge/operation-receipts.ts';
 import type { Submissions } from '../edge/submissions.ts';
 import { answeredOperationOf, quantityOf } from './operation-numbers.ts';
-import type { RpcContext } from './rpc-methods.ts';
+import type { RpcContext } from './rpc-context.ts';
 
 const { transaction } = transactionsModel.collections;
 

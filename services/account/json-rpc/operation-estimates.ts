@@ -6,7 +6,7 @@ import type { EstimationRequest, GasLimits } from '../edge/gas-estimator.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
 import { quantityOf, readOperation } from './operation-numbers.ts';
 import { rpcErrorOf, validationRefused } from './rpc-error.ts';
-import type { RpcContext } from './rpc-methods.ts';
+import type { RpcContext } from './rpc-context.ts';
 
 /** Finds the gas of operations that clients made. */
 export class OperationEstimates {

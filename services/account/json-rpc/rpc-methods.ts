@@ -1,26 +1,15 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes, type RpcRequest } from '../../../schemas/rpc/rpc-messages.ts';
 import { rpcMethods, type RpcMethodName, type RpcParams, type RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
-import type { App } from '../domain/app.ts';
-import type { ServedChain, ServedChains } from '../edge/served-chains.ts';
+import type { ServedChains } from '../edge/served-chains.ts';
 import type { AcceptedOperations } from './accepted-operations.ts';
 import type { OperationEstimates } from './operation-estimates.ts';
 import { addressOf, quantityOf, readParams } from './operation-numbers.ts';
 import { invalidParams, RpcError } from './rpc-error.ts';
+import type { RpcContext } from './rpc-context.ts';
 import type { SignedOperations } from './signed-operations.ts';
 import type { SponsoredOperations } from './sponsored-operations.ts';
-
-/** Who calls, and for what chain. */
-export interface RpcContext {
-  chain: ServedChain;
-  /** Whose sponsorship pays. */
-  app: App;
-  caller: UserCaller;
-  metadata: EventMetadata;
-}
 
 type Implementations = {
   [Name in RpcMethodName]: (params: RpcParams<Name>, context: RpcContext) => Promise<RpcResult<Name>>;

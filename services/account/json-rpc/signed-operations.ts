@@ -19,7 +19,7 @@ import type { ServedChain } from '../edge/served-chains.ts';
 import type { ForeignOperations } from './foreign-operations.ts';
 import { readOperation } from './operation-numbers.ts';
 import { invalidParams, RpcError } from './rpc-error.ts';
-import type { RpcContext } from './rpc-methods.ts';
+import type { RpcContext } from './rpc-context.ts';
 import { validate } from './validated-operations.ts';
 
 type Valid = Extract<Simulation, { kind: 'valid' }>;

@@ -13,7 +13,7 @@ import { signedUntil } from '../edge/submissions.ts';
 import { refusedBy, type OperationEstimates } from './operation-estimates.ts';
 import { quantityOf, readOperation } from './operation-numbers.ts';
 import { invalidParams, rpcErrorOf } from './rpc-error.ts';
-import type { RpcContext } from './rpc-methods.ts';
+import type { RpcContext } from './rpc-context.ts';
 import { isOurAccount } from './validated-operations.ts';
 
 /** What a VerifyingPaymaster takes, with some margin. It has no `postOp`. */

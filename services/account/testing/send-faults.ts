@@ -5,7 +5,7 @@ import { spendingOn, sponsorshipFold } from '../domain/sponsorship.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
 import type { OperationInclusion, OperationsChain } from '../edge/operations-chain.ts';
 
-interface Ledger {
+interface Sends {
   events: readonly StoredEvent[];
   chain: Pick<OperationsChain, 'chainId' | 'inclusions' | 'head' | 'transactionCount'>;
   /** What the paymaster's deposit has lost. */
@@ -17,7 +17,7 @@ interface Ledger {
  * @returns what is not as it has to be, as sentences: each send executed once, what was settled lost by the deposit, nothing
  * reserved, and no nonce of an executor left out
  */
-export const sendFaults = async ({ events, chain, lostWei }: Ledger): Promise<string[]> => {
+export const sendFaults = async ({ events, chain, lostWei }: Sends): Promise<string[]> => {
   const streams = Map.groupBy(events, ({ stream }) => stream);
   const ofKind = (kind: string) => [...streams].filter(([stream]) => stream.startsWith(`${kind}-`));
   const { number: head } = await chain.head();
@@ -65,7 +65,7 @@ const firstOf = (one: Transaction, all: readonly Transaction[]): Transaction => 
 };
 
 const executorFaults = async (
-  chain: Ledger['chain'],
+  chain: Sends['chain'],
   stream: string,
   events: readonly StoredEvent[],
 ): Promise<string[]> => {

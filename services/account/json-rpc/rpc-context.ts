@@ -1,0 +1,13 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import type { App } from '../domain/app.ts';
+import type { ServedChain } from '../edge/served-chains.ts';
+
+/** Who calls, and for what chain. */
+export interface RpcContext {
+  chain: ServedChain;
+  /** Whose sponsorship pays. */
+  app: App;
+  caller: UserCaller;
+  metadata: EventMetadata;
+}
