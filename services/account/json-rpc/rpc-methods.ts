@@ -2,7 +2,7 @@ import type { JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes, type RpcRequest } from '../../../schemas/rpc/rpc-messages.ts';
 import { rpcMethods, type RpcMethodName, type RpcParams, type RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
-import type { ServedChains } from '../edge/served-chains.ts';
+import type { ServedChain, ServedChains } from '../edge/served-chains.ts';
 import type { AcceptedOperations } from './accepted-operations.ts';
 import type { OperationEstimates } from './operation-estimates.ts';
 import { addressOf, quantityOf, readParams } from './operation-numbers.ts';
