@@ -97,7 +97,7 @@ describe('annals config check', () => {
       QUOTAS: '{}',
       DOCS: '',
     };
-    const noEffectYet = ['CHAINS.0.bloom', 'CHAINS.1.wsUrls', 'CHAINS.1.bloom', 'RATE_LIMITS.send', 'QUOTAS'];
+    const noEffectYet = ['CHAINS.0.bloom', 'CHAINS.1.wsUrls', 'CHAINS.1.bloom', 'QUOTAS'];
     const { output, exitCode } = await config(['check', '--json'], environment);
     expect(JSON.parse(output)).toEqual({ ok: true, wrong: [], noEffectYet });
     expect(exitCode).toBe(0);
