@@ -34,6 +34,10 @@ export class RunningProgram implements WholeProgram {
     return this.process.lastLines;
   }
 
+  get output(): string {
+    return this.process.output;
+  }
+
   restart(): Promise<RunningProgram> {
     const { dataFolder, settings } = this.started;
     return RunningProgram.start(dataFolder, { ...settings, ...portsOf(this.development) });
