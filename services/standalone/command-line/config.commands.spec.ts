@@ -93,7 +93,7 @@ describe('annals config check', () => {
     const chain = { chainId: 1, rpcUrls: ['http://127.0.0.1:1'], bloom: false };
     const environment = {
       CHAINS: JSON.stringify([chain, { ...chain, chainId: 2, wsUrls: ['ws://127.0.0.1:1'] }]),
-      RATE_LIMITS: '{"send":{"points":1,"seconds":1},"login":{"points":1,"seconds":1}}',
+      RATE_LIMITS: '{"login":{"points":1,"seconds":1}}',
       QUOTAS: '{}',
       DOCS: '',
     };
