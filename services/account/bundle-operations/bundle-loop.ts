@@ -1,6 +1,4 @@
 import type { Logger } from 'pino';
-import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
-import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
@@ -9,34 +7,23 @@ import { isAborted } from '../../../shared/primitives/is-aborted.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
-import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Bundler } from './bundler.ts';
-import type { ReservationsOnChain } from './reservations-on-chain.ts';
+import { checkpointOf, FOLLOWED, recoverOperations, takeOver, type Begun } from './recover-operations.ts';
 
-/** Until when the blocks of a chain were recorded as final: a position counted in blocks. */
-const checkpointOf = (chainId: number): string => `operations-${String(chainId)}-v1`;
-const FOUND_AT_ONCE = 1_000;
 /** How often the chain is looked at: while something is under way, and else. */
 const BUSY_MS = 15;
 const IDLE_MS = 1_000;
 const UNAVAILABLE_MS = 500;
 
-interface Begun {
-  bundler: Bundler;
-  reservations: ReservationsOnChain;
-}
-
 interface BundleLoopOptions {
   chainId: number;
-  eventStore: Pick<EventStore, 'subscribeAll'>;
+  eventStore: Pick<EventStore, 'readAll' | 'subscribeAll'>;
   readStore: ReadStore;
   /** Made anew whenever this process begins to work; `undefined` while the chain is not prepared. */
   begin: () => Promise<Begun | undefined>;
   logger: Logger;
 }
-
-type Followed = TransactionEvent | SponsorshipEvent;
 
 /** Sends the operations of one chain, in one process at a time. */
 export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: BundleLoopOptions): SupervisedLoop =>
@@ -45,17 +32,13 @@ export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: Bu
     leases: readStore,
     logger,
     run: async (signal, reportRunning) => {
-      const recovered = await recover({ chainId, begin, readStore, signal, reportRunning, logger });
+      const recovered = await recover({ chainId, begin, eventStore, readStore, signal, reportRunning, logger });
       if (!recovered) return;
-      const { bundler, reservations, after } = recovered;
+      const { bundler, after } = recovered;
       const ending = new AbortController();
       const stopSignal = AbortSignal.any([signal, ending.signal]);
       const taken = new WakeUp();
-      const take = async (event: StoredEvent) => {
-        const { type, data } = event as unknown as Followed;
-        if (type === 'TxSubmitted') await bundler.take({ type, data });
-        else if (type === 'SponsorshipReserved') await reservations.take(event.stream, data);
-      };
+      const take = (event: StoredEvent) => takeOver(recovered, event);
       try {
         await Promise.all([
           follow({ eventStore, after, signal: stopSignal, take, taken }),
@@ -71,11 +54,12 @@ export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: Bu
 const recover = async ({
   chainId,
   begin,
+  eventStore,
   readStore,
   signal,
   reportRunning,
   logger,
-}: Pick<BundleLoopOptions, 'chainId' | 'begin' | 'readStore' | 'logger'> & {
+}: Pick<BundleLoopOptions, 'chainId' | 'begin' | 'eventStore' | 'readStore' | 'logger'> & {
   signal: AbortSignal;
   reportRunning: () => void;
 }): Promise<(Begun & { after: Position }) | undefined> => {
@@ -85,11 +69,7 @@ const recover = async ({
     reportRunning();
     if (begun) {
       try {
-        const after = await readStore.position(transactionsModel.name);
-        const finalBlock = (await readStore.position(checkpointOf(chainId))) || undefined;
-        await begun.reservations.recover(readStore, finalBlock ?? 0);
-        await begun.bundler.recover({ open: await openTransactions(readStore, chainId), finalBlock });
-        return { ...begun, after };
+        return { ...begun, after: await recoverOperations(begun, { chainId, eventStore, readStore }) };
       } catch (error) {
         if (!(error instanceof ChainUnavailable)) throw error;
         warn(logger, reported, chainId, error);
@@ -104,19 +84,6 @@ const warn = (logger: Logger, reported: LogThrottle, chainId: number, error: Cha
   if (reported.isDue(error.message))
     logger.warn({ chainId, err: error }, 'a chain does not answer: what is stored waits');
 };
-
-const openTransactions = async (readStore: ReadStore, chainId: number): Promise<string[]> => {
-  const { transaction } = transactionsModel.collections;
-  const ids: string[] = [];
-  for (;;) {
-    const options = { filter: { chainId, isOpen: true }, skip: ids.length, limit: FOUND_AT_ONCE };
-    const found = await readStore.find(transaction.name, options);
-    ids.push(...found.map(({ id }) => id));
-    if (found.length < FOUND_AT_ONCE) return ids;
-  }
-};
-
-const FOLLOWED = ['TxSubmitted', 'SponsorshipReserved'] as const satisfies readonly Followed['type'][];
 
 const follow = async ({
   eventStore,

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import type { OperationsChain } from '../edge/operations-chain.ts';
+import type { OperationsChain, TransactionReceipt } from '../edge/operations-chain.ts';
 import { finaliseBundle, mineBundle, reorganiseBundle, replaceBundler, type Bundle } from '../domain/executor.ts';
 import { Bundles } from './bundles.ts';
 import type { BundleWork } from './bundle-work.ts';
@@ -9,7 +10,7 @@ import { ChainWindow } from './chain-window.ts';
 import type { ExecutorAccount } from './executor-account.ts';
 import { ExternalBundlers } from './external-bundlers.ts';
 import { Observations, type Settlements } from './observations.ts';
-import { OperationPool } from './operation-pool.ts';
+import { OperationPool, type PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
 import { RefusedOperations } from './refused-operations.ts';
 import type { Replacements } from './replacements.ts';
@@ -50,14 +51,16 @@ export class Bundler {
   private readonly bundles: BundleWork;
   private window: ChainWindow | undefined;
   private finalBlock = 0;
+  /** Whether blocks were recorded that `catchUp` has not seen. */
+  private isBehind = false;
 
   constructor(private readonly options: BundlerOptions) {
-    const { records, settlements, chain } = options;
-    this.observations = new Observations(this.pool, records, settlements, chain);
+    const { chain } = options;
+    this.observations = new Observations({ ...options, pool: this.pool });
     const refused = new RefusedOperations({
       ...options,
       pool: this.pool,
-      lookAgain: (one) => this.observations.lookAgain(one, this.head.number),
+      lookAgain: (one) => this.lookAgain(one),
     });
     const parts = { ...options, pool: this.pool, refused, entryPoint: chain.entryPoint };
     const { bundlerUrls: urls } = options;
@@ -110,7 +113,7 @@ export class Bundler {
    */
   async step(): Promise<boolean> {
     const hasMoved = await this.follow();
-    if (hasMoved) await this.watchBundles();
+    if (this.isBehind) await this.catchUp();
     await this.bundles.maintain();
     return (await this.bundles.fill(this.head)) || hasMoved;
   }
@@ -128,16 +131,26 @@ export class Bundler {
     if (change.joined.length === 0 && change.left.length === 0) return false;
     await this.observations.record(change);
     change.takeOver();
-    const newestFinal = this.head.number - this.options.confirmations;
-    if (newestFinal > this.finalBlock) {
-      const blocks = window.upTo(newestFinal);
-      await this.observations.finalise(blocks);
-      await this.finaliseBundles(newestFinal);
-      window.forget(newestFinal);
-      this.finalBlock = newestFinal;
-    }
+    this.isBehind = true;
     this.bundles.blockCame();
     return true;
+  }
+
+  /** What follows from blocks that are recorded. Bundles first: one whose block has just left the chain is not final. */
+  private async catchUp(): Promise<void> {
+    await this.watchBundles();
+    const newestFinal = this.head.number - this.options.confirmations;
+    if (newestFinal > this.finalBlock) {
+      await this.observations.finalise(this.window?.upTo(newestFinal) ?? []);
+      await this.finaliseBundles(newestFinal);
+      this.window?.forget(newestFinal);
+      this.finalBlock = newestFinal;
+    }
+    this.isBehind = false;
+  }
+
+  private async lookAgain(one: PooledOperation): Promise<void> {
+    await this.observations.lookAgain(one, { upTo: this.head.number, final: this.finalBlock });
   }
 
   /** Reads blocks that were final before this process began. Returns the hashes of those that have operations. */
@@ -149,7 +162,7 @@ export class Bundler {
       const inclusions = await chain.inclusions(first, last);
       for (const { blockHash } of inclusions) seen.add(blockHash);
       const [block] = await chain.blocks([last]);
-      if (!block) continue;
+      if (!block) throw new ChainUnavailable(`a node does not have the final block ${String(last)}`);
       const joined = [{ ...block, inclusions }];
       await this.observations.record({ left: [], joined });
       await this.observations.finalise(joined);
@@ -181,7 +194,7 @@ export class Bundler {
     if (mined && (this.window?.block(mined.blockHash) || (mined.blockNumber <= this.finalBlock && !recovers))) return;
     const subject = { chainId: chain.chainId, executor: executor.address, nonce };
     const receipts = await chain.receipts(bundle.versions.map(({ transactionHash }) => transactionHash));
-    const receipt = receipts.find((one) => one && this.isInChain(one));
+    const receipt = await this.firstInChain(receipts);
     if (mined && mined.blockHash === receipt?.blockHash) return;
     if (mined) {
       const { blockHash } = mined;
@@ -200,15 +213,25 @@ export class Bundler {
   }
 
   /** A receipt alone is not believed: its block has to be in the chain. */
-  private isInChain({ blockHash, blockNumber }: { blockHash: string; blockNumber: number }): boolean {
-    return blockNumber <= this.finalBlock || this.window?.block(blockHash) !== undefined;
+  private async firstInChain(
+    receipts: readonly (TransactionReceipt | undefined)[],
+  ): Promise<TransactionReceipt | undefined> {
+    for (const receipt of receipts) {
+      if (!receipt) continue;
+      const { blockHash, blockNumber } = receipt;
+      if (this.window?.block(blockHash)) return receipt;
+      if (blockNumber > this.finalBlock) continue;
+      const [block] = await this.options.chain.blocks([blockNumber]);
+      if (block?.hash === blockHash) return receipt;
+    }
+    return undefined;
   }
 
   /** Each operation of a bundle that a block has must have been seen: a node may have left some out. */
   private async requireSeen({ operations }: Bundle): Promise<void> {
     for (const id of operations) {
       const one = this.pool.get(id);
-      if (one?.transaction.status === 'submitted') await this.observations.lookAgain(one, this.head.number);
+      if (one?.transaction.status === 'submitted') await this.lookAgain(one);
     }
   }
 

@@ -28,14 +28,30 @@ export interface Settlements {
 /** Of one request for logs. */
 const BLOCKS_AT_ONCE = 1_000;
 
+interface ObservationsOptions {
+  pool: OperationPool;
+  records: Records;
+  settlements: Settlements;
+  chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
+  /** Blocks behind the head that count as final. */
+  confirmations: number;
+}
+
 /** Records what the blocks of a chain say of operations. */
 export class Observations {
-  constructor(
-    private readonly pool: OperationPool,
-    private readonly records: Records,
-    private readonly settlements: Settlements,
-    private readonly chain: Pick<OperationsChain, 'sequences' | 'inclusions'>,
-  ) {}
+  private readonly pool: OperationPool;
+  private readonly records: Records;
+  private readonly settlements: Settlements;
+  private readonly chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
+  private readonly confirmations: number;
+
+  constructor({ pool, records, settlements, chain, confirmations }: ObservationsOptions) {
+    this.pool = pool;
+    this.records = records;
+    this.settlements = settlements;
+    this.chain = chain;
+    this.confirmations = confirmations;
+  }
 
   async record({ left, joined }: Pick<ChainChange, 'left' | 'joined'>): Promise<void> {
     for (const block of left) await each(block.inclusions, (inclusion) => this.undo(inclusion));
@@ -45,9 +61,7 @@ export class Observations {
   /** Records that blocks are final, and what can never be included any more. */
   async finalise(blocks: readonly WindowBlock[]): Promise<void> {
     for (const block of blocks) {
-      await each(block.inclusions, async ({ sender, nonce }) => {
-        for (const one of this.pool.ofNonce(sender, nonce)) await this.change(one, finalise);
-      });
+      await each(block.inclusions, (inclusion) => this.finaliseNonce(inclusion));
       await this.settlements.final(block, block.inclusions);
     }
     const newest = blocks.at(-1);
@@ -76,13 +90,29 @@ export class Observations {
     await this.settlements.left(inclusion);
   }
 
-  /** Reads again what blocks say of an operation whose nonce is used: a node may have left it out. */
-  async lookAgain({ operation, transaction }: PooledOperation, upTo: number): Promise<void> {
+  /**
+   * Reads again what blocks say of an operation whose nonce is used: a node may have left it out, or the block was recorded
+   * before the operation was known here.
+   */
+  async lookAgain(
+    { operation, transaction }: PooledOperation,
+    { upTo, final }: { upTo: number; final: number },
+  ): Promise<void> {
     const { sender, nonce } = operation;
-    for (let from = transaction.submission.headBlock; from <= upTo; from += BLOCKS_AT_ONCE) {
+    // A reorganisation may have put it in a block that is earlier than where it was signed.
+    const first = Math.max(0, transaction.submission.headBlock - this.confirmations);
+    for (let from = first; from <= upTo; from += BLOCKS_AT_ONCE) {
       const found = await this.chain.inclusions(from, Math.min(upTo, from + BLOCKS_AT_ONCE - 1));
-      for (const one of found) if (one.sender === sender && one.nonce === nonce) return this.apply(one);
+      const one = found.find((inclusion) => inclusion.sender === sender && inclusion.nonce === nonce);
+      if (!one) continue;
+      await this.apply(one);
+      if (one.blockNumber <= final) await this.finaliseNonce(one);
+      return;
     }
+  }
+
+  private async finaliseNonce({ sender, nonce }: OperationInclusion): Promise<void> {
+    for (const one of this.pool.ofNonce(sender, nonce)) await this.change(one, finalise);
   }
 
   /** A block's time is final that is later than what the paymaster signed for: no block can have it any more. */
@@ -96,7 +126,7 @@ export class Observations {
     const next = await this.chain.sequences(lines);
     await each([...expired.entries()], async ([at, one]) => {
       const isUsed = (next[at] ?? 0n) > (lines[at]?.sequence ?? 0n);
-      if (isUsed) await this.lookAgain(one, number);
+      if (isUsed) await this.lookAgain(one, { upTo: number, final: number });
       else await this.change(one, (transaction) => drop(transaction, "the paymaster's signature has expired"));
     });
   }

@@ -8,6 +8,7 @@ import type { Settlements } from './observations.ts';
 const FOUND_AT_ONCE = 1_000;
 
 type Reserved = Extract<SponsorshipEvent, { type: 'SponsorshipReserved' }>['data'];
+type Settled = Extract<SponsorshipEvent, { type: 'SponsorshipSettled' }>['data'];
 
 /** What is reserved for one sender and nonce in the stream of an app and day. */
 interface Reservation {
@@ -65,6 +66,16 @@ export class ReservationsOnChain implements Settlements {
     this.put({ stream, ...slot, userOpHashes: new Set([userOpHash]), validUntilMs, settled: undefined });
     const inclusion = this.unmatched.get(userOpHash);
     if (inclusion) await this.included(inclusion);
+  }
+
+  /** Takes over what an earlier process has settled, by a block that may have left the chain. */
+  takeSettled(
+    stream: string,
+    { chainId, sender, nonce, userOpHash, blockHash, blockNumber }: Settled,
+    finalBlock: number,
+  ) {
+    const known = this.slots.get(slotOf({ sender, nonce: BigInt(nonce) }))?.get(stream);
+    if (known && chainId === this.chainId && blockNumber > finalBlock) known.settled = { userOpHash, blockHash };
   }
 
   /** Blocks by which something was settled may have left the chain while no process looked. */
