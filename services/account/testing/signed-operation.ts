@@ -1,5 +1,4 @@
 import { signDigest } from '../../../shared/keys/sign-digest.ts';
-import { addressWord, bytesTail, digitsOf, tuple, word } from '../domain/abi-encoding.ts';
 import { ownerDigest, paymasterData, paymasterDigest, userOpHash, type Validity } from '../domain/operation-hash.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 
@@ -31,12 +30,5 @@ const sponsor = (
   const digest = paymasterDigest({ ...unsigned, paymaster: payer }, { chainId, validUntil, validAfter });
   return { ...payer, data: paymasterData({ validUntil, validAfter, signature: hex(signDigest(key, digest)) }) };
 };
-
-/** `createAccount(owner, 0)` of the factory. */
-export const createAccountData = (owner: string): string => `0x5fbfb9cf${addressWord(owner)}${word(0)}`;
-
-/** `execute` of an account. */
-export const executeData = ({ to, wei, data }: { to: string; wei: bigint; data: string }): string =>
-  `0xb61d27f6${tuple(addressWord(to), word(wei), { tail: bytesTail(digitsOf(data)) })}`;
 
 const hex = (bytes: Uint8Array): string => `0x${Buffer.from(bytes).toString('hex')}`;

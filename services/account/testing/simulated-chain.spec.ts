@@ -2,12 +2,13 @@ import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
 import { signDigest } from '../../../shared/keys/sign-digest.ts';
+import { createAccountData, executeCall } from '../domain/account-calls.ts';
 import { signedTransaction, transactionDigest, transactionHash } from '../domain/bundle-transaction.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import { accountAddress } from '../domain/smart-account.ts';
 import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
 import { SeededRandom } from './seeded-random.ts';
-import { createAccountData, executeData, signOperation } from './signed-operation.ts';
+import { signOperation } from './signed-operation.ts';
 import { SimulatedChain, type SimulatedChainOptions } from './simulated-chain.ts';
 import { SimulatedNode } from './simulated-node.ts';
 import { named } from './simulated-state.ts';
@@ -45,7 +46,7 @@ const operation = (changes: Partial<UserOperation> = {}): UserOperation =>
   signOperation(
     {
       ...{ sender, nonce: 0n, factory: { address: contracts.factory, data: createAccountData(addressOfKey(OWNER)) } },
-      callData: executeData({ to: FRIEND, wei: 1n, data: '0x' }),
+      callData: executeCall({ to: FRIEND, value: 1n, data: '0x' }),
       ...{ callGasLimit: 100_000n, verificationGasLimit: 400_000n, preVerificationGas: 50_000n },
       ...{ maxFeePerGas: 10n * GWEI, maxPriorityFeePerGas: GWEI, paymaster: undefined, signature: '0x' },
       ...changes,
@@ -176,7 +177,7 @@ describe('a simulated chain', () => {
       paymaster: { failed: false, until: 2_000_000 },
     });
     const asDeployed = { address: sender, owner: addressOfKey(OWNER) };
-    const target = { address: sender, data: executeData({ to: FRIEND, wei: 10n * ETHER, data: '0x' }) };
+    const target = { address: sender, data: executeCall({ to: FRIEND, value: 10n * ETHER, data: '0x' }) };
     const simulation = chain.simulate({ operation: operation({ factory: undefined }), asDeployed, target });
     expect(simulation).toMatchObject({ kind: 'valid', targetSuccess: false });
     expect(chain.state.get(named.code(sender))).toBe(0n);

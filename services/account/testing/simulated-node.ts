@@ -23,7 +23,7 @@ export interface NodeHabits {
   failsAfterSend: number;
   /** Its head is one of some blocks ago. */
   staleHead: number;
-  /** It counts transactions of blocks that it has not, or not those of the newest blocks. */
+  /** It counts transactions that no block has, of an account that has sent some, or not those of the newest blocks. */
   countTooHigh: number;
   countTooLow: number;
   receiptMissing: number;
@@ -115,7 +115,8 @@ export class SimulatedNode implements OperationsChain {
   transactionCount(address: string): Promise<number> {
     return this.answer('transactionCount', () => {
       const count = this.chain.countOf(address);
-      if (this.random.chance(this.habits.countTooHigh)) return count + this.random.between(1, BLOCKS_BEHIND);
+      if (count > 0 && this.random.chance(this.habits.countTooHigh))
+        return count + this.random.between(1, BLOCKS_BEHIND);
       const before = this.chain.markAfter(this.behind(this.habits.countTooLow));
       return Number(this.chain.state.getAt(named.count(address), before));
     });

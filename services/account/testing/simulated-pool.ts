@@ -23,7 +23,7 @@ export class SimulatedPool {
   private replaced: SimulatedTransaction[] = [];
 
   constructor(
-    private readonly habits: PoolHabits,
+    public habits: PoolHabits,
     private readonly random: SeededRandom,
   ) {}
 

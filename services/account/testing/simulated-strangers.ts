@@ -21,7 +21,7 @@ export class SimulatedStrangers {
 
   constructor(
     private readonly random: SeededRandom,
-    private readonly habits: StrangersHabits,
+    public habits: StrangersHabits,
   ) {}
 
   see(operation: UserOperation): void {

@@ -1,0 +1,126 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { transactionStream } from '../../../schemas/events/transaction-events.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import type { PooledOperation } from '../bundle-operations/operation-pool.ts';
+import { createAccountData, executeCall } from '../domain/account-calls.ts';
+import { userOpHash } from '../domain/operation-hash.ts';
+import { idOfReplacement, submit, transactionFold } from '../domain/transaction.ts';
+import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
+import { AccountNonces } from '../edge/account-nonces.ts';
+import type { Sponsorships } from '../edge/sponsorships.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import { signOperation } from './signed-operation.ts';
+import type { SimulatedChain } from './simulated-chain.ts';
+import { OWNERS, PAYMASTER, REFUSING } from './simulated-contracts.ts';
+import { named } from './simulated-state.ts';
+
+/** What somebody wanted to be done once, and each transaction that was signed for it. What outlives each process. */
+export interface Send {
+  ids: string[];
+}
+
+/** Of which every operation is. */
+export const APP = 'app_simulated';
+const FRIEND = '0x0000000000000000000000000000000000004001';
+const GWEI = 10n ** 9n;
+const VALID_SECONDS = [60, 300] as const;
+
+/** Users who send operations, by one process: what it stores, and in which order, is as in the service. */
+export class SimulatedSenders {
+  private readonly nonces: AccountNonces;
+  private readonly metadata: EventMetadata;
+
+  constructor(
+    private readonly chain: SimulatedChain,
+    private readonly random: SeededRandom,
+    private readonly sends: Send[],
+    private readonly transactor: Transactor,
+    private readonly sponsorships: Sponsorships,
+  ) {
+    this.nonces = new AccountNonces(transactor);
+    this.metadata = { correlationId: transactor.ids.token(20), actor: { type: 'system', id: 'simulation' } };
+  }
+
+  /** One user sends one operation. @throws Refusal sponsorship_refused */
+  async send(): Promise<void> {
+    const { random, chain, nonces } = this;
+    const owner = (random.pick(OWNERS) ?? PAYMASTER).address;
+    const sender = chain.entryPoint.accountOf(owner);
+    const id = `tx_${random.hash().slice(2, 28)}`;
+    const account = { chainId: chain.options.chainId, sender };
+    const isDeployed = chain.state.get(named.code(sender)) === 1n;
+    const inUse = await nonces.inUse(account);
+    const { nonce, deploys } = await nonces.assign(id, { ...account, isDeployed }, inUse, this.metadata);
+    const to = random.chance(0.15) ? REFUSING : FRIEND;
+    const tip = BigInt(random.between(1, 3)) * GWEI;
+    this.sends.push({ ids: [id] });
+    await this.submit(id, null, {
+      ...{ sender, nonce, factory: deploys ? this.factory(owner) : undefined },
+      callData: executeCall({ to, value: BigInt(random.between(0, 2)), data: `0x${id.slice(-20)}` }),
+      ...{ callGasLimit: 100_000n, verificationGasLimit: 400_000n, preVerificationGas: 50_000n },
+      ...{ maxFeePerGas: 2n * chain.head.baseFeePerGas + tip, maxPriorityFeePerGas: tip, signature: '0x' },
+      paymaster: random.chance(0.6) ? this.paymaster() : undefined,
+    });
+  }
+
+  /** The same nonce, with the factory or without. */
+  async signAnew({ id, operation }: Pick<PooledOperation, 'id' | 'operation'>, deploys: boolean): Promise<boolean> {
+    const { sender, nonce } = operation;
+    const replacement = idOfReplacement(id, 'signed anew');
+    const send = this.sends.find(({ ids }) => ids.includes(id));
+    if (send && !send.ids.includes(replacement)) send.ids.push(replacement);
+    const account = { chainId: this.chain.options.chainId, sender };
+    await this.nonces.take(replacement, { ...account, nonce, deploys }, this.metadata);
+    const factory = deploys ? this.factory(this.ownerOf(sender).address) : undefined;
+    await this.submit(replacement, id, { ...operation, factory });
+    return true;
+  }
+
+  /** Nobody has seen the signature before it is stored. */
+  private async submit(id: string, replaces: string | null, unsigned: UserOperation): Promise<void> {
+    const { chain, transactor, sponsorships, random } = this;
+    const { chainId, entryPoint } = chain.options;
+    const { sender, nonce } = unsigned;
+    const laterSeconds = Math.max(Math.floor(transactor.clock.now() / 1_000), chain.head.timestamp);
+    const validUntil = laterSeconds + random.between(...VALID_SECONDS);
+    const owner = this.ownerOf(sender).privateKey;
+    const paymaster = { key: PAYMASTER.privateKey, validUntil, validAfter: 0 };
+    const operation = signOperation(unsigned, { chainId, entryPoint, owner, paymaster });
+    const hash = userOpHash(operation, entryPoint, chainId);
+    const headBlock = chain.head.number;
+    const maxCostWei = maxCostOf(operation);
+    if (operation.paymaster) {
+      const deposit = { wei: chain.state.get(named.deposit(operation.paymaster.address)), reservedWei: 0n };
+      const slot = { chainId, sender, nonce, userId: sender, headBlock };
+      const signature = { ...slot, transactionId: id, userOpHash: hash, maxCostWei, validUntilMs: validUntil * 1_000 };
+      await sponsorships.reserve({ appId: APP, signature, policy: { dayWei: null, userDayWei: null }, deposit });
+    }
+    const subject = { transactionId: id, userId: sender, appId: 'app', chainId, sender, nonce: String(nonce) };
+    const submission = {
+      ...{ ...subject, userOpHash: hash, entryPoint, operation: storedOperation(operation) },
+      ...{ sponsor: operation.paymaster !== undefined, maxCostWei: String(maxCostWei), headBlock, replaces },
+      validUntil: operation.paymaster ? new Date(validUntil * 1_000).toISOString() : null,
+    };
+    await transactor.transact({
+      stream: transactionStream(id),
+      fold: transactionFold,
+      metadata: this.metadata,
+      decide: (known) => submit(known, submission),
+    });
+  }
+
+  private ownerOf(sender: string): (typeof OWNERS)[number] {
+    const owner = OWNERS.find((one) => this.chain.entryPoint.accountOf(one.address) === sender);
+    if (!owner) throw new Error(`nobody owns ${sender}`);
+    return owner;
+  }
+
+  private factory(owner: string): NonNullable<UserOperation['factory']> {
+    return { address: this.chain.options.factory, data: createAccountData(owner) };
+  }
+
+  private paymaster(): NonNullable<UserOperation['paymaster']> {
+    const { address } = this.chain.options.paymaster;
+    return { address, verificationGasLimit: 60_000n, postOpGasLimit: 0n, data: '0x' };
+  }
+}
