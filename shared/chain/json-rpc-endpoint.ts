@@ -26,6 +26,11 @@ interface Envelope {
   error?: unknown;
 }
 
+/** Its parameters as JSON: they may be long, and are written once. */
+interface WrittenCall extends RpcCall {
+  text: string;
+}
+
 /** What an endpoint said to one call: its result, or why there is none. */
 export type CallOutcome = { result: unknown } | { error: RpcFault };
 
@@ -87,8 +92,9 @@ export class JsonRpcEndpoint {
     may: { errors: boolean } = { errors: false },
   ): Promise<Envelope[]> {
     const answered: Envelope[] = [];
+    const written = calls.map((call) => ({ ...call, text: JSON.stringify(call.params) }));
     while (answered.length < calls.length) {
-      const batch = this.batchOf(calls.slice(answered.length, answered.length + this.callsMax));
+      const batch = this.batchOf(written.slice(answered.length, answered.length + this.callsMax));
       try {
         answered.push(...(await this.request(batch, may)));
       } catch (error) {
@@ -100,18 +106,22 @@ export class JsonRpcEndpoint {
   }
 
   /** Returns the first of these calls, as many as one request may hold. */
-  private batchOf(calls: readonly RpcCall[]): readonly RpcCall[] {
+  private batchOf(calls: readonly WrittenCall[]): readonly WrittenCall[] {
     let length = 0;
-    const end = calls.findIndex(({ params }, at) => {
-      length += JSON.stringify(params).length;
+    const end = calls.findIndex(({ text }, at) => {
+      length += text.length;
       return at > 0 && length > BATCH_LENGTH_MAX;
     });
     return end === -1 ? calls : calls.slice(0, end);
   }
 
-  private async request(calls: readonly RpcCall[], may: { errors: boolean }): Promise<Envelope[]> {
-    const requests = calls.map((call) => ({ jsonrpc: '2.0', id: (this.calls += 1), ...call }));
-    const answer = await this.post(requests.length === 1 ? requests[0] : requests, limitAnswer(calls));
+  private async request(calls: readonly WrittenCall[], may: { errors: boolean }): Promise<Envelope[]> {
+    const requests = calls.map(({ method, text }) => ({ id: (this.calls += 1), method, text }));
+    const bodies = requests.map(
+      ({ id, method, text }) => `{"jsonrpc":"2.0","id":${String(id)},"method":"${method}","params":${text}}`,
+    );
+    const body = bodies.length === 1 ? (bodies[0] ?? '') : `[${bodies.join(',')}]`;
+    const answer = await this.post(body, limitAnswer(calls));
     const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope);
     const ids = new Set<unknown>(requests.map(({ id }) => id));
     for (const { id, error } of envelopes) {
@@ -128,12 +138,11 @@ export class JsonRpcEndpoint {
     });
   }
 
-  private async post(asked: unknown, limit: ReturnType<typeof limitAnswer>): Promise<unknown> {
+  private async post(body: string, limit: ReturnType<typeof limitAnswer>): Promise<unknown> {
     const late = AbortSignal.timeout(this.withinMs);
     try {
       const signal = AbortSignal.any([late, this.closing]);
       const headers = { 'content-type': 'application/json', ...this.address.headers };
-      const body = JSON.stringify(asked);
       const response = await fetch(this.address.url, { method: 'POST', headers, body, redirect: 'error', signal });
       const bytes = await readWhole(response, limit);
       if (!response.ok) throw this.refusal(textOfFailure(bytes), response.status);

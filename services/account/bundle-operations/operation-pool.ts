@@ -24,7 +24,8 @@ export class OperationPool {
   private readonly byId = new Map<string, PooledOperation>();
   private readonly byHash = new Map<string, PooledOperation>();
   private readonly byNonce = new Map<string, Set<PooledOperation>>();
-  private readonly bySender = new Map<string, Set<PooledOperation>>();
+  /** Those that deploy their account. */
+  private readonly deploying = new Map<string, Set<PooledOperation>>();
   private readonly superseded = new Set<string>();
 
   get size(): number {
@@ -86,9 +87,7 @@ export class OperationPool {
     const { sender, nonce, factory } = one.operation;
     const { sequence } = nonceParts(nonce);
     const earlier = sequence > 0n ? this.ofNonce(sender, nonce - 1n) : [];
-    const deploying = factory
-      ? []
-      : [...(this.bySender.get(sender) ?? [])].filter(({ operation }) => operation.factory);
+    const deploying = factory ? [] : [...(this.deploying.get(sender) ?? [])];
     return [...earlier, ...deploying].filter(
       (other) => other !== one && other.transaction.status === 'submitted' && !this.superseded.has(other.id),
     );
@@ -110,7 +109,7 @@ export class OperationPool {
     this.byId.set(id, one);
     this.byHash.set(userOpHash, one);
     index(this.byNonce, nonceKey(operation.sender, operation.nonce), one);
-    index(this.bySender, operation.sender, one);
+    if (operation.factory) index(this.deploying, operation.sender, one);
     if (replaces !== null) this.superseded.add(replaces);
   }
 
@@ -122,7 +121,7 @@ export class OperationPool {
     const { replaces } = one.transaction.submission;
     if (replaces !== null) this.superseded.delete(replaces);
     unindex(this.byNonce, nonceKey(sender, nonce), one);
-    unindex(this.bySender, sender, one);
+    unindex(this.deploying, sender, one);
   }
 }
 

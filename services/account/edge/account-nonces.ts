@@ -16,6 +16,7 @@ import {
   type Nonces,
 } from '../domain/nonces.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
+import { SharedReads } from './shared-reads.ts';
 
 export interface AccountOnChain {
   chainId: number;
@@ -36,16 +37,16 @@ export interface AssignedNonce {
 
 /** Which transaction has which nonce: decided by one stream for each account, in whatever process. */
 export class AccountNonces {
+  private readonly readings = new SharedReads<NoncesInUse>();
+
   constructor(private readonly transactor: Transactor) {}
 
   async of({ chainId, sender }: AccountOnChain): Promise<Nonces> {
     return (await this.transactor.load(noncesStream(chainId, sender), noncesFold)).state;
   }
 
-  async inUse(account: AccountOnChain): Promise<NoncesInUse> {
-    const nonces = await this.of(account);
-    const loaded = await Promise.all(newestTransactions(nonces).map((id) => this.transaction(id)));
-    return { nonces, transactions: loaded.filter((one) => one !== undefined) };
+  inUse(account: AccountOnChain): Promise<NoncesInUse> {
+    return this.readings.read(noncesStream(account.chainId, account.sender), () => this.readInUse(account));
   }
 
   /** Gives a transaction a nonce, or returns the one that it has. */
@@ -99,6 +100,12 @@ export class AccountNonces {
 
   async release(transactionId: string, account: AccountOnChain, metadata: EventMetadata): Promise<void> {
     await this.change(account, metadata, (nonces) => releaseNonce(nonces, transactionId, account));
+  }
+
+  private async readInUse(account: AccountOnChain): Promise<NoncesInUse> {
+    const nonces = await this.of(account);
+    const loaded = await Promise.all(newestTransactions(nonces).map((id) => this.transaction(id)));
+    return { nonces, transactions: loaded.filter((one) => one !== undefined) };
   }
 
   private async change(

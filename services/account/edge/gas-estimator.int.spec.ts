@@ -6,6 +6,8 @@ import type { UserOperation } from '../domain/user-operation.ts';
 import { burns, caught, checksGas, passesOn, reverts, writes } from '../testing/evm-code.ts';
 import { execute, executeBatch, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
 import { GasEstimator, type GasLimits } from './gas-estimator.ts';
+import { GatheredRequests } from './gathered-requests.ts';
+import type { SimulationRequest } from './operations-chain.ts';
 
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
@@ -29,7 +31,7 @@ describe('estimating gas, on anvil', () => {
   let estimator: GasEstimator;
   beforeAll(async () => {
     local = await OperationsOnAnvil.start(folder);
-    estimator = new GasEstimator(local.chain);
+    estimator = new GasEstimator(local.chain, new GatheredRequests((all) => local.chain.simulate(all), 10));
   });
   afterAll(() => local.stop());
 
@@ -273,14 +275,11 @@ describe('estimating gas, on anvil', () => {
   it('asks once for all that are estimated at once', async () => {
     let requests = 0;
     const { chain } = local;
-    const counted = new GasEstimator({
-      chainId: chain.chainId,
-      entryPoint: chain.entryPoint,
-      simulate: (asked) => {
-        requests += 1;
-        return chain.simulate(asked);
-      },
-    });
+    const simulations = new GatheredRequests((asked: readonly SimulationRequest[]) => {
+      requests += 1;
+      return chain.simulate(asked);
+    }, 16);
+    const counted = new GasEstimator(chain, simulations);
     const drafts = Array.from({ length: 8 }, () => newAccount(execute(randomWallet().address)));
     const limits = await Promise.all(drafts.map(({ operation }) => counted.estimate({ operation })));
     expect(requests).toBe(2);

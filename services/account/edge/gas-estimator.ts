@@ -2,7 +2,7 @@ import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import { reasonOf } from '../domain/revert-reason.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import { executedCallData, executionProbe, readExecution, type Execution } from './execution-probe.ts';
-import { GatheredSimulations } from './gathered-simulations.ts';
+import type { GatheredRequests } from './gathered-requests.ts';
 import type { OperationsChain, Simulation, SimulationRequest } from './operations-chain.ts';
 import { searchLimit } from './search-limit.ts';
 
@@ -17,6 +17,7 @@ export interface GasLimits {
 /** Limits and fees of the operation do not count, and the signatures may be stubs. */
 export type EstimationRequest = Pick<SimulationRequest, 'operation' | 'asDeployed' | 'stateOverride'>;
 
+export type Simulations = GatheredRequests<SimulationRequest, Simulation>;
 type Valid = Extract<Simulation, { kind: 'valid' }>;
 /** How validation is limited. */
 type Validation = Pick<GasLimits, 'verificationGasLimit' | 'paymasterVerificationGasLimit'>;
@@ -40,11 +41,10 @@ const withMargin = (gas: bigint): bigint => gas + gas / 32n;
 
 /** Finds limits of gas with which operations succeed as they do with plenty of it. */
 export class GasEstimator {
-  private readonly simulations: GatheredSimulations;
-
-  constructor(private readonly chain: Pick<OperationsChain, 'simulate' | 'entryPoint' | 'chainId'>) {
-    this.simulations = new GatheredSimulations(chain);
-  }
+  constructor(
+    private readonly chain: Pick<OperationsChain, 'entryPoint' | 'chainId'>,
+    private readonly simulations: Simulations,
+  ) {}
 
   /**
    * What the sender has does not matter, but for the value that it sends. The limit of `postOp` stays as it is.
@@ -53,10 +53,7 @@ export class GasEstimator {
    */
   async estimate(request: EstimationRequest): Promise<GasLimits> {
     const { callData, paymaster } = request.operation;
-    const [bare, whole] = await this.simulations.simulate([
-      this.bare(request),
-      this.limited(request, PLENTY, CALL_GAS_MAX),
-    ]);
+    const [bare, whole] = await this.simulations.ask([this.bare(request), this.limited(request, PLENTY, CALL_GAS_MAX)]);
     const all = requireValid(whole);
     const account = requireValid(bare);
     if (!account.targetSuccess) throw reverted(reasonOf(account.targetResult), account.targetResult);
@@ -69,7 +66,7 @@ export class GasEstimator {
     if (!plenty) throw unavailable('the node gives too little gas to a call', undefined);
     if (!plenty.succeeded) throw reverted(`the call needs more than ${String(CALL_GAS_MAX)} gas`, '0x');
     const callGasLimit = plenty.gasUsed + plenty.gasUsed / 8n + 500n;
-    const [check] = await this.simulations.simulate([this.limited(request, validation, callGasLimit)]);
+    const [check] = await this.simulations.ask([this.limited(request, validation, callGasLimit)]);
     return {
       ...(check?.kind === 'valid' ? validation : await this.searchValidation(request, validation)),
       callGasLimit: callData === '0x' ? 0n : await this.searchCall(request, { check, plenty, callGasLimit }),
@@ -104,7 +101,7 @@ export class GasEstimator {
     suffices: (execution: Execution | undefined) => boolean,
   ): Promise<bigint | undefined> {
     return searchLimit({ low, high: CALL_GAS_MAX }, async (limits) => {
-      const simulations = await this.simulations.simulate(limits.map((limit) => this.limited(request, PLENTY, limit)));
+      const simulations = await this.simulations.ask(limits.map((limit) => this.limited(request, PLENTY, limit)));
       return simulations.map((simulation) => suffices(executionOf(simulation)));
     });
   }
@@ -114,7 +111,7 @@ export class GasEstimator {
     for (const name of request.operation.paymaster ? names : names.slice(0, 1)) {
       const limit = await searchLimit({ low: found[name], high: VALIDATION_GAS_MAX }, async (limits) => {
         const tried = limits.map((gas) => this.limited(request, { ...PLENTY, [name]: gas }, 0n));
-        return (await this.simulations.simulate(tried)).map(({ kind }) => kind === 'valid');
+        return (await this.simulations.ask(tried)).map(({ kind }) => kind === 'valid');
       });
       if (limit !== found[name]) found[name] = withMargin(limit ?? VALIDATION_GAS_MAX);
     }

@@ -61,7 +61,7 @@ export class OperationDrafts {
   ): Promise<Draft> {
     const { address: sender, chainId } = account;
     const [now, [state], nonces] = await askChain(chain, () =>
-      Promise.all([chain.now(), chain.operations.accounts([sender]), this.nonces.inUse({ chainId, sender })]),
+      Promise.all([chain.now(), chain.accounts.ask([sender]), this.nonces.inUse({ chainId, sender })]),
     );
     if (!state) throw unavailable('the chain did not tell the state of the account', undefined);
     const operation: UserOperation = {

@@ -4,12 +4,16 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { KeptValues } from '../../../shared/primitives/kept-values.ts';
 import { preparedChainFold, type PreparedChain } from '../domain/prepared-chain.ts';
-import { GasEstimator } from './gas-estimator.ts';
-import { GatheredSimulations } from './gathered-simulations.ts';
-import type { OperationsBlock, OperationsChain } from './operations-chain.ts';
+import { GasEstimator, type Simulations } from './gas-estimator.ts';
+import { GatheredRequests } from './gathered-requests.ts';
+import type { AccountState, OperationsBlock, OperationsChain } from './operations-chain.ts';
 
 /** How long an answer on the head, and the tip that a node suggests, is used. */
 const HEAD_KEPT_MS = 250;
+/** Of one request, to which each brings the code of EntryPointSimulations: they are a megabyte. */
+const SIMULATIONS_MAX = 24;
+/** Four calls each, of which nodes take a hundred in one request. */
+const ACCOUNTS_MAX = 25;
 const GWEI = 10n ** 9n;
 /** Of a suggested tip: nobody's money is spent on a node's whim. */
 export const SUGGESTED_TIP_MAX = 3n * GWEI;
@@ -25,7 +29,9 @@ export interface ChainNow {
 /** A chain on which operations are sent. */
 export class ServedChain {
   readonly estimator: GasEstimator;
-  readonly simulations: GatheredSimulations;
+  /** Of many who ask at once, in few requests. */
+  readonly simulations: Simulations;
+  readonly accounts: GatheredRequests<string, AccountState>;
   private readonly newest: KeptValues<Promise<ChainNow>>;
 
   constructor(
@@ -33,8 +39,9 @@ export class ServedChain {
     readonly operations: OperationsChain,
     private readonly transactor: Transactor,
   ) {
-    this.estimator = new GasEstimator(operations);
-    this.simulations = new GatheredSimulations(operations);
+    this.simulations = new GatheredRequests((all) => operations.simulate(all), SIMULATIONS_MAX);
+    this.accounts = new GatheredRequests((all) => operations.accounts(all), ACCOUNTS_MAX);
+    this.estimator = new GasEstimator(operations, this.simulations);
     this.newest = new KeptValues(transactor.clock, { max: 1, keptMs: HEAD_KEPT_MS });
   }
 

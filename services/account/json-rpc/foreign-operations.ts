@@ -55,7 +55,7 @@ export class ForeignOperations {
 
 /** The deposit of a paymaster covers all that it has pending. @throws RpcError */
 const requireDeposit = async (chain: ServedChain, paymaster: string, costs: readonly bigint[]): Promise<void> => {
-  const [account] = await chain.operations.accounts([paymaster]);
+  const [account] = await chain.accounts.ask([paymaster]);
   const sum = costs.reduce((all, wei) => all + wei, 0n);
   if (account && sum <= account.depositWei) return;
   throw new RpcError(rpcCodes.depositTooLow, 'AA31 paymaster deposit too low for all that is pending', { paymaster });

@@ -45,7 +45,7 @@ export const refusedBy = async (
   { sender, factory, paymaster }: UserOperation,
   { reason, revertData }: { reason: string; revertData: string },
 ) => {
-  const [account] = reason === '' && !factory ? await chain.operations.accounts([sender]) : [];
+  const [account] = reason === '' && !factory ? await chain.accounts.ask([sender]) : [];
   const isMissing = account?.hasCode === false;
   return validationRefused(isMissing ? 'AA20 account not deployed' : reason, revertData, paymaster?.address);
 };

@@ -124,7 +124,7 @@ const ruleOf = (operation: Sponsored, needed: GasLimits, { head, tip }: ChainNow
 
 /** With the limits and fees that are paid for. Its signature is not made yet. @throws RpcError */
 const requireValid = async (chain: ServedChain, operation: UserOperation): Promise<void> => {
-  const [simulation] = await chain.simulations.simulate([{ operation }]);
+  const [simulation] = await chain.simulations.ask([{ operation }]);
   if (simulation?.kind === 'valid') return;
   throw await refusedBy(chain, operation, simulation ?? { reason: '', revertData: '0x' });
 };

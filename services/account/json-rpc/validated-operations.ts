@@ -17,7 +17,7 @@ export const validate = async (
   operation: UserOperation,
   clock: Pick<Clock, 'now'>,
 ): Promise<Valid> => {
-  const [simulation] = await chain.simulations.simulate([{ operation }]);
+  const [simulation] = await chain.simulations.ask([{ operation }]);
   if (simulation?.kind !== 'valid')
     throw await refusedBy(chain, operation, simulation ?? { reason: '', revertData: '0x' });
   const { account, paymaster } = simulation;
@@ -49,6 +49,6 @@ const requireTime = (
 export const isOurAccount = async (chain: ServedChain, { sender, factory }: UserOperation): Promise<boolean> => {
   const { accountFactory } = chain.settings;
   if (factory) return factory.address === accountFactory;
-  const [account] = await chain.operations.accounts([sender]);
+  const [account] = await chain.accounts.ask([sender]);
   return account?.implementation === accountImplementation(accountFactory);
 };
