@@ -14,6 +14,10 @@ import type { BundleWork } from './bundle-work.ts';
 
 /** Blocks cost more than operations: fifty a bundle are as fast as more. */
 const OPERATIONS_MAX = 50;
+/** The last executor that is free takes more: where blocks are slow, nobody else sends what waits for the next one. */
+const OPERATIONS_OF_LAST_MAX = 150;
+/** EIP-7825: since Osaka no transaction may have more. */
+const TRANSACTION_GAS_MAX = 2n ** 24n;
 /** While a bundle is under way for no longer than that, the next one fills; then another executor sends what is there. */
 const SLOW_MS = 60;
 const RESEND_MS = 2_000;
@@ -88,9 +92,9 @@ export class Bundles implements BundleWork {
   /** Makes new bundles of what waits. @returns whether there is one */
   async fill(head: OperationsBlock): Promise<boolean> {
     let hasSent = false;
-    for (const executor of this.options.executors) {
-      if (executor.underWay) continue;
-      const ready = this.next(head.baseFeePerGas, OPERATIONS_MAX);
+    const free = this.options.executors.filter(({ underWay }) => !underWay);
+    for (const executor of free) {
+      const ready = this.next(head.baseFeePerGas, executor === free.at(-1) ? OPERATIONS_OF_LAST_MAX : OPERATIONS_MAX);
       if (ready.length === 0 || (ready.length < OPERATIONS_MAX && this.isFilling)) break;
       await this.refreshBalances();
       hasSent = (await this.bundle(executor, ready, head)) || hasSent;
@@ -126,7 +130,8 @@ export class Bundles implements BundleWork {
     if (!tried) return false;
     const operations = tried.ready.map(({ operation }) => operation);
     const enough = bundleGasLimit(operations, executor.address, tried.gasUsed);
-    if (enough > head.gasLimit && tried.ready.length > 1) return this.halve(tried.ready);
+    const isTooLarge = enough > head.gasLimit || enough > TRANSACTION_GAS_MAX;
+    if (isTooLarge && tried.ready.length > 1) return this.halve(tried.ready);
     const [first] = tried.ready;
     if (first && largestGasLimit(first.operation, executor.address) > head.gasLimit && enough > head.gasLimit) {
       // No node takes it: the executor could not send anything after it.

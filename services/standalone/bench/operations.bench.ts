@@ -57,6 +57,7 @@ export const benchOperations = async (folder: string, report: Report): Promise<v
   try {
     await bench.firstSends();
     for (const blocks of BLOCKS) await bench.sends(blocks);
+    for (const blocks of BLOCKS) await bench.rpc(blocks);
     for (const blocks of BLOCKS) await bench.bundlerLoop(join(folder, `loop ${blocks}`), blocks);
     for (const blocks of BLOCKS) await bench.alto(DEFAULTS, blocks);
     for (const blocks of BLOCKS) await bench.alto(TUNED, blocks);
@@ -118,6 +119,17 @@ class OperationsBench {
     if (blocks === 'at once') await this.alone(`a send alone, blocks ${blocks}`, many, ALONE);
     await this.load(`sends of ${String(USERS)} users, blocks ${blocks}`, many, SENDS);
     await this.load(`sends of one user, blocks ${blocks}`, this.sendsOf(this.users.slice(0, 1)), SENDS_OF_ONE);
+    await this.chain.setBlocks('at once');
+  }
+
+  /** Operations that their owners have signed, through `POST /rpc`. */
+  async rpc(blocks: Blocks): Promise<void> {
+    const { accountUrl, chainId, app } = this.program.development;
+    const url = `${accountUrl}/rpc?chainID=${String(chainId)}&apiKey=${app.apiKey}`;
+    const headers = this.users[0]?.headers ?? {};
+    const send = sendSigned(url, await this.signed(SENDS), headers);
+    await this.chain.setBlocks(blocks);
+    await this.load(`JSON-RPC, blocks ${blocks}`, { name: 'Annals', pid: this.program.child.pid, send }, SENDS);
     await this.chain.setBlocks('at once');
   }
 
@@ -186,7 +198,9 @@ class OperationsBench {
 
   compare(): void {
     for (const blocks of BLOCKS) {
-      const ours = [`sends of ${String(USERS)} users, blocks ${blocks}`, `bundler loop, blocks ${blocks}`];
+      const ours = [`sends of ${String(USERS)} users`, 'JSON-RPC', 'bundler loop'].map(
+        (what) => `${what}, blocks ${blocks}`,
+      );
       for (const what of ours) {
         for (const { name: other } of [DEFAULTS, TUNED]) {
           const times =
@@ -275,11 +289,11 @@ class OperationsBench {
 }
 
 const sendSigned =
-  (url: string, signed: Awaited<ReturnType<typeof signOperations>>) =>
+  (url: string, signed: Awaited<ReturnType<typeof signOperations>>, headers = {}) =>
   async (at: number): Promise<string> => {
     const params = [signed[at]?.wire, '0x0000000071727De22E5E9d8BAf0edAc6f37da032'];
     const body = { jsonrpc: '2.0', id: at, method: 'eth_sendUserOperation', params };
-    const answer = await send(url, { method: 'POST', body });
+    const answer = await send(url, { method: 'POST', headers, body });
     const { result, error } = answer.body as { result?: string; error?: unknown };
     if (result === undefined) throw new Error(`it answered ${JSON.stringify(error)}`);
     return result;
