@@ -7,6 +7,7 @@ import type { SupervisedLoop } from '../../shared/loops/supervised-loop.ts';
 import { bundleLoop } from './bundle-operations/bundle-loop.ts';
 import { Bundler } from './bundle-operations/bundler.ts';
 import { ExecutorAccount } from './bundle-operations/executor-account.ts';
+import type { Begun } from './bundle-operations/recover-operations.ts';
 import { Records } from './bundle-operations/records.ts';
 import { SignedAnew } from './bundle-operations/replacements.ts';
 import { ReservationsOnChain } from './bundle-operations/reservations-on-chain.ts';
@@ -37,9 +38,26 @@ interface OnchainParts {
   smartAccounts: SmartAccounts;
 }
 
+/** What signs and stores operations. */
+export const sendingParts = ({
+  foundation: { readStore, clock },
+  transactor,
+  keys,
+  smartAccounts,
+}: Omit<OnchainParts, 'foundation'> & { foundation: Pick<Foundation, 'readStore' | 'clock'> }) => {
+  const sponsorships = new Sponsorships(transactor);
+  const deposits = new Deposits(readStore, sponsorships, clock);
+  const sponsors = new Sponsors(new Apps(transactor), sponsorships, deposits, transactor);
+  const nonces = new AccountNonces(transactor);
+  const drafts = new OperationDrafts(transactor, smartAccounts, nonces);
+  const signer = new OperationSigner(keys);
+  const submissions = new Submissions(transactor, signer, sponsors);
+  return { sponsorships, deposits, sponsors, nonces, drafts, signer, submissions };
+};
+
 /** Sending on chain: what requests need, and a loop for each chain that bundles. */
 export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: OnchainParts) => {
-  const { settings, readStore, clock } = foundation;
+  const { settings, readStore } = foundation;
   const chains = new ServedChains(
     new Map(
       (settings.CHAINS ?? []).map((one) => [
@@ -48,14 +66,9 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
       ]),
     ),
   );
-  const sponsorships = new Sponsorships(transactor);
-  const deposits = new Deposits(readStore, sponsorships, clock);
-  const sponsors = new Sponsors(new Apps(transactor), sponsorships, deposits, transactor);
-  const nonces = new AccountNonces(transactor);
-  const drafts = new OperationDrafts(transactor, smartAccounts, nonces);
-  const signer = new OperationSigner(keys);
-  const submissions = new Submissions(transactor, signer, sponsors);
-  const parts = { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships };
+  const sending = sendingParts({ foundation, transactor, keys, smartAccounts });
+  const { deposits, sponsors, nonces, drafts, signer, submissions } = sending;
+  const parts = { foundation, transactor, keys, ...sending };
   return {
     chains,
     controllers: [SendTransactionHttp, EstimateGasHttp, CancelTransactionHttp, ...jsonRpcControllers],
@@ -74,7 +87,8 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
   };
 };
 
-interface BundlerParts extends Pick<OnchainParts, 'foundation' | 'transactor' | 'keys'> {
+interface BundlerParts extends Pick<OnchainParts, 'transactor' | 'keys'> {
+  foundation: Pick<Foundation, 'clock' | 'logger'>;
   drafts: OperationDrafts;
   nonces: AccountNonces;
   sponsors: Sponsors;
@@ -82,7 +96,7 @@ interface BundlerParts extends Pick<OnchainParts, 'foundation' | 'transactor' | 
   sponsorships: Sponsorships;
 }
 
-const loopOf = (chain: ServedChain, parts: BundlerParts): SupervisedLoop => {
+const loopOf = (chain: ServedChain, parts: BundlerParts & Pick<OnchainParts, 'foundation'>): SupervisedLoop => {
   const { eventStore, readStore, logger } = parts.foundation;
   const { chainId } = chain.settings;
   return bundleLoop({
@@ -90,11 +104,14 @@ const loopOf = (chain: ServedChain, parts: BundlerParts): SupervisedLoop => {
     eventStore,
     readStore,
     logger,
-    begin: async () => {
-      const { state } = await parts.transactor.load(onchainStream(chainId), preparedChainFold);
-      return state && begin(chain, state, parts);
-    },
+    begin: () => beginBundling(chain, parts),
   });
+};
+
+/** Returns what sends operations of a chain; `undefined` while it is not prepared. */
+export const beginBundling = async (chain: ServedChain, parts: BundlerParts): Promise<Begun | undefined> => {
+  const { state } = await parts.transactor.load(onchainStream(chain.settings.chainId), preparedChainFold);
+  return state && begin(chain, state, parts);
 };
 
 const begin = async (

@@ -18,6 +18,7 @@ import {
   type GasOf,
   type SimulatedContracts,
 } from './simulated-entry-point.ts';
+import { callTarget } from './simulated-probe.ts';
 import { mostOf, SimulatedPool, type PoolHabits } from './simulated-pool.ts';
 import { named, SimulatedState } from './simulated-state.ts';
 import { readTransaction, type SimulatedTransaction } from './simulated-transaction.ts';
@@ -198,7 +199,7 @@ export class SimulatedChain {
       this.requireContracts(operation);
       const validated = entryPoint.prepay(operation);
       const { actualGasCost } = entryPoint.execute(validated, head);
-      const reverted = target ? entryPoint.call(target.address, target.data) : undefined;
+      const reverted = target && callTarget(entryPoint, target, validated.gas.execution);
       const { gas, account, paymaster } = validated;
       if (!account.failed && !paymaster.failed) this.strangers.see(operation);
       const preOpGas = operation.preVerificationGas + gas.verification;

@@ -1,0 +1,158 @@
+import { isDeepStrictEqual } from 'node:util';
+import { BundlerWasReplaced } from '../../account/domain/executor.ts';
+import { NumberedAwaits } from './numbered-awaits.ts';
+import type { KeyedSend, SendingProcess } from './sending-process.ts';
+import { SurvivingState } from './surviving-state.ts';
+
+/** One thing after the other: a user sends, a part of the process does what there is to do, or a block comes. */
+export type Action = { user: number; sponsor: boolean } | 'bundle' | 'project' | 'relay' | 'block';
+
+/** What befalls the first process at one of its awaits. */
+export interface Interruption {
+  /** The number of the await. */
+  at: number;
+  /** `killed`, or stopped for a while in which another process takes over, and then goes on. */
+  how: 'killed' | 'overtaken';
+  /** Whether a block comes before anybody looks again. */
+  withBlock: boolean;
+}
+
+/** Longer than a process waits for another that carries out the same request, or holds a lease. */
+const TAKEN_OVER_AFTER_MS = 11_000;
+const ROUND: readonly Action[] = ['bundle', 'project', 'relay', 'block'];
+/** More than anything takes to become final. */
+const ROUNDS_MAX = 40;
+
+class Killed extends Error {
+  override readonly name = 'Killed';
+}
+
+/** A plan that is carried out by a process, and by another one where that is interrupted. */
+export class InterruptedSends {
+  private process: SendingProcess;
+  private readonly awaits: NumberedAwaits;
+  private isKilled = false;
+  /** Resolves when the process that was stopped goes on. */
+  private stopped: Promise<unknown> | undefined;
+  private successor: SendingProcess | undefined;
+  private sending: KeyedSend | undefined;
+  private readonly sends: KeyedSend[] = [];
+  private readonly faults: string[] = [];
+
+  private constructor(
+    private readonly state: SurvivingState,
+    private readonly interruption: Interruption | undefined,
+  ) {
+    this.awaits = new NumberedAwaits((number) => this.arrive(number));
+    const { ports } = state;
+    const numbered = Object.entries(ports).map(([name, port]) => [name, this.awaits.of(name, port as object)]);
+    this.process = state.begin(Object.fromEntries(numbered) as typeof ports);
+  }
+
+  /**
+   * Carries out a plan to its end.
+   * @returns what the first process waited for, as far as it came, and what is not as it has to be, as sentences
+   */
+  static async run(
+    plan: readonly Action[],
+    interruption?: Interruption,
+  ): Promise<{ awaits: readonly string[]; faults: readonly string[] }> {
+    const users = new Set(plan.flatMap((action) => (typeof action === 'string' ? [] : [action.user])));
+    const run = new InterruptedSends(await SurvivingState.prepare(users.size), interruption);
+    for (const action of plan) await run.act(action);
+    await run.end();
+    return { awaits: run.awaits.names, faults: run.faults };
+  }
+
+  private async act(action: Action): Promise<void> {
+    if (action === 'block') this.state.mine();
+    else if (typeof action === 'string') await this.work((process) => process[action]());
+    else {
+      this.sending = this.state.sendOf(`key-${String(this.sends.length)}`, action);
+      this.sends.push(this.sending);
+      await this.work((process) => this.ask(process));
+      this.sending = undefined;
+    }
+  }
+
+  /** Has it done by a process, and by the next one where that is killed. */
+  private async work(part: (process: SendingProcess) => Promise<void>): Promise<void> {
+    const { process } = this;
+    try {
+      await part(process);
+    } catch (error) {
+      if (error instanceof Killed) {
+        this.pass();
+        this.process = this.state.begin();
+        // It bundles as soon as it runs, whether read models have what is stored or clients ask again.
+        await this.process.bundle();
+        await this.work(part);
+        return;
+      }
+      if (!this.successor || !(error instanceof BundlerWasReplaced)) throw error;
+    }
+    if (this.successor) await this.goOn(process, this.successor);
+  }
+
+  /** Somebody who was overtaken looks once more before noticing it. */
+  private async goOn(overtaken: SendingProcess, successor: SendingProcess): Promise<void> {
+    this.process = successor;
+    this.successor = undefined;
+    for (const part of ['project', 'relay', 'bundle'] as const) {
+      await overtaken[part]().catch((error: unknown) => {
+        if (!(error instanceof BundlerWasReplaced)) throw error;
+      });
+    }
+  }
+
+  /** Asks for what is being sent, and compares the answer with the first. */
+  private async ask(process: SendingProcess, send = this.sending): Promise<void> {
+    if (!send) return;
+    const answer = await process.answer(send);
+    const { answers } = this.state;
+    if (!answers.has(send.key)) answers.set(send.key, answer);
+    else if (!isDeepStrictEqual(answer, answers.get(send.key))) this.faults.push(`${send.key} is answered otherwise`);
+  }
+
+  private async arrive(number: number): Promise<void> {
+    if (this.isKilled) throw new Killed();
+    await this.stopped;
+    const { interruption } = this;
+    if (number !== interruption?.at) return;
+    if (interruption.how === 'killed') {
+      this.isKilled = true;
+      throw new Killed();
+    }
+    this.stopped = this.overtake();
+    await this.stopped;
+  }
+
+  private async overtake(): Promise<void> {
+    const successor = this.state.begin();
+    this.pass();
+    await successor.bundle();
+    await this.ask(successor);
+    await successor.project();
+    await successor.bundle();
+    await successor.relay();
+    this.successor = successor;
+  }
+
+  private pass(): void {
+    this.state.clock.time += TAKEN_OVER_AFTER_MS;
+    if (this.interruption?.withBlock) this.state.mine();
+  }
+
+  private async end(): Promise<void> {
+    let left: string[] = [];
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      left = await this.state.faults();
+      if (left.length === 0) break;
+      for (const action of ROUND) await this.act(action);
+    }
+    await this.work(async (process) => {
+      for (const send of this.sends) await this.ask(process, send);
+    });
+    this.faults.push(...left);
+  }
+}

@@ -1,0 +1,144 @@
+import type { Logger } from 'pino';
+import type { TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { IdempotentRequests } from '../../../shared/edge/idempotent-requests.ts';
+import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { KeyVault } from '../../../shared/key-vault/key-vault.ts';
+import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
+import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { sha256, systemIds } from '../../../shared/primitives/ids.ts';
+import { reservationsModel } from '../../../shared/read-models/reservations.ts';
+import { transactionsModel } from '../../../shared/read-models/transactions.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import {
+  checkpointOf,
+  FOLLOWED,
+  recoverOperations,
+  takeOver,
+  type Begun,
+} from '../../account/bundle-operations/recover-operations.ts';
+import type { OperationsChain } from '../../account/edge/operations-chain.ts';
+import { ServedChain, ServedChains } from '../../account/edge/served-chains.ts';
+import { SmartAccounts } from '../../account/edge/smart-accounts.ts';
+import { beginBundling, sendingParts } from '../../account/onchain-sends.module.ts';
+import { SendTransaction, SendTransactionHandler } from '../../account/send-transaction/send-transaction.handler.ts';
+import { projectBatch } from '../../projector/run-projection/project-batch.ts';
+import { publishedTypes } from '../../relay/publish-events/address-event.ts';
+import { Checkpoint } from '../../relay/publish-events/checkpoint.ts';
+import { BatchPublisher } from '../../relay/publish-events/publish-batch.ts';
+
+/** All that a process reaches outside itself. */
+export interface Ports {
+  eventStore: EventStore;
+  readStore: ReadStore;
+  messageBus: MessageBus;
+  keyVault: KeyVault;
+  operations: OperationsChain;
+}
+
+interface ProcessOptions {
+  ports: Ports;
+  chain: ChainSettings;
+  masterKey: Uint8Array;
+  clock: Clock;
+  logger: Logger;
+}
+
+/** What somebody sends, with the Idempotency-Key. */
+export interface KeyedSend {
+  key: string;
+  caller: UserCaller;
+  request: TransactionRequest;
+}
+
+const EVENTS_MAX = 1_000;
+/** More than any situation takes. */
+const STEPS_MAX = 50;
+const MODELS = [transactionsModel, reservationsModel];
+
+/** What the account service, the projector and the relay do for sends, each part when it is told to, and without timers. */
+export class SendingProcess {
+  private readonly requests: IdempotentRequests;
+  private readonly handler: SendTransactionHandler;
+  private readonly served: ServedChain;
+  private readonly bundling: Parameters<typeof beginBundling>[1];
+  private begun: (Begun & { after: Position }) | undefined;
+
+  constructor(private readonly options: ProcessOptions) {
+    const { ports, chain, masterKey, clock, logger } = options;
+    const { eventStore, readStore, keyVault } = ports;
+    const personalData = personalDataOf({ keyVault, masterKey, clock, eventStore });
+    const transactor = new Transactor(eventStore, clock, systemIds, personalData);
+    const { keys } = personalData;
+    const smartAccounts = new SmartAccounts(keys, [chain]);
+    const parts = sendingParts({ foundation: { readStore, clock }, transactor, keys, smartAccounts });
+    const { drafts, nonces, sponsors, submissions } = parts;
+    this.served = new ServedChain(chain, ports.operations, transactor);
+    const chains = new ServedChains(new Map([[chain.chainId, this.served]]));
+    this.requests = new IdempotentRequests(transactor, masterKey, personalData);
+    this.handler = new SendTransactionHandler(transactor, chains, drafts, nonces, sponsors, submissions);
+    this.bundling = { foundation: { clock, logger }, transactor, keys, ...parts };
+  }
+
+  /** Returns what is answered, the same again to a key that was answered before. */
+  async answer({ key, caller, request }: KeyedSend): Promise<unknown> {
+    const { userId, sessionId } = caller;
+    const metadata = { correlationId: key, actor: { type: 'user' as const, id: userId } };
+    const fingerprint = sha256(JSON.stringify(request));
+    const answer = await this.requests.once(
+      { caller: `session:${sessionId}`, key, fingerprint, userId, metadata },
+      async (onceId) => {
+        const { sent } = await this.handler.execute(new SendTransaction(request, caller, onceId, metadata));
+        return { status: 201, headers: {}, body: sent };
+      },
+    );
+    return answer?.body;
+  }
+
+  /** Brings the read models up to what is stored. */
+  async project(): Promise<void> {
+    const { eventStore, readStore } = this.options.ports;
+    for (const model of MODELS) {
+      const after = await readStore.position(model.name);
+      const batch = await eventStore.readAll(after, { types: model.eventTypes }, EVENTS_MAX);
+      await projectBatch(model, readStore, batch);
+    }
+  }
+
+  /** Publishes what is stored. */
+  async relay(): Promise<void> {
+    const { eventStore, readStore, messageBus } = this.options.ports;
+    const checkpoint = new Checkpoint(readStore);
+    const after = await checkpoint.load();
+    const batch = await eventStore.readAll(after, { types: publishedTypes }, EVENTS_MAX);
+    await new BatchPublisher(messageBus, this.options.logger).publish(batch.events, new AbortController().signal);
+    checkpoint.advance(batch);
+    await checkpoint.flush();
+  }
+
+  /** Looks at the chain, and sends what can be sent. */
+  async bundle(): Promise<void> {
+    const { ports, chain } = this.options;
+    const begun = (this.begun ??= await this.begin());
+    const { events } = await ports.eventStore.readAll(begun.after, { types: FOLLOWED }, EVENTS_MAX);
+    for (const event of events) {
+      await takeOver(begun, event);
+      begun.after = event.position;
+    }
+    for (let steps = 0, hasMoved = true; hasMoved; steps += 1) {
+      if (steps === STEPS_MAX) throw new Error('a bundler goes on and on');
+      hasMoved = await begun.bundler.step();
+      await ports.readStore.apply(checkpointOf(chain.chainId), [], begun.bundler.recordedUpTo);
+    }
+  }
+
+  private async begin(): Promise<Begun & { after: Position }> {
+    const { ports, chain } = this.options;
+    const begun = await beginBundling(this.served, this.bundling);
+    if (!begun) throw new Error('the chain is not prepared');
+    return { ...begun, after: await recoverOperations(begun, { chainId: chain.chainId, ...ports }) };
+  }
+}
