@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
@@ -5,17 +6,21 @@ import { sessionStream } from '../../schemas/events/session-events.ts';
 import { userStream } from '../../schemas/events/user-events.ts';
 import { accountRoutes, type Session } from '../../schemas/http/account-routes.ts';
 import type { ProblemCode } from '../../schemas/http/problem.ts';
+import { LOCAL_FUNDER_KEY } from '../../shared/chain/development-token.ethers.ts';
 import { AnnalsClient } from '../../shared/client/annals-client.ts';
 import { ProblemError } from '../../shared/client/problem-error.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import { systemClock } from '../../shared/primitives/clock.ts';
+import { Anvil } from '../../shared/testing/anvil.ts';
 import { atOnce } from '../../shared/testing/at-once.ts';
 import { eventually, within } from '../../shared/testing/eventually.ts';
 import { someMetadata } from '../../shared/testing/event-builder.ts';
 import { randomWallet } from '../../shared/testing/random-wallet.ethers.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { appAdministration } from './app-administration.ts';
+import { chainAdministration } from './chain-administration.ts';
 import { identityStream, walletIdentity } from './domain/identity.ts';
 import { loginStateStream } from './domain/login-state.ts';
 import {
@@ -25,13 +30,14 @@ import {
   oneTimePasswordStream,
 } from './domain/one-time-password.ts';
 import { PREVIOUS_TOKEN_MS } from './domain/session.ts';
-
 import { IdentityIds } from './edge/identity-ids.ts';
 import { BotApi } from './testing/bot-api.ts';
 import { HostileProvider } from './testing/hostile-provider.jose.ts';
 import { newestPassword, wrong } from './testing/one-time-passwords.ts';
+import { twoProcessesSendsContract } from './two-processes-sends.contract.ts';
 
-const CHAINS = '[{"chainId":2484,"rpcUrls":["http://127.0.0.1:1"]}]';
+const ETHER = 10n ** 18n;
+const FUNDS = { funderKey: LOCAL_FUNDER_KEY, depositWei: 10n * ETHER, executors: 3, executorWei: 10n * ETHER };
 const REGISTERED = ['UserRegistered', 'SmartAccountAssigned', 'IdentityLinked', 'UserLoggedIn'];
 
 const ORIGIN = 'https://app.example';
@@ -67,6 +73,8 @@ export const twoProcessesContract = (
 ): void => {
   const bot = new BotApi();
   const provider = new HostileProvider('annals');
+  const folder = temporaryFolder();
+  let anvil: Anvil;
   let processes: TwoProcesses;
   let foundation: TwoProcesses['foundations'][0];
   let identityIds: IdentityIds;
@@ -90,16 +98,22 @@ export const twoProcessesContract = (
 
   beforeAll(async () => {
     await Promise.all([bot.start(), provider.start()]);
+    anvil = await Anvil.start(join(folder, 'chain'));
+    const CHAINS = JSON.stringify([{ chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl] }]);
     const oauth = { issuer: provider.issuer, clientId: provider.clientId, clientSecret: 'a secret' };
     processes = await start({ ...bot.settings, CHAINS, OAUTH_A: JSON.stringify(oauth) });
     [foundation] = processes.foundations;
+    for (const chain of foundation.settings.CHAINS ?? []) await chainAdministration(foundation).prepare(chain, FUNDS);
     identityIds = new IdentityIds(await personalDataOf(foundation).keys.identitiesKey());
     clients = await clientsOfApp();
   });
   afterAll(async () => {
     await Promise.all([bot.stop(), provider.stop()]);
     await processes.stop();
+    await anvil.stop();
   });
+
+  twoProcessesSendsContract(() => ({ anvil, foundation, clients: clientsOfApp }));
 
   const eventsOf = (stream: string) => foundation.eventStore.read(stream);
   const typesOf = async (stream: string) => (await eventsOf(stream)).map(({ type }) => type);
