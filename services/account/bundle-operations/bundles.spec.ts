@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { executorStream } from '../../../schemas/events/executor-events.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
@@ -20,6 +21,8 @@ import { ReservationsOnChain } from './reservations-on-chain.ts';
 const ETHER = 10n ** 18n;
 /** By then no bundle fills any more. */
 const FILLED_MS = 100;
+const GWEI = 10n ** 9n;
+const FEE_CAP = 200n * GWEI;
 const { chainId, entryPoint, paymaster } = CONTRACTS;
 
 /** Operations that wait for a bundler, on a chain whose blocks only come when they are asked for. */
@@ -30,6 +33,8 @@ class WaitingOperations {
   private readonly transactor = new Transactor(this.store, this.clock, systemIds);
   private readonly random = new SeededRandom(1);
   private readonly sends: Send[] = [];
+  private bundler: Bundler | undefined;
+  readonly logged: string[] = [];
 
   constructor(options: Partial<SimulatedChainOptions> = {}) {
     this.chain = new SimulatedChain({ ...CONTRACTS, random: this.random, genesisTime: 1_767_000_000, ...options });
@@ -51,22 +56,43 @@ class WaitingOperations {
     for (let at = 0; at < count; at += 1) await senders.send();
   }
 
-  /** A bundler that has taken them over makes bundles. Returns how many operations each has. */
-  async bundles(): Promise<number[]> {
-    const { chain, clock, transactor, store } = this;
-    const bundler = new Bundler({
+  /** Begins a bundler that takes over what was sent. */
+  async begin(): Promise<void> {
+    const { chain, clock, transactor, logged } = this;
+    const logger = pino({ level: 'error', base: null }, { write: (line: string) => logged.push(line) });
+    this.bundler = new Bundler({
       chain: new SimulatedNode(chain, this.random),
-      ...{ bundlerUrls: [], confirmations: 8, feeCap: 200n * 10n ** 9n, clock, logger: pino({ level: 'silent' }) },
+      ...{ bundlerUrls: [], confirmations: 8, feeCap: FEE_CAP, clock, logger },
       settlements: new ReservationsOnChain(chainId, paymaster.address, new Sponsorships(transactor)),
       records: new Records(transactor, chainId),
       executors: EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key)),
       replacements: { signAnew: () => Promise.reject(new Error('nothing is to be signed anew')) },
     });
-    await bundler.recover({ open: this.sends.flatMap(({ ids }) => ids), finalBlock: undefined });
-    while (await bundler.step()) clock.time += FILLED_MS;
-    const streams = await Promise.all(EXECUTORS.map(({ address }) => store.read(executorStream(chainId, address))));
-    const signed = streams.flat().filter(({ type }) => type === 'BundleSigned');
+    await this.bundler.recover({ open: this.sends.flatMap(({ ids }) => ids), finalBlock: undefined });
+  }
+
+  /** Makes bundles of all of them. Returns how many operations each has. */
+  async bundles(): Promise<number[]> {
+    await this.begin();
+    while (await this.bundler?.step()) this.clock.time += FILLED_MS;
+    const signed = await this.storedOf('BundleSigned');
     return signed.map(({ data }) => (data['operations'] as string[]).length);
+  }
+
+  /** Goes on for so many seconds, with a block in each whose base fee is that. */
+  async blocks(count: number, baseFeePerGas: bigint): Promise<void> {
+    for (let block = 0; block < count; block += 1) {
+      this.chain.mine({ baseFeePerGas });
+      for (let ms = 0; ms < 1_000; ms += FILLED_MS) {
+        while (await this.bundler?.step());
+        this.clock.time += FILLED_MS;
+      }
+    }
+  }
+
+  async storedOf(type: string): Promise<StoredEvent[]> {
+    const streams = EXECUTORS.map(({ address }) => this.store.read(executorStream(chainId, address)));
+    return (await Promise.all(streams)).flat().filter((event) => event.type === type);
   }
 }
 
@@ -87,5 +113,38 @@ describe('bundles of many operations that wait', () => {
     const waiting = new WaitingOperations({ gasOf: () => ({ verification: 200_000n, execution: 90_000n }) });
     await waiting.send(280);
     expect(await waiting.bundles()).toEqual([50, 50, 38]);
+  });
+});
+
+describe('a bundle that blocks leave out', () => {
+  const feeOf = ({ data }: StoredEvent) => BigInt(data['maxFeePerGas'] as string);
+
+  it('is given an eighth more after three blocks, and again, until one has it', async () => {
+    const waiting = new WaitingOperations();
+    await waiting.send(1);
+    expect(await waiting.bundles()).toEqual([1]);
+    const [first] = await waiting.storedOf('BundleSigned');
+    const fee = first ? feeOf(first) : 0n;
+    await waiting.blocks(2, 2n * fee);
+    expect(await waiting.storedOf('BundleReplaced')).toEqual([]);
+    await waiting.blocks(4, 2n * fee);
+    const raised = (fee * 9n) / 8n + 1n;
+    expect((await waiting.storedOf('BundleReplaced')).map(feeOf)).toEqual([raised, (raised * 9n) / 8n + 1n]);
+    await waiting.blocks(1, fee);
+    expect(await waiting.storedOf('BundleMined')).toHaveLength(1);
+    expect(waiting.logged).toEqual([]);
+  });
+
+  it('is given no more than the feeCap, which the log says', async () => {
+    const waiting = new WaitingOperations();
+    await waiting.send(1);
+    await waiting.bundles();
+    await waiting.blocks(120, 2n * FEE_CAP);
+    const fees = (await waiting.storedOf('BundleReplaced')).map(feeOf);
+    expect(fees.at(-1)).toBeLessThanOrEqual(FEE_CAP);
+    expect(fees.at(-1)).toBeGreaterThan((FEE_CAP * 8n) / 9n);
+    expect(waiting.logged.join('\n')).toMatch(/"level":50.*is left out of blocks at the feeCap of the chain/);
+    await waiting.blocks(1, GWEI);
+    expect(await waiting.storedOf('BundleMined')).toHaveLength(1);
   });
 });

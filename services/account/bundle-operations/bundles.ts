@@ -61,7 +61,10 @@ export class Bundles implements BundleWork {
 
   blockCame(): void {
     this.hasNewBlock = true;
-    for (const executor of this.options.executors) executor.blocksSince += 1;
+    for (const executor of this.options.executors) {
+      executor.hasBlockSince = true;
+      executor.blocksLeftOut += 1;
+    }
   }
 
   /** The nonce of a bundle was used. Without success none of its operations was executed: one of them is at fault. */
@@ -82,9 +85,10 @@ export class Bundles implements BundleWork {
       const { underWay } = executor;
       if (!underWay) continue;
       const silentMs = this.options.clock.elapsed() - executor.sentAt;
-      const wasLeftOut = executor.blocksSince > 0 && silentMs >= RESEND_AFTER_BLOCK_MS;
-      if (silentMs < RESEND_MS && !wasLeftOut) continue;
-      if (executor.blocksSince >= BLOCKS_LEFT_OUT) await this.raise(executor, underWay);
+      const paysTooLittle = executor.blocksLeftOut >= BLOCKS_LEFT_OUT;
+      const isSoon = executor.hasBlockSince || paysTooLittle;
+      if (silentMs < (isSoon ? RESEND_AFTER_BLOCK_MS : RESEND_MS)) continue;
+      if (paysTooLittle) await this.raise(executor, underWay);
       else await this.send(executor, underWay);
     }
   }
@@ -150,6 +154,7 @@ export class Bundles implements BundleWork {
       signBundle(state, executor.state.epoch, signed.bundle),
     );
     this.assign(executor);
+    executor.blocksLeftOut = 0;
     await this.sendRaw(executor, signed.raw);
     return true;
   }
@@ -195,13 +200,14 @@ export class Bundles implements BundleWork {
     const terms = { ...termsOf(newest), ...raisedFees(termsOf(newest), feeCap) };
     if (terms.maxFeePerGas > feeCap) {
       this.alarm(`a bundle of ${executor.address} is left out of blocks at the feeCap of the chain: raise feeCap`);
-      executor.blocksSince = 0;
+      executor.blocksLeftOut = 0;
       return;
     }
     const signed = this.signed(executor, await this.operationsOf(operations), terms);
     executor.state = await records.executor(executor.address, (state) =>
       replaceBundle(state, executor.state.epoch, signed.bundle),
     );
+    executor.blocksLeftOut = 0;
     await this.sendRaw(executor, signed.raw);
   }
 
@@ -214,15 +220,13 @@ export class Bundles implements BundleWork {
   }
 
   private async sendRaw(executor: ExecutorAccount, raw: string): Promise<void> {
-    const { blocksSince } = executor;
     executor.sentAt = this.options.clock.elapsed();
-    executor.blocksSince = 0;
+    executor.hasBlockSince = false;
     const outcome = await this.options.chain.send(raw);
-    if (outcome === 'underpriced') executor.blocksSince = BLOCKS_LEFT_OUT;
+    if (outcome === 'underpriced') executor.blocksLeftOut = BLOCKS_LEFT_OUT;
     else if (outcome === 'insufficient-funds') {
       this.alarm(`the executor ${executor.address} has too little balance for a bundle that was signed: send it some`);
     } else if (outcome === 'refused') {
-      executor.blocksSince = blocksSince;
       this.alarm(`the node of chain ${String(this.options.chain.chainId)} refuses a bundle of ${executor.address}`);
     }
   }

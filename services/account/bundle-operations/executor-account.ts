@@ -31,8 +31,10 @@ export class ExecutorAccount {
   wei = 0n;
   /** When its bundle was last sent, by the monotonic clock. */
   sentAt = 0;
-  /** Blocks that have come since then. */
-  blocksSince = 0;
+  /** Whether a block has come since then. */
+  hasBlockSince = false;
+  /** Blocks that have left its bundle out with the fees that it has now. */
+  blocksLeftOut = 0;
 
   constructor(
     private readonly chainId: number,
