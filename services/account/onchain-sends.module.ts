@@ -119,7 +119,7 @@ const begin = async (
   prepared: PreparedChain,
   { foundation, transactor, keys, drafts, nonces, sponsors, submissions, sponsorships }: BundlerParts,
 ) => {
-  const { chainId, confirmations, entryPoint, paymaster = prepared.paymaster } = chain.settings;
+  const { chainId, confirmations, entryPoint, accountFactory, paymaster = prepared.paymaster } = chain.settings;
   const executors = await Promise.all(
     prepared.executors.map(async (address, number) => {
       const privateKey = await keys.executorKey(chainId, number);
@@ -140,6 +140,7 @@ const begin = async (
     records: new Records(transactor, chainId),
     bundlerUrls: chain.settings.bundlerUrls ?? [],
     executors,
+    own: { accountFactory, paymaster },
     settlements: reservations,
     replacements: new SignedAnew(chain, drafts, nonces, sponsors, submissions, metadata),
     clock: foundation.clock,

@@ -9,6 +9,7 @@ import type { BundleWork } from './bundle-work.ts';
 import { ChainWindow } from './chain-window.ts';
 import type { ExecutorAccount } from './executor-account.ts';
 import { ExternalBundlers } from './external-bundlers.ts';
+import { ForeignEntities, type OwnContracts } from './foreign-entities.ts';
 import { Observations, type Settlements } from './observations.ts';
 import { OperationPool, type PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
@@ -27,6 +28,8 @@ export interface BundlerOptions {
   /** Of ERC-7769 bundlers that are used instead of the executors; empty: the executors send. */
   bundlerUrls: readonly string[];
   executors: readonly ExecutorAccount[];
+  /** Operations of other contracts have bundles of their own. */
+  own: OwnContracts;
   settlements: Settlements;
   replacements: Replacements;
   clock: Clock;
@@ -62,7 +65,8 @@ export class Bundler {
       pool: this.pool,
       lookAgain: (one) => this.lookAgain(one),
     });
-    const parts = { ...options, pool: this.pool, refused, entryPoint: chain.entryPoint };
+    const foreign = new ForeignEntities(options);
+    const parts = { ...options, pool: this.pool, refused, foreign, entryPoint: chain.entryPoint };
     const { bundlerUrls: urls } = options;
     this.bundles = urls.length === 0 ? new Bundles(parts) : new ExternalBundlers({ ...parts, urls });
   }
@@ -204,11 +208,12 @@ export class Bundler {
     }
     if (receipt) {
       const { transactionHash, blockHash, blockNumber, success } = receipt;
+      // What follows from it comes first: a process that ends between the two repeats it.
+      await this.requireSeen(bundle);
+      await this.bundles.mined(bundle, { executor, success, transactionHash });
       executor.state = await records.executor(executor.address, (state) =>
         mineBundle(state, { ...subject, transactionHash, blockHash, blockNumber, success }),
       );
-      await this.bundles.mined(bundle, { executor, success });
-      if (success) await this.requireSeen(bundle);
     } else if (mined) this.bundles.assign(executor);
   }
 
@@ -227,7 +232,7 @@ export class Bundler {
     return undefined;
   }
 
-  /** Each operation of a bundle that a block has must have been seen: a node may have left some out. */
+  /** Each operation whose nonce a bundle used must have been seen: a node may have left some out. */
   private async requireSeen({ operations }: Bundle): Promise<void> {
     for (const id of operations) {
       const one = this.pool.get(id);

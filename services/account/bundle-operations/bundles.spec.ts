@@ -9,7 +9,7 @@ import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { Sponsorships } from '../edge/sponsorships.ts';
 import { SeededRandom } from '../testing/seeded-random.ts';
 import { SimulatedChain, type SimulatedChainOptions } from '../testing/simulated-chain.ts';
-import { CONTRACTS, EXECUTORS, OWNERS } from '../testing/simulated-contracts.ts';
+import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from '../testing/simulated-contracts.ts';
 import { SimulatedNode } from '../testing/simulated-node.ts';
 import { SimulatedSenders, type Send } from '../testing/simulated-senders.ts';
 import { named } from '../testing/simulated-state.ts';
@@ -66,6 +66,7 @@ class WaitingOperations {
       settlements: new ReservationsOnChain(chainId, paymaster.address, new Sponsorships(transactor)),
       records: new Records(transactor, chainId),
       executors: EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key)),
+      own: OWN_CONTRACTS,
       replacements: { signAnew: () => Promise.reject(new Error('nothing is to be signed anew')) },
     });
     await this.bundler.recover({ open: this.sends.flatMap(({ ids }) => ids), finalBlock: undefined });

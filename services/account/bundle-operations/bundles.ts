@@ -7,10 +7,11 @@ import { operationOf } from '../domain/transaction.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import { bundleFees, bundleGasLimit, largestGasLimit, raisedFees } from './bundle-terms.ts';
 import { termsOf, type BundleTerms, type ExecutorAccount } from './executor-account.ts';
+import type { ForeignEntities } from './foreign-entities.ts';
 import type { OperationPool, PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
 import type { RefusedOperations } from './refused-operations.ts';
-import type { BundleWork } from './bundle-work.ts';
+import type { BundleWork, MinedBundle } from './bundle-work.ts';
 
 /** Blocks cost more than operations: fifty a bundle are as fast as more. */
 const OPERATIONS_MAX = 50;
@@ -32,6 +33,7 @@ interface BundlesOptions {
   records: Records;
   executors: readonly ExecutorAccount[];
   refused: RefusedOperations;
+  foreign: ForeignEntities;
   clock: Clock;
   logger: Logger;
 }
@@ -40,6 +42,8 @@ interface BundlesOptions {
 export class Bundles implements BundleWork {
   private readonly alarmed = new LogThrottle();
   private hasNewBlock = true;
+  /** Whether the newest bundle was one of others. */
+  private wasForeign = false;
 
   constructor(private readonly options: BundlesOptions) {}
 
@@ -67,15 +71,18 @@ export class Bundles implements BundleWork {
     }
   }
 
-  /** The nonce of a bundle was used. Without success none of its operations was executed: one of them is at fault. */
-  async mined({ nonce, operations }: Bundle, { executor, success }: { executor: ExecutorAccount; success: boolean }) {
+  /** Without success none of its operations was executed: one of them is at fault, unless somebody else had it included. */
+  async mined({ nonce, operations }: Bundle, { executor, success, transactionHash }: MinedBundle): Promise<void> {
     for (const id of operations) {
       const one = this.options.pool.get(id);
       if (!one) continue;
       if (one.bundle?.executor === executor.address && one.bundle.nonce === nonce) one.bundle = undefined;
       if (success) continue;
       one.bundleMax = Math.max(1, Math.ceil(operations.length / 2));
-      if (operations.length === 1) await this.options.refused.refuse(one, 'the bundle with it was reverted');
+      const { status } = one.transaction;
+      if (operations.length > 1 || status === 'included' || status === 'reverted') continue;
+      await this.options.foreign.ban(one, transactionHash);
+      await this.options.refused.refuse(one, 'the bundle with it was reverted');
     }
   }
 
@@ -98,8 +105,9 @@ export class Bundles implements BundleWork {
     let hasSent = false;
     const free = this.options.executors.filter(({ underWay }) => !underWay);
     for (const executor of free) {
-      const ready = this.next(head.baseFeePerGas, executor === free.at(-1) ? OPERATIONS_OF_LAST_MAX : OPERATIONS_MAX);
-      if (ready.length === 0 || (ready.length < OPERATIONS_MAX && this.isFilling)) break;
+      const max = executor === free.at(-1) ? OPERATIONS_OF_LAST_MAX : OPERATIONS_MAX;
+      const ready = await this.choose(head.baseFeePerGas, max);
+      if (ready.length === 0) break;
       await this.refreshBalances();
       hasSent = (await this.bundle(executor, ready, head)) || hasSent;
     }
@@ -112,8 +120,26 @@ export class Bundles implements BundleWork {
     return this.options.executors.some(({ underWay, sentAt }) => underWay && now - sentAt < SLOW_MS);
   }
 
+  /** Returns what the next bundle has: each operation is looked at again for it. */
+  private async choose(baseFee: bigint, max: number): Promise<PooledOperation[]> {
+    const looked = new Set<PooledOperation>();
+    for (;;) {
+      const ready = this.next(baseFee, max);
+      if (ready.every((one) => looked.has(one))) return ready;
+      if (ready.length < OPERATIONS_MAX && this.isFilling) return [];
+      await this.options.foreign.look(ready);
+      for (const one of ready) looked.add(one);
+    }
+  }
+
+  /** One bundle of others is under way at a time, and ours come first after it: many of theirs hold up none of ours. */
   private next(baseFee: bigint, max: number): PooledOperation[] {
-    return this.options.pool.next({ nowMs: this.options.clock.elapsed(), baseFee, max });
+    const { pool, clock, executors } = this.options;
+    const isForeign = (id: string): boolean => pool.get(id)?.isForeign === true;
+    const takesForeign = !executors.some(({ underWay }) => underWay?.operations.some(isForeign));
+    const choice = { nowMs: clock.elapsed(), baseFee, max };
+    const ours = takesForeign && !this.wasForeign ? [] : pool.next({ ...choice, takesForeign: false });
+    return ours.length > 0 || !takesForeign ? ours : pool.next({ ...choice, takesForeign });
   }
 
   private async refreshBalances(): Promise<void> {
@@ -155,6 +181,7 @@ export class Bundles implements BundleWork {
     );
     this.assign(executor);
     executor.blocksLeftOut = 0;
+    this.wasForeign = tried.ready.some(({ isForeign }) => isForeign);
     await this.sendRaw(executor, signed.raw);
     return true;
   }

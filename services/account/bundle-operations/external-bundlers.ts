@@ -60,7 +60,8 @@ export class ExternalBundlers implements BundleWork {
   }
 
   private next(baseFee: bigint, max: number): PooledOperation[] {
-    return this.options.pool.next({ nowMs: this.options.clock.elapsed(), baseFee, max });
+    // What is whose matters to whoever puts them into bundles.
+    return this.options.pool.next({ nowMs: this.options.clock.elapsed(), baseFee, max, takesForeign: true });
   }
 
   private async give(one: PooledOperation): Promise<void> {

@@ -11,10 +11,22 @@ export interface PooledOperation {
   transaction: Transaction;
   /** The most operations that a bundle with it may have: fewer once one was reverted. */
   bundleMax: number;
+  /** Whether it was last seen to be of others, so that it shares no bundle. */
+  isForeign: boolean;
   /** When it is tried again, by the monotonic clock; it is not before. */
   waitsUntil: number;
   /** How often in a row it was refused. */
   refusals: number;
+}
+
+/** What is looked for. */
+interface Choice {
+  /** By the monotonic clock. */
+  nowMs: number;
+  /** Of the newest block. */
+  baseFee: bigint;
+  max: number;
+  takesForeign: boolean;
 }
 
 const nonceKey = (sender: string, nonce: bigint): string => `${sender}:${String(nonce)}`;
@@ -61,16 +73,17 @@ export class OperationPool {
    * Returns operations that one bundle may have, in the order in which the EntryPoint is to be given them: those that deploy an
    * account, or have an earlier nonce of a key, before what needs them.
    */
-  next({ nowMs, baseFee, max }: { nowMs: number; baseFee: bigint; max: number }): PooledOperation[] {
+  next({ nowMs, baseFee, max, takesForeign }: Choice): PooledOperation[] {
     const chosen = new Set<PooledOperation>();
     let limit = max;
     for (const one of this.byId.values()) {
       if (chosen.size >= limit) break;
-      if (!this.isWaiting(one)) continue;
-      if (one.waitsUntil > nowMs || one.operation.maxFeePerGas < baseFee || one.bundleMax <= chosen.size) continue;
+      if (!this.isWaiting(one) || (one.isForeign && !takesForeign)) continue;
+      const together = one.isForeign ? 1 : one.bundleMax;
+      if (one.waitsUntil > nowMs || one.operation.maxFeePerGas < baseFee || together <= chosen.size) continue;
       if (!this.needs(one).every((other) => chosen.has(other))) continue;
       chosen.add(one);
-      limit = Math.min(limit, one.bundleMax);
+      limit = Math.min(limit, together);
     }
     return [...chosen];
   }
@@ -103,6 +116,7 @@ export class OperationPool {
       bundle: undefined,
       transaction,
       bundleMax: Number.POSITIVE_INFINITY,
+      isForeign: false,
       waitsUntil: 0,
       refusals: 0,
     };

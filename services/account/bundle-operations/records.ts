@@ -2,17 +2,23 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { executorStream, type ExecutorEvent } from '../../../schemas/events/executor-events.ts';
 import { transactionStream, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
+import type { Entity } from '../domain/entity.ts';
 import { executorFold, type Executor } from '../domain/executor.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
+import { Entities } from '../edge/entities.ts';
 
 const BUNDLES_KEPT = 1_000;
 
 /** What a bundler appends: it decides on what is stored, and not on what it remembers. */
 export class Records {
+  private readonly entities: Entities;
+
   constructor(
     private readonly transactor: Transactor,
     readonly chainId: number,
-  ) {}
+  ) {
+    this.entities = new Entities(transactor);
+  }
 
   /** Returns the transaction as it is then. */
   async transaction(
@@ -44,6 +50,16 @@ export class Records {
       decide,
     });
     return state;
+  }
+
+  /** What is known of a sender, factory or paymaster. */
+  entity(address: string): Promise<Entity> {
+    return this.entities.of({ chainId: this.chainId, address });
+  }
+
+  /** @param transactionHash of the bundle that it reverted */
+  ban(address: string, transactionHash: string): Promise<void> {
+    return this.entities.ban({ chainId: this.chainId, address }, transactionHash, this.metadata());
   }
 
   private metadata(): EventMetadata {

@@ -45,9 +45,12 @@ export interface EntityAddress {
   address: string;
 }
 
+/** In Unix milliseconds; 0 of one that never was. */
+export const bannedUntil = ({ revertedAt }: Entity): number => (revertedAt === undefined ? 0 : revertedAt + BANNED_MS);
+
 /** @throws Throttled */
-export const requireNotBanned = ({ revertedAt }: Entity, address: string, nowMs: number): void => {
-  if (revertedAt === undefined || nowMs >= revertedAt + BANNED_MS) return;
+export const requireNotBanned = (entity: Entity, address: string, nowMs: number): void => {
+  if (nowMs >= bannedUntil(entity)) return;
   throw new Throttled(`${address} reverted a bundle: it is refused for an hour`, address);
 };
 

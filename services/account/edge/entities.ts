@@ -24,16 +24,15 @@ interface Admission {
 export class Entities {
   constructor(private readonly transactor: Transactor) {}
 
-  /** Whether it ever reverted a bundle. @throws Throttled if that was within the hour */
-  async hasReverted({ chainId, address }: EntityAddress): Promise<boolean> {
-    const entity = await this.load({ chainId, address });
-    requireNotBanned(entity, address, this.transactor.clock.now());
-    return entity.revertedAt !== undefined;
+  async of({ chainId, address }: EntityAddress): Promise<Entity> {
+    return (await this.transactor.load(entityStream(chainId, address), entityFold)).state;
   }
 
-  /** Whether it ever did, however long ago. */
-  async everReverted(entity: EntityAddress): Promise<boolean> {
-    return (await this.load(entity)).revertedAt !== undefined;
+  /** Whether it ever reverted a bundle. @throws Throttled if that was within the hour */
+  async hasReverted(subject: EntityAddress): Promise<boolean> {
+    const entity = await this.of(subject);
+    requireNotBanned(entity, subject.address, this.transactor.clock.now());
+    return entity.revertedAt !== undefined;
   }
 
   /**
@@ -45,7 +44,7 @@ export class Entities {
     { transactionId, sender, nonce, pendingMax }: Admission,
     metadata: EventMetadata,
   ): Promise<Transaction[]> {
-    const { pending } = await this.load(entity);
+    const { pending } = await this.of(entity);
     const loaded = await Promise.all(
       pending.map(async (one) => {
         const { state } = await this.transactor.load(transactionStream(one.transactionId), transactionFold);
@@ -77,10 +76,6 @@ export class Entities {
       metadata,
       decide: (state) => banEntity(state, entity, transactionHash),
     });
-  }
-
-  private async load({ chainId, address }: EntityAddress): Promise<Entity> {
-    return (await this.transactor.load(entityStream(chainId, address), entityFold)).state;
   }
 }
 

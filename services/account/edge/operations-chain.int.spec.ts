@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { id, keccak256, toUtf8Bytes } from 'ethers';
+import { id, keccak256, toUtf8Bytes, zeroPadValue } from 'ethers';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { userOpHash } from '../domain/operation-hash.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
-import { execute, OperationsOnAnvil, ZERO_ADDRESS } from '../testing/operations-on-anvil.ethers.ts';
+import { execute, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
 import type { Simulation } from './operations-chain.ts';
+import { IMPLEMENTATION_SLOT } from './simulation-call.ts';
 
 const ETHER = 10n ** 18n;
 const folder = temporaryFolder();
@@ -42,13 +43,29 @@ describe('the chain of operations, on anvil', () => {
     await local.deploy(owner);
     await local.fund(sender, 7n);
     const [account, paymaster, empty] = await local.chain.accounts([sender, local.paymaster, nobody]);
-    const implementation = accountImplementation(local.settings.accountFactory);
-    expect(account).toEqual({ wei: 7n, hasCode: true, implementation, depositWei: 0n });
-    expect(paymaster).toMatchObject({ hasCode: true, implementation: ZERO_ADDRESS });
+    expect(account).toEqual({ wei: 7n, hasCode: true, depositWei: 0n });
+    expect(paymaster).toMatchObject({ hasCode: true });
     expect(paymaster?.depositWei).toBeGreaterThan(9n * ETHER);
-    expect(empty).toEqual({ wei: 0n, hasCode: false, implementation: ZERO_ADDRESS, depositWei: 0n });
+    expect(empty).toEqual({ wei: 0n, hasCode: false, depositWei: 0n });
     const keys = [0n, 5n, 2n ** 192n - 1n].map((key) => ({ sender, key }));
     expect(await local.chain.sequences(keys)).toEqual([1n, 0n, 0n]);
+  });
+
+  it('says what accounts run, and nothing of a contract that only names our implementation', async () => {
+    const owner = randomWallet();
+    const sender = local.addressOf(owner);
+    const ours = accountImplementation(local.settings.accountFactory);
+    const impostor = await local.contract('0x00');
+    const runs = (address: string, implementation: string) =>
+      local.anvil.call('anvil_setStorageAt', address, IMPLEMENTATION_SLOT, zeroPadValue(implementation, 32));
+    await runs(impostor, ours);
+    expect(await local.chain.implementations([sender, impostor, local.paymaster])).toEqual(
+      Array<undefined>(3).fill(undefined),
+    );
+    await local.deploy(owner);
+    expect(await local.chain.implementations([impostor, sender])).toEqual([undefined, ours]);
+    await runs(sender, impostor);
+    expect(await local.chain.implementations([sender])).toEqual([impostor]);
   });
 
   it('simulates several operations at once, each with its own result', async () => {

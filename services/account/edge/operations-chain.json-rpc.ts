@@ -7,6 +7,7 @@ import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
 import { NoAnswer, type CallOutcome, type RpcFault } from '../../../shared/chain/json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from '../../../shared/chain/json-rpc-endpoints.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { ACCOUNT_RUNTIME_CODE } from '../domain/account-proxy-code.ts';
 import { failedOperationOf } from '../domain/revert-reason.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import {
@@ -39,6 +40,7 @@ import { bundleCall, IMPLEMENTATION_SLOT, simulationCall, type OperationsContrac
 const BALANCE_OF = '0x70a08231';
 /** `getNonce(address,uint192)` */
 const GET_NONCE = '0x35567e1a';
+const ACCOUNT_CODE = `0x${ACCOUNT_RUNTIME_CODE}`;
 
 const quantity = (value: number): string => `0x${value.toString(16)}`;
 const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0');
@@ -102,19 +104,32 @@ export class JsonRpcOperationsChain implements OperationsChain {
     const calls = addresses.map((address) => [
       latest('eth_getBalance', address),
       latest('eth_getCode', address),
-      latest('eth_getStorageAt', address, IMPLEMENTATION_SLOT),
       latest('eth_call', { to: this.entryPoint, data: BALANCE_OF + addressWord(address) }),
     ]);
     return this.endpoints.ask('accounts', async (endpoint) => {
       const answers = await endpoint.call(calls.flat());
       return addresses.map((_, index) => {
-        const [wei, code, implementation, deposit] = answers.slice(index * 4);
+        const [wei, code, deposit] = answers.slice(index * 3);
         return {
           wei: checkAmount(wei, 'the balance'),
           hasCode: checkBytes(code, 'the code') !== '0x',
-          implementation: addressOf(checkAmount(implementation, 'the slot').toString(16).padStart(64, '0')),
           depositWei: checkWord(deposit, 'the deposit'),
         };
+      });
+    });
+  }
+
+  implementations(addresses: readonly string[]): Promise<(string | undefined)[]> {
+    const calls = addresses.map((address) => [
+      latest('eth_getCode', address),
+      latest('eth_getStorageAt', address, IMPLEMENTATION_SLOT),
+    ]);
+    return this.endpoints.ask('implementations', async (endpoint) => {
+      const answers = await endpoint.call(calls.flat());
+      return addresses.map((_, index) => {
+        const [code, slot] = answers.slice(index * 2);
+        const implementation = addressOf(checkAmount(slot, 'the slot').toString(16).padStart(64, '0'));
+        return checkBytes(code, 'the code') === ACCOUNT_CODE ? implementation : undefined;
       });
     });
   }

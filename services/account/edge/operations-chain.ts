@@ -85,8 +85,6 @@ export type SendOutcome =
 export interface AccountState {
   wei: bigint;
   hasCode: boolean;
-  /** The slot of ERC-1967; the zero address without one. EIP-55. */
-  implementation: string;
   /** In the EntryPoint. */
   depositWei: bigint;
 }
@@ -115,6 +113,11 @@ export interface OperationsChain {
   suggestedTip(): Promise<bigint>;
   /** In the order asked for. */
   accounts(addresses: readonly string[]): Promise<AccountState[]>;
+  /**
+   * `eth_getCode` and `eth_getStorageAt` of the slot of ERC-1967: what each account runs, in EIP-55 form. `undefined` where the
+   * code is not that of our factory's proxies: anybody may write our implementation into the slot of another contract.
+   */
+  implementations(addresses: readonly string[]): Promise<(string | undefined)[]>;
   /** `getNonce` of the EntryPoint for each: the sequence that is next. */
   sequences(keys: readonly { sender: string; key: bigint }[]): Promise<bigint[]>;
   /** Runs `simulateHandleOp` for each, in one request. Signatures need not be valid. In the order asked for. */

@@ -12,8 +12,10 @@ import type { AccountState, OperationsBlock, OperationsChain } from './operation
 const HEAD_KEPT_MS = 250;
 /** Of one request, to which each brings the code of EntryPointSimulations: they are a megabyte. */
 const SIMULATIONS_MAX = 24;
-/** Four calls each, of which nodes take a hundred in one request. */
-const ACCOUNTS_MAX = 25;
+/** Three calls each, of which nodes take a hundred in one request. */
+const ACCOUNTS_MAX = 33;
+/** Two calls each. */
+const IMPLEMENTATIONS_MAX = 50;
 const GWEI = 10n ** 9n;
 /** Of a suggested tip: nobody's money is spent on a node's whim. */
 export const SUGGESTED_TIP_MAX = 3n * GWEI;
@@ -32,6 +34,7 @@ export class ServedChain {
   /** Of many who ask at once, in few requests. */
   readonly simulations: Simulations;
   readonly accounts: GatheredRequests<string, AccountState>;
+  readonly implementations: GatheredRequests<string, string | undefined>;
   private readonly newest: KeptValues<Promise<ChainNow>>;
 
   constructor(
@@ -41,6 +44,7 @@ export class ServedChain {
   ) {
     this.simulations = new GatheredRequests((all) => operations.simulate(all), SIMULATIONS_MAX);
     this.accounts = new GatheredRequests((all) => operations.accounts(all), ACCOUNTS_MAX);
+    this.implementations = new GatheredRequests((all) => operations.implementations(all), IMPLEMENTATIONS_MAX);
     this.estimator = new GasEstimator(operations, this.simulations);
     this.newest = new KeptValues(transactor.clock, { max: 1, keptMs: HEAD_KEPT_MS });
   }

@@ -49,6 +49,6 @@ const requireTime = (
 export const isOurAccount = async (chain: ServedChain, { sender, factory }: UserOperation): Promise<boolean> => {
   const { accountFactory } = chain.settings;
   if (factory) return factory.address === accountFactory;
-  const [account] = await chain.accounts.ask([sender]);
-  return account?.implementation === accountImplementation(accountFactory);
+  const [implementation] = await chain.implementations.ask([sender]);
+  return implementation === accountImplementation(accountFactory);
 };

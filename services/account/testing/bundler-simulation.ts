@@ -23,7 +23,7 @@ import { Sponsorships, utcDay } from '../edge/sponsorships.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SimulatedChain } from './simulated-chain.ts';
-import { CONTRACTS, EXECUTORS, OWNERS } from './simulated-contracts.ts';
+import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from './simulated-contracts.ts';
 import { SimulatedNode, type NodeHabits } from './simulated-node.ts';
 import { APP, SimulatedSenders, type Send } from './simulated-senders.ts';
 import { named } from './simulated-state.ts';
@@ -177,6 +177,7 @@ export class BundlerSimulation {
         logger: SILENT,
       },
       records: new Records(transactor, CHAIN_ID),
+      own: OWN_CONTRACTS,
       executors: EXECUTORS.map((key) => new ExecutorAccount(CHAIN_ID, chain.options.entryPoint, key)),
       replacements: { signAnew: (one, { deploys }) => senders.signAnew(one, deploys) },
     });

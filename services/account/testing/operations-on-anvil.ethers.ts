@@ -25,8 +25,6 @@ const BUNDLE_GAS = 25_000_000n;
 const MINED_WITHIN_MS = 5_000;
 const abi = AbiCoder.defaultAbiCoder();
 
-export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
-
 /** `execute(address,uint256,bytes)` of SimpleAccount. */
 export const execute = (to: string, value = 0n, data = '0x'): string =>
   concat(['0xb61d27f6', abi.encode(['address', 'uint256', 'bytes'], [to, value, data])]);

@@ -224,7 +224,7 @@ describe('a node of a simulated chain', () => {
       ]),
     ).toEqual([1n, 0n]);
     const [state, none] = await node.accounts([sender, FRIEND]);
-    expect(state).toEqual({ wei: ETHER - 1n, hasCode: true, implementation: contracts.implementation, depositWei: 0n });
+    expect(state).toEqual({ wei: ETHER - 1n, hasCode: true, depositWei: 0n });
     expect(none).toMatchObject({ wei: 1n, hasCode: false });
     expect(await node.tryBundle([operation()], executor)).toMatchObject({ kind: 'failed', index: 0 });
     expect(await node.simulate([{ operation: operation({ nonce: 1n, factory: undefined }) }])).toMatchObject([

@@ -42,7 +42,6 @@ const HONEST: NodeHabits = {
 };
 const BLOCKS_BEHIND = 3;
 const GWEI = 10n ** 9n;
-const NO_ADDRESS = `0x${'0'.repeat(40)}`;
 
 /** What a node says of a simulated chain: not always the truth. */
 export class SimulatedNode implements OperationsChain {
@@ -83,9 +82,15 @@ export class SimulatedNode implements OperationsChain {
       const get = this.reading();
       return addresses.map((address) => {
         const hasCode = get(named.code(address)) === 1n;
-        const implementation = hasCode ? this.implementation : NO_ADDRESS;
-        return { wei: get(named.wei(address)), hasCode, implementation, depositWei: get(named.deposit(address)) };
+        return { wei: get(named.wei(address)), hasCode, depositWei: get(named.deposit(address)) };
       });
+    });
+  }
+
+  implementations(addresses: readonly string[]): Promise<(string | undefined)[]> {
+    return this.answer('implementations', () => {
+      const get = this.reading();
+      return addresses.map((address) => (get(named.code(address)) === 1n ? this.implementation : undefined));
     });
   }
 

@@ -1,0 +1,131 @@
+import type { Wallet } from 'ethers';
+import { executorStream } from '../../../schemas/events/executor-events.ts';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import { Anvil } from '../../../shared/testing/anvil.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call } from '../../../shared/testing/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { createAccountData } from '../domain/account-calls.ts';
+import { userOpHash } from '../domain/operation-hash.ts';
+import { accountAddress } from '../domain/smart-account.ts';
+import { idOfOperation } from '../domain/transaction.ts';
+import type { UserOperation } from '../domain/user-operation.ts';
+import { answeredOperationOf } from '../json-rpc/operation-numbers.ts';
+import type { Sender, SendingApp, SendsUnderTest } from './sends-under-test.ethers.ts';
+import { signOperation } from './signed-operation.ts';
+
+const GWEI = 10n ** 9n;
+const ETHER = 10n ** 18n;
+const HAPPENS_WITHIN_MS = 20_000;
+
+export interface RpcAnswer {
+  result?: JsonValue;
+  error?: { code: number; message: string; data?: JsonObject };
+}
+
+/** An account of which only its owner has the key. */
+export interface OwnedAccount {
+  owner: Wallet;
+  address: string;
+  factory: { address: string; data: string };
+}
+
+/** Clients of `/rpc`, and what becomes of their operations. */
+export class RpcUnderTest {
+  private calls = 0;
+
+  constructor(
+    readonly sends: SendsUnderTest,
+    readonly app: SendingApp,
+    private readonly caller: Sender,
+  ) {}
+
+  static async start(sends: SendsUnderTest): Promise<RpcUnderTest> {
+    const app = await sends.app();
+    return new RpcUnderTest(sends, app, await sends.sender(app));
+  }
+
+  async call(method: string, ...params: readonly unknown[]): Promise<RpcAnswer> {
+    const request = { jsonrpc: '2.0', id: (this.calls += 1), method, params };
+    const { status, body } = await call(this.url, { method: 'POST', body: request, headers: this.caller.bearer });
+    if (status !== 200 || body['id'] !== request.id) throw new Error(`answered ${String(status)}`);
+    return body;
+  }
+
+  /** As any client of the protocol is given it: nothing else is particular to this service but the header. */
+  get url(): string {
+    return `${this.sends.service.url}/rpc?chainID=${String(Anvil.chainId)}&apiKey=${this.app.apiKey}`;
+  }
+
+  get bearer(): { authorization: string } {
+    return this.caller.bearer;
+  }
+
+  /** @param factory default: that of this service */
+  account(factory = this.sends.prepared.accountFactory): OwnedAccount {
+    const owner = randomWallet();
+    const address = accountAddress(factory, owner.address);
+    return { owner, address, factory: { address: factory, data: createAccountData(owner.address) } };
+  }
+
+  /** An account that can pay, and is deployed. */
+  async deployed(): Promise<OwnedAccount> {
+    const account = this.account();
+    await this.sends.fund(account.address, ETHER);
+    const { result } = await this.send(this.operation(account, { factory: account.factory }));
+    await this.receipt(result);
+    return account;
+  }
+
+  /** An operation that does nothing, with plenty of gas, signed by the owner. */
+  operation({ owner, address }: OwnedAccount, changes: Partial<UserOperation> = {}): UserOperation {
+    const { entryPoint } = this.sends.prepared;
+    const unsigned = {
+      sender: address,
+      nonce: 0n,
+      factory: undefined,
+      callData: '0x',
+      callGasLimit: 100_000n,
+      verificationGasLimit: 500_000n,
+      preVerificationGas: 100_000n,
+      maxFeePerGas: 4n * GWEI,
+      maxPriorityFeePerGas: GWEI,
+      paymaster: undefined,
+      signature: '0x',
+      ...changes,
+    };
+    return signOperation(unsigned, {
+      chainId: Anvil.chainId,
+      entryPoint,
+      owner: Buffer.from(owner.privateKey.slice(2), 'hex'),
+    });
+  }
+
+  send(operation: UserOperation): Promise<RpcAnswer> {
+    return this.call('eth_sendUserOperation', answeredOperationOf(operation), this.sends.prepared.entryPoint);
+  }
+
+  /** Waits until a block has an operation. */
+  receipt(userOpHash: unknown): Promise<JsonObject> {
+    const asking = async () => (await this.call('eth_getUserOperationReceipt', userOpHash)).result as JsonObject | null;
+    return eventually(asking, HAPPENS_WITHIN_MS, `the operation ${String(userOpHash)} must be in a block`);
+  }
+
+  /** Returns the bundles that were signed, in order: the hashes of the operations of each, of those that are given. */
+  async bundlesOf(operations: readonly UserOperation[]): Promise<string[][]> {
+    const { entryPoint, executors } = this.sends.prepared;
+    const byId = new Map(
+      operations.map((operation) => {
+        const hash = userOpHash(operation, entryPoint, Anvil.chainId);
+        return [idOfOperation(Anvil.chainId, entryPoint, hash), hash] as const;
+      }),
+    );
+    const streams = executors.map((executor) =>
+      this.sends.foundation.eventStore.read(executorStream(Anvil.chainId, executor)),
+    );
+    const events = (await Promise.all(streams)).flat().sort((a, b) => a.position - b.position);
+    const signed = events.filter(({ type }) => type === 'BundleSigned');
+    const hashes = signed.map(({ data }) => (data['operations'] as string[]).flatMap((id) => byId.get(id) ?? []));
+    return hashes.filter((bundle) => bundle.length > 0);
+  }
+}
