@@ -13,6 +13,7 @@ import { nonceParts } from '../domain/user-operation.ts';
 import type { ChainChange, WindowBlock } from './chain-window.ts';
 import type { OperationPool, PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
+import type { Replacements } from './replacements.ts';
 
 /** What sponsors have reserved for operations of this chain, and what they paid. Every step may be repeated. */
 export interface Settlements {
@@ -32,6 +33,7 @@ interface ObservationsOptions {
   pool: OperationPool;
   records: Records;
   settlements: Settlements;
+  replacements: Replacements;
   chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
   /** Blocks behind the head that count as final. */
   confirmations: number;
@@ -42,13 +44,15 @@ export class Observations {
   private readonly pool: OperationPool;
   private readonly records: Records;
   private readonly settlements: Settlements;
+  private readonly replacements: Replacements;
   private readonly chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
   private readonly confirmations: number;
 
-  constructor({ pool, records, settlements, chain, confirmations }: ObservationsOptions) {
+  constructor({ pool, records, settlements, replacements, chain, confirmations }: ObservationsOptions) {
     this.pool = pool;
     this.records = records;
     this.settlements = settlements;
+    this.replacements = replacements;
     this.chain = chain;
     this.confirmations = confirmations;
   }
@@ -117,9 +121,11 @@ export class Observations {
 
   /** A block's time is final that is later than what the paymaster signed for: no block can have it any more. */
   private async dropExpired({ number, timestamp }: OperationsBlock): Promise<void> {
-    const expired = [...this.pool.all()].filter(({ transaction: { status, submission } }) => {
+    const expired = [...this.pool.all()].filter(({ id, transaction: { status, submission } }) => {
       const { validUntil } = submission;
-      return status === 'submitted' && validUntil !== null && Date.parse(validUntil) < timestamp * 1_000;
+      // What was signed anew is replaced, or dropped after what it was replaced by.
+      if (status !== 'submitted' || this.pool.isSuperseded(id)) return false;
+      return validUntil !== null && Date.parse(validUntil) < timestamp * 1_000;
     });
     if (expired.length === 0) return;
     const lines = expired.map(({ operation }) => ({ sender: operation.sender, ...nonceParts(operation.nonce) }));
@@ -127,8 +133,23 @@ export class Observations {
     await each([...expired.entries()], async ([at, one]) => {
       const isUsed = (next[at] ?? 0n) > (lines[at]?.sequence ?? 0n);
       if (isUsed) await this.lookAgain(one, { upTo: number, final: number });
-      else await this.change(one, (transaction) => drop(transaction, "the paymaster's signature has expired"));
+      else await this.end(one);
     });
+  }
+
+  /** What may have another one behind it, which could never be included without it, is signed anew. */
+  private async end(one: PooledOperation): Promise<void> {
+    if (this.mayBeFollowed(one)) {
+      const outcome = await this.replacements.signAnew(one, { deploys: one.operation.factory !== undefined });
+      if (outcome !== 'never') return;
+    }
+    await this.change(one, (transaction) => drop(transaction, "the paymaster's signature has expired"));
+  }
+
+  /** Whether a block had its nonce: then the next of its key may have been given away. */
+  private mayBeFollowed({ transaction: { wasInBlock, submission } }: PooledOperation): boolean {
+    const replaced = submission.replaces === null ? undefined : this.pool.get(submission.replaces);
+    return wasInBlock || (replaced !== undefined && this.mayBeFollowed(replaced));
   }
 
   private async change(

@@ -88,6 +88,11 @@ export class OperationPool {
     return [...chosen];
   }
 
+  /** Whether another operation takes its place. */
+  isSuperseded(id: string): boolean {
+    return this.superseded.has(id);
+  }
+
   /** Whether it is to be bundled: no block has it, no bundle, and no other operation takes its place. */
   private isWaiting({ id, transaction, operation }: PooledOperation): boolean {
     if (transaction.status !== 'submitted' || this.superseded.has(id)) return false;

@@ -36,7 +36,10 @@ export class RefusedOperations {
     }
     const isDeployed = reason.startsWith('AA10') && factory !== undefined;
     const isMissing = reason.startsWith('AA20') && factory === undefined;
-    if ((isDeployed || isMissing) && (await replacements.signAnew(one, { deploys: isMissing }))) return;
+    if (isDeployed || isMissing) {
+      const outcome = await replacements.signAnew(one, { deploys: isMissing });
+      if (outcome === 'done') return;
+    }
     pool.put(one.id, await records.transaction(one.id, (transaction) => delay(transaction, reason)));
   }
 }

@@ -3,12 +3,17 @@ import type { NonceEvent } from '../../../schemas/events/nonce-events.ts';
 import { given } from '../../../shared/testing/given.ts';
 import {
   assignNonce,
+  claimNonce,
   holderOf,
+  newestOfKey,
   newestTransactions,
   nonceOfTransaction,
   noncesFold,
+  NonceTaken,
   releaseNonce,
+  replacedBy,
   takeNonce,
+  type NonceClaim,
 } from './nonces.ts';
 import { nonceOf } from './user-operation.ts';
 
@@ -52,9 +57,74 @@ describe('the nonces of an account', () => {
   });
 
   it('of a transaction that can never be included are used by the next', () => {
-    after(assigned('a', 7n))
+    after(assigned('a', KEY_1))
       .when(assign('b', { dropped: new Set(['a']) }))
-      .then([assigned('b', 7n)]);
+      .then([assigned('b', KEY_1)]);
+  });
+
+  it('are those of another key where the one before may have left the chain, and can never be included either', () => {
+    after(assigned('a', 0n), assigned('b', 1n))
+      .when(assign('c', { dropped: new Set(['b']) }))
+      .then([assigned('c', KEY_1)]);
+  });
+
+  describe('that operations came signed for', () => {
+    const fees = { maxFeePerGas: '20', maxPriorityFeePerGas: '10' };
+    const claimed = (transactionId: string, nonce: bigint, paid = fees): NonceEvent => {
+      const { type, data } = assigned(transactionId, nonce);
+      return { type, data: { ...data, fees: paid } } as NonceEvent;
+    };
+    const claim =
+      (transactionId: string, changes: Partial<NonceClaim> = {}, { dropped = none, bundled = none } = {}) =>
+      (nonces: Parameters<typeof claimNonce>[0]) => {
+        const wanted = { ...account, nonce: 0n, deploys: false, maxFeePerGas: 20n, maxPriorityFeePerGas: 10n };
+        return claimNonce(nonces, transactionId, { ...wanted, ...changes }, { dropped, bundled });
+      };
+    const refused = (events: NonceEvent[], ...parameters: Parameters<typeof claim>) => {
+      const { state } = after(...events);
+      expect(() => claim(...parameters)(state)).toThrow(NonceTaken);
+    };
+    const raised = { maxFeePerGas: 22n, maxPriorityFeePerGas: 11n };
+
+    it('are theirs where nobody has them, and stay so', () => {
+      after()
+        .when(claim('a'))
+        .then([claimed('a', 0n)]);
+      after(assigned('a', 0n))
+        .when(claim('b', { nonce: 1n }))
+        .then([claimed('b', 1n)]);
+      after(claimed('a', 0n)).when(claim('a')).then([]);
+    });
+
+    it('are given away only for a tenth more of both fees, and not from an operation of this service', () => {
+      const after10 = { maxFeePerGas: '22', maxPriorityFeePerGas: '11' };
+      after(claimed('a', 0n))
+        .when(claim('b', raised))
+        .then([claimed('b', 0n, after10)]);
+      refused([claimed('a', 0n)], 'b', { ...raised, maxFeePerGas: 21n });
+      refused([claimed('a', 0n)], 'b', { ...raised, maxPriorityFeePerGas: 10n });
+      refused([assigned('a', 0n)], 'b', { maxFeePerGas: 200n, maxPriorityFeePerGas: 200n });
+      refused([claimed('a', 0n)], 'b', raised, { bundled: new Set(['a']) });
+    });
+
+    it('are given away of an operation that can never be included, and with them those before', () => {
+      const dropped = new Set(['b']);
+      after(claimed('b', 0n))
+        .when(claim('c', {}, { dropped }))
+        .then([claimed('c', 0n)]);
+      after(claimed('a', 0n), claimed('b', 1n))
+        .when(claim('c', {}, { dropped }))
+        .then([claimed('c', 0n)]);
+      refused([claimed('a', 0n), claimed('b', 1n)], 'c', raised);
+    });
+
+    it('say what they replaced', () => {
+      const { state } = after(claimed('a', 0n), claimed('b', 0n));
+      expect([replacedBy(state, 'b'), replacedBy(state, 'a')]).toEqual(['a', null]);
+      expect(newestOfKey(state, 5n)).toBe('b');
+      expect(newestOfKey(state, KEY_1)).toBeUndefined();
+      expect(replacedBy(after(claimed('a', 0n), claimed('b', 1n)).state, 'b')).toBeNull();
+    });
   });
 
   it('are assigned once: the same transaction has the same', () => {

@@ -59,6 +59,10 @@ export const holderOf = ({ lines }: Nonces, nonce: bigint): string | undefined =
   return line?.sequence === String(sequence) ? line.transactionId : undefined;
 };
 
+/** The transaction that has the newest nonce of this one's key. */
+export const newestOfKey = ({ lines }: Nonces, nonce: bigint): string | undefined =>
+  lines[String(nonceParts(nonce).key)]?.transactionId;
+
 /** Returns the nonce that a transaction has. */
 export const nonceOfTransaction = ({ lines }: Nonces, transactionId: string): bigint | undefined => {
   const found = Object.entries(lines).find(([, line]) => line.transactionId === transactionId);
@@ -91,17 +95,21 @@ export const assignNonce = (
 ): NonceEvent[] => {
   if (nonceOfTransaction(nonces, transactionId) !== undefined) return [];
   const { lines, deployedBy } = nonces;
-  const free = Object.entries(lines).find(
-    ([, line]) => line.transactionId === undefined || usedUp.has(line.transactionId) || dropped.has(line.transactionId),
-  );
+  const free = Object.entries(lines).flatMap(([key, line]) => nextOf(key, line, { usedUp, dropped }) ?? [])[0];
   const deploys = !isDeployed && (deployedBy === undefined || dropped.has(deployedBy));
-  const nonce = free ? nextOf(free, dropped) : nonceOf(newKey(nonces), 0n);
+  const nonce = free ?? nonceOf(newKey(nonces), 0n);
   return [{ type: 'NonceAssigned', data: { chainId, sender, nonce: String(nonce), transactionId, deploys } }];
 };
 
-const nextOf = ([key, { sequence, transactionId }]: [string, Line], dropped: ReadonlySet<string>): bigint => {
-  const isUnused = transactionId !== undefined && dropped.has(transactionId);
-  return nonceOf(BigInt(key), BigInt(sequence) + (isUnused ? 0n : 1n));
+/** The nonce of a key that nobody waits for. */
+const nextOf = (
+  key: string,
+  { sequence, transactionId }: Line,
+  { usedUp, dropped }: Pick<Assignment, 'usedUp' | 'dropped'>,
+): bigint | undefined => {
+  if (transactionId === undefined || usedUp.has(transactionId)) return nonceOf(BigInt(key), BigInt(sequence) + 1n);
+  // Where a later one is unused, one before it may be too, since a reorganisation.
+  return dropped.has(transactionId) && sequence === '0' ? nonceOf(BigInt(key), 0n) : undefined;
 };
 
 /** Gives a nonce to a transaction that takes the place of another, or came signed for it. */
@@ -143,7 +151,9 @@ export const claimNonce = (
   const line = nonces.lines[String(key)];
   const holder = line?.sequence === String(sequence) ? line.transactionId : undefined;
   if (holder === transactionId) return [];
-  if (line && BigInt(line.sequence) > sequence) throw new NonceTaken('a later nonce of this key has an operation');
+  const isOver = line?.transactionId !== undefined && dropped.has(line.transactionId);
+  if (line && BigInt(line.sequence) > sequence && !isOver)
+    throw new NonceTaken('a later nonce of this key has an operation');
   if (line && holder !== undefined && !dropped.has(holder)) {
     if (!line.fees) throw new NonceTaken('the nonce has an operation that this service signed');
     if (

@@ -97,6 +97,12 @@ describe('a transaction', () => {
     expect(state).toMatchObject({ status: 'submitted', block: undefined, isFinal: false });
   });
 
+  it('remembers that a block had it, which has left the chain', () => {
+    expect(after(submitted, included).state?.wasInBlock).toBe(false);
+    expect(after(submitted, included, reorged).state?.wasInBlock).toBe(true);
+    expect(after(submitted, replaced, reorged, delayed).state?.wasInBlock).toBe(true);
+  });
+
   it('is replaced by another operation of its nonce, unless it is final', () => {
     const by = { replacedBy: hash('e'), blockHash: hash('b') };
     after(submitted)

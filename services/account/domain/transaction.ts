@@ -28,6 +28,8 @@ export interface Transaction {
   status: TransactionStatus;
   /** The block that has it, or what replaced it; `undefined` while none has. */
   block: { hash: string; number?: number } | undefined;
+  /** Whether a block that used its nonce has left the chain: the next nonce of its key may have been given away meanwhile. */
+  wasInBlock: boolean;
   /** Whether what became of it cannot change any more. */
   isFinal: boolean;
   /** Why it waits; `null` while it does not. */
@@ -57,6 +59,7 @@ export const transactionFold = {
         submittedAt: time,
         status: 'submitted',
         block: undefined,
+        wasInBlock: false,
         isFinal: false,
         delayedBy: null,
       };
@@ -73,7 +76,7 @@ export const transactionFold = {
       case 'TxReplaced':
         return { ...known, status: 'replaced', block: { hash: data.blockHash } };
       case 'TxReorged':
-        return { ...known, status: 'submitted', block: undefined, isFinal: false };
+        return { ...known, status: 'submitted', block: undefined, wasInBlock: true, isFinal: false };
       case 'TxFinalized':
         return { ...known, isFinal: true };
       case 'TxDropped':

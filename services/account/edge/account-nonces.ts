@@ -5,7 +5,7 @@ import type { Transactor } from '../../../shared/event-store/transact.ts';
 import {
   assignNonce,
   claimNonce,
-  holderOf,
+  newestOfKey,
   newestTransactions,
   nonceOfTransaction,
   noncesFold,
@@ -88,9 +88,9 @@ export class AccountNonces {
     bundled: () => Promise<ReadonlySet<string>>,
     metadata: EventMetadata,
   ): Promise<string | null> {
-    const holder = await this.transaction(holderOf(await this.of(claim), claim.nonce) ?? transactionId);
-    const isOther = holder && holder.submission.transactionId !== transactionId;
-    const dropped = new Set(isOther && holder.status === 'dropped' ? [holder.submission.transactionId] : []);
+    const newest = await this.transaction(newestOfKey(await this.of(claim), claim.nonce) ?? transactionId);
+    const isOther = newest && newest.submission.transactionId !== transactionId;
+    const dropped = new Set(isOther && newest.status === 'dropped' ? [newest.submission.transactionId] : []);
     const inBundles = isOther ? await bundled() : new Set<string>();
     const state = await this.change(claim, metadata, (nonces) =>
       claimNonce(nonces, transactionId, claim, { dropped, bundled: inBundles }),

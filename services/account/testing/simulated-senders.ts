@@ -2,6 +2,7 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { transactionStream } from '../../../schemas/events/transaction-events.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { PooledOperation } from '../bundle-operations/operation-pool.ts';
+import type { SigningAnew } from '../bundle-operations/replacements.ts';
 import { createAccountData, executeCall } from '../domain/account-calls.ts';
 import { userOpHash } from '../domain/operation-hash.ts';
 import { idOfReplacement, submit, transactionFold } from '../domain/transaction.ts';
@@ -64,16 +65,18 @@ export class SimulatedSenders {
   }
 
   /** The same nonce, with the factory or without. */
-  async signAnew({ id, operation }: Pick<PooledOperation, 'id' | 'operation'>, deploys: boolean): Promise<boolean> {
+  async signAnew({ id, operation }: Pick<PooledOperation, 'id' | 'operation'>, deploys: boolean): Promise<SigningAnew> {
     const { sender, nonce } = operation;
     const replacement = idOfReplacement(id, 'signed anew');
+    const { state: known } = await this.transactor.load(transactionStream(replacement), transactionFold);
+    if (known) return known.status === 'dropped' ? 'never' : 'done';
     const send = this.sends.find(({ ids }) => ids.includes(id));
     if (send && !send.ids.includes(replacement)) send.ids.push(replacement);
     const account = { chainId: this.chain.options.chainId, sender };
     await this.nonces.take(replacement, { ...account, nonce, deploys }, this.metadata);
     const factory = deploys ? this.factory(this.ownerOf(sender).address) : undefined;
     await this.submit(replacement, id, { ...operation, factory });
-    return true;
+    return 'done';
   }
 
   /** Nobody has seen the signature before it is stored. */

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../schemas/json.ts';
+import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
+import { NOBODY, SendsUnderTest, type Sender } from './testing/sends-under-test.ethers.ts';
+
+const folder = temporaryFolder();
+const ETHER = 10n ** 18n;
+/** Longer than what the paymaster signs for. */
+const EXPIRED_SECONDS = 700;
+const CONFIRMATIONS = 3;
+
+describe('a sponsored send whose block left the chain, and that expired before another block had it', () => {
+  let sends: SendsUnderTest;
+  let sender: Sender;
+  let first: JsonObject;
+  let second: JsonObject;
+  let deploying: JsonObject;
+  let paidBefore: bigint;
+  beforeAll(async () => {
+    sends = await SendsUnderTest.start(folder, { confirmations: CONFIRMATIONS });
+    sender = await sends.sender(await sends.app());
+    await sends.fund(sender.address, ETHER);
+    paidBefore = await sends.balance(NOBODY);
+    ({ body: deploying } = await sends.send(sender));
+    await sends.until(sender, deploying['id'], 'included');
+    await sends.mine(CONFIRMATIONS + 1);
+    await sends.until(sender, deploying['id'], 'final');
+    const { body } = await sends.send(sender, { transactionReq: { value: '5' } });
+    first = await sends.until(sender, body['id'], 'included');
+    await sends.anvil.call('evm_setAutomine', false);
+    ({ body: second } = await sends.send(sender, { sponsor: false, transactionReq: { value: '7' } }));
+    await sends.anvil.rollBack(1);
+    await sends.anvil.call('evm_increaseTime', EXPIRED_SECONDS);
+    await sends.mine(2);
+    await sends.until(sender, first['id'], 'submitted');
+    await sends.anvil.call('evm_setAutomine', true);
+    await sends.mine(CONFIRMATIONS);
+  });
+  afterAll(() => sends.stop());
+
+  it('is signed anew with its nonce, because the next one of its key waits for it', async () => {
+    expect([first['nonce'], second['nonce']]).toEqual(['1', '2']);
+    const replaced = await sends.until(sender, first['id'], 'replaced');
+    await sends.until(sender, second['id'], 'included', 'final');
+    const { body } = await sends.get('/onchain/transactions', sender);
+    const items = body['items'] as JsonObject[];
+    expect(items.map(({ nonce, value, userOpHash }) => ({ nonce, value, userOpHash }))).toEqual([
+      { nonce: '1', value: '5', userOpHash: replaced['replacedBy'] },
+      { nonce: '2', value: '7', userOpHash: second['userOpHash'] },
+      { nonce: '1', value: '5', userOpHash: first['userOpHash'] },
+      { nonce: '0', value: '0', userOpHash: deploying['userOpHash'] },
+    ]);
+  });
+
+  it('is executed once, and paid for once', async () => {
+    await sends.mine(CONFIRMATIONS + 1);
+    await sends.everythingIsOver();
+    expect((await sends.balance(NOBODY)) - paidBefore).toBe(12n);
+  });
+});
