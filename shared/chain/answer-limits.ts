@@ -1,4 +1,5 @@
 import { isParsable } from '../primitives/json-shape.ts';
+import type { BlockRange } from './suggested-range.ts';
 
 const KIB = 1_024;
 const MIB = 1_024 * KIB;
@@ -26,6 +27,8 @@ const VALUES_MAX = 2_000_000;
 export interface RpcCall {
   method: keyof typeof CALL_BYTES_MAX;
   params: readonly unknown[];
+  /** The blocks whose logs it asks for. */
+  blocks?: BlockRange;
 }
 
 /** How many bytes the answer to a request may have; `isCut` if that is less than its calls may have one by one. */

@@ -12,24 +12,14 @@ import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 import { passes } from './log-filter.ts';
-import { saysStateUnavailable } from './rpc-refusals.ts';
+import { askLogs, quantity } from './log-requests.ts';
+import { halfRange, type BlockRange } from './suggested-range.ts';
 
 type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
-const quantity = (value: number): string => `0x${value.toString(16)}`;
 const blockByNumber = (number: number): RpcCall => ({
   method: 'eth_getBlockByNumber',
   params: [quantity(number), false],
-});
-const getLogs = (blocks: object, { addresses, topics }: LogFilter): RpcCall => ({
-  method: 'eth_getLogs',
-  params: [
-    {
-      ...blocks,
-      ...(addresses.length > 0 ? { address: addresses } : {}),
-      ...(topics.length > 0 ? { topics: [topics] } : {}),
-    },
-  ],
 });
 
 /** Reads a chain through its JSON-RPC endpoints. */
@@ -82,14 +72,14 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
-    const blocks = { fromBlock: quantity(from), toBlock: quantity(to) };
     return this.endpoints.ask(`logs of blocks ${String(from)} to ${String(to)}`, async (endpoint) => {
-      const [logs, last] = await endpoint
-        .call([getLogs(blocks, filter), blockByNumber(to)])
-        .catch(async (error: unknown) => {
-          throw (await isTooMuch(endpoint, error)) ? new RangeTooLarge((error as NoAnswer).message) : error;
-        });
-      if (!headerOf(last, ({ number }) => number === to)) throw new InvalidAnswer('the last block does not exist yet');
+      const { logs, others } = await askLogs(endpoint, { from, to }, filter, [blockByNumber(to)]).catch(
+        async (error: unknown) => {
+          throw (await tooLarge(endpoint, error, { from, to })) ?? error;
+        },
+      );
+      if (!headerOf(others[0], ({ number }) => number === to))
+        throw new InvalidAnswer('the last block does not exist yet');
       return checkLogs(logs, { ...filter, from, to });
     });
   }
@@ -100,7 +90,7 @@ export class JsonRpcChainReader implements ChainReader {
       const [answer] = await endpoint
         .call([{ method: 'eth_getCode', params: [address, at] }])
         .catch((error: unknown) => {
-          const isForgotten = block !== undefined && error instanceof NoAnswer && saysStateUnavailable(error.message);
+          const isForgotten = block !== undefined && error instanceof NoAnswer && error.why.kind === 'state-pruned';
           throw isForgotten ? new StateUnavailable(error.message) : error;
         });
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is not hex');
@@ -119,17 +109,24 @@ const headerOf = (answer: unknown, isAsked: (header: BlockHeader) => boolean): B
   return header;
 };
 
-const logsOf = async (endpoint: JsonRpcEndpoint, { hash, number }: Block, filter: LogFilter): Promise<ChainLog[]> => {
-  const [answer] = await endpoint.call([getLogs({ blockHash: hash }, filter)]);
-  return checkLogs(answer, { ...filter, from: number, to: number, blockHash: hash });
+const logsOf = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<ChainLog[]> => {
+  const { logs } = await askLogs(endpoint, block, filter);
+  return checkLogs(logs, { ...filter, from: block.number, to: block.number, blockHash: block.hash });
 };
 
 /** An endpoint that is too slow for a range, but answers a small request at once, was asked for too much. */
-const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boolean> => {
-  if (!(error instanceof NoAnswer)) return false;
-  if (error.reason !== 'too-slow') return error.reason === 'too-much';
-  return endpoint.call([{ method: 'eth_chainId', params: [] }]).then(
+const tooLarge = async (
+  endpoint: JsonRpcEndpoint,
+  error: unknown,
+  asked: BlockRange,
+): Promise<RangeTooLarge | undefined> => {
+  if (!(error instanceof NoAnswer)) return undefined;
+  const { why, message } = error;
+  if (why.kind === 'range-too-large') return new RangeTooLarge(message, why);
+  if (why.kind !== 'too-slow') return undefined;
+  const answersAtAll = await endpoint.call([{ method: 'eth_chainId', params: [] }]).then(
     () => true,
     () => false,
   );
+  return answersAtAll ? new RangeTooLarge(message, halfRange('timed out', asked)) : undefined;
 };

@@ -40,6 +40,19 @@ export class ChainUnavailable extends Error {
  */
 export class RangeTooLarge extends Error {
   override readonly name = 'RangeTooLarge';
+
+  constructor(
+    message: string,
+    /** What should be answered, as far as it is known. */
+    readonly suggested?: {
+      /** The last block to ask for next. */
+      to: number;
+      /** How many logs a provider returns at most. */
+      logsMax?: number | undefined;
+    },
+  ) {
+    super(message);
+  }
 }
 
 /** No provider keeps the state of that block: only archive nodes keep that of old ones. Asking again does not help. */

@@ -47,7 +47,7 @@ describe('calls that may fail one by one', () => {
         JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_005, message: 'too many requests' } }),
       );
     };
-    await expect(endpoint.tryCall(asked('one', 'two'))).rejects.toMatchObject({ reason: 'failed' });
+    await expect(endpoint.tryCall(asked('one', 'two'))).rejects.toMatchObject({ why: { kind: 'rate-limited' } });
     node.respond = (response, honest) => {
       response.end(JSON.stringify((JSON.parse(honest) as object[]).slice(1)));
     };

@@ -1,9 +1,7 @@
 import { limitAnswer, parseAnswer, type RpcCall } from './answer-limits.ts';
 import { EndpointAddress } from './endpoint-address.ts';
-import { saysNoBatch, saysRangeTooLarge } from './rpc-refusals.ts';
-
-/** Why there is no answer. `too-much` and `too-slow` may not occur for a smaller request. */
-type Reason = 'too-much' | 'too-slow' | 'no-batch' | 'failed';
+import { refusalOf, textOfError, type Refusal, type RefusalCodes } from './rpc-refusals.ts';
+import type { BlockRange } from './suggested-range.ts';
 
 /**
  * An endpoint refused, failed or sent an invalid answer. The message is one line, without secrets of the endpoint's
@@ -13,7 +11,7 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 
   constructor(
-    readonly reason: Reason,
+    readonly why: Refusal | { kind: 'too-slow' },
     message: string,
   ) {
     super(message);
@@ -44,6 +42,8 @@ export interface RpcFault {
 }
 
 const BATCH_CALLS_MAX = 100;
+/** What geth takes, and Erigon. */
+const FILTER_ITEMS_MAX = 1_000;
 /** In UTF-16 units. Nodes take 2 to 5 MB in one request; one call may be larger. */
 const BATCH_LENGTH_MAX = 1_500_000;
 /** The part of a refusal that is read. Patterns take quadratic time on a text that is made for it. */
@@ -52,6 +52,8 @@ const REFUSAL_MAX = 2_000;
 /** One JSON-RPC endpoint, over HTTP. */
 export class JsonRpcEndpoint {
   readonly address: EndpointAddress;
+  /** How many addresses, or topics, a request of logs may have. */
+  filterItemsMax = FILTER_ITEMS_MAX;
   private callsMax = BATCH_CALLS_MAX;
   private calls = 0;
 
@@ -82,7 +84,7 @@ export class JsonRpcEndpoint {
     return envelopes.map(({ result, error }) => {
       if (error == null) return { result };
       const { code, data } = Object(error) as { code?: unknown; data?: unknown };
-      const message = this.address.redact(textOfError(error).slice(0, REFUSAL_MAX));
+      const message = this.address.redact(messageOf(error).slice(0, REFUSAL_MAX));
       return { error: { code: typeof code === 'number' ? code : undefined, message, data } };
     });
   }
@@ -98,7 +100,7 @@ export class JsonRpcEndpoint {
       try {
         answered.push(...(await this.request(batch, may)));
       } catch (error) {
-        if (batch.length === 1 || !(error instanceof NoAnswer && error.reason === 'no-batch')) throw error;
+        if (batch.length === 1 || !(error instanceof NoAnswer && error.why.kind === 'no-batch')) throw error;
         this.callsMax = Math.floor(batch.length / 2);
       }
     }
@@ -121,60 +123,73 @@ export class JsonRpcEndpoint {
       ({ id, method, text }) => `{"jsonrpc":"2.0","id":${String(id)},"method":"${method}","params":${text}}`,
     );
     const body = bodies.length === 1 ? (bodies[0] ?? '') : `[${bodies.join(',')}]`;
-    const answer = await this.post(body, limitAnswer(calls));
+    const asked = calls.find(({ blocks }) => blocks)?.blocks;
+    const answer = await this.post(body, limitAnswer(calls), asked);
     const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope);
     const ids = new Set<unknown>(requests.map(({ id }) => id));
     for (const { id, error } of envelopes) {
       if (error == null) continue;
-      const isOfOneCall = may.errors && ids.has(id) && !(requests.length > 1 && saysNoBatch(textOfError(error)));
-      if (!isOfOneCall) throw this.refusal(textOfError(error));
+      const refusal = this.refusal(error, codesOf(error), asked);
+      const isOfOneCall = may.errors && ids.has(id) && !(requests.length > 1 && refusal.why.kind === 'no-batch');
+      if (!isOfOneCall) throw refusal;
     }
     const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]));
     return requests.map(({ id, method }) => {
       const envelope = byId.get(id);
       if (envelope?.error == null && envelope?.result === undefined)
-        throw new NoAnswer('failed', `no answer to ${method}`);
+        throw new NoAnswer({ kind: 'other' }, `no answer to ${method}`);
       return envelope;
     });
   }
 
-  private async post(body: string, limit: ReturnType<typeof limitAnswer>): Promise<unknown> {
+  private async post(body: string, limit: AnswerLimit, asked: BlockRange | undefined): Promise<unknown> {
     const late = AbortSignal.timeout(this.withinMs);
     try {
       const signal = AbortSignal.any([late, this.closing]);
       const headers = { 'content-type': 'application/json', ...this.address.headers };
       const response = await fetch(this.address.url, { method: 'POST', headers, body, redirect: 'error', signal });
-      const bytes = await readWhole(response, limit);
-      if (!response.ok) throw this.refusal(textOfFailure(bytes), response.status);
+      const bytes = await readWhole(response, limit, asked);
+      if (!response.ok) throw this.failure(errorOfFailure(bytes), response, asked);
       return (
         parseAnswer(bytes) ?? this.fail('the answer is not valid JSON, is nested too deeply or has too many values')
       );
     } catch (error) {
       if (error instanceof NoAnswer) throw error;
-      if (late.aborted) throw new NoAnswer('too-slow', `no answer within ${String(this.withinMs)} ms`);
-      throw new NoAnswer('failed', this.address.redact(textOfCause(error)));
+      if (late.aborted) throw new NoAnswer({ kind: 'too-slow' }, `no answer within ${String(this.withinMs)} ms`);
+      throw new NoAnswer({ kind: 'other' }, this.address.redact(textOfCause(error)));
     }
   }
 
-  private refusal(wholeText: string, httpStatus = 200): NoAnswer {
-    const text = wholeText.slice(0, REFUSAL_MAX);
-    const message = this.address.redact(httpStatus === 200 ? text : `HTTP ${String(httpStatus)} ${text}`);
-    if (saysNoBatch(text)) return new NoAnswer('no-batch', message);
-    if (saysRangeTooLarge(text, httpStatus)) return new NoAnswer('too-much', message);
-    return new NoAnswer(TIMEOUT_STATUS.has(httpStatus) ? 'too-slow' : 'failed', message);
+  private failure(error: unknown, { status, headers }: Response, asked: BlockRange | undefined): NoAnswer {
+    const codes = { ...codesOf(error), httpStatus: status, retryAfterMs: retryAfterMs(headers.get('retry-after')) };
+    const { why, message } = this.refusal(error, codes, asked);
+    const isTooSlow = why.kind === 'other' && TIMEOUT_STATUS.has(status);
+    return new NoAnswer(isTooSlow ? { kind: 'too-slow' } : why, `HTTP ${String(status)} ${message}`);
+  }
+
+  private refusal(error: unknown, codes: RefusalCodes, asked: BlockRange | undefined): NoAnswer {
+    const why = refusalOf(textOfError(error).slice(0, REFUSAL_MAX), codes, asked);
+    return new NoAnswer(why, this.address.redact(messageOf(error).slice(0, REFUSAL_MAX)));
   }
 
   private fail(message: string): never {
-    throw new NoAnswer('failed', message);
+    throw new NoAnswer({ kind: 'other' }, message);
   }
 }
 
+const CONTENT_TOO_LARGE = 413;
 /** Sent by the endpoint, by a gateway before it, and by Cloudflare. */
 const TIMEOUT_STATUS = new Set([408, 504, 524]);
 
+type AnswerLimit = ReturnType<typeof limitAnswer>;
+
 const isEnvelope = (value: unknown): value is Envelope => typeof value === 'object' && value !== null;
 
-const readWhole = async (response: Response, { bytesMax, isCut }: ReturnType<typeof limitAnswer>): Promise<Buffer> => {
+const readWhole = async (
+  response: Response,
+  { bytesMax, isCut }: AnswerLimit,
+  asked: BlockRange | undefined,
+): Promise<Buffer> => {
   if (!response.body) return Buffer.alloc(0);
   const body: AsyncIterable<Uint8Array> = response.body;
   const chunks: Uint8Array[] = [];
@@ -182,25 +197,38 @@ const readWhole = async (response: Response, { bytesMax, isCut }: ReturnType<typ
   for await (const chunk of body) {
     length += chunk.length;
     if (length > bytesMax) {
-      throw new NoAnswer(isCut ? 'no-batch' : 'too-much', `an answer of more than ${String(bytesMax)} bytes`);
+      const why: Refusal = isCut ? { kind: 'no-batch' } : refusalOf('', { httpStatus: CONTENT_TOO_LARGE }, asked);
+      throw new NoAnswer(why, `an answer of more than ${String(bytesMax)} bytes`);
     }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
 };
 
-/** Some providers put the reason into `data`. */
-const textOfError = (error: unknown): string => {
+/** What people are told of an error. */
+const messageOf = (error: unknown): string => {
   const { message, data } = Object(error) as { message?: unknown; data?: unknown };
   const texts = [error, message, data].filter((text) => typeof text === 'string');
   return texts.length > 0 ? texts.join(' ') : JSON.stringify(error);
 };
 
+const codesOf = (error: unknown): RefusalCodes => {
+  const { code } = Object(error) as { code?: unknown };
+  return { code: typeof code === 'number' ? code : undefined };
+};
+
+/** The header is a number of seconds, or a date. */
+const retryAfterMs = (header: string | null): number | undefined => {
+  if (header === null) return undefined;
+  const waitMs = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isNaN(waitMs) ? undefined : Math.max(0, waitMs);
+};
+
 /** Reads an answer whose status is not 200: an envelope, a bare error, or a page. */
-const textOfFailure = (bytes: Buffer): string => {
+const errorOfFailure = (bytes: Buffer): unknown => {
   const answer = parseAnswer(bytes);
   const [body] = Array.isArray(answer) ? (answer as unknown[]) : [answer];
-  return isEnvelope(body) ? textOfError(body.error ?? body) : bytes.toString('utf8', 0, REFUSAL_MAX);
+  return isEnvelope(body) ? (body.error ?? body) : bytes.toString('utf8', 0, REFUSAL_MAX);
 };
 
 /** undici's message is "fetch failed"; its cause has the reason, and often the endpoint's host in its message. */

@@ -49,7 +49,7 @@ export class JsonRpcEndpoints {
   async ask<Validated>(what: string, read: (endpoint: JsonRpcEndpoint) => Promise<Validated>): Promise<Validated> {
     const subject = `${what} of chain ${String(this.chainId)}`;
     const failures: string[] = [];
-    let isTooLarge = false;
+    let tooLarge: RangeTooLarge | undefined;
     let withoutState = 0;
     const now = performance.now();
     for (const state of this.endpoints.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
@@ -60,7 +60,7 @@ export class JsonRpcEndpoints {
         return validated;
       } catch (error) {
         if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
-        if (error instanceof RangeTooLarge) isTooLarge = true;
+        if (error instanceof RangeTooLarge) tooLarge = largerOf(error, tooLarge);
         else if (error instanceof StateUnavailable) withoutState += 1;
         else if (isFault(error)) {
           state.quarantinedUntilMs = performance.now() + this.quarantineMs;
@@ -70,7 +70,7 @@ export class JsonRpcEndpoints {
       }
     }
     const message = `${subject}: ${failures.join('; ')}`;
-    if (isTooLarge) throw new RangeTooLarge(message);
+    if (tooLarge) throw new RangeTooLarge(message, tooLarge.suggested);
     throw withoutState === this.endpoints.length ? new StateUnavailable(message) : new ChainUnavailable(message);
   }
 
@@ -84,6 +84,10 @@ export class JsonRpcEndpoints {
 
 const distrust = ({ quarantinedUntilMs }: EndpointState, now: number): number =>
   quarantinedUntilMs > now ? quarantinedUntilMs : 0;
+
+/** The refusal of the endpoint that takes more. */
+const largerOf = (one: RangeTooLarge, other = one): RangeTooLarge =>
+  (other.suggested?.to ?? 0) > (one.suggested?.to ?? 0) ? other : one;
 
 const isFault = (error: unknown): error is InvalidAnswer | NoAnswer =>
   error instanceof InvalidAnswer || error instanceof NoAnswer;

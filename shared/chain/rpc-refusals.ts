@@ -1,31 +1,98 @@
-/** The refusal is about too many requests over time, not about the size of one request. */
+import { halfRange, namedRange, type BlockRange, type SuggestedRange } from './suggested-range.ts';
+
+/** Why an endpoint did not do what was asked. */
+export type Refusal =
+  | ({ kind: 'range-too-large' } & SuggestedRange)
+  /** Too many requests in a time. `retryAfterMs`: how long to wait, where the endpoint says so. */
+  | { kind: 'rate-limited'; retryAfterMs: number | undefined }
+  /** The account with the provider does not allow more, or does not exist: somebody has to pay, or to mend the key. */
+  | { kind: 'billing' }
+  /** Too many addresses or topics, for any number of blocks. */
+  | { kind: 'too-many-addresses' }
+  /** Blocks that the endpoint does not have, or not yet. */
+  | { kind: 'beyond-head' }
+  /** Blocks or state that the endpoint no longer keeps. */
+  | { kind: 'state-pruned' }
+  /** Several calls in one request, or so many of them. */
+  | { kind: 'no-batch' }
+  | { kind: 'other' };
+
+/** What came with the text of a refusal. */
+export interface RefusalCodes {
+  httpStatus?: number | undefined;
+  /** Of JSON-RPC. */
+  code?: number | undefined;
+  /** The header `Retry-After`. */
+  retryAfterMs?: number | undefined;
+}
+
+const NO_BATCH = /\bbatch/i;
+const BILLING =
+  /monthly (capacity|quota|limit)|capacity limit exceeded|usage (limit|has been consumed)|included usage|quota usage|payment required|billing|unauthorized|(invalid|unknown|missing|disabled).{0,10}(api|access).?(key|token)|authenticate your request|key is not allowed/i;
 const RATE =
-  /rate.?limit|too many requests|requests? (limit|per|rate|count|quota)|calls? (rate|per)|per second|\/sec|throttl|compute units|credits|quota|capacity|billing|\brps\b|usage limit|(daily|monthly|plan|tier) limit|\b429\b/i;
-/** The refusal is about blocks that do not exist yet or are no longer kept. */
-const MISSING =
-  /beyond|after last accepted|unfinalized|unknown block|not found|cannot be found|future|pruned|missing trie/i;
-/** The refusal is about too many addresses or topics, for any number of blocks. */
-const SELECTORS = /addresses|number of address|max topics|topics per|selectors|contains \d+ filters/i;
-/** The refusal is about too many blocks, too many logs in them, or a search that takes too long. */
-const RANGE =
-  /block.?range|blocks? distance|range (is )?too|(is )?too (many|large|wide|big|broad)|more than [\d,]+k? (results|logs|blocks|events)|response size|response (is )?too|result.?set|limited to|limit exceeded|length limit|exceeds? (max|limit|the range|range)|max(imum)? (block|range|result|log|allowed|number)|at most [\d,]+k? block|ranges over|smaller than size|not supported on freetier|reduc\w+ (your|the) |time(d )?.?out|deadline exceeded/i;
+  /rate.?limit|over rate|rate exceeded|too many requests?\b|requests? (limit|per|rate|count|quota)|calls? (rate|per)|per second|\/sec|throttl|compute units|\bcu limit|credits|quota|\brps\b|usage limit|(daily|plan|tier) limit|on the free tier|error code: 1015|\b429\b/i;
+/** Of anvil: "block height is 20 but requested was 5". */
+const HEIGHT = /block height is (\d+) but requested was (\d+)/i;
+const PRUNED =
+  /missing trie|archive|prun(ed|ing)|(world )?state\b.{0,80}\b(unavailable|not (available|found|kept))|historical (state|data)|no state available|proof window|older than \d+ blocks|failed to get logs for block/i;
+const BEYOND_HEAD =
+  /beyond|after last accepted|unfinalized|(unknown|invalid) block\b(?! range)|(block|header)( \w+| for hash)? not found|cannot be found|future|out.?of.?range/i;
+const ADDRESSES =
+  /addresses|number of address|max topics|maximum of \d+ topics|topics per|selectors|contains \d+ filters/i;
+const TOO_MANY_REQUESTS = 429;
+const PAYMENT_REQUIRED = 402;
+const UNAUTHORIZED = 401;
+const CONTENT_TOO_LARGE = 413;
+/** geth's code for a call that reverted. The text is the contract's. */
+const REVERTED = 3;
 
 /**
- * Whether a provider's refusal of logs means too many blocks or results in one request. Providers have some thirty
- * texts for it. Refusals about rates, billing, missing blocks and too many addresses use the same words, and are
- * matched first.
+ * Decides what a refusal is about. Providers have some thirty texts for a range that is too large, and use the same
+ * words for rates, accounts, missing blocks and addresses. A text that says which range would be answered is about the
+ * range, whatever else it says; a 429 never is.
+ * @param text with what `data` says
+ * @param asked the blocks whose logs were asked for; without them no refusal is about a range
  */
-export const saysRangeTooLarge = (text: string, httpStatus = 200): boolean => {
-  if (httpStatus === 429 || [RATE, MISSING, SELECTORS].some((other) => other.test(text))) return false;
-  return httpStatus === 413 || RANGE.test(text);
+export const refusalOf = (text: string, codes: RefusalCodes = {}, asked?: BlockRange): Refusal => {
+  const { httpStatus, code, retryAfterMs = waitOf(text) } = codes;
+  if (code === REVERTED) return { kind: 'other' };
+  if (httpStatus === PAYMENT_REQUIRED || httpStatus === UNAUTHORIZED) return { kind: 'billing' };
+  if (httpStatus === TOO_MANY_REQUESTS || code === TOO_MANY_REQUESTS) {
+    return BILLING.test(text) ? { kind: 'billing' } : { kind: 'rate-limited', retryAfterMs };
+  }
+  if (NO_BATCH.test(text)) return { kind: 'no-batch' };
+  const named = asked && namedRange(text, asked);
+  if (named) return { kind: 'range-too-large', ...named };
+  if (BILLING.test(text)) return { kind: 'billing' };
+  if (RATE.test(text)) return { kind: 'rate-limited', retryAfterMs };
+  const missing = missingOf(text);
+  if (missing) return { kind: missing };
+  if (ADDRESSES.test(text)) return { kind: 'too-many-addresses' };
+  const half = asked && halfRange(httpStatus === CONTENT_TOO_LARGE ? 'payload too large' : text, asked);
+  return half ? { kind: 'range-too-large', ...half } : { kind: 'other' };
 };
 
-/** The refusal is about the state of a block that only archive nodes keep. */
-const STATE =
-  /missing trie|archive|prun(ed|ing)|(world )?state\b.{0,80}\b(unavailable|not (available|found|kept))|historical (state|data)|no state available|proof window|out.?of.?range/i;
+/** All that an error says, also in `data`. */
+export const textOfError = (error: unknown): string => {
+  const { message, data } = Object(error) as { message?: unknown; data?: unknown };
+  if (typeof error !== 'string' && typeof message !== 'string') return JSON.stringify(error);
+  const texts = [error, message].filter((text) => typeof text === 'string');
+  if (data != null) texts.push(typeof data === 'string' ? data : JSON.stringify(data));
+  return texts.join(' ');
+};
 
-/** Whether a provider's refusal of code means that it does not keep the state of that block. */
-export const saysStateUnavailable = (text: string): boolean => !RATE.test(text) && STATE.test(text);
+const missingOf = (text: string): 'state-pruned' | 'beyond-head' | undefined => {
+  const [, height, requested] = HEIGHT.exec(text) ?? [];
+  if (height !== undefined) return Number(requested) > Number(height) ? 'beyond-head' : 'state-pruned';
+  if (PRUNED.test(text)) return 'state-pruned';
+  return BEYOND_HEAD.test(text) ? 'beyond-head' : undefined;
+};
 
-/** Whether the refusal is about several calls in one request. */
-export const saysNoBatch = (text: string): boolean => /\bbatch/i.test(text);
+const WAIT = /(?:retry in|please wait|try_again_in\W+|backoff_seconds\W+) ?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)(ms)?)?/i;
+
+/** `retry in 10m0s`, `"backoff_seconds":30` */
+const waitOf = (text: string): number | undefined => {
+  const [found, minutes = '0', rest = '0', milliseconds] = WAIT.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  return Number(minutes) * 60_000 + Number(rest) * (milliseconds === undefined ? 1_000 : 1);
+};

@@ -23,6 +23,13 @@ interface WireFilter {
 /** An error answer of a node. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
+
+  constructor(
+    message: string,
+    readonly more: { code?: number | undefined; data?: unknown } = {},
+  ) {
+    super(message);
+  }
 }
 
 /** A word that says no. */
@@ -88,7 +95,8 @@ export class JsonRpcNode {
     try {
       return { jsonrpc: '2.0', id, result: this.lie(method, (await this.truth(method, params)) ?? null, params) };
     } catch (error) {
-      return { jsonrpc: '2.0', id, error: { code: -32_000, message: (error as Error).message } };
+      const { message, more } = error as RpcError;
+      return { jsonrpc: '2.0', id, error: { code: -32_000, message, ...more } };
     }
   }
 

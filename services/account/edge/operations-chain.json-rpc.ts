@@ -228,6 +228,6 @@ const simulationOf = (outcome: CallOutcome, request: SimulationRequest | undefin
 /** Anything but a revert is a failure of the endpoint. */
 const requireRevert = (error: RpcFault): string => {
   const revertData = revertDataOf(error);
-  if (revertData === undefined) throw new NoAnswer('failed', error.message);
+  if (revertData === undefined) throw new NoAnswer({ kind: 'other' }, error.message);
   return revertData;
 };

@@ -1,0 +1,64 @@
+import type { RpcCall } from './answer-limits.ts';
+import type { BlockHeader, LogFilter } from './chain-reader.ts';
+import { InvalidAnswer } from './checked-answers.ts';
+import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import type { BlockRange } from './suggested-range.ts';
+
+export const quantity = (value: number): string => `0x${value.toString(16)}`;
+
+/** A range, or one block by its hash, so that the answer is of no other fork. */
+type Blocks = BlockRange | Pick<BlockHeader, 'hash' | 'number'>;
+
+/**
+ * Asks for logs, and in the same request for `also`: in several calls where the filter has more addresses or topics than
+ * the endpoint takes. Returns the logs of all of them as they came, and the other answers.
+ */
+export const askLogs = async (
+  endpoint: JsonRpcEndpoint,
+  blocks: Blocks,
+  filter: LogFilter,
+  also: readonly RpcCall[] = [],
+): Promise<{ logs: unknown[]; others: unknown[] }> => {
+  for (;;) {
+    const parts = partsOf(filter, endpoint.filterItemsMax);
+    try {
+      const answers = await endpoint.call([...parts.map((part) => getLogs(blocks, part)), ...also]);
+      return { logs: answers.slice(0, parts.length).flatMap(requireList), others: answers.slice(parts.length) };
+    } catch (error) {
+      const most = Math.min(endpoint.filterItemsMax, Math.max(filter.addresses.length, filter.topics.length));
+      if (!(error instanceof NoAnswer && error.why.kind === 'too-many-addresses') || most <= 1) throw error;
+      endpoint.filterItemsMax = Math.floor(most / 2);
+    }
+  }
+};
+
+/** Splits a filter into filters of which each log passes one. */
+const partsOf = ({ addresses, topics }: LogFilter, itemsMax: number): LogFilter[] =>
+  slices(addresses, itemsMax).flatMap((some) =>
+    slices(topics, itemsMax).map((few) => ({ addresses: some, topics: few })),
+  );
+
+/** An empty list, which matches any, remains one. */
+const slices = <Item>(items: readonly Item[], most: number): (readonly Item[])[] =>
+  Array.from({ length: Math.max(1, Math.ceil(items.length / most)) }, (_, at) =>
+    items.slice(at * most, (at + 1) * most),
+  );
+
+const getLogs = (blocks: Blocks, { addresses, topics }: LogFilter): RpcCall => ({
+  method: 'eth_getLogs',
+  params: [
+    {
+      ...('hash' in blocks
+        ? { blockHash: blocks.hash }
+        : { fromBlock: quantity(blocks.from), toBlock: quantity(blocks.to) }),
+      ...(addresses.length > 0 ? { address: addresses } : {}),
+      ...(topics.length > 0 ? { topics: [topics] } : {}),
+    },
+  ],
+  blocks: 'hash' in blocks ? { from: blocks.number, to: blocks.number } : blocks,
+});
+
+const requireList = (answer: unknown): unknown[] => {
+  if (!Array.isArray(answer)) throw new InvalidAnswer('the logs are not a list');
+  return answer;
+};

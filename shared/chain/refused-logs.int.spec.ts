@@ -1,0 +1,134 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
+import { MemoryChain } from './chain-reader.memory.ts';
+import { ChainUnavailable, RangeTooLarge } from './chain-reader.ts';
+import { refusalsOfOtherKinds } from './known-refusals-of-other-kinds.ts';
+import { unnamedRanges } from './known-refusals-without-a-range.ts';
+import { namedRanges, type KnownRefusal } from './known-refusals.ts';
+
+const CHAIN_ID = 2484;
+const ANY = { addresses: [], topics: [] };
+const ASKED = { from: 1_000_000, to: 1_999_999 };
+const LIMITS = { withinMs: 5_000, quarantineMs: 1_000 };
+
+const titled = (refusals: readonly KnownRefusal[]) =>
+  refusals.map((refusal) => [`${refusal.by}: ${refusal.message}`, refusal] as const);
+
+describe('a range that a provider refuses', () => {
+  const chain = new MemoryChain(CHAIN_ID);
+  let node: JsonRpcNode;
+  let reader: JsonRpcChainReader;
+  beforeAll(async () => {
+    node = await JsonRpcNode.start(chain);
+  });
+  beforeEach(() => {
+    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], LIMITS);
+  });
+  afterEach(() => {
+    reader.close();
+  });
+  afterAll(() => node.stop());
+
+  const askedFor = async ({ httpStatus = 200, code, message, data, asked = ASKED }: KnownRefusal): Promise<unknown> => {
+    node.lie = (method, truth) => {
+      if (method === 'eth_getLogs') throw new RpcError(message, { code, data });
+      return truth;
+    };
+    node.respond = (response, honest) => {
+      response.writeHead(honest.includes('"error"') ? httpStatus : 200).end(honest);
+    };
+    return reader.logsOfRange(asked.from, asked.to, ANY).catch((error: unknown) => error);
+  };
+
+  it.each(titled([...namedRanges, ...unnamedRanges]))(
+    'is too large, and the next one is known: %s',
+    async (_, refusal) => {
+      const { asked = ASKED, blocks = 0, logsMax } = refusal;
+      const error = await askedFor(refusal);
+      expect(error).toBeInstanceOf(RangeTooLarge);
+      expect(error).toMatchObject({ suggested: { to: asked.from + blocks - 1, logsMax } });
+    },
+  );
+
+  it.each(titled(refusalsOfOtherKinds))('is not too large: %s', async (_, refusal) => {
+    expect(await askedFor(refusal)).toBeInstanceOf(ChainUnavailable);
+  });
+});
+
+describe('logs of many addresses', () => {
+  const addresses = Array.from({ length: 2_345 }, (_, at) => `0x${at.toString(16).padStart(40, '0')}`);
+  const topics = Array.from({ length: 1_200 }, (_, at) => `0x${at.toString(16).padStart(64, '0')}`);
+  const logOf = (at: number) => ({
+    address: addresses[at % addresses.length] ?? '',
+    topics: [topics[(at * 7) % topics.length] ?? ''],
+    data: `0x${at.toString(16).padStart(64, '0')}`,
+  });
+  const chain = new MemoryChain(CHAIN_ID);
+  for (let block = 0; block < 5; block += 1) {
+    chain.mine(Array.from({ length: 400 }, (_, at) => logOf((block * 400 + at) * 31)));
+  }
+  let node: JsonRpcNode;
+  let reader: JsonRpcChainReader;
+  /** How many addresses and topics each request of logs had. */
+  let sizes: (readonly [number, number])[];
+  beforeEach(async () => {
+    node = await JsonRpcNode.start(chain);
+    reader = new JsonRpcChainReader(CHAIN_ID, [node.url], LIMITS);
+    sizes = [];
+  });
+  afterEach(async () => {
+    reader.close();
+    await node.stop();
+  });
+
+  /** The node takes so many of each, and says so in these words. */
+  const taking = (most: number, message: string): void => {
+    node.lie = (method, truth, [asked]) => {
+      if (method !== 'eth_getLogs') return truth;
+      const { address = [], topics: [few = []] = [] } = asked as { address?: string[]; topics?: string[][] };
+      sizes.push([address.length, few.length]);
+      if (Math.max(address.length, few.length) > most) throw new RpcError(message, { code: -32_602 });
+      return truth;
+    };
+  };
+
+  it('are asked for a thousand at a time, and returned in chain order', async () => {
+    taking(1_000, 'exceed max addresses or topics per search position');
+    expect(await reader.logsOfRange(1, 5, { addresses, topics: [] })).toEqual(chain.logs);
+    expect(sizes).toEqual([
+      [1_000, 0],
+      [1_000, 0],
+      [345, 0],
+    ]);
+    expect(node.requests).toBe(2);
+  });
+
+  it('and many topics are asked for in every combination', async () => {
+    taking(1_000, 'exceed max addresses or topics per search position');
+    const [, header] = chain.headers;
+    if (!header) throw new Error('the chain has blocks');
+    expect(await reader.logsOfBlock(header, { addresses, topics })).toEqual(chain.logs.slice(0, 400));
+    expect(sizes).toHaveLength(6);
+  });
+
+  it.each([
+    ['Please, specify less number of addresses', 300],
+    ['exceed max addresses or topics per search position', 20],
+  ])('are asked for in parts that the provider takes, and from then on at once: %s', async (message, most) => {
+    taking(most, message);
+    expect(await reader.logsOfRange(1, 5, { addresses, topics: [] })).toEqual(chain.logs);
+    const largest = Math.max(...sizes.slice(-1).flat(), ...sizes.slice(-2).flat());
+    expect(largest).toBeLessThanOrEqual(most);
+    expect(largest).toBeGreaterThan(most / 4);
+    sizes = [];
+    expect(await reader.logsOfRange(1, 5, { addresses, topics: [] })).toEqual(chain.logs);
+    expect(Math.max(...sizes.flat())).toBeLessThanOrEqual(most);
+  });
+
+  it('are not asked for again and again of a provider that takes not even one', async () => {
+    taking(0, 'Please, specify less number of addresses');
+    await expect(reader.logsOfRange(1, 5, { addresses, topics: [] })).rejects.toThrow(ChainUnavailable);
+    expect(node.requests).toBeLessThan(20);
+  });
+});
