@@ -9,14 +9,19 @@ import {
   type LogFilter,
 } from './chain-reader.ts';
 import { checkHeader, checkLogs, InvalidAnswer } from './checked-answers.ts';
-import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { NoAnswer, type CallOutcome, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 import { passes } from './log-filter.ts';
 import { askLogs, quantity } from './log-requests.ts';
+import { refusalOf } from './rpc-refusals.ts';
 import { halfRange, type BlockRange } from './suggested-range.ts';
 
 type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
+const blockByName = (name: 'latest' | 'finalized'): RpcCall => ({
+  method: 'eth_getBlockByNumber',
+  params: [name, false],
+});
 const blockByNumber = (number: number): RpcCall => ({
   method: 'eth_getBlockByNumber',
   params: [quantity(number), false],
@@ -25,6 +30,7 @@ const blockByNumber = (number: number): RpcCall => ({
 /** Reads a chain through its JSON-RPC endpoints. */
 export class JsonRpcChainReader implements ChainReader {
   private readonly endpoints: JsonRpcEndpoints;
+  private newestFinalized: BlockHeader | undefined;
 
   constructor(
     readonly chainId: number,
@@ -36,11 +42,24 @@ export class JsonRpcChainReader implements ChainReader {
 
   head(): Promise<BlockHeader> {
     return this.endpoints.ask('the head', async (endpoint) => {
-      const [answer] = await endpoint.call([{ method: 'eth_getBlockByNumber', params: ['latest', false] }]);
+      const [answer] = await endpoint.call([blockByName('latest')]);
       const header = checkHeader(answer);
       if (!header) throw new InvalidAnswer('there is no latest block');
       return header;
     });
+  }
+
+  async finalized(): Promise<BlockHeader | undefined> {
+    const found = await this.endpoints.ask('the finalized block', async (endpoint) => {
+      const header = await finalizedOf(endpoint);
+      if (header?.number === this.newestFinalized?.number && header?.hash !== this.newestFinalized?.hash) {
+        throw new InvalidAnswer('the finalized block is another one than before');
+      }
+      return header;
+    });
+    // A provider that lags, or forgets, takes nothing back.
+    if (found && found.number > (this.newestFinalized?.number ?? -1)) this.newestFinalized = found;
+    return this.newestFinalized;
   }
 
   async headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
@@ -102,6 +121,29 @@ export class JsonRpcChainReader implements ChainReader {
     this.endpoints.close();
   }
 }
+
+/** With the head, because no block after it is final. */
+const finalizedOf = async (endpoint: JsonRpcEndpoint): Promise<BlockHeader | undefined> => {
+  const [latest, finalized] = await endpoint.tryCall([blockByName('latest'), blockByName('finalized')]);
+  const head = checkHeader(resultOf(latest));
+  const header = isUnknownName(finalized) ? undefined : checkHeader(resultOf(finalized));
+  if (!head) throw new InvalidAnswer('there is no latest block');
+  if (header && header.number > head.number) throw new InvalidAnswer('the finalized block is newer than the head');
+  return header;
+};
+
+const resultOf = (outcome: CallOutcome | undefined): unknown => {
+  if (!outcome || 'result' in outcome) return outcome?.result;
+  const { code, message } = outcome.error;
+  throw new NoAnswer(refusalOf(message, { code }), message);
+};
+
+/** Whether a node refuses the name of a block, and not to answer at all. Nodes have no text or code in common for it. */
+const isUnknownName = (outcome: CallOutcome | undefined): boolean => {
+  if (!outcome || 'result' in outcome) return false;
+  const { code, message } = outcome.error;
+  return !['rate-limited', 'billing'].includes(refusalOf(message, { code }).kind);
+};
 
 const headerOf = (answer: unknown, isAsked: (header: BlockHeader) => boolean): BlockHeader | undefined => {
   const header = checkHeader(answer);

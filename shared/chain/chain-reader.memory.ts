@@ -17,6 +17,8 @@ export class MemoryChain implements ChainReader {
   private forks = 0;
   /** Method names in the order of the calls. */
   readonly calls: string[] = [];
+  /** How far the finalized block is behind the tip. Without it there is none. */
+  finalizedDepth: number | undefined;
 
   constructor(readonly chainId: number) {
     this.mine([]);
@@ -73,6 +75,12 @@ export class MemoryChain implements ChainReader {
   head(): Promise<BlockHeader> {
     this.calls.push('head');
     return Promise.resolve(this.tip);
+  }
+
+  finalized(): Promise<BlockHeader | undefined> {
+    this.calls.push('finalized');
+    const { finalizedDepth: depth } = this;
+    return Promise.resolve(depth === undefined ? undefined : this.canonical[this.tip.number - depth]?.header);
   }
 
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {

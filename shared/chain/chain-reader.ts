@@ -70,6 +70,11 @@ export interface ChainReader {
   /** `eth_getBlockByNumber latest` */
   head(): Promise<BlockHeader>;
   /**
+   * `eth_getBlockByNumber finalized`: never newer than the head, and never older than it was before. `undefined` where the
+   * chain has no such block, or its providers do not know the name.
+   */
+  finalized(): Promise<BlockHeader | undefined>;
+  /**
    * `eth_getBlockByNumber`, batched, in the requested order; `undefined` for blocks that the provider does not have.
    */
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]>;

@@ -117,6 +117,7 @@ export class JsonRpcNode {
       case 'eth_getBlockByHash':
         return toWireHeader(await this.chain.headerByHash(String(first)));
       case 'eth_getBlockByNumber': {
+        if (first === 'finalized') return toWireHeader(await this.chain.finalized());
         if (first === 'latest') return toWireHeader(await this.chain.head());
         return toWireHeader((await this.chain.headersByNumber([Number(first)]))[0]);
       }

@@ -35,6 +35,7 @@ export interface FollowedChain extends FollowSettings {
 export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({
   chainId: reader.chainId,
   head: () => untilAborted(reader.head(), signal),
+  finalized: () => untilAborted(reader.finalized(), signal),
   headersByNumber: (numbers) => untilAborted(reader.headersByNumber(numbers), signal),
   headerByHash: (hash) => untilAborted(reader.headerByHash(hash), signal),
   logsOfBlock: (header, filter) => untilAborted(reader.logsOfBlock(header, filter), signal),

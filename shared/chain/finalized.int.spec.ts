@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Anvil } from '../testing/anvil.ts';
+import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
+import { MemoryChain } from './chain-reader.memory.ts';
+import { ChainUnavailable } from './chain-reader.ts';
+
+const CHAIN_ID = 2484;
+const LIMITS = { withinMs: 2_000, quarantineMs: 1_000 };
+const DEPTH = 3;
+
+describe('the finalized block', () => {
+  let chain: MemoryChain;
+  let first: JsonRpcNode;
+  let second: JsonRpcNode;
+  let reader: JsonRpcChainReader;
+  beforeEach(async () => {
+    chain = new MemoryChain(CHAIN_ID);
+    chain.finalizedDepth = DEPTH;
+    for (let block = 0; block < 10; block += 1) chain.mine([]);
+    first = await JsonRpcNode.start(chain);
+    second = await JsonRpcNode.start(chain);
+    reader = new JsonRpcChainReader(CHAIN_ID, [first.url, second.url], LIMITS);
+  });
+  afterEach(async () => {
+    reader.close();
+    await Promise.all([first.stop(), second.stop()]);
+  });
+
+  /** Changes what the node says about the finalized block. */
+  const says = (node: JsonRpcNode, change: (truth: unknown) => unknown) => {
+    node.lie = (method, truth, [block]) =>
+      method === 'eth_getBlockByNumber' && block === 'finalized' ? change(truth) : truth;
+  };
+  const refuses = (node: JsonRpcNode, message: string, code = -32_000) => {
+    says(node, () => {
+      throw new RpcError(message, { code });
+    });
+  };
+
+  it('is the header that the chain gives by that name', async () => {
+    expect(await reader.finalized()).toEqual(chain.headers[10 - DEPTH]);
+    chain.mine([]);
+    expect(await reader.finalized()).toEqual(chain.headers[11 - DEPTH]);
+  });
+
+  it.each([
+    'finalized block not found',
+    'unknown variant `finalized`',
+    'invalid argument 0: hex string without 0x prefix',
+    "'finalized' tag not supported on pre-merge network",
+  ])('is undefined on a chain that has none: %s', async (message) => {
+    for (const node of [first, second]) refuses(node, message);
+    expect(await reader.finalized()).toBeUndefined();
+    says(first, () => null);
+    says(second, () => null);
+    expect(await reader.finalized()).toBeUndefined();
+  });
+
+  it('is asked of another provider where one cannot answer now', async () => {
+    refuses(first, 'project ID request rate exceeded', -32_005);
+    expect(await reader.finalized()).toEqual(chain.headers[10 - DEPTH]);
+    refuses(second, 'project ID request rate exceeded', -32_005);
+    await expect(reader.finalized()).rejects.toThrow(ChainUnavailable);
+  });
+
+  it('is never newer than the head of the same provider', async () => {
+    says(first, (truth) => ({ ...(truth as object), number: '0x63' }));
+    expect(await reader.finalized()).toEqual(chain.headers[10 - DEPTH]);
+    says(second, (truth) => ({ ...(truth as object), number: '0x63' }));
+    await expect(reader.finalized()).rejects.toThrow('newer than the head');
+  });
+
+  it('never goes back, whatever a provider says that lags or forgets', async () => {
+    const finalized = await reader.finalized();
+    for (const node of [first, second]) {
+      says(node, (truth) => ({ ...(truth as object), number: '0x2', hash: chain.headers[2]?.hash }));
+    }
+    expect(await reader.finalized()).toEqual(finalized);
+    for (const node of [first, second]) refuses(node, 'finalized block not found');
+    expect(await reader.finalized()).toEqual(finalized);
+  });
+
+  it('is not another block of the same number', async () => {
+    await reader.finalized();
+    for (const node of [first, second]) says(node, (truth) => ({ ...(truth as object), hash: `0x${'77'.repeat(32)}` }));
+    await expect(reader.finalized()).rejects.toThrow('is another one');
+  });
+});
+
+describe('the finalized block of anvil', () => {
+  const folder = temporaryFolder();
+
+  it('is one of its chain, 64 blocks behind the head', async () => {
+    const anvil = await Anvil.start(folder);
+    const reader = new JsonRpcChainReader(Anvil.chainId, [anvil.rpcUrl]);
+    await anvil.call('anvil_mine', '0x50');
+    const head = await reader.head();
+    const finalized = await reader.finalized();
+    expect(finalized?.number).toBe(head.number - 64);
+    expect((await reader.headersByNumber([head.number - 64]))[0]).toEqual(finalized);
+    reader.close();
+    await anvil.stop();
+  });
+});
