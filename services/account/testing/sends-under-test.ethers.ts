@@ -164,10 +164,10 @@ export class SendsUnderTest {
     return this.anvil.call('anvil_setBalance', address, `0x${wei.toString(16)}`);
   }
 
-  /** What the paymaster has in the EntryPoint. */
-  async deposit(): Promise<bigint> {
-    const { entryPoint, paymaster } = this.prepared;
-    const data = `0x70a08231${paymaster.slice(2).toLowerCase().padStart(64, '0')}`;
+  /** What somebody has in the EntryPoint. @param of default: the paymaster */
+  async deposit(of = this.prepared.paymaster): Promise<bigint> {
+    const { entryPoint } = this.prepared;
+    const data = `0x70a08231${of.slice(2).toLowerCase().padStart(64, '0')}`;
     return BigInt(String(await this.anvil.call('eth_call', { to: entryPoint, data }, 'latest')));
   }
 
