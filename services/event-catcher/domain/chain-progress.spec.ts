@@ -3,6 +3,7 @@ import type { WindowBlock } from '../../../schemas/events/chain-events.ts';
 import {
   advance,
   initialProgress,
+  fallBehind,
   resetProgress,
   blocksToExtend,
   blocksToJoin,
@@ -19,7 +20,7 @@ import {
   type ChainProgress,
   type Transition,
 } from './chain-progress.ts';
-import type { Range } from './coverage.ts';
+import { liveWatches, type Range } from './coverage.ts';
 import type { Header, Window } from './window.ts';
 
 const header = (number: number, branch = ''): Header => ({
@@ -231,6 +232,51 @@ describe('a watch that joins', () => {
   it('stores its records in the window', () => {
     expect(numbers(blocksToJoin(progress, watch))).toEqual([11, 12]);
     expect(numbers(blocksToJoin(progress, { ...watch, startBlock: 12 }))).toEqual([12]);
+  });
+});
+
+describe('a watch that falls behind', () => {
+  const behind: Range = { watchId: 'w', from: 13, next: 13, to: 10, joins: true };
+
+  it('is read as a range from the block after the tip, and at the head up to there', () => {
+    const { backfills } = after(reading(extension(2)), fallBehind([watch, { ...watch, id: 'x' }]));
+    expect(backfills).toEqual([extension(2), behind, { ...behind, watchId: 'x' }]);
+    const live = (block: number) => liveWatches({ backfills, watchesUpTo: 30 }, [watch], block);
+    expect([live(12), live(13), live(Infinity)]).toEqual([[watch], [], []]);
+  });
+
+  it('falls behind further when it cannot be read before its range either', () => {
+    const further = after(reading(behind), rewind('11'), fallBehind([watch]));
+    expect(further.backfills).toEqual([{ ...behind, from: 12, next: 12 }]);
+    expect(after(further, fallBehind([watch]))).toEqual(further);
+    expect(after(reading(joining(4)), fallBehind([watch])).backfills).toEqual([joining(4)]);
+    const young = { id: 'w', startBlock: 20 };
+    const unread: Range = { ...behind, from: 20, next: 20 };
+    expect(after(reading(unread), fallBehind([young])).backfills).toEqual([unread]);
+  });
+
+  it('joins with the blocks of the window from there on', () => {
+    const progress = after(reading(behind), advance(header(13), 2));
+    expect(numbers(blocksToJoin(progress, watch))).toEqual([13]);
+    expect(after(progress, join('w')).backfills).toEqual([]);
+  });
+
+  it('reads what took the place of its blocks when the chain is skipped', () => {
+    expect(after(reading(behind), skipAhead(headers(900), 11, [watch])).backfills).toEqual([
+      { ...behind, from: 12, next: 12 },
+    ]);
+    expect(after(reading(joining(6)), skipAhead(headers(900), 11, [watch])).backfills).toEqual([joining(6)]);
+  });
+
+  it('is extended by blocks of the window, too', () => {
+    const young = { id: 'w', startBlock: 12 };
+    expect(numbers(blocksToExtend(reading(behind), young, 3))).toEqual([11]);
+    const later = after(reading(behind), advance(header(13), 2));
+    expect(numbers(blocksToExtend(later, { ...young, startBlock: 15 }, 3))).toEqual([12]);
+    expect(after(reading(behind), extendWatch(young, 3, 31)).backfills).toEqual([
+      behind,
+      { watchId: 'w', from: 3, next: 3, to: 10, joins: false },
+    ]);
   });
 });
 

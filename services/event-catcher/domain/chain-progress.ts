@@ -9,7 +9,7 @@ import {
   type Range,
   type CoveredWatch,
 } from './coverage.ts';
-import { splitAfter, extend, follows, toWindow, toWindowBlock, type Header, type Window } from './window.ts';
+import { splitAfter, extend, follows, tipOf, toWindow, toWindowBlock, type Header, type Window } from './window.ts';
 
 /**
  * How far a chain was read. Every record that it says was read is stored, and it accounts for every record that is
@@ -70,10 +70,34 @@ export const skipAhead =
     const window = toWindow(headers, progress.position);
     if (last < progress.window[0].number || last >= window[0].number)
       throw new Error('the new window is not ahead of the old one');
-    const ranges = liveWatches(progress, watches).map(({ id, startBlock }) =>
+    const all = [...watches];
+    const ranges = liveWatches(progress, all).map(({ id, startBlock }) =>
       newJoiningRange(window, { id, startBlock: Math.max(last + 1, startBlock) }),
     );
-    return { ...progress, window, backfills: [...progress.backfills, ...ranges] };
+    const starts = new Map(all.map(({ id, startBlock }) => [id, startBlock]));
+    // What fell behind after `last` was read in blocks that have left the chain.
+    const backfills = progress.backfills.map((range) =>
+      range.joins ? from(range, Math.max(last + 1, starts.get(range.watchId) ?? 0)) : range,
+    );
+    return { ...progress, window, backfills: [...backfills, ...ranges] };
+  };
+
+/** The same range, or one that begins at this block, if that is earlier. */
+const from = (range: Range, block: number): Range =>
+  block < range.next ? { ...range, from: Math.min(range.from, block), next: block } : range;
+
+/** The records of watches in the block after the tip cannot be read. They read it as a range, and join again. */
+export const fallBehind =
+  (watches: readonly CoveredWatch[]): Transition =>
+  (progress) => {
+    const { window, backfills } = progress;
+    const starts = new Map(watches.map(({ id, startBlock }) => [id, Math.max(startBlock, tipOf(window).number + 1)]));
+    const joining = new Set(backfills.flatMap(({ joins, watchId }) => (joins ? [watchId] : [])));
+    const lowered = backfills.map((range) =>
+      range.joins ? from(range, starts.get(range.watchId) ?? Infinity) : range,
+    );
+    const added = Array.from(starts, ([id, startBlock]) => newJoiningRange(window, { id, startBlock }));
+    return { ...progress, backfills: [...lowered, ...added.filter(({ watchId }) => !joining.has(watchId))] };
   };
 
 /** A watch is new: everything from its start block is to be read. */
@@ -92,21 +116,27 @@ export const extendWatch =
   (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
   (progress) => {
     const { window, backfills } = progress;
-    const from = { from: startBlock, next: startBlock };
+    const first = { from: startBlock, next: startBlock };
     const joining = findJoiningRange(progress, watch.id);
     const to = Math.min(watch.startBlock - 1, window[0].number);
-    const isUnread = joining?.from === watch.startBlock && joining.next === watch.startBlock;
-    const earlier = backfills.map((range) => (isUnread && range === joining ? { ...range, ...from } : range));
+    const isUnread = joining !== undefined && isUnreadRange(joining, watch);
+    const earlier = backfills.map((range) => (isUnread && range === joining ? { ...range, ...first } : range));
     const isRange = !isUnread && startBlock <= to;
-    const range = { watchId: watch.id, ...from, to, joins: false };
+    const range = { watchId: watch.id, ...first, to, joins: false };
     return setWatchesUpTo(position)({ ...progress, backfills: isRange ? [...earlier, range] : earlier });
   };
 
-/** The blocks of the window whose records are stored when a watch is extended. Before it joins there are none. */
-export const blocksToExtend = (progress: ChainProgress, watch: CoveredWatch, startBlock: number): WindowBlock[] =>
-  findJoiningRange(progress, watch.id)
-    ? []
-    : progress.window.slice(1).filter(({ number }) => startBlock <= number && number < watch.startBlock);
+/** Whether nothing of a watch was read yet. */
+const isUnreadRange = ({ from, next }: Range, { startBlock }: CoveredWatch): boolean =>
+  from === startBlock && next === startBlock;
+
+/** The blocks of the window whose records are stored when a watch is extended: those that no range of it has. */
+export const blocksToExtend = (progress: ChainProgress, watch: CoveredWatch, startBlock: number): WindowBlock[] => {
+  const joining = findJoiningRange(progress, watch.id);
+  if (joining && isUnreadRange(joining, watch)) return [];
+  const end = Math.min(watch.startBlock, joining?.next ?? Infinity);
+  return progress.window.slice(1).filter(({ number }) => startBlock <= number && number < end);
+};
 
 /** Every registration up to a position was taken into account. */
 export const setWatchesUpTo =
@@ -143,8 +173,10 @@ export const join =
   };
 
 /** The blocks of the window whose records are stored when a watch joins the head. */
-export const blocksToJoin = ({ window }: ChainProgress, { startBlock }: CoveredWatch): WindowBlock[] =>
-  window.slice(1).filter(({ number }) => startBlock <= number);
+export const blocksToJoin = (progress: ChainProgress, { id, startBlock }: CoveredWatch): WindowBlock[] => {
+  const first = Math.max(startBlock, findJoiningRange(progress, id)?.next ?? 0);
+  return progress.window.slice(1).filter(({ number }) => first <= number);
+};
 
 /** Whether a range has been read up to the window. */
 export const isCovered = ({ window }: ChainProgress, range: Range): boolean => range.next > lastBlockOf(window, range);

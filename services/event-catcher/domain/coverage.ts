@@ -28,10 +28,19 @@ export interface CoveredWatch {
 export const findJoiningRange = ({ backfills }: Coverage, watchId: string): Range | undefined =>
   backfills.find((range) => range.joins && range.watchId === watchId);
 
-/** Returns the watches that are read at the head. @param watches that were added */
-export const liveWatches = <Watch extends CoveredWatch>({ backfills }: Coverage, watches: Iterable<Watch>): Watch[] => {
-  const joining = new Set(backfills.flatMap(({ joins, watchId }) => (joins ? [watchId] : [])));
-  return Array.from(watches).filter(({ id }) => !joining.has(id));
+/**
+ * Returns the watches that are read at the head. Those that fell behind are so up to their range: another block takes the place of
+ * one of theirs.
+ * @param watches that were added
+ * @param block the number of the block that is read
+ */
+export const liveWatches = <Watch extends CoveredWatch>(
+  { backfills }: Coverage,
+  watches: Iterable<Watch>,
+  block = Infinity,
+): Watch[] => {
+  const behind = new Set(backfills.flatMap(({ joins, next, watchId }) => (joins && next <= block ? [watchId] : [])));
+  return Array.from(watches).filter(({ id }) => !behind.has(id));
 };
 
 /** Identifies a range until it is finished, however far it has been read. */

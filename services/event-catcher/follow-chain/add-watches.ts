@@ -1,6 +1,6 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { blocksToExtend, addWatch, extendWatch, setWatchesUpTo, type ChainProgress } from '../domain/chain-progress.ts';
-import { readWindow } from './block-logs.ts';
+import { readIn, readWindow } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { Change, Steps } from './store-changes/chain-writer.ts';
 import type { WatchChange } from './watches.ts';
@@ -38,8 +38,9 @@ const changeFor = async (
   const { startBlock } = change;
   if (!watch || startBlock >= watch.startBlock) return { transition: setWatchesUpTo(position) };
   const blocks = blocksToExtend(progress, watch, startBlock);
+  const extended = [{ ...watch, startBlock }];
   return {
-    ...(await readWindow(reader, blocks, { ...watch, startBlock })),
+    ...readIn(blocks, extended, await readWindow(reader, blocks, extended)),
     transition: extendWatch(watch, startBlock, position),
   };
 };

@@ -7,9 +7,11 @@ import { MemoryEventStore } from '../../../shared/event-store/event-store.memory
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { initialProgress, type ChainProgress } from '../domain/chain-progress.ts';
 import { linkedWindow, tipOf } from '../domain/window.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
 import { mineSome, transfer, transferWatch } from '../testing/follower-under-test.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain } from './followed-chain.ts';
+import { ProgressMeter } from './progress-meter.ts';
 import { DeeperThanFinality, FinalBlocksLost } from './reconcile.ts';
 import type { Change } from './store-changes/chain-writer.ts';
 import { Watches } from './watches.ts';
@@ -34,6 +36,7 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
     reader,
     watches,
     records: { unconfirmed: [] },
+    meter: new ProgressMeter(systemClock),
     logger: pino({ level: 'silent' }),
     ...changes,
   };

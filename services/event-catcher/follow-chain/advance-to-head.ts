@@ -1,5 +1,5 @@
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
-import { advance, rewind, skipAhead, type ChainProgress } from '../domain/chain-progress.ts';
+import { advance, fallBehind, rewind, skipAhead, type ChainProgress } from '../domain/chain-progress.ts';
 import { classifyHeader, splitAfter, isFarAhead, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
 import { readBlock } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
@@ -60,16 +60,18 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
   }
 }
 
-const extension = async (
-  progress: ChainProgress,
-  header: BlockHeader,
-  { reader, watches, confirmations }: FollowedChain,
-): Promise<Change> => ({
-  // An earlier follower may have stored records of another block of this number, which left the chain.
-  isOrphan: ({ BlockNumber, BlockHash }) => BlockNumber === header.number && BlockHash !== header.hash,
-  ...(await readBlock(reader, header, watches.live(progress))),
-  transition: advance(header, confirmations),
-});
+const extension = async (progress: ChainProgress, header: BlockHeader, chain: FollowedChain): Promise<Change> => {
+  const { reader, watches, confirmations, meter } = chain;
+  const { observed, isRead, refused } = await readBlock(reader, header, watches.live(progress, header.number));
+  for (const { id } of refused) meter.failed(id, `no provider gives its logs of block ${String(header.number)}`);
+  return {
+    // An earlier follower may have stored records of another block of this number, which left the chain.
+    isOrphan: ({ BlockNumber, BlockHash }) => BlockNumber === header.number && BlockHash !== header.hash,
+    observed,
+    isRead,
+    transition: (now) => advance(header, confirmations)(fallBehind(refused)(now)),
+  };
+};
 
 function* rewindTo(
   progress: ChainProgress,

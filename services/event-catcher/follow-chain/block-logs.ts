@@ -6,6 +6,7 @@ import {
   type BlockHeader,
   type ChainLog,
   type ChainReader,
+  type LogFilter,
 } from '../../../shared/chain/chain-reader.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import type { RecordChanges } from './store-changes/chain-records.ts';
@@ -14,32 +15,90 @@ import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, type Watched
 /** The records that were read, and a test for all records that this reading would have found. */
 export type ReadRecords = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
 
-/** Reads the records of the watches in one block: with no call if its bloom rules all of them out, else with one. */
+/** How often the watches of a block are halved, to find those whose logs a provider refuses. */
+const HALVED_MOST = 3;
+
+/** The records that were read of a block, and the watches whose records no provider gives. */
+export interface BlockRead extends ReadRecords {
+  refused: readonly WatchedEvent[];
+}
+
+/**
+ * Reads the records of the watches in one block: with no call if its bloom rules all of them out, else with one. If that fails
+ * though a provider answers, the watches are read in parts.
+ */
 export const readBlock = async (
   reader: ChainReader,
   header: BlockHeader,
   watches: readonly WatchedEvent[],
-): Promise<ReadRecords> => ({
-  observed: await recordsOfBlock(reader, header, watches, 'live'),
-  isRead: (record) => record.BlockHash === header.hash && watches.some((watch) => belongsTo(watch, record)),
-});
+): Promise<BlockRead> => {
+  const parts = await readParts(reader, header, watches);
+  const refused = parts.flatMap((part) => (part.records ? [] : part.watches));
+  const read = watches.filter((watch) => !refused.includes(watch));
+  return {
+    observed: parts.flatMap(({ records = [] }) => records).sort((left, right) => left.LogIndex - right.LogIndex),
+    isRead: (record) => record.BlockHash === header.hash && read.some((watch) => belongsTo(watch, record)),
+    refused,
+  };
+};
 
-/** Reads the records of one watch in blocks that may be reorganised. */
+interface Part {
+  watches: readonly WatchedEvent[];
+  /** `undefined` if they cannot be read. */
+  records?: ObservedRecord[];
+}
+
+const readParts = async (
+  reader: ChainReader,
+  header: BlockHeader,
+  watches: readonly WatchedEvent[],
+  halved = 0,
+): Promise<Part[]> => {
+  try {
+    return [{ watches, records: await recordsOfBlock(reader, header, watches, 'live') }];
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    if (halved === 0 && !(await isStillThere(reader, header))) throw error;
+    if (halved === HALVED_MOST || watches.length === 1) return [{ watches }];
+    const middle = Math.ceil(watches.length / 2);
+    const first = await readParts(reader, header, watches.slice(0, middle), halved + 1);
+    return [...first, ...(await readParts(reader, header, watches.slice(middle), halved + 1))];
+  }
+};
+
+/** @throws ChainUnavailable if no provider answers, so that it is nobody's fault */
+const isStillThere = async (reader: ChainReader, { number, hash }: BlockHeader): Promise<boolean> =>
+  (await reader.headersByNumber([number]))[0]?.hash === hash;
+
+/** Reads the records of watches in blocks that may be reorganised, by the hashes of the blocks. */
 export const readWindow = async (
   reader: ChainReader,
   blocks: readonly WindowBlock[],
-  watch: WatchedEvent,
-): Promise<ReadRecords> => {
+  watches: readonly WatchedEvent[],
+): Promise<Map<string, ObservedRecord[]>> => {
   const headers = await reader.headersByNumber(blocks.map(({ number }) => number));
   const records = await Promise.all(
     blocks.map((block, at) => {
       // If the chain has another block of this number by now, that block's bloom says nothing about ours.
       const header = headers[at]?.hash === block.hash ? headers[at] : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
-      return recordsOfBlock(reader, header, [watch], 'backfill');
+      return recordsOfBlock(reader, header, watches, 'backfill');
     }),
   );
+  return new Map(blocks.map(({ hash }, at) => [hash, records[at] ?? []]));
+};
+
+/** What was read in these blocks for these watches. */
+export const readIn = (
+  blocks: readonly WindowBlock[],
+  watches: readonly WatchedEvent[],
+  records: ReadonlyMap<string, readonly ObservedRecord[]>,
+): ReadRecords => {
   const hashes = new Set(blocks.map(({ hash }) => hash));
-  return { observed: records.flat(), isRead: (record) => hashes.has(record.BlockHash) && belongsTo(watch, record) };
+  const isTheirs = (record: ObservedRecord) => watches.some((watch) => belongsTo(watch, record));
+  return {
+    observed: blocks.flatMap(({ hash }) => records.get(hash) ?? []).filter(isTheirs),
+    isRead: (record) => hashes.has(record.BlockHash) && isTheirs(record),
+  };
 };
 
 const recordsOfBlock = async (
@@ -54,13 +113,13 @@ const recordsOfBlock = async (
   return toRecords(logs, possible, () => header.timestamp, origin);
 };
 
-/** Reads the records of one watch in blocks `from`…`to`, in chain order. @throws RangeTooLarge */
+/** Reads the records of watches in blocks `from`…`to`, in chain order. @throws RangeTooLarge */
 export const recordsOfRange = async (
   reader: ChainReader,
-  watch: WatchedEvent,
+  watches: readonly WatchedEvent[],
   { from, to }: { from: number; to: number },
 ): Promise<ObservedRecord[]> => {
-  const logs = await logsOfRange(reader, watch, from, to);
+  const logs = await logsOfRange(reader, filterFor(watches), from, to);
   const untimed = new Set(
     logs.filter(({ blockTimestamp }) => blockTimestamp === undefined).map(({ blockNumber }) => blockNumber),
   );
@@ -70,12 +129,11 @@ export const recordsOfRange = async (
     times.set(header.number, header.timestamp);
   }
   const timeOf = ({ blockTimestamp, blockNumber }: ChainLog) => blockTimestamp ?? times.get(blockNumber) ?? 0;
-  return toRecords(logs, [watch], timeOf, 'backfill');
+  return toRecords(logs, watches, timeOf, 'backfill');
 };
 
 /** Requests a single block by its hash if a provider refuses it as a range. */
-const logsOfRange = async (reader: ChainReader, watch: WatchedEvent, from: number, to: number): Promise<ChainLog[]> => {
-  const filter = filterFor([watch]);
+const logsOfRange = async (reader: ChainReader, filter: LogFilter, from: number, to: number): Promise<ChainLog[]> => {
   try {
     return await reader.logsOfRange(from, to, filter);
   } catch (error) {
@@ -97,7 +155,7 @@ const toRecords = (
   let block = -1;
   let blockTime = '';
   for (const log of logs) {
-    const matching = match(log);
+    const matching = match(log).filter(({ startBlock }) => startBlock <= log.blockNumber);
     if (matching.length === 0) continue;
     if (log.blockNumber !== block) blockTime = toIso(timeOf(log) * 1_000);
     block = log.blockNumber;

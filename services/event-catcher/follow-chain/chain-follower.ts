@@ -1,20 +1,13 @@
 import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
-import { WakeUp } from '../../../shared/primitives/wake-up.ts';
-import { rangeId, type Range } from '../domain/coverage.ts';
-import { Backfill } from './backfill.ts';
+import { Backfills } from './backfills.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain, FollowerDependencies, FollowSettings } from './followed-chain.ts';
-import type { ProgressMeter } from './progress-meter.ts';
 import { FinalBlocksLost } from './reconcile.ts';
 import { resume } from './resume.ts';
-import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
 import { addWatches } from './add-watches.ts';
-
-/** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
-const CHUNKS_AT_ONCE = 4;
 
 /**
  * Follows one chain until the signal aborts. It throws if something fails, and the caller runs it again. What must stay
@@ -59,7 +52,7 @@ const followFromStored = async (
   const running = new Set<Promise<unknown>>();
   try {
     const { chain, writer } = await resume(settings, dependencies, appends, stopping);
-    await new ChainFollower(chain, writer, dependencies.meter, running).follow(stopping, reportRunning);
+    await new ChainFollower(chain, writer, dependencies, running).follow(stopping, reportRunning);
   } finally {
     stop.abort();
     await Promise.allSettled(running);
@@ -67,25 +60,24 @@ const followFromStored = async (
   }
 };
 
-/** Runs side by side: following the head, adding the watches that are registered, and a backfill for each range. */
+/** Runs side by side: following the head, adding the watches that are registered, and the backfills. */
 class ChainFollower {
-  private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
-  /** Rings when a backfill has ended: there is room for another range. */
-  private readonly backfillEnded = new WakeUp();
-  private readonly backfilling = new Set<string>();
+  private readonly backfills: Backfills;
   private readonly failed = Promise.withResolvers<never>();
 
   constructor(
     private readonly chain: FollowedChain,
     private readonly writer: ChainWriter,
-    private readonly meter: ProgressMeter,
+    dependencies: Pick<FollowerDependencies, 'meter' | 'clock'>,
     /** All work that must end before the chain may be followed again. */
     private readonly running: Set<Promise<unknown>>,
-  ) {}
+  ) {
+    this.backfills = new Backfills({ ...dependencies, chain, writer });
+  }
 
   /** Returns when the signal has aborted, or throws the first error of the head, the registrations or a backfill. */
   async follow(signal: AbortSignal, reportRunning: () => void): Promise<void> {
-    this.startBackfills(signal);
+    this.start(this.backfills.run(signal));
     this.start(this.addRegistered(signal));
     const head = this.followHead(signal, reportRunning);
     this.start(head);
@@ -96,44 +88,25 @@ class ChainFollower {
     while (!signal.aborted) {
       const head = await this.chain.reader.head();
       await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
-      this.startBackfills(signal);
+      this.backfills.lookAgain();
       reportRunning();
       await pause(this.chain.pollMs, signal);
     }
   }
 
-  /** Adds what is registered, in order. While there is no room for more ranges, waits until a backfill has ended. */
+  /** Adds what is registered, in order. While there is no room for more ranges, waits until some are finished. */
   private async addRegistered(signal: AbortSignal): Promise<void> {
     const { watches } = this.chain;
+    const { turnEnded } = this.backfills;
     for await (const { changes, upTo } of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
       let waiting = changes;
       while (waiting.length > 0 && !signal.aborted) {
-        const seen = this.backfillEnded.rung;
+        const seen = turnEnded.rung;
         const next = { changes: waiting, upTo };
         waiting = await this.writer.commit((progress) => addWatches(progress, next, this.chain));
-        this.startBackfills(signal);
-        if (waiting.length > 0) await this.backfillEnded.wait(seen, signal);
+        if (waiting.length > 0) await turnEnded.wait(seen, signal);
+        else this.backfills.lookAgain();
       }
-    }
-  }
-
-  private startBackfills(signal: AbortSignal): void {
-    for (const range of this.writer.progress.backfills) {
-      const id = rangeId(range);
-      if (this.backfilling.has(id)) continue;
-      this.backfilling.add(id);
-      this.start(this.backfill(range, id, signal));
-    }
-  }
-
-  private async backfill(range: Range, id: string, signal: AbortSignal): Promise<void> {
-    const { chain, writer, meter, chunks } = this;
-    try {
-      await new Backfill({ chain, writer, meter, chunks }, range).run(signal);
-    } finally {
-      meter.succeeded(range.watchId);
-      this.backfilling.delete(id);
-      this.backfillEnded.ring();
     }
   }
 

@@ -28,6 +28,7 @@ export interface FollowedChain extends FollowSettings {
   readonly reader: ChainReader;
   readonly watches: Watches;
   readonly records: Pick<ChainRecords, 'unconfirmed'>;
+  readonly meter: Pick<ProgressMeter, 'failed'>;
   readonly logger: Logger;
 }
 

@@ -1,3 +1,4 @@
+import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
 import { linkedWindow, type Window } from '../domain/window.ts';
@@ -57,10 +58,11 @@ export async function* reconcileUnconfirmed(
   const numbers = [...new Set(reorganisable.map(({ BlockNumber }) => BlockNumber))];
   const canonical = new Set((await reader.headersByNumber(numbers)).map((header) => header?.hash));
   const known = new Set(rest.map(({ hash }) => hash));
-  const live = watches.live(progress);
+  const live = new Map(numbers.map((number) => [number, watches.live(progress, number)]));
+  const isLive = (record: ObservedRecord) =>
+    live.get(record.BlockNumber)?.some((watch) => belongsTo(watch, record)) ?? false;
   const observed = reorganisable.filter(
-    (record) =>
-      canonical.has(record.BlockHash) && known.has(record.BlockHash) && live.some((watch) => belongsTo(watch, record)),
+    (record) => canonical.has(record.BlockHash) && known.has(record.BlockHash) && isLive(record),
   );
   return yield {
     isOrphan: ({ BlockNumber, BlockHash }) =>

@@ -26,10 +26,22 @@ export interface WatchedEvent {
   readonly matches: ReturnType<typeof compileMatcher>;
   readonly bloom: readonly BloomBits[];
   readonly startBlock: number;
+  /** The app that registered it first. */
+  readonly appId: string;
 }
 
 export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegistered' }>): WatchedEvent => {
-  const { watchId: id, chainId, contractAddress, eventName, eventSignature, topic0, fragment, startBlock } = data;
+  const {
+    watchId: id,
+    chainId,
+    contractAddress,
+    eventName,
+    eventSignature,
+    topic0,
+    fragment,
+    startBlock,
+    appId,
+  } = data;
   const contract = contractAddress.toLowerCase();
   return {
     id,
@@ -44,6 +56,7 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
     matches: compileMatcher(fragment, topic0),
     bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
     startBlock,
+    appId,
   };
 };
 

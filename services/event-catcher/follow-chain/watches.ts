@@ -60,8 +60,9 @@ export class Watches {
     return watch;
   }
 
-  live(progress: ChainProgress): WatchedEvent[] {
-    return liveWatches(progress, this.at(progress).values());
+  /** Those that are read at the head: in this block, or, without one, in all that follow. */
+  live(progress: ChainProgress, block?: number): WatchedEvent[] {
+    return liveWatches(progress, this.at(progress).values(), block);
   }
 
   /** Yields the changes after a position in batches, for ever. There are no others up to position `upTo`. */

@@ -1,6 +1,7 @@
 import {
   advance,
   initialProgress,
+  fallBehind,
   resetProgress,
   blocksToExtend,
   blocksToJoin,
@@ -139,6 +140,10 @@ export class ModelledChain {
     if (range) this.cover(range.watchId as WatchId, range.next, blocks);
   }
 
+  fallBehind(id: WatchId): void {
+    this.change(fallBehind(this.watches().filter((watch) => watch.id === id)));
+  }
+
   join(id: WatchId): void {
     const blocks = blocksToJoin(this.progress, { id, startBlock: this.startOf(id, this.progress.watchesUpTo) });
     this.change(join(id), () => this.store(id, blocks));
@@ -215,7 +220,9 @@ export class ModelledChain {
   }
 
   private advance(header: Header): void {
-    const live = liveWatches(this.progress, this.watches()).filter(({ startBlock }) => startBlock <= header.number);
+    const live = liveWatches(this.progress, this.watches(), header.number).filter(
+      ({ startBlock }) => startBlock <= header.number,
+    );
     this.change(advance(header, CONFIRMATIONS), () => {
       for (const { id } of live) this.store(id, [header]);
     });

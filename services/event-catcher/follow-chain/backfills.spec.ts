@@ -1,0 +1,152 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ChainUnavailable, type ChainReader, type LogFilter } from '../../../shared/chain/chain-reader.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer, transferWatch } from '../testing/follower-under-test.ts';
+import { overriding } from '../testing/overriding.ts';
+
+const contractOf = (index: number) => `0x${(index + 10).toString(16).padStart(40, '0')}`;
+const PATIENCE_MS = 20_000;
+
+/** A provider that does something else for logs of these contracts. */
+const except = (
+  reader: ChainReader,
+  contracts: () => readonly string[],
+  answer: () => Promise<never>,
+  methods: readonly ('logsOfRange' | 'logsOfBlock')[] = ['logsOfRange', 'logsOfBlock'],
+): ChainReader => {
+  const isOne = ({ addresses }: LogFilter) => addresses.some((address) => contracts().includes(address));
+  return overriding<ChainReader>(reader, {
+    ...(methods.includes('logsOfRange') && {
+      logsOfRange: (from, to, filter) => (isOne(filter) ? answer() : reader.logsOfRange(from, to, filter)),
+    }),
+    ...(methods.includes('logsOfBlock') && {
+      logsOfBlock: (header, filter) => (isOne(filter) ? answer() : reader.logsOfBlock(header, filter)),
+    }),
+  });
+};
+
+const refused = () => Promise.reject(new ChainUnavailable('refused'));
+
+describe('the backfills of a chain', () => {
+  let follower: FollowerUnderTest;
+  beforeEach(() => {
+    follower = new FollowerUnderTest();
+  });
+  afterEach(() => follower.stop());
+
+  const registerMany = async (count: number, data: Parameters<FollowerUnderTest['register']>[0] = {}) => {
+    for (let index = 0; index < count; index += 1) {
+      await follower.register({ watchId: `wch_${String(index)}`, contractAddress: contractOf(index), ...data });
+    }
+  };
+  const liveOnes = async () => {
+    const progress = await follower.progress();
+    const joining = progress?.backfills.flatMap(({ watchId, joins }) => (joins ? [watchId] : [])) ?? [];
+    return Array.from(follower.registered.keys()).filter((id) => !joining.includes(id));
+  };
+  const readTo = async (ids: readonly string[]) => {
+    const contracts = ids.map((id) => follower.registered.get(id)?.contractAddress.toLowerCase() ?? '');
+    const isRead = async (of: string) => (await follower.observed(of)).length === follower.recordsOnChain(of).length;
+    await eventually(
+      async () => (await Promise.all(contracts.map(isRead))).every(Boolean),
+      PATIENCE_MS,
+      'all of their records must be stored',
+    );
+  };
+
+  it('read ranges that begin at the same block together', async () => {
+    mineSome(follower.chain, 100);
+    await registerMany(200);
+    await follower.register();
+    follower.start();
+    await follower.expectChain();
+    expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(10);
+    await follower.stop();
+    mineSome(follower.chain, 700, 10_000);
+    follower.chain.calls.length = 0;
+    follower.start();
+    await follower.expectChain();
+    expect(follower.chain.calls.filter((call) => call === 'logsOfRange').length).toBeLessThan(25);
+  });
+
+  it('part those that fail together, so that only the ones at fault wait', async () => {
+    mineSome(follower.chain, 60, 0, [contractOf(0), contractOf(3), contractOf(7)]);
+    await registerMany(8);
+    follower.start({ reader: except(follower.chain, () => [contractOf(3), contractOf(4)], refused) });
+    const others = [0, 1, 2, 5, 6, 7].map((index) => `wch_${String(index)}`);
+    await readTo(others);
+    await eventually(async () => (await liveOnes()).join() === others.join(), PATIENCE_MS, 'they must be live');
+    expect(follower.starts).toBe(1);
+  });
+
+  it('of an app go on while those of another hang', async () => {
+    mineSome(follower.chain, 30);
+    const hanging = Array.from({ length: 40 }, (_, index) => contractOf(index));
+    for (const [index, contractAddress] of hanging.entries()) {
+      await follower.register({ watchId: `wch_${String(index)}`, contractAddress, startBlock: index % 20 });
+    }
+    await follower.register({ appId: 'app_2' });
+    let hangs = 0;
+    const hang = () => {
+      hangs += 1;
+      return new Promise<never>((_, reject) => {
+        setTimeout(reject, 300, new ChainUnavailable('too slow'));
+      });
+    };
+    follower.start({ reader: except(follower.chain, () => hanging, hang) });
+    await readTo([transferWatch.watchId]);
+    expect(hangs).toBeLessThan(20);
+  });
+
+  it('take back what fails at the head, while the other watches and the head go on', async () => {
+    await registerMany(5);
+    await follower.register();
+    let isRefused = false;
+    follower.start({
+      reader: except(follower.chain, () => (isRefused ? [contractOf(2)] : []), refused, ['logsOfBlock']),
+    });
+    await follower.caughtUp();
+    isRefused = true;
+    const mine = (value: number) =>
+      follower.chain.mine([
+        transfer(value),
+        ...[1, 2, 3].map((index) => ({ ...transfer(value), address: contractOf(index) })),
+      ]);
+    for (let value = 1; value < 12; value += 1) mine(value);
+    const others = ['wch_0', 'wch_1', 'wch_3', 'wch_4', transferWatch.watchId];
+    await readTo(others);
+    await eventually(async () => (await liveOnes()).join() === others.join(), PATIENCE_MS, 'the others must be live');
+    expect((await follower.progress())?.head).toBe(follower.chain.tip.number);
+    follower.chain.rollBack(2);
+    for (let value = 20; value < 23; value += 1) mine(value);
+    await readTo(others);
+    isRefused = false;
+    await readTo(['wch_2']);
+    await follower.expectChain();
+    expect(follower.starts).toBe(1);
+  });
+
+  it('leave the head alone that no watch can be read at', async () => {
+    await follower.register();
+    let isRefused = false;
+    const reader = except(
+      follower.chain,
+      () => (isRefused ? [transferWatch.contractAddress.toLowerCase()] : []),
+      refused,
+    );
+    follower.start({ reader });
+    await follower.caughtUp();
+    isRefused = true;
+    mineSome(follower.chain, 20);
+    await eventually(
+      async () => (await follower.progress())?.head === follower.chain.tip.number,
+      PATIENCE_MS,
+      'the head must be followed',
+    );
+    await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
+    await eventually(async () => (await liveOnes()).join() === 'wch_other', PATIENCE_MS, 'another must be added');
+    isRefused = false;
+    await follower.expectChain();
+    expect(follower.starts).toBe(1);
+  });
+});

@@ -1,0 +1,209 @@
+import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { Semaphore } from '../../../shared/primitives/semaphore.ts';
+import { WakeUp } from '../../../shared/primitives/wake-up.ts';
+import { ChunkSize } from '../domain/chunk-size.ts';
+import { findRange, lastBlockOf, rangeId, type Range } from '../domain/coverage.ts';
+import { BackfillTurn, type BackfillDependencies } from './backfill-turn.ts';
+
+/** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
+const CHUNKS_AT_ONCE = 4;
+const TURNS_AT_ONCE = 8;
+/** Ranges that failed last time may hang again: they have one turn at a time, so that the others go on. */
+const FAILED_AT_ONCE = 1;
+/** After that, ranges that wait for their turn have it. */
+const TURN_MS = 2_000;
+const RETRY_FIRST_MS = 200;
+const RETRY_MAX_MS = 30_000;
+
+/** What is known of a range beside how far it was read, as long as it is unfinished. */
+interface Turns {
+  /** When it had its last turn; 0: never. */
+  servedAt: number;
+  size: ChunkSize;
+  /** How long it waits after its next failure; `undefined` if it did not fail last time. */
+  retryMs: number | undefined;
+  waitsUntil: number;
+  /** Ranges that failed together and were parted are read together with their own part only. */
+  part: number;
+}
+
+type Dependencies = Omit<BackfillDependencies, 'chunks'> & { clock: Pick<Clock, 'elapsed'> };
+
+/**
+ * Reads all unfinished ranges of a chain, those that begin at the same block together. They have turns: first those of the app
+ * that waits longest, so that nobody's ranges hold up another's.
+ */
+export class Backfills {
+  /** Rings when a turn has ended: ranges may be finished, so that there is room for others. */
+  readonly turnEnded = new WakeUp();
+  private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
+  private readonly known = new Map<string, Turns>();
+  private readonly servedApps = new Map<string, number>();
+  /** Ids of the ranges that have a turn. */
+  private readonly reading = new Set<string>();
+  private readonly turns = new Set<Promise<void>>();
+  private failedTurns = 0;
+  private parts = 0;
+  private served = 0;
+
+  constructor(private readonly dependencies: Dependencies) {}
+
+  /** Tells that there may be more ranges. */
+  lookAgain(): void {
+    this.turnEnded.ring();
+  }
+
+  /** Returns when the signal has aborted. @throws if something fails but the chain */
+  async run(signal: AbortSignal): Promise<void> {
+    const failed = Promise.withResolvers<never>();
+    // It is raced with below. If there is no race then, this keeps it from being unhandled.
+    failed.promise.catch(() => undefined);
+    try {
+      while (!signal.aborted) {
+        const seen = this.turnEnded.rung;
+        for (let group = this.next(); group.length > 0; group = this.next()) this.start(group, signal, failed.reject);
+        const due = AbortSignal.timeout(Math.ceil(this.nextDueMs()));
+        await Promise.race([this.turnEnded.wait(seen, AbortSignal.any([signal, due])), failed.promise]);
+      }
+    } finally {
+      await Promise.all(this.turns);
+      // Another process may follow the chain from here on.
+      for (const { watchId } of this.dependencies.writer.progress.backfills) this.dependencies.meter.succeeded(watchId);
+    }
+  }
+
+  /** The ranges whose turn it is; none if no more may be read now. */
+  private next(): Range[] {
+    if (this.turns.size >= TURNS_AT_ONCE) return [];
+    const [first, ...others] = this.waiting();
+    if (!first) return [];
+    const { progress } = this.dependencies.writer;
+    const { window } = progress;
+    const part = this.of(first).part;
+    const end = lastBlockOf(window, first);
+    return [
+      first,
+      ...others.filter(
+        (range) =>
+          range.next === first.next &&
+          range.joins === first.joins &&
+          lastBlockOf(window, range) === end &&
+          this.of(range).part === part,
+      ),
+    ];
+  }
+
+  /** Those that are to have a turn, the one that comes first at the beginning, the others in no order. */
+  private waiting(): Range[] {
+    const now = this.dependencies.clock.elapsed();
+    const waiting = this.dependencies.writer.progress.backfills.filter((range) => {
+      const { waitsUntil, retryMs } = this.of(range);
+      const mayFail = retryMs === undefined || this.failedTurns < FAILED_AT_ONCE;
+      return mayFail && waitsUntil <= now && !this.reading.has(rangeId(range));
+    });
+    let first = 0;
+    for (let at = 1; at < waiting.length; at += 1) if (this.isBefore(waiting[at], waiting[first])) first = at;
+    const chosen = waiting[first];
+    return chosen ? [chosen, ...waiting.toSpliced(first, 1)] : [];
+  }
+
+  private isBefore(left: Range | undefined, right: Range | undefined): boolean {
+    if (!left || !right) return false;
+    const apps = this.servedAppAt(left) - this.servedAppAt(right);
+    return apps < 0 || (apps === 0 && this.of(left).servedAt < this.of(right).servedAt);
+  }
+
+  private servedAppAt(range: Range): number {
+    return this.servedApps.get(this.appOf(range)) ?? 0;
+  }
+
+  private appOf({ watchId }: Range): string {
+    const { chain, writer } = this.dependencies;
+    return chain.watches.of(writer.progress, watchId).appId;
+  }
+
+  private of(range: Range): Turns {
+    const id = rangeId(range);
+    const known = this.known.get(id);
+    if (known) return known;
+    const made = { servedAt: 0, size: new ChunkSize(), retryMs: undefined, waitsUntil: 0, part: 0 };
+    this.known.set(id, made);
+    return made;
+  }
+
+  private start(group: readonly Range[], signal: AbortSignal, fail: (error: unknown) => void): void {
+    const turn: Promise<void> = this.turn(group, signal)
+      .catch(fail)
+      .finally(() => {
+        this.turns.delete(turn);
+        this.turnEnded.ring();
+      });
+    this.turns.add(turn);
+  }
+
+  private async turn(group: readonly Range[], signal: AbortSignal): Promise<void> {
+    const { clock, writer } = this.dependencies;
+    const [first] = group;
+    if (!first) return;
+    const isRetry = this.of(first).retryMs !== undefined;
+    if (isRetry) this.failedTurns += 1;
+    const { size } = this.of(first);
+    const ids = group.map(rangeId);
+    const endsAt = clock.elapsed() + TURN_MS;
+    this.served += 1;
+    for (const range of group) {
+      this.reading.add(rangeId(range));
+      this.servedApps.set(this.appOf(range), this.served);
+      Object.assign(this.of(range), { servedAt: this.served, size });
+    }
+    const isOver = () => clock.elapsed() >= endsAt && this.waiting().length > 0;
+    try {
+      await new BackfillTurn({ ...this.dependencies, chunks: this.chunks }, group, size, isOver).run(signal);
+      for (const range of group) Object.assign(this.of(range), { retryMs: undefined, part: 0 });
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
+      await this.failed(group, error);
+    } finally {
+      if (isRetry) this.failedTurns -= 1;
+      for (const id of ids) this.reading.delete(id);
+      for (const range of group) if (!findRange(writer.progress, range)) this.forget(range);
+    }
+  }
+
+  private forget(range: Range): void {
+    this.known.delete(rangeId(range));
+    this.dependencies.meter.succeeded(range.watchId);
+  }
+
+  /** They try again later: in two parts, unless no provider answers at all. */
+  private async failed(group: readonly Range[], { message }: Error): Promise<void> {
+    const { chain, meter, clock } = this.dependencies;
+    for (const { watchId } of group) meter.failed(watchId, message);
+    const isTheirFault =
+      group.length > 1 &&
+      (await chain.reader.head().then(
+        () => true,
+        () => false,
+      ));
+
+    const middle = isTheirFault ? Math.ceil(group.length / 2) : group.length;
+    for (const half of [group.slice(0, middle), group.slice(middle)]) {
+      this.parts += 1;
+      for (const range of half) {
+        const turns = this.of(range);
+        const retryMs = turns.retryMs ?? RETRY_FIRST_MS;
+        if (isTheirFault) turns.part = this.parts;
+        turns.waitsUntil = clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
+        turns.retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
+      }
+    }
+  }
+
+  /** When a range that failed may be read again. */
+  private nextDueMs(): number {
+    const now = this.dependencies.clock.elapsed();
+    const waits = this.dependencies.writer.progress.backfills.map((range) => this.of(range).waitsUntil - now);
+    return waits.reduce((least, ms) => (ms > 0 && ms < least ? ms : least), RETRY_MAX_MS);
+  }
+}
