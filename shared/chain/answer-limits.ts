@@ -10,12 +10,14 @@ const CALL_BYTES_MAX = {
   eth_chainId: 64 * KIB,
   eth_getBlockByHash: 2 * MIB,
   eth_getBlockByNumber: 2 * MIB,
+  eth_getBlockReceipts: 32 * MIB,
   eth_getBalance: 64 * KIB,
   eth_getCode: 256 * KIB,
   eth_getLogs: 32 * MIB,
   eth_getStorageAt: 64 * KIB,
   eth_getTransactionCount: 64 * KIB,
-  eth_getTransactionReceipt: 4 * MIB,
+  // All logs of a block may be those of one transaction.
+  eth_getTransactionReceipt: 32 * MIB,
   eth_maxPriorityFeePerGas: 64 * KIB,
   eth_sendRawTransaction: 64 * KIB,
 };

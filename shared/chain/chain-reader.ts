@@ -45,8 +45,8 @@ export class RangeTooLarge extends Error {
     message: string,
     /** What should be answered, as far as it is known. */
     readonly suggested?: {
-      /** The last block to ask for next. */
-      to: number;
+      /** How many blocks to ask for next. */
+      blocks: number;
       /** How many logs a provider returns at most. */
       logsMax?: number | undefined;
     },

@@ -1,3 +1,4 @@
+import { LearnedLimit } from '../primitives/learned-limit.ts';
 import { limitAnswer, parseAnswer, type RpcCall } from './answer-limits.ts';
 import { EndpointAddress } from './endpoint-address.ts';
 import { refusalOf, textOfError, type Refusal, type RefusalCodes } from './rpc-refusals.ts';
@@ -54,6 +55,8 @@ export class JsonRpcEndpoint {
   readonly address: EndpointAddress;
   /** How many addresses, or topics, a request of logs may have. */
   filterItemsMax = FILTER_ITEMS_MAX;
+  /** How many blocks it takes in a request of logs, whatever is asked about them. */
+  readonly rangeLimit = new LearnedLimit(Number.MAX_SAFE_INTEGER);
   private callsMax = BATCH_CALLS_MAX;
   private calls = 0;
 
@@ -87,6 +90,14 @@ export class JsonRpcEndpoint {
       const message = this.address.redact(messageOf(error).slice(0, REFUSAL_MAX));
       return { error: { code: typeof code === 'number' ? code : undefined, message, data } };
     });
+  }
+
+  /** Whether a small request is answered: then one that was not in time asked for too much. */
+  answersAtAll(): Promise<boolean> {
+    return this.call([{ method: 'eth_chainId', params: [] }]).then(
+      () => true,
+      () => false,
+    );
   }
 
   private async envelopes(

@@ -1,5 +1,6 @@
 import { ChainUnavailable, RangeTooLarge, StateUnavailable } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
+import { blocksOf, type BlockRange } from './suggested-range.ts';
 import { JsonRpcEndpoint, NoAnswer } from './json-rpc-endpoint.ts';
 
 const ANSWERS_WITHIN_MS = 15_000;
@@ -46,7 +47,11 @@ export class JsonRpcEndpoints {
   }
 
   /** @throws ChainUnavailable, RangeTooLarge, StateUnavailable */
-  async ask<Validated>(what: string, read: (endpoint: JsonRpcEndpoint) => Promise<Validated>): Promise<Validated> {
+  async ask<Validated>(
+    what: string,
+    read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
+    { range }: { range?: BlockRange } = {},
+  ): Promise<Validated> {
     const subject = `${what} of chain ${String(this.chainId)}`;
     const failures: string[] = [];
     let tooLarge: RangeTooLarge | undefined;
@@ -54,6 +59,7 @@ export class JsonRpcEndpoints {
     const now = performance.now();
     for (const state of this.endpoints.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
       try {
+        if (range) requireWithin(state.endpoint, range);
         await this.requireChain(state);
         const validated = await read(state.endpoint);
         state.quarantinedUntilMs = 0;
@@ -85,9 +91,16 @@ export class JsonRpcEndpoints {
 const distrust = ({ quarantinedUntilMs }: EndpointState, now: number): number =>
   quarantinedUntilMs > now ? quarantinedUntilMs : 0;
 
+/** An endpoint is not asked for more blocks than it takes. */
+const requireWithin = ({ rangeLimit }: JsonRpcEndpoint, range: BlockRange): void => {
+  const { value } = rangeLimit;
+  if (blocksOf(range) <= value) return;
+  throw new RangeTooLarge(`it takes ${String(value)} blocks at a time`, { blocks: value });
+};
+
 /** The refusal of the endpoint that takes more. */
 const largerOf = (one: RangeTooLarge, other = one): RangeTooLarge =>
-  (other.suggested?.to ?? 0) > (one.suggested?.to ?? 0) ? other : one;
+  (other.suggested?.blocks ?? 0) > (one.suggested?.blocks ?? 0) ? other : one;
 
 const isFault = (error: unknown): error is InvalidAnswer | NoAnswer =>
   error instanceof InvalidAnswer || error instanceof NoAnswer;

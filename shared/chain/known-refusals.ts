@@ -35,7 +35,7 @@ export const namedRanges: readonly KnownRefusal[] = [
     message:
       'Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range and no limit on the response size, or you can request any block range with a cap of 10K logs in the response. Based on your parameters and the response size limit, this block range should work: [0x0, 0x133e71]',
     asked: { from: 0, to: 2_000_000 },
-    ...ofLogs(undefined, 0x133e72),
+    ...ofLogs(10_000, 0x133e72),
   },
   {
     by: 'Alchemy, free',

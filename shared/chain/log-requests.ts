@@ -1,10 +1,9 @@
 import type { RpcCall } from './answer-limits.ts';
 import type { BlockHeader, LogFilter } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
+import { quantity } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import type { BlockRange } from './suggested-range.ts';
-
-export const quantity = (value: number): string => `0x${value.toString(16)}`;
 
 /** A range, or one block by its hash, so that the answer is of no other fork. */
 type Blocks = BlockRange | Pick<BlockHeader, 'hash' | 'number'>;

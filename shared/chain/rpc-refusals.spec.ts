@@ -8,7 +8,10 @@ const ASKED = { from: 1_000_000, to: 1_999_999 };
 const known = [...namedRanges, ...unnamedRanges, ...refusalsOfOtherKinds];
 
 const expected = ({ is, asked = ASKED, blocks = 0, of, logsMax, retryAfterMs }: KnownRefusal) => {
-  if (is === 'range-too-large') return { kind: is, to: asked.from + blocks - 1, of, logsMax };
+  if (is === 'range-too-large') {
+    const isNamed = expect.any(Boolean) as unknown;
+    return { kind: is, to: asked.from + blocks - 1, of, isNamed, logsMax };
+  }
   return is === 'rate-limited' ? { kind: is, retryAfterMs } : { kind: is };
 };
 const decided = (error: object, { httpStatus, code, asked = ASKED }: KnownRefusal) =>
@@ -28,6 +31,17 @@ describe('the table of refusals', () => {
     const inObject = decided({ code, message: 'invalid params', data: { payload: text, see: data } }, refusal);
     if (data === undefined || typeof data === 'string') expect(inText).toEqual(expected(refusal));
     expect(inObject).toEqual(expected(refusal));
+  });
+
+  it('tells a range that is named from a half', () => {
+    const isNamed = ({ message, data, asked = ASKED, httpStatus }: KnownRefusal) => {
+      const refusal = refusalOf(textOfError({ message, data }), { httpStatus }, asked);
+      return refusal.kind === 'range-too-large' && refusal.isNamed;
+    };
+    expect(namedRanges.filter((refusal) => !isNamed(refusal)).map(({ by }) => by)).toEqual([
+      'reth, results, which names what was asked',
+    ]);
+    expect(unnamedRanges.filter(isNamed)).toEqual([]);
   });
 
   it('names no range where none was asked for', () => {

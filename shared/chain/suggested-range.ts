@@ -13,6 +13,8 @@ export interface SuggestedRange {
    * time) only for what was asked about these blocks.
    */
   of: 'blocks' | 'logs';
+  /** Whether the endpoint names it. Else it is half of what was asked. */
+  isNamed: boolean;
   /** How many logs the endpoint returns at most, where its text says so. */
   logsMax: number | undefined;
 }
@@ -48,6 +50,7 @@ const BLOCKS_MAX = anyOf(
 const LOGS_MAX = anyOf(
   ...[
     String.raw`more than # (?:results|logs|events)`,
+    String.raw`cap of # logs`,
     String.raw`max results #`,
     String.raw`matched by query exceeds limit of #`,
     String.raw`max logs per response is #`,
@@ -78,19 +81,20 @@ export const namedRange = (text: string, asked: BlockRange): SuggestedRange | un
   const to = between(text, asked);
   const blocksMax = ANY_BLOCKS.test(text) ? undefined : smallest(text, BLOCKS_MAX);
   const isBounded = blocksMax !== undefined && blocksMax < blocksOf(asked);
-  if (to !== undefined) return { to, of: isBounded ? 'blocks' : 'logs', logsMax: smallest(text, LOGS_MAX) };
-  return isBounded ? { to: asked.from + blocksMax - 1, of: 'blocks', logsMax: undefined } : undefined;
+  if (to !== undefined)
+    return { to, of: isBounded ? 'blocks' : 'logs', isNamed: true, logsMax: smallest(text, LOGS_MAX) };
+  return isBounded ? { to: asked.from + blocksMax - 1, of: 'blocks', isNamed: true, logsMax: undefined } : undefined;
 };
 
 /** Returns the first half of what was asked, if a refusal is about the range. */
 export const halfRange = (text: string, asked: BlockRange): SuggestedRange | undefined => {
   const to = asked.from + Math.max(1, Math.floor(blocksOf(asked) / 2)) - 1;
-  if (OF_LOGS.test(text)) return { to, of: 'logs', logsMax: smallest(text, LOGS_MAX) };
+  if (OF_LOGS.test(text)) return { to, of: 'logs', isNamed: false, logsMax: smallest(text, LOGS_MAX) };
   const isOfBlocks = OF_BLOCKS.test(text) || smallest(text, BLOCKS_MAX) !== undefined;
-  return isOfBlocks ? { to, of: 'blocks', logsMax: undefined } : undefined;
+  return isOfBlocks ? { to, of: 'blocks', isNamed: false, logsMax: undefined } : undefined;
 };
 
-const blocksOf = ({ from, to }: BlockRange): number => to - from + 1;
+export const blocksOf = ({ from, to }: BlockRange): number => to - from + 1;
 
 /** Returns the end of a range that begins where the refused one does. Some nodes name the refused one itself. */
 const between = (text: string, asked: BlockRange): number | undefined => {

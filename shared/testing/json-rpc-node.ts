@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { bloomOf } from '../chain/bloom.ts';
 import type { MemoryChain } from '../chain/chain-reader.memory.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../chain/chain-reader.ts';
 
@@ -113,9 +114,16 @@ export class JsonRpcNode {
       case 'eth_getStorageAt':
         return NOTHING;
       case 'eth_getTransactionReceipt':
-        return this.receipts.get(String(first));
-      case 'eth_getBlockByHash':
-        return toWireHeader(await this.chain.headerByHash(String(first)));
+        return this.receipts.get(String(first)) ?? toWireReceipt(this.chain.logs, String(first));
+      case 'eth_getBlockReceipts': {
+        const logs = await this.chain.logsOfBlock({ hash: String(first) }, { addresses: [], topics: [] });
+        return transactionsOf(logs).map((transaction) => toWireReceipt(logs, transaction));
+      }
+      case 'eth_getBlockByHash': {
+        const header = toWireHeader(await this.chain.headerByHash(String(first)));
+        const logs = this.chain.logs.filter(({ blockHash }) => blockHash === first);
+        return header && { ...header, transactions: transactionsOf(logs) };
+      }
       case 'eth_getBlockByNumber': {
         if (first === 'finalized') return toWireHeader(await this.chain.finalized());
         if (first === 'latest') return toWireHeader(await this.chain.head());
@@ -144,6 +152,23 @@ const toWireHeader = (header: BlockHeader | undefined): object | undefined =>
     gasLimit: '0x1c9c380',
     gasUsed: /^0x0*$/.test(header.logsBloom) ? '0x0' : '0x5208',
   };
+
+const transactionsOf = (logs: readonly ChainLog[]): string[] => [...new Set(logs.map(({ txHash }) => txHash))];
+
+const toWireReceipt = (logs: readonly ChainLog[], transaction: string): object | undefined => {
+  const own = logs.filter(({ txHash }) => txHash === transaction);
+  const [first] = own;
+  return (
+    first && {
+      transactionHash: transaction,
+      transactionIndex: hex(first.txIndex),
+      blockHash: first.blockHash,
+      blockNumber: hex(first.blockNumber),
+      logsBloom: bloomOf(own),
+      logs: own.map(toWireLog),
+    }
+  );
+};
 
 const toWireLog = (log: ChainLog): object => ({
   address: log.address,

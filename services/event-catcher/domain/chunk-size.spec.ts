@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { ChunkSize } from './chunk-size.ts';
 
 /** Returns the size after a number of answered chunks with this many events in each block. */
@@ -25,37 +26,53 @@ describe('the size of a chunk', () => {
     expect(after(1, 100_000).blocks).toBe(1);
   });
 
-  it('is at most half of what the provider refused', () => {
-    const size = new ChunkSize();
-    size.refused(1_001);
-    expect(size.blocks).toBe(500);
-    expect(after(100, 0, size).blocks).toBe(500);
-    size.refused(1);
-    expect(size.blocks).toBe(1);
+  it('is half of what the provider refused, if that says nothing, and rises again', () => {
+    const size = after(2, 0);
+    size.refused(5_000);
+    expect(size.blocks).toBe(2_500);
+    expect(after(9, 0, size).blocks).toBe(2_500);
+    expect(after(1, 0, size).blocks).toBe(3_750);
+    expect(after(300, 0, size).blocks).toBeGreaterThan(5_000);
   });
 
-  it('is doubled after a hundred chunks in a row were answered at that limit', () => {
-    const size = new ChunkSize();
-    size.refused(400);
-    expect(after(100, 0, size).blocks).toBe(200);
-    expect(after(1, 0, size).blocks).toBe(400);
-    expect(after(100, 0, size).blocks).toBe(400);
-    expect(after(1, 0, size).blocks).toBe(800);
+  it('is what the provider suggests, at once, and remains it for a while', () => {
+    const size = after(2, 0);
+    size.refused(5_000, { blocks: 2_048 });
+    expect(size.blocks).toBe(2_048);
+    expect(after(9, 0, size).blocks).toBe(2_048);
   });
 
-  it('is not doubled for chunks below the limit, nor for chunks before another refusal', () => {
-    const size = new ChunkSize();
-    size.refused(400);
-    after(99, 0, size);
-    size.answered({ blocks: 199, events: 0 });
-    expect(after(100, 0, size).blocks).toBe(200);
-    size.refused(400);
-    expect(after(100, 0, size).blocks).toBe(200);
+  it('follows how many logs a provider returns: no longer than there are many', () => {
+    const size = after(3, 0);
+    size.refused(50_000, { blocks: 400, logsMax: 1_000 });
+    expect(size.blocks).toBe(400);
+    expect(after(1, 2, size).blocks).toBe(400);
+    expect(after(1, 4, size).blocks).toBe(200);
+    expect(after(3, 0, size).blocks).toBe(100_000);
+    size.refused(100_000, { blocks: 50_000, logsMax: 20_000 });
+    expect(after(1, 4, size).blocks).toBe(200);
   });
 
-  it('never exceeds 100,000 blocks, however often it is doubled', () => {
-    const size = new ChunkSize();
-    size.refused(150_000);
-    expect(after(101, 0, size).blocks).toBe(100_000);
+  it('is never less than one block, and less than what was refused', () => {
+    const suggestion = fc.record(
+      { blocks: fc.integer({ min: 1, max: 200_000 }), logsMax: fc.integer({ min: 1, max: 50_000 }) },
+      { requiredKeys: [] },
+    );
+    const step = fc.record({ isAnswer: fc.boolean(), events: fc.nat(100_000), suggestion });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
+        const size = new ChunkSize();
+        for (const { isAnswer, events, suggestion: suggested } of steps) {
+          const { blocks } = size;
+          if (isAnswer) size.answered({ blocks, events });
+          else {
+            size.refused(blocks, suggested);
+            expect(size.blocks).toBeLessThan(Math.max(2, blocks));
+          }
+          expect(size.blocks).toBeGreaterThanOrEqual(1);
+          expect(size.blocks).toBeLessThanOrEqual(100_000);
+        }
+      }),
+    );
   });
 });

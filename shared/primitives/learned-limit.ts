@@ -1,0 +1,52 @@
+/** After so many answers at a limit that was found by halving, one between it and what was refused is tried. */
+const ANSWERS_BEFORE_NARROWING = 10;
+/** After so many answers at a limit that is known well, a larger one is tried: it may have been raised. */
+const ANSWERS_BEFORE_DOUBLING = 100;
+/** A limit is known well when it is this close to what was refused. */
+const CLOSE = 1 / 8;
+
+/** How much may be asked for at once, learned from what was answered and what was refused. */
+export class LearnedLimit {
+  private limit: number;
+  /** The most that was answered. */
+  private answeredMost = 0;
+  /** The least that was refused. */
+  private refusedLeast = Infinity;
+  private answersAtLimit = 0;
+
+  constructor(private readonly max: number) {
+    this.limit = max;
+  }
+
+  /** Never less than 1. */
+  get value(): number {
+    return this.limit;
+  }
+
+  /**
+   * Afterwards the limit is less than what was asked, unless that was 1.
+   * @param next what would be answered, if that is known; else half of what was asked, or what was answered before
+   * @param isExact whether nothing above `next` will be answered
+   */
+  refused(asked: number, next?: number, isExact = false): void {
+    const known = next !== undefined && next < asked ? Math.max(1, next) : undefined;
+    this.refusedLeast = Math.min(this.refusedLeast, isExact && known !== undefined ? known + 1 : asked);
+    if (this.answeredMost >= this.refusedLeast) this.answeredMost = 0;
+    const lower = known ?? Math.max(this.answeredMost, Math.floor(asked / 2));
+    this.limit = Math.max(1, Math.min(this.limit, lower));
+    this.answersAtLimit = 0;
+  }
+
+  answered(asked: number): void {
+    this.answeredMost = Math.max(this.answeredMost, asked);
+    if (asked >= this.refusedLeast) this.refusedLeast = Infinity;
+    if (asked < this.limit) return;
+    this.answersAtLimit += 1;
+    const gap = this.refusedLeast - this.limit;
+    const isKnownWell = gap <= Math.max(1, this.limit * CLOSE) || this.refusedLeast === Infinity;
+    if (this.answersAtLimit < (isKnownWell ? ANSWERS_BEFORE_DOUBLING : ANSWERS_BEFORE_NARROWING)) return;
+    this.answersAtLimit = 0;
+    if (isKnownWell) this.refusedLeast = Infinity;
+    this.limit = Math.min(this.max, isKnownWell ? this.limit * 2 : this.limit + Math.floor(gap / 2));
+  }
+}
