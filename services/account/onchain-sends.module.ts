@@ -16,6 +16,7 @@ import { CancelTransactionHttp } from './cancel-transaction/cancel-transaction.h
 import { preparedChainFold, type PreparedChain } from './domain/prepared-chain.ts';
 import { AccountNonces } from './edge/account-nonces.ts';
 import { Apps } from './edge/apps.ts';
+import { ChainConditions } from './edge/chain-conditions.ts';
 import { Deposits } from './edge/deposits.ts';
 import { OperationDrafts } from './edge/operation-drafts.ts';
 import { OperationSigner } from './edge/operation-signer.ts';
@@ -57,7 +58,7 @@ export const sendingParts = ({
 
 /** Sending on chain: what requests need, and a loop for each chain that bundles. */
 export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: OnchainParts) => {
-  const { settings, readStore } = foundation;
+  const { settings, readStore, clock } = foundation;
   const chains = new ServedChains(
     new Map(
       (settings.CHAINS ?? []).map((one) => [
@@ -78,6 +79,7 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
       { provide: AccountNonces, useValue: nonces },
       { provide: OperationDrafts, useValue: drafts },
       { provide: Submissions, useValue: submissions },
+      { provide: ChainConditions, useValue: new ChainConditions(clock) },
       ...jsonRpcProviders({ chains, transactor, readStore, nonces, sponsors, deposits, submissions, signer }),
       SendTransactionHandler,
       EstimateGasHandler,

@@ -12,10 +12,10 @@ import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { preparedChainFold } from '../domain/prepared-chain.ts';
+import { ChainConditions, payersOf } from '../edge/chain-conditions.ts';
 import { loginMethodsOf, type MethodSettings } from '../edge/login-methods.ts';
 import { reservedWeiOn } from '../edge/reserved-wei.ts';
 import { ServedChains, type ServedChain } from '../edge/served-chains.ts';
-import { ChainConditions } from './chain-conditions.ts';
 
 export class ReportStatus extends Query<AccountStatus> {}
 
@@ -35,17 +35,14 @@ interface Askable {
 /** Answers even if a dependency is down, with what can still be read. */
 @QueryHandler(ReportStatus)
 export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
-  private readonly conditions: ChainConditions;
-
   constructor(
     @Inject(SETTINGS) private readonly settings: MethodSettings,
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly health: Health,
     private readonly transactor: Transactor,
     private readonly served: ServedChains,
-  ) {
-    this.conditions = new ChainConditions(transactor.clock);
-  }
+    private readonly conditions: ChainConditions,
+  ) {}
 
   async execute(): Promise<AccountStatus> {
     const own = await this.health.dependencies();
@@ -66,21 +63,19 @@ export class ReportStatusHandler implements IQueryHandler<ReportStatus> {
   }
 
   private async chain(one: ServedChain, canAsk: Askable): Promise<{ status: ChainStatus; isWell: boolean }> {
-    const { chainId, entryPoint, accountFactory, bundlerUrls: [bundlerUrl] = [], ...given } = one.settings;
+    const { chainId, entryPoint, accountFactory, bundlerUrls: [bundlerUrl] = [] } = one.settings;
     const load = () => this.transactor.load(onchainStream(chainId), preparedChainFold);
     const prepared = canAsk.eventStore ? (await inTime(load, ANSWERS_WITHIN_MS))?.state : undefined;
-    const paymaster = given.paymaster ?? prepared?.paymaster ?? null;
-    // Whoever else bundles pays for it with executors of its own.
-    const executors = bundlerUrl === undefined ? (prepared?.executors ?? []) : [];
+    const payers = payersOf(one.settings, prepared);
     const [condition, read] = await Promise.all([
-      this.conditions.of(one, { paymaster, executors }, ANSWERS_WITHIN_MS),
+      this.conditions.of(one, payers, ANSWERS_WITHIN_MS),
       canAsk.readStore ? inTime(() => this.read(chainId), ANSWERS_WITHIN_MS) : undefined,
     ]);
     const { depositWei } = condition ?? {};
     const isCovered = depositWei === undefined || depositWei >= (read?.reserved ?? 0n);
     return {
       status: {
-        ...{ chainId, entryPoint, accountFactory, paymaster },
+        ...{ chainId, entryPoint, accountFactory, paymaster: payers.paymaster },
         bundler: bundlerUrl === undefined ? 'built-in' : new URL(bundlerUrl).host,
         headBlock: read?.headBlock ?? null,
         paymasterDeposit: depositWei === undefined ? null : String(depositWei),

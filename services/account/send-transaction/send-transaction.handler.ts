@@ -9,6 +9,7 @@ import type { SmartAccount } from '../domain/smart-account.ts';
 import { ruleAgainstTip, refusedBy } from '../domain/sponsorship-policy.ts';
 import { idOfRequest, newTransactionId } from '../domain/transaction.ts';
 import { AccountNonces } from '../edge/account-nonces.ts';
+import { ChainConditions } from '../edge/chain-conditions.ts';
 import { withNonce, needsDeploying, OperationDrafts, type Draft } from '../edge/operation-drafts.ts';
 import { requireFunds } from '../edge/required-funds.ts';
 import { ServedChains } from '../edge/served-chains.ts';
@@ -38,6 +39,7 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     private readonly nonces: AccountNonces,
     private readonly sponsors: Sponsors,
     private readonly submissions: Submissions,
+    private readonly conditions: ChainConditions,
   ) {}
 
   async execute({ request, caller, onceId, metadata }: SendTransaction) {
@@ -70,6 +72,7 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
     const operation = await this.drafts.withLimits(draft, deploys);
     requireFunds({ ...draft, operation });
     if (sponsor) await this.requireSponsored(sponsor, { ...draft, operation }, userId);
+    await this.conditions.requireGas(chain);
     const assigned = await this.nonces.assign(
       transactionId,
       { chainId: request.chainId, sender: account.address, isDeployed: draft.state.hasCode },

@@ -20,6 +20,7 @@ import {
   takeOver,
   type Begun,
 } from '../../account/bundle-operations/recover-operations.ts';
+import { ChainConditions } from '../../account/edge/chain-conditions.ts';
 import type { OperationsChain } from '../../account/edge/operations-chain.ts';
 import { ServedChain, ServedChains } from '../../account/edge/served-chains.ts';
 import { SmartAccounts } from '../../account/edge/smart-accounts.ts';
@@ -78,8 +79,9 @@ export class SendingProcess {
     const { drafts, nonces, sponsors, submissions } = parts;
     this.served = new ServedChain(chain, ports.operations, transactor);
     const chains = new ServedChains(new Map([[chain.chainId, this.served]]));
+    const conditions = new ChainConditions(clock);
     this.requests = new IdempotentRequests(transactor, masterKey, personalData);
-    this.handler = new SendTransactionHandler(transactor, chains, drafts, nonces, sponsors, submissions);
+    this.handler = new SendTransactionHandler(transactor, chains, drafts, nonces, sponsors, submissions, conditions);
     this.bundling = { foundation: { clock, logger }, transactor, keys, ...parts };
   }
 

@@ -1,10 +1,15 @@
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { inTime } from '../../../shared/primitives/in-time.ts';
 import { KeptValues } from '../../../shared/primitives/kept-values.ts';
-import type { ServedChain } from '../edge/served-chains.ts';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { PreparedChain } from '../domain/prepared-chain.ts';
+import type { ServedChain } from './served-chains.ts';
 
-/** Whoever asks for the status, however often, asks each chain no more often than this. */
+/** However many ask, each chain is asked no more often than this. */
 const KEPT_MS = 5_000;
+/** A send does not wait for it any longer. */
+const TOLD_WITHIN_MS = 500;
 const CHAINS_MAX = 1_000;
 /** Less gas than any bundle takes. */
 const BUNDLE_GAS = 100_000n;
@@ -22,6 +27,15 @@ interface Payers {
   executors: readonly string[];
 }
 
+/** Who pays for operations on a chain. Whoever else bundles does that with executors of its own. */
+export const payersOf = (
+  { paymaster, bundlerUrls = [] }: Pick<ChainSettings, 'paymaster' | 'bundlerUrls'>,
+  prepared: PreparedChain | undefined,
+): Payers => ({
+  paymaster: paymaster ?? prepared?.paymaster ?? null,
+  executors: bundlerUrls.length === 0 ? (prepared?.executors ?? []) : [],
+});
+
 /** How chains are, as they were at most 5 s ago. */
 export class ChainConditions {
   private readonly kept: KeptValues<Promise<ChainCondition>>;
@@ -34,6 +48,18 @@ export class ChainConditions {
   of(chain: ServedChain, payers: Payers, withinMs: number): Promise<ChainCondition | undefined> {
     const key = JSON.stringify([chain.settings.chainId, payers]);
     return inTime(() => this.kept.get(key) ?? this.ask(key, chain, payers), withinMs);
+  }
+
+  /**
+   * What is sent while nobody can pay for a bundle would only wait.
+   * @throws Refusal dependency_unavailable while no executor has gas, and until the chain is prepared
+   */
+  async requireGas(chain: ServedChain): Promise<void> {
+    const payers = payersOf(chain.settings, await chain.preparation());
+    const condition = await this.of(chain, payers, TOLD_WITHIN_MS);
+    if (condition?.hasGas !== false) return;
+    const detail = `no executor of chain ${String(chain.settings.chainId)} can pay for a bundle: its operator sends them some`;
+    throw new Refusal('dependency_unavailable', detail, { retryAfter: KEPT_MS / 1_000 });
   }
 
   private ask(key: string, chain: ServedChain, payers: Payers): Promise<ChainCondition> {
