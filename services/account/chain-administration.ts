@@ -1,3 +1,4 @@
+import { executorStream } from '../../schemas/events/executor-events.ts';
 import { onchainStream } from '../../schemas/events/onchain-events.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
@@ -5,9 +6,19 @@ import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
 import type { VaultKeys } from '../../shared/key-vault/vault-keys.ts';
 import { preparedChainFold, recordPreparation, type PreparedChain } from './domain/prepared-chain.ts';
-import { ChainContracts, type ChainState, type Funding } from './prepare-chain/chain-contracts.ethers.ts';
+import { executorFold } from './domain/executor.ts';
+import {
+  ChainContracts,
+  type ChainState as ContractsState,
+  type Funding,
+} from './prepare-chain/chain-contracts.ethers.ts';
 
-export type { ChainState, PreparedChain };
+export type { PreparedChain };
+
+export interface ChainState extends ContractsState {
+  /** `bundlesUnderWay`: those that were signed, and that no block has. */
+  executors: (ContractsState['executors'][number] & { bundlesUnderWay: number })[];
+}
 
 export interface Preparation extends Funding {
   /** How many accounts send bundles; those that were recorded stay. */
@@ -46,6 +57,11 @@ export const chainAdministration = (
     }
   };
 
+  const bundlesUnderWay = async (chainId: number, executor: string): Promise<number> => {
+    const { state } = await transactor.load(executorStream(chainId, executor), executorFold);
+    return state.bundles.filter(({ mined }) => !mined).length;
+  };
+
   return {
     prepare: (chain, { executors, ...funding }) =>
       withContracts(
@@ -62,7 +78,14 @@ export const chainAdministration = (
         },
         executors,
       ),
-    state: (chain) => withContracts(chain, (contracts) => contracts.state()),
+    state: async (chain) => {
+      const state = await withContracts(chain, (contracts) => contracts.state());
+      const executors = state.executors.map(async (one) => ({
+        ...one,
+        bundlesUnderWay: await bundlesUnderWay(chain.chainId, one.address),
+      }));
+      return { ...state, executors: await Promise.all(executors) };
+    },
     withdraw: (chain, wei, to) => withContracts(chain, (contracts) => contracts.withdraw(wei, to)),
   };
 };

@@ -66,7 +66,7 @@ describe('preparing a chain', () => {
       entryPoint: prepared.entryPoint,
       accountFactory: prepared.accountFactory,
       paymaster: { address: paymaster, owner: paymasterOwner, depositWei: String(2n * ETHER) },
-      executors: executors.map((address) => ({ address, wei: String(ETHER), nonce: 0 })),
+      executors: executors.map((address) => ({ address, wei: String(ETHER), nonce: 0, bundlesUnderWay: 0 })),
       missing: [],
     });
     expect(executors).toHaveLength(2);

@@ -41,7 +41,7 @@ export const chainCommand = (): Command =>
         .action(prepare),
     )
     .addCommand(
-      onChain('status', 'the contracts, the deposit, and the balance and nonce of each executor')
+      onChain('status', 'the contracts, the deposit, and the balance, nonce and bundles under way of each executor')
         .addHelpText('after', '\nExample:\n  annals chain status --chain 137 --json')
         .action(status),
     )
@@ -96,8 +96,8 @@ const print = (state: ChainState, json: boolean | undefined): void => {
       ? `paymaster        ${paymaster.address}  deposit ${paymaster.depositWei} wei, owner ${paymaster.owner}`
       : 'paymaster        none',
     ...executors.map(
-      ({ address, wei: balance, nonce }) =>
-        `executor         ${address}  ${balance} wei, ${String(nonce)} transactions`,
+      ({ address, wei: balance, nonce, bundlesUnderWay }) =>
+        `executor         ${address}  ${balance} wei, ${String(nonce)} transactions, ${String(bundlesUnderWay)} bundles under way`,
     ),
     ...(missing.length > 0 ? ['what is missing is deployed by "annals chain prepare"'] : []),
   ];
