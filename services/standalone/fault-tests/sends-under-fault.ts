@@ -1,9 +1,6 @@
-import { execFile } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual, promisify } from 'node:util';
+import { isDeepStrictEqual } from 'node:util';
 import { pino } from 'pino';
-import { LOCAL_FUNDER_KEY } from '../../../shared/chain/development-token.ethers.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { closeEngines, openEngines } from '../../../shared/host/engines.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
@@ -14,20 +11,16 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { JsonRpcOperationsChain } from '../../account/edge/operations-chain.json-rpc.ts';
+import { ProgramOnChain, type Mining, type StartProgram } from '../end-to-end/program-on-chain.ts';
 import { sendFaults } from '../../account/testing/send-faults.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { everyEvent } from './agreement.ts';
 import { retryUntilAnswered } from './retry-until-answered.ts';
 
-/** When blocks come. */
-export type Mining = 'at once' | 'each second' | 'none';
-
 export const EXECUTORS = 3;
-const CONFIRMATIONS = 3;
 const OVER_WITHIN_MS = 45_000;
 const DEPOSIT_WEI = 10n ** 18n;
 const TARGET = '0x00000000000000000000000000000000000b0d1e';
-const run = promisify(execFile);
 
 /** A send with an Idempotency-Key, and its first answer. */
 interface AnsweredSend {
@@ -44,49 +37,34 @@ export class SendsUnderFault {
   private keys = 0;
 
   private constructor(
-    private readonly folder: string,
-    private readonly anvil: Anvil,
-    private readonly contracts: { entryPoint: string; paymaster: { address: string } },
-    public program: WholeProgram,
+    private readonly running: ProgramOnChain<WholeProgram>,
+    private readonly contracts: { entryPoint: string; paymaster: string },
   ) {}
 
-  /** @param start starts a program with these settings */
-  static async start(
-    folder: string,
-    start: (dataFolder: string, settings: Record<string, string>) => Promise<WholeProgram>,
-  ): Promise<SendsUnderFault> {
+  static async start(folder: string, start: StartProgram<WholeProgram>): Promise<SendsUnderFault> {
     const anvil = await Anvil.start(join(folder, 'chain'));
-    const chain = { chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl], confirmations: CONFIRMATIONS };
-    const dataFolder = join(folder, 'data');
-    const settings = { CHAINS: JSON.stringify([chain]) };
-    const program = await start(dataFolder, settings);
-    const annals = (...args: string[]) =>
-      run(process.execPath, ['dist/services/standalone/annals.js', ...args], {
-        env: { PATH: process.env['PATH'], DATA_DIR: dataFolder, ...settings },
-      });
-    const keyFile = join(folder, 'funder.key');
-    writeFileSync(keyFile, LOCAL_FUNDER_KEY);
-    const of = ['--chain', String(Anvil.chainId), '--json'];
+    // Whatever is logged would be found to have a key.
+    const running = await ProgramOnChain.start({ folder, start, anvil, settings: { LOG_LEVEL: 'trace' } });
     const funds = ['--deposit', String(DEPOSIT_WEI), '--executors', String(EXECUTORS)];
-    await annals('chain', 'prepare', ...of, '--funder-key-file', keyFile, ...funds);
-    const { stdout } = await annals('chain', 'status', ...of);
-    await annals('app', 'policy', 'set', program.development.app.id, ...of);
-    return new SendsUnderFault(
-      folder,
-      anvil,
-      JSON.parse(stdout) as { entryPoint: string; paymaster: { address: string } },
-      program,
-    );
+    const { entryPoint, paymaster } = await running.prepare(funds);
+    await running.setPolicy();
+    return new SendsUnderFault(running, { entryPoint, paymaster: paymaster?.address ?? '' });
   }
 
-  async stop(): Promise<void> {
-    await this.program.stop();
-    await this.anvil.stop();
+  stop(): Promise<void> {
+    return this.running.stop();
   }
 
-  async mining(mining: Mining): Promise<void> {
-    await this.anvil.call('evm_setAutomine', mining === 'at once');
-    await this.anvil.call('evm_setIntervalMining', mining === 'each second' ? 1 : 0);
+  get program(): WholeProgram {
+    return this.running.program;
+  }
+
+  set program(program: WholeProgram) {
+    this.running.program = program;
+  }
+
+  mining(mining: Mining): Promise<void> {
+    return this.running.mining(mining);
   }
 
   /** @param url where clients of the program send; of several processes any */
@@ -118,14 +96,14 @@ export class SendsUnderFault {
   async everythingIsOver(): Promise<void> {
     await this.mining('at once');
     const chain = new JsonRpcOperationsChain({
-      ...{ chainId: Anvil.chainId, rpcUrls: [this.anvil.rpcUrl] },
+      ...{ chainId: Anvil.chainId, rpcUrls: [this.running.anvil.rpcUrl] },
       ...{ entryPoint: this.contracts.entryPoint, accountFactory: this.contracts.entryPoint },
     });
     const engines = await openEngines(this.settings, pino({ level: 'silent' }), ['eventStore']);
     try {
       await eventually(
         async () => {
-          await this.anvil.call('anvil_mine', '0x1');
+          await this.running.mine(1);
           const lostWei = DEPOSIT_WEI - (await this.deposit());
           const events = await everyEvent(engines.eventStore);
           const faults = [...(await sendFaults({ events, chain, lostWei })), ...this.unanswered(events)];
@@ -172,7 +150,7 @@ export class SendsUnderFault {
   }
 
   get dataFolder(): string {
-    return join(this.folder, 'data');
+    return this.running.dataFolder;
   }
 
   private get settings() {
@@ -181,8 +159,8 @@ export class SendsUnderFault {
 
   private async deposit(): Promise<bigint> {
     const { entryPoint, paymaster } = this.contracts;
-    const data = `0x70a08231${paymaster.address.slice(2).toLowerCase().padStart(64, '0')}`;
-    return BigInt((await this.anvil.call('eth_call', { to: entryPoint, data }, 'latest')) as string);
+    const data = `0x70a08231${paymaster.slice(2).toLowerCase().padStart(64, '0')}`;
+    return BigInt((await this.running.anvil.call('eth_call', { to: entryPoint, data }, 'latest')) as string);
   }
 
   private sendWith(key: string, { bearer }: SignedIn, urls: readonly string[]): Promise<Answered> {
