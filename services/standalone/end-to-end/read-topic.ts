@@ -1,7 +1,6 @@
-import { topics } from '../../../schemas/topics.ts';
+import { topics, type Topic } from '../../../schemas/topics.ts';
 import { SqliteMessageBus } from '../../../shared/message-bus/message-bus.sqlite.ts';
 
-const topic = topics.chainEvents;
 const READ_WITHIN_MS = 30_000;
 
 export interface TopicMessage {
@@ -9,8 +8,8 @@ export interface TopicMessage {
   value: string;
 }
 
-/** Reads the topic of chain events of an embedded bus, from its beginning to its end. */
-export const readTopicInFile = async (file: string): Promise<TopicMessage[]> => {
+/** Reads a topic of an embedded bus, which has a message, from its beginning to its end. */
+export const readTopicInFile = async (file: string, topic: Topic = topics.chainEvents): Promise<TopicMessage[]> => {
   const bus = new SqliteMessageBus(file);
   const messages: TopicMessage[] = [];
   try {
