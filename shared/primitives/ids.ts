@@ -1,4 +1,4 @@
-import { createHash, randomFillSync, randomUUID } from 'node:crypto';
+import { hash, randomFillSync, randomUUID } from 'node:crypto';
 
 /** Ids and randomness as arguments. */
 export interface Ids {
@@ -32,4 +32,4 @@ export const systemIds: Ids = {
   token: (length) => encodeToken(random(length), length),
 };
 
-export const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex');
+export const sha256 = (text: string | Uint8Array): string => hash('sha256', text);

@@ -2,6 +2,9 @@ import { join } from 'node:path';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { readStoreContract } from './read-store.contract.ts';
 import { SqliteReadStore } from './read-store.sqlite.ts';
+import { searchContract } from './search.contract.ts';
 
 const folder = temporaryFolder();
-readStoreContract('SQLite', () => Promise.resolve(new SqliteReadStore(join(folder, 'read.db'))));
+for (const contract of [readStoreContract, searchContract]) {
+  contract('SQLite', () => Promise.resolve(new SqliteReadStore(join(folder, 'read.db'))));
+}

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace } from '../event-store/event-store.ts';
+import type { QueryBudget } from './query-budget.ts';
 import type {
   Checkpoint,
   Counted,
@@ -8,9 +9,12 @@ import type {
   DocumentChange,
   Filter,
   FindOptions,
+  Hit,
   Lease,
   PointsToAdd,
   ReadStore,
+  Search,
+  SearchIndex,
   StoredDocument,
 } from './read-store.ts';
 
@@ -22,13 +26,15 @@ interface Kept extends StoredDocument {
 /** The read store of tests and simulations. */
 export class MemoryReadStore implements ReadStore {
   private readonly collections = new Map<string, Map<string, Kept>>();
+  private readonly searches = new Map<string, SearchIndex>();
   private readonly stored = new Map<string, Checkpoint>();
   private readonly leases = new Map<string, Lease>();
   private readonly counts = new Map<string, Counted>();
 
   define(collections: readonly CollectionDefinition[]): Promise<void> {
-    for (const { name } of collections) {
+    for (const { name, search } of collections) {
       if (!this.collections.has(name)) this.collections.set(name, new Map());
+      if (search) this.searches.set(name, search);
     }
     return Promise.resolve();
   }
@@ -89,6 +95,21 @@ export class MemoryReadStore implements ReadStore {
     return Promise.resolve(this.all(collection).filter(matcherOf(filter)).length);
   }
 
+  search: ReadStore['search'] = async (collection, { direction, limit, ...search }, budget) => {
+    const hits = await this.hits(collection, search, budget);
+    if (direction === 'desc') hits.reverse();
+    return hits.slice(0, limit);
+  };
+
+  countFound: ReadStore['countFound'] = async (collection, search, budget) =>
+    (await this.hits(collection, search, budget)).length;
+
+  getFound: ReadStore['getFound'] = async (collection, references, budget) => {
+    budget.check();
+    const found = await this.getMany(collection, references.map(String));
+    return references.flatMap((reference) => found.get(String(reference)) ?? []);
+  };
+
   lease(name: string): Promise<Lease | undefined> {
     return Promise.resolve(this.leases.get(name));
   }
@@ -123,6 +144,23 @@ export class MemoryReadStore implements ReadStore {
     const documents = this.collections.get(collection);
     if (!documents) throw new Error(`collection ${collection} is not defined`);
     return documents;
+  }
+
+  private async hits(collection: string, { anyOf, from, to }: Search, budget: QueryBudget): Promise<Hit[]> {
+    await Promise.resolve();
+    budget.check();
+    const index = this.searches.get(collection);
+    if (!index) throw new Error('the collection has no search index');
+    const isWanted = ({ id, document }: Kept) => {
+      const segment = index.segment(id, document);
+      const terms = new Set(index.terms(id, document));
+      return anyOf.some((one) => one.segment === segment && one.terms.every((term) => terms.has(term)));
+    };
+    return this.all(collection)
+      .filter(isWanted)
+      .map(({ id, document }) => ({ order: index.order(id, document), reference: id }))
+      .filter(({ order }) => order >= from && order <= to)
+      .sort((one, other) => one.order - other.order || compare(one.reference, other.reference));
   }
 
   private all(collection: string): Kept[] {

@@ -8,6 +8,7 @@ import { MongoLink } from '../testing/mongo-link.mongo.ts';
 import { whereServer } from '../testing/servers.ts';
 import { readStoreContract } from './read-store.contract.ts';
 import { MongoReadStore } from './read-store.mongo.ts';
+import { searchContract } from './search.contract.ts';
 
 const MONGO_DATABASE = `annals-test-${String(process.pid)}`;
 const logger = pino({ level: 'silent' });
@@ -22,7 +23,7 @@ whereServer('MONGO_URL', (MONGO_URL) => {
 
   afterAll(() => dropDatabases(MONGO_URL, [MONGO_DATABASE]));
 
-  readStoreContract('MongoDB', () => connect(MONGO_URL));
+  for (const contract of [readStoreContract, searchContract]) contract('MongoDB', () => connect(MONGO_URL));
 
   describe('read store on MongoDB with concurrent processes', () => {
     let one: MongoReadStore;

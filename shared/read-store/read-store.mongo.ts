@@ -5,6 +5,7 @@ import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-dat
 import { duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
 import { decodeDocument, encodeDocument, type EncodedObject } from './mongo-document.ts';
 import { mongoFilter, mongoPath, mongoSort } from './mongo-filter.ts';
+import { searched, searchIndexKeys, Searching, type Searched } from './searching.mongo.ts';
 import type {
   Checkpoint,
   Counted,
@@ -15,6 +16,7 @@ import type {
   Lease,
   PointsToAdd,
   ReadStore,
+  SearchIndex,
   StoredDocument,
 } from './read-store.ts';
 
@@ -24,7 +26,7 @@ import type {
 interface MongoDocument {
   _id: string;
   /** The maximum of all that were put here. MongoDB compares member by member, in this order. */
-  newest: { position: Position; document: EncodedObject };
+  newest: { position: Position; document: EncodedObject; search?: Searched };
 }
 
 /** Collections of read models must not begin with `_`. */
@@ -40,12 +42,13 @@ const WRITES_MAX = 1_000;
  * applied again.
  */
 export class MongoReadStore implements ReadStore {
-  private readonly defined = new Set<string>();
-
+  private readonly defined = new Map<string, SearchIndex | undefined>();
   private readonly counted: CountedPoints;
+  private readonly searching: Searching;
 
   private constructor(private readonly database: MongoDatabase) {
     this.counted = new CountedPoints(database);
+    this.searching = new Searching(database);
   }
 
   /**
@@ -58,10 +61,12 @@ export class MongoReadStore implements ReadStore {
 
   /** Has no deadline: building an index on existing documents may take long. */
   async define(collections: readonly CollectionDefinition[]): Promise<void> {
-    for (const { name, indexes } of collections) {
-      this.defined.add(name);
-      for (const members of indexes) {
-        const index = Object.fromEntries(members.map((member) => [mongoPath(member), 1] as const));
+    for (const { name, indexes, search } of collections) {
+      this.defined.set(name, search);
+      const byMembers = indexes.map((members) =>
+        Object.fromEntries(members.map((member) => [mongoPath(member), 1] as const)),
+      );
+      for (const index of [...byMembers, ...(search ? [searchIndexKeys] : [])]) {
         await this.documents(name).createIndex(index, {}, {});
       }
     }
@@ -111,6 +116,18 @@ export class MongoReadStore implements ReadStore {
     return this.database.withDeadline(this.documents(collection).countDocuments(mongoFilter(filter)));
   }
 
+  search: ReadStore['search'] = async (name, search, budget) => {
+    const found = await this.searching.hits(this.documents(name), search, budget);
+    return found.map(({ _id, newest }) => ({ order: newest.search?.order ?? 0, reference: _id }));
+  };
+  countFound: ReadStore['countFound'] = (name, search, budget) =>
+    this.searching.count(this.documents(name), search, budget);
+  getFound: ReadStore['getFound'] = async (name, references, budget) => {
+    const found = (await this.searching.documents(this.documents(name), references.map(String), budget)).map(toStored);
+    const byId = new Map(found.map((stored) => [stored.id, stored]));
+    return references.flatMap((reference) => byId.get(String(reference)) ?? []);
+  };
+
   async lease(name: string): Promise<Lease | undefined> {
     const stored = await this.database.withDeadline(this.leases.findOne({ _id: name }, { projection: { _id: 0 } }));
     return stored ?? undefined;
@@ -153,12 +170,15 @@ export class MongoReadStore implements ReadStore {
   private async write(
     name: string,
     changes: readonly DocumentChange[],
-    operation: (change: DocumentChange) => AnyBulkWriteOperation<MongoDocument>,
+    operation: (change: DocumentChange, search: SearchIndex | undefined) => AnyBulkWriteOperation<MongoDocument>,
   ): Promise<DocumentChange[]> {
     const duplicates: DocumentChange[] = [];
     for (let from = 0; from < changes.length; from += WRITES_MAX) {
       const some = changes.slice(from, from + WRITES_MAX);
-      const written = this.documents(name).bulkWrite(some.map(operation), { ordered: false });
+      const written = this.documents(name).bulkWrite(
+        some.map((change) => operation(change, this.defined.get(name))),
+        { ordered: false },
+      );
       const among = await this.database
         .withDeadline(written.then(() => [], duplicatesAmong(some)))
         .catch(nameTooLarge(some));
@@ -192,17 +212,21 @@ export class MongoReadStore implements ReadStore {
   }
 }
 
-const newest = ({ position, document }: DocumentChange): MongoDocument['newest'] => ({
+const newest = (
+  { id, position, document }: DocumentChange,
+  search: SearchIndex | undefined,
+): MongoDocument['newest'] => ({
   position,
   document: encodeDocument(document),
+  ...(search && { search: searched(search, id, document) }),
 });
 
-const insertion = (change: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
-  insertOne: { document: { _id: change.id, newest: newest(change) } },
+const insertion = (change: DocumentChange, search: SearchIndex | undefined): AnyBulkWriteOperation<MongoDocument> => ({
+  insertOne: { document: { _id: change.id, newest: newest(change, search) } },
 });
 
-const update = (change: DocumentChange): AnyBulkWriteOperation<MongoDocument> => ({
-  updateOne: { filter: { _id: change.id }, update: { $max: { newest: newest(change) } }, upsert: true },
+const update = (change: DocumentChange, search: SearchIndex | undefined): AnyBulkWriteOperation<MongoDocument> => ({
+  updateOne: { filter: { _id: change.id }, update: { $max: { newest: newest(change, search) } }, upsert: true },
 });
 
 const toStored = ({ _id, newest: { position, document } }: MongoDocument): StoredDocument => ({

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace, Position } from '../event-store/event-store.ts';
+import type { QueryBudget } from './query-budget.ts';
 
 /**
  * A collection, declared with the members that queries filter and sort by. Each is a top-level member of the document.
@@ -8,6 +9,38 @@ export interface CollectionDefinition {
   name: string;
   /** Members indexed together, in this order. The first members decide which queries are fast. */
   indexes: readonly (readonly string[])[];
+  /** Added only together with the collection: documents that are stored already are not found by it. */
+  search?: SearchIndex | undefined;
+}
+
+/**
+ * An inverted index: a document is found by what it contains. Each of these is a pure function of the document and its
+ * id, and returns safe integers.
+ */
+export interface SearchIndex {
+  /**
+   * The part of the index in which a document is found. It has some thousand documents that are stored soon after each
+   * other, so that the terms of a batch, which are random, change few pages.
+   */
+  segment: (id: string, document: JsonObject) => number;
+  /** No two are the same. */
+  terms: (id: string, document: JsonObject) => readonly number[];
+  /** Documents are found in this order. */
+  order: (id: string, document: JsonObject) => number;
+}
+
+export interface Search {
+  /** A document is found if it is in the segment of one of these, and has all of its terms, of which each has as many. */
+  anyOf: readonly { segment: number; terms: readonly number[] }[];
+  /** The least and the greatest order, inclusive. */
+  from: number;
+  to: number;
+}
+
+/** A document that was found, as long as it is not stored again. */
+export interface Hit {
+  order: number;
+  reference: string | number;
 }
 
 /** Replaces a whole document, if the stored one is older than `position`. */
@@ -93,6 +126,18 @@ export interface ReadStore {
   getMany(collection: string, ids: readonly string[]): Promise<Map<string, StoredDocument>>;
   find(collection: string, options: FindOptions): Promise<StoredDocument[]>;
   count(collection: string, filter: Filter): Promise<number>;
+  /**
+   * Finds documents by the search index of a collection. Those of one order have a sequence too, always the same.
+   * @throws Refusal dependency_unavailable when the time of the budget is over, as the next two do
+   */
+  search(
+    collection: string,
+    search: Search & { direction: 'asc' | 'desc'; limit: number },
+    budget: QueryBudget,
+  ): Promise<Hit[]>;
+  countFound(collection: string, search: Search, budget: QueryBudget): Promise<number>;
+  /** Returns documents that were found, in the order of the references. */
+  getFound(collection: string, references: readonly Hit['reference'][], budget: QueryBudget): Promise<StoredDocument[]>;
   lease(name: string): Promise<Lease | undefined>;
   /**
    * Replaces `expected` (`undefined`: no lease) by `next` atomically. @returns whether `expected` was the stored lease

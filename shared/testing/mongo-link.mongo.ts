@@ -45,6 +45,11 @@ export class MongoLink {
     await once(this.server, 'close');
   }
 
+  /** How many connections of clients are open. */
+  get connections(): number {
+    return this.sockets.size / 2;
+  }
+
   /** Closes every connection; new ones are accepted. */
   cut(): void {
     for (const socket of this.sockets) socket.destroy();

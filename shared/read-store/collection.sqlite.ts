@@ -1,0 +1,111 @@
+import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { extract, quote, toColumn } from './filter.sqlite.ts';
+import type { CollectionDefinition, DocumentChange, StoredDocument } from './read-store.ts';
+import { SearchTable } from './search-table.sqlite.ts';
+
+/** The columns that every collection has; the others are members of documents. */
+const OWN_COLUMNS = ['id', 'position', 'document'];
+
+/**
+ * The table of one collection. Members that queries use are columns beside the document; a number is stored there only, and
+ * not in the document's text.
+ */
+export class SqliteCollection {
+  /** The table's name in SQL. */
+  readonly table: string;
+  readonly columns: readonly string[];
+  /** What to select of the rows that become documents. */
+  readonly selected: string;
+  readonly get: StatementSync;
+  readonly terms: SearchTable | undefined;
+  private readonly insertion: StatementSync;
+  private readonly update: StatementSync;
+  private readonly getWithRow: StatementSync;
+
+  constructor(
+    private readonly database: SqliteDatabase,
+    { name, indexes, search }: CollectionDefinition,
+  ) {
+    this.table = quote(name);
+    this.database.setUp(() => {
+      this.database.exec(
+        `CREATE TABLE IF NOT EXISTS ${this.table}
+         (id TEXT PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL) STRICT`,
+      );
+      this.addColumns(name, indexes.flat());
+      for (const members of indexes) {
+        const index = quote(`${name} by ${members.join(', ')}`);
+        this.database.exec(`CREATE INDEX IF NOT EXISTS ${index} ON ${this.table} (${members.map(quote).join(', ')})`);
+      }
+    });
+    this.columns = this.columnsOf(name);
+    const all = [...OWN_COLUMNS, ...this.columns.map(quote)];
+    const values = all.map(() => '?').join(', ');
+    this.selected = all.join(', ');
+    this.insertion = database.prepare(
+      `INSERT INTO ${this.table} (${this.selected}) VALUES (${values}) ON CONFLICT (id) DO NOTHING`,
+    );
+    const assigned = all.slice(1).map((column) => `${column} = ?`);
+    this.update = database.prepare(`UPDATE ${this.table} SET ${assigned.join(', ')} WHERE rowid = ?`);
+    this.get = this.rows(`SELECT ${this.selected} FROM ${this.table} WHERE id = ?`);
+    this.getWithRow = this.rows(`SELECT rowid, ${this.selected} FROM ${this.table} WHERE id = ?`);
+    this.terms = search && new SearchTable(database, quote(`${name} terms`), search);
+  }
+
+  /** Stores a document, unless the stored one is as new. */
+  put({ id, position, document }: DocumentChange): void {
+    const values = this.valuesOf(position, document);
+    const { changes, lastInsertRowid } = this.insertion.run(id, ...values);
+    if (changes === 1) {
+      this.terms?.add(Number(lastInsertRowid), id, document);
+      return;
+    }
+    const [row, ...selected] = this.getWithRow.get(id) as unknown as [number, ...SQLOutputValue[]];
+    const stored = this.toStored(selected);
+    if (stored.position >= position) return;
+    this.update.run(...values, row);
+    this.terms?.replace(row, id, stored.document, document);
+  }
+
+  /** A statement whose rows are arrays. */
+  rows(sql: string): StatementSync {
+    const statement = this.database.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  }
+
+  /** Makes a document of what was selected. */
+  readonly toStored = (row: unknown): StoredDocument => {
+    const [id, position, text, ...values] = row as SQLOutputValue[];
+    const document = JSON.parse(text as string) as JsonObject;
+    for (const [at, member] of this.columns.entries()) {
+      const value = values[at];
+      if (typeof value === 'number' && !Object.hasOwn(document, member)) document[member] = value;
+    }
+    return { id: id as string, position: position as number, document };
+  };
+
+  private valuesOf(position: number, document: JsonObject): SQLInputValue[] {
+    const text: JsonObject = { ...document };
+    for (const member of this.columns) if (typeof text[member] === 'number') Reflect.deleteProperty(text, member);
+    return [position, JSON.stringify(text), ...this.columns.map((member) => toColumn(document[member]))];
+  }
+
+  private columnsOf(name: string): string[] {
+    const columns = this.database.prepare('SELECT name FROM pragma_table_info(?)').all(name);
+    return columns.map((column) => column['name'] as string).filter((column) => !OWN_COLUMNS.includes(column));
+  }
+
+  /** Adds columns for members that queries did not use before, and fills them from the stored documents. */
+  private addColumns(name: string, members: readonly string[]): void {
+    const known = this.columnsOf(name);
+    for (const member of new Set(members)) {
+      if (known.includes(member)) continue;
+      this.database.exec(`ALTER TABLE ${this.table} ADD COLUMN ${quote(member)} ANY`);
+      const { sql, parameters } = extract(`$.${quote(member)}`);
+      this.database.prepare(`UPDATE ${this.table} SET ${quote(member)} = ${sql}`).run(...parameters);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { LRUCache } from 'lru-cache';
+import { untilAborted } from '../primitives/until-aborted.ts';
+import type { QueryBudget } from './query-budget.ts';
+
+/** What a caller has used counts half as much after this time. */
+const HALF_LIFE_MS = 2_000;
+const CALLERS_MAX = 10_000;
+
+interface Usage {
+  ms: number;
+  at: number;
+}
+
+interface Waiting {
+  budget: QueryBudget;
+  begin: () => void;
+}
+
+/**
+ * Lets so many calls of an engine run at a time. Of those that wait, the one goes on whose caller has used least of late, and
+ * of one caller's, whose query has: so many long queries leave room for the others.
+ */
+export class QueryLanes {
+  private readonly waiting = new Set<Waiting>();
+  private readonly usages = new LRUCache<string, Usage>({ max: CALLERS_MAX });
+  private running = 0;
+
+  constructor(private readonly atATime: number) {}
+
+  /** @throws as `check` of the budget, also while the call still runs */
+  async run<Answer>(budget: QueryBudget, call: () => Promise<Answer>): Promise<Answer> {
+    try {
+      await this.turn(budget);
+      return await untilAborted(this.timed(budget, call), budget.signal);
+    } catch (error) {
+      budget.check();
+      throw error;
+    }
+  }
+
+  private async turn(budget: QueryBudget): Promise<void> {
+    budget.check();
+    if (this.running < this.atATime) {
+      this.running += 1;
+      return;
+    }
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const waiting = {
+      budget,
+      begin: () => {
+        resolve(undefined);
+      },
+    };
+    this.waiting.add(waiting);
+    try {
+      await untilAborted(promise, budget.signal);
+    } catch (error) {
+      if (!this.waiting.delete(waiting)) this.letNext();
+      throw error;
+    }
+  }
+
+  private async timed<Answer>(budget: QueryBudget, call: () => Promise<Answer>): Promise<Answer> {
+    const from = performance.now();
+    try {
+      return await call();
+    } finally {
+      const now = performance.now();
+      budget.usedMs += now - from;
+      this.usages.set(budget.caller, { ms: this.usedBy(budget.caller, now) + now - from, at: now });
+      this.letNext();
+    }
+  }
+
+  private letNext(): void {
+    const next = this.leastUsed();
+    if (!next) {
+      this.running -= 1;
+      return;
+    }
+    this.waiting.delete(next);
+    next.begin();
+  }
+
+  /** Returns the first of those that have used least. */
+  private leastUsed(): Waiting | undefined {
+    const now = performance.now();
+    const used = ({ budget }: Waiting): number => this.usedBy(budget.caller, now);
+    let least: Waiting | undefined;
+    for (const one of this.waiting) {
+      const more = least ? used(one) - used(least) || one.budget.usedMs - least.budget.usedMs : -1;
+      if (more < 0) least = one;
+    }
+    return least;
+  }
+
+  private usedBy(caller: string, now: number): number {
+    const { ms, at } = this.usages.get(caller) ?? { ms: 0, at: now };
+    return ms * 0.5 ** ((now - at) / HALF_LIFE_MS);
+  }
+}

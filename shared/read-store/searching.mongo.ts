@@ -1,0 +1,119 @@
+import { MongoServerError, type Abortable, type Collection, type Filter } from 'mongodb';
+import type { JsonObject } from '../../schemas/json.ts';
+import type { MongoDatabase } from './mongo-database.mongo.ts';
+import type { QueryBudget } from './query-budget.ts';
+import { QueryLanes } from './query-lanes.ts';
+import type { ReadStore, Search, SearchIndex } from './read-store.ts';
+
+/** Fewer than there are connections: whoever does not search does not wait for those who do. */
+const SEARCHES_AT_A_TIME = 8;
+const MAX_TIME_MS_EXPIRED = 50;
+
+/** What a document is found by. It changes only by a new version. */
+export interface Searched {
+  segment: number;
+  order: number;
+  terms: readonly number[];
+}
+
+interface SearchedDocument {
+  _id: string;
+  newest: { search?: Searched };
+}
+
+const path = (member: keyof Searched) => `newest.search.${member}`;
+
+/** Terms of one segment lie side by side, and what is found by one is in order. */
+export const searchIndexKeys = { [path('segment')]: 1, [path('terms')]: 1, [path('order')]: 1, _id: 1 } as const;
+
+export const searched = (index: SearchIndex, id: string, document: JsonObject): Searched => ({
+  segment: index.segment(id, document),
+  order: index.order(id, document),
+  terms: index.terms(id, document),
+});
+
+/** Searches in collections. The server ends what takes longer than its budget, and what nobody waits for any more. */
+export class Searching {
+  private readonly lanes = new QueryLanes(SEARCHES_AT_A_TIME);
+
+  constructor(private readonly database: Pick<MongoDatabase, 'withDeadline'>) {}
+
+  async hits<Document extends SearchedDocument>(
+    collection: Collection<Document>,
+    { direction, limit, ...search }: Parameters<ReadStore['search']>[1],
+    budget: QueryBudget,
+  ) {
+    // For MongoDB a limit of 0 means no limit, and an empty list of alternatives an error.
+    if (limit === 0 || search.anyOf.length === 0) return [];
+    const sign = direction === 'asc' ? 1 : -1;
+    return this.call(budget, (bounds) =>
+      collection
+        .find(condition(search), {
+          ...bounds,
+          hint: searchIndexKeys,
+          sort: { [path('order')]: sign, _id: sign },
+          projection: { [path('order')]: 1 },
+          limit,
+          batchSize: limit,
+        })
+        .toArray(),
+    );
+  }
+
+  async count<Document extends SearchedDocument>(
+    collection: Collection<Document>,
+    search: Search,
+    budget: QueryBudget,
+  ) {
+    if (search.anyOf.length === 0) return 0;
+    return this.call(budget, (bounds) =>
+      collection.countDocuments(condition(search), { ...bounds, hint: searchIndexKeys }),
+    );
+  }
+
+  documents<Document extends SearchedDocument>(
+    collection: Collection<Document>,
+    ids: readonly string[],
+    budget: QueryBudget,
+  ) {
+    return this.call(budget, (bounds) =>
+      collection
+        .find({ _id: { $in: [...ids] } } as Filter<Document>, { ...bounds, batchSize: ids.length + 1 })
+        .toArray(),
+    );
+  }
+
+  private async call<Answer>(
+    budget: QueryBudget,
+    ask: (bounds: { maxTimeMS: number } & Abortable) => Promise<Answer>,
+  ): Promise<Answer> {
+    // That it took too long says nothing about whether the server can be reached.
+    const answer = await this.lanes.run(budget, () =>
+      this.database.withDeadline(ask({ maxTimeMS: budget.leftMs, signal: budget.signal }).catch(ifTooLong)),
+    );
+    if (answer instanceof TooLong) throw budget.tooLong(answer.cause);
+    return answer;
+  }
+}
+
+class TooLong {
+  constructor(readonly cause: unknown) {}
+}
+
+const ifTooLong = (error: unknown): TooLong => {
+  if (error instanceof MongoServerError && error.code === MAX_TIME_MS_EXPIRED) return new TooLong(error);
+  throw error;
+};
+
+const condition = <Document>({ anyOf, from, to }: Search): Filter<Document> => {
+  const byTerms = Map.groupBy(anyOf, ({ terms }) => terms.join());
+  const alternatives = Array.from(byTerms.values(), (alike) => ({
+    [path('segment')]: { $in: alike.map(({ segment }) => segment) },
+    [path('terms')]: termsOf(alike[0]?.terms ?? []),
+    [path('order')]: { $gte: from, $lte: to },
+  }));
+  const [only, ...others] = alternatives;
+  return (others.length === 0 && only ? only : { $or: alternatives }) as Filter<Document>;
+};
+
+const termsOf = (terms: readonly number[]) => (terms.length === 1 ? terms[0] : { $all: [...terms] });
