@@ -203,7 +203,7 @@ describe('a reorganisation', () => {
     ]);
   });
 
-  it('deeper than finality stops the follower, and nothing of it is stored', async () => {
+  it('deeper than finality pauses the chain, which goes on when its provider has the final block again', async () => {
     const follower = new FollowerUnderTest();
     mineSome(follower.chain, 20);
     await follower.register();
@@ -211,12 +211,18 @@ describe('a reorganisation', () => {
     await follower.expectChain();
     await follower.stop();
     const before = await follower.store.head();
-    follower.chain.rollBack(15);
+    const restore = follower.chain.rollBack(15);
     mineSome(follower.chain, 20, 900);
     const loop = follower.start();
-    await eventually(() => loop.lastError?.includes('contradicts'), 15_000, 'the follower must say what is wrong');
-    await follower.stop();
+    const error = () => follower.meter.errorOf('chain 2484');
+    await eventually(() => error()?.includes('contradicts'), 15_000, 'the status must say what is wrong');
+    await eventually(() => loop.state === 'running', 15_000, 'the process must be ready');
     expect(await follower.store.head()).toBe(before);
+    restore();
+    mineSome(follower.chain, 1);
+    await follower.expectChain();
+    expect([follower.starts, error()]).toEqual([2, null]);
+    await follower.stop();
   });
 });
 

@@ -1,16 +1,21 @@
 import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
+import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { Backfills } from './backfills.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain, FollowerDependencies, FollowSettings } from './followed-chain.ts';
-import { FinalBlocksLost } from './reconcile.ts';
+import { DeeperThanFinality, FinalBlocksLost } from './reconcile.ts';
 import { resume } from './resume.ts';
 import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
 import { addWatches } from './add-watches.ts';
 
+/** A chain that contradicts a final block is not read until its provider says something else. So often that is looked at. */
+const CONTRADICTED_POLLS = 10;
+
 /**
- * Follows one chain until the signal aborts. It throws if something fails, and the caller runs it again. What must stay
+ * Follows one chain until the signal aborts. It throws if something fails, and the caller runs it again. A chain that contradicts a
+ * block that was final pauses: other chains, and the process, go on. What must stay
  * true:
  * - the window is linked, and the records of a block are stored before the stored progress contains the block;
  * - a watch is live only when its records before the window, and in it, are stored;
@@ -28,16 +33,22 @@ export const followChain = async (
 ): Promise<void> => {
   // Until they are fenced, requests of earlier followers may be in flight.
   term.leavesInFlight = !term.nothingInFlightBefore;
+  const alarmed = new LogThrottle();
   while (!signal.aborted) {
     try {
       await followFromStored(settings, dependencies, signal, reportRunning, term);
     } catch (error) {
-      if (!(error instanceof FinalBlocksLost)) throw error;
+      if (!(error instanceof FinalBlocksLost || error instanceof DeeperThanFinality)) throw error;
+      if (error instanceof DeeperThanFinality) dependencies.meter.failed(nameOfChain(settings.chainId), error.message);
+      if (alarmed.isDue(error.message)) dependencies.logger.error({ chainId: settings.chainId }, error.message);
       reportRunning();
-      await pause(settings.pollMs, signal);
+      await pause(error instanceof FinalBlocksLost ? settings.pollMs : CONTRADICTED_POLLS * settings.pollMs, signal);
     }
   }
 };
+
+/** By which a chain is told from its watches where errors are kept. */
+export const nameOfChain = (chainId: number): string => `chain ${String(chainId)}`;
 
 const followFromStored = async (
   settings: FollowSettings,
@@ -52,10 +63,12 @@ const followFromStored = async (
   const running = new Set<Promise<unknown>>();
   try {
     const { chain, writer } = await resume(settings, dependencies, appends, stopping);
+    dependencies.meter.succeeded(nameOfChain(settings.chainId));
     await new ChainFollower(chain, writer, dependencies, running).follow(stopping, reportRunning);
   } finally {
     stop.abort();
     await Promise.allSettled(running);
+    dependencies.meter.succeeded(nameOfChain(settings.chainId));
     term.leavesInFlight = appends.mayStillBeStored;
   }
 };

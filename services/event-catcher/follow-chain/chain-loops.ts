@@ -4,8 +4,9 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { followChain } from './chain-follower.ts';
+import { followChain, nameOfChain } from './chain-follower.ts';
 import type { FollowerDependencies } from './followed-chain.ts';
+import type { ProgressMeter } from './progress-meter.ts';
 import { Watches } from './watches.ts';
 
 const LOCAL_POLL_MS = 100;
@@ -28,8 +29,10 @@ interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'watches'> 
 export class ChainLoops {
   readonly loops: Loops;
   private readonly byChain: ReadonlyMap<number, SupervisedLoop>;
+  private readonly meter: ProgressMeter;
 
   constructor(chains: readonly ChainToFollow[], { readStore, ...dependencies }: Dependencies) {
+    this.meter = dependencies.meter;
     this.byChain = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
         const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
@@ -37,7 +40,7 @@ export class ChainLoops {
         const watches = new Watches(dependencies.eventStore, chainId);
         const following = { ...dependencies, reader, watches };
         const loop = leasedLoop({
-          name: `chain ${String(chainId)}`,
+          name: nameOfChain(chainId),
           leases: readStore,
           logger: dependencies.logger,
           run: (signal, reportRunning, term) => followChain(chain, following, signal, reportRunning, term),
@@ -51,7 +54,7 @@ export class ChainLoops {
   /** Why a chain cannot be followed here; `null` if it can, or if another process follows it. */
   errorOf(chainId: number): string | null {
     const loop = this.byChain.get(chainId);
-    return loop?.state === 'failing' ? loop.lastError : null;
+    return loop?.state === 'failing' ? loop.lastError : this.meter.errorOf(nameOfChain(chainId));
   }
 }
 

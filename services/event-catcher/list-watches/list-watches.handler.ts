@@ -11,6 +11,7 @@ import { watchesModel, type WatchDocument } from '../../../shared/read-models/wa
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { progressOf } from '../domain/watch-progress.ts';
+import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
 export class ListWatches extends Query<WatchedContracts> {
@@ -33,6 +34,7 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly models: WatchModels,
+    @Inject(FOLLOWER_STATUS) private readonly follower: FollowerStatus,
   ) {}
 
   async execute({ asked }: ListWatches): Promise<WatchedContracts> {
@@ -48,7 +50,12 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
     const watches = found.map(({ document }) => watchCollection.document.parse(document));
     const chainIds = [...new Set(watches.map((watch) => watch.chainId))];
     const chains = new Map(await Promise.all(chainIds.map(async (id) => [id, await this.models.chain(id)] as const)));
-    return { items: watches.map((watch) => answerOf(watch, chains.get(watch.chainId))), take, skip, total };
+    return {
+      items: watches.map((watch) => answerOf(watch, chains.get(watch.chainId), this.follower)),
+      take,
+      skip,
+      total,
+    };
   }
 }
 
@@ -60,13 +67,20 @@ export class GetWatch extends Query<WatchedContract> {
 
 @QueryHandler(GetWatch)
 export class GetWatchHandler implements IQueryHandler<GetWatch> {
-  constructor(private readonly models: WatchModels) {}
+  constructor(
+    private readonly models: WatchModels,
+    @Inject(FOLLOWER_STATUS) private readonly follower: FollowerStatus,
+  ) {}
 
   async execute({ id }: GetWatch): Promise<WatchedContract> {
     const watch = await this.models.byId(id);
-    return answerOf(watch, await this.models.chain(watch.chainId));
+    return answerOf(watch, await this.models.chain(watch.chainId), this.follower);
   }
 }
 
-const answerOf = (watch: WatchDocument, chain: ChainDocument | undefined): WatchedContract =>
-  watchedContract.parse({ ...watch, state: progressOf(watch, chain).state });
+const answerOf = (
+  watch: WatchDocument,
+  chain: ChainDocument | undefined,
+  { errorOf }: Pick<FollowerStatus, 'errorOf'>,
+): WatchedContract =>
+  watchedContract.parse({ ...watch, state: errorOf(watch) === null ? progressOf(watch, chain).state : 'failed' });

@@ -43,6 +43,15 @@ describe('a watch in the API', () => {
     expect(await answer.json()).toEqual({ ...watch, state: 'live' });
   });
 
+  it('has failed while its follower cannot go on', async () => {
+    catcher.progress.error = 'no provider';
+    const { items } = await list('?take=1');
+    const found = (await (await catcher.ask(`/api/v1/contracts/${items[0]?.id ?? ''}`)).json()) as RegisteredContract;
+    catcher.progress.error = null;
+    expect([items[0]?.state, found.state]).toEqual(['failed', 'failed']);
+    expect((await list('?take=1')).items[0]?.state).toBe('live');
+  });
+
   it.each(['wch_00000000000000000000000000', '__proto__', 'x', '%7B%22$gt%22:%22%22%7D'])(
     'is not found by %s',
     async (id) => {

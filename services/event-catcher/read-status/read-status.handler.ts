@@ -42,12 +42,13 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
     const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
     const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch.id);
+    const lastError = this.follower.errorOf(watch);
     return {
       id: watch.id,
       chainId,
       contractAddress,
       eventName: watch.eventName,
-      state,
+      state: lastError === null ? state : 'failed',
       startBlock: watch.startBlock,
       currentBlockNumber,
       headBlock: chain?.head ?? null,
@@ -57,7 +58,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
       eventsTotal,
       eventsPerSecond,
       etaSeconds: state === 'live' ? 0 : secondsFor(blocksLeft, blocksPerSecond),
-      lastError: this.follower.errorOf(watch),
+      lastError,
       gaps,
     };
   }

@@ -62,9 +62,11 @@ describe('the status of a watch', () => {
       finalized: 30,
       backfills: [range(), { ...range(), watchId: 'wch_other', next: 3 }],
     });
-    Object.assign(catcher.progress, { eventsPerSecond: 500, blocksPerSecond: 8, error: 'no provider' });
+    Object.assign(catcher.progress, { eventsPerSecond: 500, blocksPerSecond: 8 });
+    expect((await status()).state).toBe('backfilling');
+    catcher.progress.error = 'no provider';
     expect(await status()).toMatchObject({
-      state: 'backfilling',
+      state: 'failed',
       currentBlockNumber: 20,
       headBlock: HEAD,
       finalizedBlock: 30,

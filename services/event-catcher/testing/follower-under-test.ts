@@ -86,6 +86,7 @@ export const following = (
   settings: FollowSettings,
   eventStore: EventStore,
   reader: ChainReader,
+  meter = new ProgressMeter(systemClock),
 ): LeasedLoopOptions['run'] => {
   const dependencies = {
     eventStore,
@@ -93,7 +94,7 @@ export const following = (
     watches: new Watches(eventStore, settings.chainId),
     clock: systemClock,
     ids: systemIds,
-    meter: new ProgressMeter(systemClock),
+    meter,
     logger: silent,
   };
   return (signal, reportRunning, term) => followChain(settings, dependencies, signal, reportRunning, term);
@@ -103,6 +104,7 @@ export const following = (
 export class FollowerUnderTest {
   readonly chain = new MemoryChain(CHAIN_ID);
   readonly store = new MemoryEventStore();
+  readonly meter = new ProgressMeter(systemClock);
   readonly registered = new Map<string, Registered & { extensions: number; firstBlock: number }>();
   loop: SupervisedLoop | undefined;
   /** How often the follower was started, including restarts by its supervisor. */
@@ -126,7 +128,7 @@ export class FollowerUnderTest {
   }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
     const { confirmations, isDevelopment, rangesMax } = this;
     const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment, rangesMax };
-    const follow = following(followed, store, reader);
+    const follow = following(followed, store, reader, this.meter);
     const loop = new SupervisedLoop('follower', silent, async (signal, reportRunning) => {
       this.starts += 1;
       const term = { nothingInFlightBefore: this.nothingInFlightBefore, leavesInFlight: false };
