@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { StoredUserOperation } from '../../../schemas/events/user-operation.ts';
+import { EndpointAddress } from '../../../shared/chain/endpoint-address.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { storedOperation } from '../domain/user-operation.ts';
@@ -29,8 +30,11 @@ export class ExternalBundlers implements BundleWork {
   private readonly reported = new LogThrottle();
   /** How often each operation was given to some bundler. */
   private readonly given = new WeakMap<PooledOperation, number>();
+  private readonly addresses: readonly EndpointAddress[];
 
-  constructor(private readonly options: ExternalBundlersOptions) {}
+  constructor(private readonly options: ExternalBundlersOptions) {
+    this.addresses = options.urls.map((url) => new EndpointAddress(url));
+  }
 
   get waits(): boolean {
     return this.next(0n, 1).length > 0;
@@ -65,31 +69,32 @@ export class ExternalBundlers implements BundleWork {
   }
 
   private async give(one: PooledOperation): Promise<void> {
-    const { urls, clock, refused, logger } = this.options;
+    const { clock, refused, logger } = this.options;
     const first = this.given.get(one) ?? 0;
     this.given.set(one, first + 1);
     one.waitsUntil = clock.elapsed() + NEXT_AFTER_MS;
-    for (let at = 0; at < urls.length; at += 1) {
-      const url = urls[(first + at) % urls.length] ?? '';
-      const answer = await this.ask(url, one);
+    const from = first % this.addresses.length;
+    for (const address of [...this.addresses.slice(from), ...this.addresses.slice(0, from)]) {
+      const answer = await this.ask(address, one);
       if (answer.kind === 'taken') return;
       if (answer.kind === 'refused') {
         await refused.refuse(one, answer.reason);
         return;
       }
-      if (this.reported.isDue(url))
-        logger.warn({ bundler: new URL(url).host, reason: answer.reason }, 'a bundler failed: the next is tried');
+      const { host } = new URL(address.url);
+      if (this.reported.isDue(host))
+        logger.warn({ bundler: host, reason: address.redact(answer.reason) }, 'a bundler failed: the next is tried');
     }
   }
 
   private async ask(
-    url: string,
+    { url, headers: credentials }: EndpointAddress,
     { operation, userOpHash }: PooledOperation,
   ): Promise<{ kind: 'taken' } | { kind: 'refused' | 'failed'; reason: string }> {
     const params = [rpcForm(storedOperation(operation)), this.options.entryPoint];
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendUserOperation', params });
     try {
-      const headers = { 'content-type': 'application/json' };
+      const headers = { 'content-type': 'application/json', ...credentials };
       const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
       const answer = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
       const { result, error } = readAnswer(await readBounded(answer));
