@@ -61,24 +61,34 @@ export const windowBlock = z.object({
 });
 export type WindowBlock = z.infer<typeof windowBlock>;
 
-/** Blocks of one watch still to be read: `next`…`to`, inclusive. `from` is where the watch or its extension began. */
+/** Blocks of some watches still to be read: `next`…`to`, inclusive. `from` is where the watch or its extension began. */
 export const backfillRange = z.object({
-  watchId: z.string(),
+  watchIds: z.array(z.string()).min(1),
   from: blockNumber,
   next: blockNumber,
   to: blockNumber,
-  /** Whether the watch is live at its end; `false` for an extension backwards of a watch that is live already. */
+  /** Whether the watches are live at its end; `false` for an extension backwards of watches that are live already. */
   joins: z.boolean(),
 });
 export type BackfillRange = z.infer<typeof backfillRange>;
+/** As it was stored up to version 3: each had one watch. */
+type FormerRange = Omit<BackfillRange, 'watchIds'> & { watchId: string };
+
+/** The ranges of a stored event of any version. */
+export const backfillsOf = (stored: readonly (BackfillRange | FormerRange)[]): BackfillRange[] =>
+  stored.map((range) => {
+    if (!('watchId' in range)) return range;
+    const { watchId, ...blocks } = range;
+    return { watchIds: [watchId], ...blocks };
+  });
 
 /**
  * Stream `chain-<chainId>`; only the newest event is kept. Version 1 had ranges of revisions instead of `since`;
- * version 2 had no `repeats`.
+ * version 2 had no `repeats`; version 3 had a range for each watch.
  */
 export const chainProgressEvents = {
   ChainAdvanced: event(
-    3,
+    4,
     z.object({
       chainId,
       /** The highest block in the window. */

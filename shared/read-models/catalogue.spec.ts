@@ -11,7 +11,7 @@ describe('the catalogue of read models', () => {
       ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v2', ['watches-v2']],
       ['chain-events-v3', ['chain-events-v3', 'chain-event-counts-v3']],
-      ['chains-v1', ['chains']],
+      ['chains-v2', ['chains']],
       ['transactions-v1', ['transactions-v1']],
       ['reservations-v1', ['reservations-v1']],
     ]);

@@ -8,7 +8,7 @@ const block = (number: number, timestamp: number) => ({
   ...{ number, timestamp, since: 0 },
   ...{ hash: hash(String(number)), parentHash: hash(String(number - 1)) },
 });
-const backfill = { watchId: 'wch_1', from: 1, next: 3, to: 6, joins: true };
+const backfill = { watchIds: ['wch_1', 'wch_2'], from: 1, next: 3, to: 6, joins: true };
 const advanced = storedEvent(
   'ChainAdvanced',
   {
@@ -32,10 +32,18 @@ describe('the progress of a chain', () => {
           head: 9,
           headTime: '2026-01-01T00:00:24.000Z',
           finalized: 7,
-          backfills: [{ watchId: 'wch_1', from: 1, next: 3, to: 6, joins: true }],
+          backfills: [backfill],
           watchesUpTo: 5,
         },
       },
+    });
+  });
+
+  it('has the ranges of earlier versions, which had one watch each', async () => {
+    const { watchIds: _, ...blocks } = backfill;
+    const former = { ...advanced, data: { ...advanced.data, backfills: [{ watchId: 'wch_1', ...blocks }] } };
+    expect(await project(chainsModel, [former])).toMatchObject({
+      chain: { 10: { backfills: [{ ...backfill, watchIds: ['wch_1'] }] } },
     });
   });
 

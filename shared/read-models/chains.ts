@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { backfillRange, chainProgressEvents } from '../../schemas/events/chain-events.ts';
+import { backfillRange, backfillsOf, chainProgressEvents } from '../../schemas/events/chain-events.ts';
 import { blockNumber, chainId, isoTime } from '../../schemas/values.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
@@ -18,13 +18,13 @@ export type ChainDocument = z.infer<typeof chainDocument>;
 
 /** How far each chain has been followed, by decimal chain id. */
 export const chainsModel = readModel({
-  name: 'chains-v1',
+  name: 'chains-v2',
   collections: { chain: { name: 'chains', document: chainDocument, indexes: [] } },
   events: chainProgressEvents,
   touches: ({ data }) => ({ chain: String(data.chainId) }),
   evolve: (_, { data: { chainId, head, finalized, window, backfills, watchesUpTo } }) => {
     // Block timestamps are in seconds.
     const headTime = toIso((window.at(-1)?.timestamp ?? 0) * 1_000);
-    return { chain: { chainId, head, headTime, finalized, backfills, watchesUpTo } };
+    return { chain: { chainId, head, headTime, finalized, backfills: backfillsOf(backfills), watchesUpTo } };
   },
 });

@@ -2,7 +2,10 @@ import type { BackfillRange, WindowBlock } from '../../../schemas/events/chain-e
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Window } from './window.ts';
 
-export type Range = Readonly<BackfillRange>;
+/** Blocks of one watch that are still to be read. */
+export interface Range extends Readonly<Omit<BackfillRange, 'watchIds'>> {
+  readonly watchId: string;
+}
 
 /**
  * What was read for the watches of a chain. Of each watch that is everything from its start block to the head, except

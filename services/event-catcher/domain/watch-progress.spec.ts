@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Range } from './coverage.ts';
+import type { BackfillRange as Range } from '../../../schemas/events/chain-events.ts';
 import { progressOf } from './watch-progress.ts';
 
 const watch = { id: 'w', startBlock: 10, createdPosition: 30 };
-const joining: Range = { watchId: 'w', from: 10, next: 21, to: 40, joins: true };
-const extension: Range = { watchId: 'w', from: 2, next: 5, to: 9, joins: false };
-const ofOther = (range: Range): Range => ({ ...range, watchId: 'other', next: range.next - 1 });
+const joining: Range = { watchIds: ['x', 'w'], from: 10, next: 21, to: 40, joins: true };
+const extension: Range = { watchIds: ['x', 'w'], from: 2, next: 5, to: 9, joins: false };
+const ofOther = (range: Range): Range => ({ ...range, watchIds: ['other'], next: range.next - 1 });
 const chain = (...backfills: Range[]) => ({ head: 52, backfills, watchesUpTo: 30 });
 
 describe('the progress of a watch', () => {

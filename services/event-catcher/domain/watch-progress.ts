@@ -1,8 +1,13 @@
-import { findJoiningRange, type Coverage, type CoveredWatch } from './coverage.ts';
+import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
+import type { CoveredWatch } from './coverage.ts';
 
 /** A watch, with the position of its registration. */
 type Watched = CoveredWatch & { readonly createdPosition: number };
-type ReadChain = Coverage & { readonly head: number };
+interface ReadChain {
+  readonly backfills: readonly BackfillRange[];
+  readonly watchesUpTo: number;
+  readonly head: number;
+}
 
 export interface WatchProgress {
   state: 'backfilling' | 'live';
@@ -17,10 +22,9 @@ export interface WatchProgress {
 /** How far a watch was read. A watch that the follower has not added yet is backfilling. */
 export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchProgress => {
   if (!chain || chain.watchesUpTo < watch.createdPosition) return backfilling(watch.startBlock, chain?.head ?? -1, []);
-  const gaps = chain.backfills
-    .filter(({ watchId, joins }) => watchId === watch.id && !joins)
-    .map(({ next, to }) => ({ from: next, to }));
-  const joining = findJoiningRange(chain, watch.id);
+  const ranges = chain.backfills.filter(({ watchIds }) => watchIds.includes(watch.id));
+  const gaps = ranges.filter(({ joins }) => !joins).map(({ next, to }) => ({ from: next, to }));
+  const joining = ranges.find(({ joins }) => joins);
   if (joining) return backfilling(joining.next, joining.to, gaps);
   return { state: 'live', currentBlockNumber: chain.head, blocksLeft: 0, gaps };
 };

@@ -40,8 +40,7 @@ describe('the backfills of a chain', () => {
     }
   };
   const liveOnes = async () => {
-    const progress = await follower.progress();
-    const joining = progress?.backfills.flatMap(({ watchId, joins }) => (joins ? [watchId] : [])) ?? [];
+    const joining = await follower.joining();
     return Array.from(follower.registered.keys()).filter((id) => !joining.includes(id));
   };
   const readTo = async (ids: readonly string[]) => {

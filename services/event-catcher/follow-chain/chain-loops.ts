@@ -11,8 +11,8 @@ import { Watches } from './watches.ts';
 
 const LOCAL_POLL_MS = 100;
 const POLL_MS = 1_000;
-/** `ChainAdvanced` with this many ranges has some 110 KB, of the 1 MiB that EventStoreDB takes in one append. */
-const RANGES_MAX = 1_000;
+/** `ChainAdvanced` has at most some 850 KB with this many ranges, of the 1 MiB that EventStoreDB takes in one append. */
+const RANGES_MAX = 8_000;
 
 export interface ChainToFollow {
   settings: ChainSettings;

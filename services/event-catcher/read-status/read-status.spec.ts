@@ -23,7 +23,10 @@ describe('the status of a watch', () => {
     expect(answer.status).toBe(200);
     return (await answer.json()) as WatchStatus;
   };
-  const range = (changes: object = {}) => ({ watchId: watch.id, from: 10, next: 21, to: 40, joins: true, ...changes });
+  const range = (changes: object = {}) => ({
+    ...{ watchIds: [watch.id], from: 10, next: 21, to: 40, joins: true },
+    ...changes,
+  });
 
   it('is backfilling from its start block before its chain was ever read', async () => {
     expect(await status()).toEqual({
@@ -60,7 +63,7 @@ describe('the status of a watch', () => {
     await catcher.documents.advance({
       watchesUpTo: KNOWN,
       finalized: 30,
-      backfills: [range(), { ...range(), watchId: 'wch_other', next: 3 }],
+      backfills: [range(), { ...range(), watchIds: ['wch_other'], next: 3 }],
     });
     Object.assign(catcher.progress, { eventsPerSecond: 500, blocksPerSecond: 8 });
     expect((await status()).state).toBe('backfilling');

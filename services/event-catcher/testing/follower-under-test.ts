@@ -233,6 +233,12 @@ export class FollowerUnderTest {
     return stored?.type === 'ChainAdvanced' ? (stored as StoredEvent & ChainProgressEvent).data : undefined;
   }
 
+  /** The watches that have a range at whose end they join. */
+  async joining(): Promise<string[]> {
+    const progress = await this.progress();
+    return progress?.backfills.flatMap(({ watchIds, joins }) => (joins ? watchIds : [])) ?? [];
+  }
+
   /** Whether the stored progress has the head and every registration, and no range is left to read. */
   async isCaughtUp(): Promise<boolean> {
     const progress = await this.progress();

@@ -161,6 +161,22 @@ describe('the progress of a writer', () => {
     expect(await next()).toEqual([5]);
   });
 
+  it('lists watches with the same blocks together, and is stored less often when it lists many', async () => {
+    const { move, pass, stored } = await aWriter();
+    const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
+    const ids = Array.from({ length: 2_000 }, (_, at) => `w${String(at)}`);
+    const blocks = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), 2));
+    await move(...ids.map((id, at) => addWatch({ id, startBlock: 0 }, 7 + at)), ...blocks);
+    expect((await stored())?.['backfills']).toMatchObject([{ watchIds: ids, next: 0, joins: true }]);
+    await move(cover('w0', { from: 0, to: 1 }));
+    pass(1_999);
+    await move(cover('w0', { from: 2, to: 2 }));
+    expect(await next()).toEqual([0]);
+    pass(1);
+    await move(cover('w0', { from: 3, to: 3 }));
+    expect(await next()).toEqual([4, 0]);
+  });
+
   it('is not stored while records after the stored progress are unconfirmed', async () => {
     const first = await aWriter();
     await first.commit(following(1));

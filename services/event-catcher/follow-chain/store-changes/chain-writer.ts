@@ -3,8 +3,12 @@ import { hasOnlyCovered, storedAt, type ChainProgress, type Transition } from '.
 import type { ChainRecords, RecordChanges } from './chain-records.ts';
 import type { ProgressStream } from './progress-stream.ts';
 
-/** How often progress is stored that differs only in how far ranges were read. Any other progress is stored at once. */
+/**
+ * How often progress is stored that differs only in how far ranges were read; with many of them less often, because it lists
+ * them all. Any other progress is stored at once.
+ */
 const STORE_EVERY_MS = 1_000;
+const MANY_RANGES = 1_000;
 
 /** Changes to the records of a chain, and the progress that they make. */
 export interface Change extends RecordChanges {
@@ -72,7 +76,9 @@ export class ChainWriter {
   private isDue(): boolean {
     const { stored, current } = this;
     if (current === stored || !this.records.areConfirmed) return false;
-    return !stored || !hasOnlyCovered(stored, current) || this.clock.now() - this.storedAtMs >= STORE_EVERY_MS;
+    if (!stored || !hasOnlyCovered(stored, current)) return true;
+    const everyMs = STORE_EVERY_MS * Math.max(1, current.backfills.length / MANY_RANGES);
+    return this.clock.now() - this.storedAtMs >= everyMs;
   }
 
   private async storeProgress(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ChainProgressEvent } from '../../../../schemas/events/chain-events.ts';
+import { backfillsOf, type BackfillRange, type ChainProgressEvent } from '../../../../schemas/events/chain-events.ts';
 import {
   NO_STREAM,
   type Appended,
@@ -7,6 +7,7 @@ import {
   type StoredEvent,
 } from '../../../../shared/event-store/event-store.ts';
 import type { ChainProgress } from '../../domain/chain-progress.ts';
+import type { Range } from '../../domain/coverage.ts';
 import { tipOf } from '../../domain/window.ts';
 import type { ChainAppends } from './chain-appends.ts';
 import type { RecordDependencies } from './contract-records.ts';
@@ -59,7 +60,10 @@ const fromEvent = ({ data, schemaVersion, position }: StoredEvent & ChainProgres
   const { window, backfills, watchesUpTo, repeats } = data;
   // Version 1 has no `since`. With 0, a reorganisation searches everything that a contract has.
   const [first, ...rest] = schemaVersion === 1 ? window.map((block) => ({ ...block, since: 0 })) : window;
-  return first && { window: [first, ...rest], backfills, watchesUpTo, position: repeats ?? position };
+  const ranges = backfillsOf(backfills).flatMap(({ watchIds, ...blocks }) =>
+    watchIds.map((watchId) => ({ watchId, ...blocks })),
+  );
+  return first && { window: [first, ...rest], backfills: ranges, watchesUpTo, position: repeats ?? position };
 };
 
 const toEvent = (chainId: number, { window, backfills, watchesUpTo }: ChainProgress): ChainProgressEvent['data'] => ({
@@ -67,6 +71,15 @@ const toEvent = (chainId: number, { window, backfills, watchesUpTo }: ChainProgr
   head: tipOf(window).number,
   finalized: window[0].number,
   window: [...window],
-  backfills: [...backfills],
+  backfills: together(backfills),
   watchesUpTo,
 });
+
+/** After an outage thousands of watches have the same blocks to read. */
+const together = (ranges: readonly Range[]): BackfillRange[] => {
+  const groups = Map.groupBy(ranges, ({ from, next, to, joins }) => [from, next, to, joins].join());
+  return Array.from(groups.values(), (group) => {
+    const [{ watchId: _, ...blocks }] = group as [Range, ...Range[]];
+    return { watchIds: group.map(({ watchId }) => watchId), ...blocks };
+  });
+};
