@@ -6,9 +6,6 @@ import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/cha
 import { recordWatchIds, watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
 
-/** If a block has more addresses to look for, its logs are requested without an address filter. */
-const ADDRESSES_MAX = 500;
-
 /** A registered event, prepared for finding and decoding its logs. */
 export interface WatchedEvent {
   readonly id: string;
@@ -88,10 +85,9 @@ export const recordOf = (
 });
 
 export const filterFor = (watches: readonly WatchedEvent[]): LogFilter => {
-  const addresses = [...new Set(watches.map(({ contract }) => contract))];
   const topics = watches.map(({ topic0 }) => topic0);
   return {
-    addresses: addresses.length > ADDRESSES_MAX ? [] : addresses,
+    addresses: [...new Set(watches.map(({ contract }) => contract))],
     topics: topics.includes(null) ? [] : [...new Set(topics.filter((topic) => topic !== null))],
   };
 };
