@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { unavailable } from '../errors/refusal.ts';
 import { isBusy } from '../primitives/database.sqlite.ts';
 import type { QueryBudget } from './query-budget.ts';
-import { QueryLanes } from './query-lanes.ts';
+import { QuerySlots } from './query-slots.ts';
 import type { Slice, Work, WorkFailed } from './query-worker.sqlite.ts';
 
 interface Pending {
@@ -16,7 +16,7 @@ interface Pending {
  * from here: a query is made of short runs, and after each it can end, or another can have its turn.
  */
 export class QueryThread {
-  private readonly lanes = new QueryLanes(1);
+  private readonly slots = new QuerySlots(1);
   private worker: Worker | undefined;
   private pending: Pending | undefined;
 
@@ -27,7 +27,7 @@ export class QueryThread {
    * Refusal dependency_unavailable when the file cannot be read
    */
   slice(work: Work, budget: QueryBudget): Promise<Slice> {
-    return this.lanes.run(budget, () => this.ask(work));
+    return this.slots.run(budget, () => this.ask(work));
   }
 
   async close(): Promise<void> {

@@ -46,16 +46,16 @@ describe('the thread of queries', () => {
   afterAll(() => thread.close());
 
   it('lets this thread work meanwhile', async () => {
-    const meanwhile = { turns: 0, isOver: false };
+    const meanwhile = { ticks: 0, isOver: false };
     const query = thread.slice({ sql: LONG, runs: runs(100) }, someone()).finally(() => {
       meanwhile.isOver = true;
     });
     while (!meanwhile.isOver) {
-      meanwhile.turns += 1;
+      meanwhile.ticks += 1;
       await setImmediate();
     }
     await query;
-    expect(meanwhile.turns).toBeGreaterThan(50);
+    expect(meanwhile.ticks).toBeGreaterThan(50);
   });
 
   it('answers others between the slices of a long query', async () => {

@@ -2,7 +2,7 @@ import { MongoServerError, type Abortable, type Collection, type Filter } from '
 import type { JsonObject } from '../../schemas/json.ts';
 import type { MongoDatabase } from './mongo-database.mongo.ts';
 import type { QueryBudget } from './query-budget.ts';
-import { QueryLanes } from './query-lanes.ts';
+import { QuerySlots } from './query-slots.ts';
 import type { ReadStore, Search, SearchIndex } from './read-store.ts';
 
 /** Fewer than there are connections: whoever does not search does not wait for those who do. */
@@ -34,7 +34,7 @@ export const searched = (index: SearchIndex, id: string, document: JsonObject): 
 
 /** Searches in collections. The server ends what takes longer than its budget, and what nobody waits for any more. */
 export class Searching {
-  private readonly lanes = new QueryLanes(SEARCHES_AT_A_TIME);
+  private readonly slots = new QuerySlots(SEARCHES_AT_A_TIME);
 
   constructor(private readonly database: Pick<MongoDatabase, 'withDeadline'>) {}
 
@@ -88,7 +88,7 @@ export class Searching {
     ask: (bounds: { maxTimeMS: number } & Abortable) => Promise<Answer>,
   ): Promise<Answer> {
     // That it took too long says nothing about whether the server can be reached.
-    const answer = await this.lanes.run(budget, () =>
+    const answer = await this.slots.run(budget, () =>
       this.database.withDeadline(ask({ maxTimeMS: budget.leftMs, signal: budget.signal }).catch(ifTooLong)),
     );
     if (answer instanceof TooLong) throw budget.tooLong(answer.cause);

@@ -15,12 +15,12 @@ const heldRequests = (askedMax: number) => {
   }, askedMax);
   return { held, gathered, asked: () => held.map((one) => one.asked) };
 };
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const afterTick = () => new Promise((resolve) => setImmediate(resolve));
 
 it('asks together for what is asked for at once, and gives everybody their own answers', async () => {
   const { held, gathered, asked } = heldRequests(10);
   const answers = [gathered.ask([1, 2]), gathered.ask([]), gathered.ask([3])];
-  await turn();
+  await afterTick();
   expect(asked()).toEqual([[1, 2, 3]]);
   held[0]?.answer();
   expect(await Promise.all(answers)).toEqual([[10, 20], [], [30]]);
@@ -31,12 +31,12 @@ it('gathers what is asked for while four requests are under way, and asks again 
   const first = [];
   for (const one of [1, 2, 3, 4]) {
     first.push(gathered.ask([one]));
-    await turn();
+    await afterTick();
   }
   const later = [gathered.ask([5])];
-  await turn();
+  await afterTick();
   later.push(gathered.ask([6]));
-  await turn();
+  await afterTick();
   expect(asked()).toEqual([[1], [2], [3], [4]]);
   held[1]?.fail();
   await expect(first[1]).rejects.toThrow('it does not answer');
@@ -48,7 +48,7 @@ it('gathers what is asked for while four requests are under way, and asks again 
 it('makes no request larger than it may be, unless somebody asks for more alone', async () => {
   const { gathered, asked } = heldRequests(3);
   for (const one of [[1, 2], [3, 4], [5], [6, 7, 8, 9]]) void gathered.ask(one);
-  await turn();
+  await afterTick();
   expect(asked()).toEqual([
     [1, 2],
     [3, 4, 5],

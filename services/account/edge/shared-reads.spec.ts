@@ -13,7 +13,7 @@ const heldReads = () => {
     });
   return { ends, ask };
 };
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const afterTick = () => new Promise((resolve) => setImmediate(resolve));
 
 it('gives those who ask while it is read what is read after that, once for all of them', async () => {
   const { ends, ask } = heldReads();
@@ -22,12 +22,12 @@ it('gives those who ask while it is read what is read after that, once for all o
   expect(ends).toHaveLength(1);
   ends[0]?.resolve(1);
   expect(await first).toBe(1);
-  await turn();
+  await afterTick();
   const last = ask();
   expect(ends).toHaveLength(2);
   ends[1]?.resolve(2);
   expect(await Promise.all(later)).toEqual([2, 2]);
-  await turn();
+  await afterTick();
   ends[2]?.resolve(3);
   expect(await last).toBe(3);
 });
@@ -39,7 +39,7 @@ it('reads for those who waited also after a reading that failed, and something e
   const other = ask('other');
   ends[0]?.reject(new Error('it does not answer'));
   await expect(first).rejects.toThrow('it does not answer');
-  await turn();
+  await afterTick();
   ends[1]?.resolve(1);
   ends[2]?.resolve(2);
   expect([await other, await later]).toEqual([1, 2]);
@@ -51,6 +51,6 @@ it('reads anew once nothing is read', async () => {
     const asked = ask();
     ends[number]?.resolve(number);
     expect(await asked).toBe(number);
-    await turn();
+    await afterTick();
   }
 });

@@ -4,20 +4,20 @@ import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import { ChunkSize } from '../domain/chunk-size.ts';
 import { findRange, lastBlockOf, rangeId, type Range } from '../domain/coverage.ts';
-import { BackfillTurn, type BackfillDependencies } from './backfill-turn.ts';
+import { RangeReading, type BackfillDependencies } from './range-reading.ts';
 
 /** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
 const CHUNKS_AT_ONCE = 4;
-const TURNS_AT_ONCE = 8;
+const READINGS_AT_ONCE = 8;
 /** Ranges that failed last time may hang again: they have one turn at a time, so that the others go on. */
 const FAILED_AT_ONCE = 1;
 /** After that, ranges that wait for their turn have it. */
-const TURN_MS = 2_000;
+const READING_MS = 2_000;
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 30_000;
 
 /** What is known of a range beside how far it was read, as long as it is unfinished. */
-interface Turns {
+interface Waits {
   /** When it had its last turn; 0: never. */
   servedAt: number;
   size: ChunkSize;
@@ -36,14 +36,14 @@ type Dependencies = Omit<BackfillDependencies, 'chunks'> & { clock: Pick<Clock, 
  */
 export class Backfills {
   /** Rings when a turn has ended: ranges may be finished, so that there is room for others. */
-  readonly turnEnded = new WakeUp();
+  readonly readingEnded = new WakeUp();
   private readonly chunks = new Semaphore(CHUNKS_AT_ONCE);
-  private readonly known = new Map<string, Turns>();
+  private readonly known = new Map<string, Waits>();
   private readonly servedApps = new Map<string, number>();
   /** Ids of the ranges that have a turn. */
   private readonly reading = new Set<string>();
-  private readonly turns = new Set<Promise<void>>();
-  private failedTurns = 0;
+  private readonly readings = new Set<Promise<void>>();
+  private retries = 0;
   private parts = 0;
   private served = 0;
 
@@ -51,7 +51,7 @@ export class Backfills {
 
   /** Tells that there may be more ranges. */
   lookAgain(): void {
-    this.turnEnded.ring();
+    this.readingEnded.ring();
   }
 
   /** Returns when the signal has aborted. @throws if something fails but the chain */
@@ -61,13 +61,13 @@ export class Backfills {
     failed.promise.catch(() => undefined);
     try {
       while (!signal.aborted) {
-        const seen = this.turnEnded.rung;
+        const seen = this.readingEnded.rung;
         for (let group = this.next(); group.length > 0; group = this.next()) this.start(group, signal, failed.reject);
         const due = AbortSignal.timeout(Math.ceil(this.nextDueMs()));
-        await Promise.race([this.turnEnded.wait(seen, AbortSignal.any([signal, due])), failed.promise]);
+        await Promise.race([this.readingEnded.wait(seen, AbortSignal.any([signal, due])), failed.promise]);
       }
     } finally {
-      await Promise.all(this.turns);
+      await Promise.all(this.readings);
       // Another process may follow the chain from here on.
       for (const { watchId } of this.dependencies.writer.progress.backfills) this.dependencies.meter.succeeded(watchId);
     }
@@ -75,7 +75,7 @@ export class Backfills {
 
   /** The ranges whose turn it is; none if no more may be read now. */
   private next(): Range[] {
-    if (this.turns.size >= TURNS_AT_ONCE) return [];
+    if (this.readings.size >= READINGS_AT_ONCE) return [];
     const [first, ...others] = this.waiting();
     if (!first) return [];
     const { progress } = this.dependencies.writer;
@@ -99,7 +99,7 @@ export class Backfills {
     const now = this.dependencies.clock.elapsed();
     const waiting = this.dependencies.writer.progress.backfills.filter((range) => {
       const { waitsUntil, retryMs } = this.of(range);
-      const mayFail = retryMs === undefined || this.failedTurns < FAILED_AT_ONCE;
+      const mayFail = retryMs === undefined || this.retries < FAILED_AT_ONCE;
       return mayFail && waitsUntil <= now && !this.reading.has(rangeId(range));
     });
     let first = 0;
@@ -123,7 +123,7 @@ export class Backfills {
     return chain.watches.of(writer.progress, watchId).appId;
   }
 
-  private of(range: Range): Turns {
+  private of(range: Range): Waits {
     const id = rangeId(range);
     const known = this.known.get(id);
     if (known) return known;
@@ -133,24 +133,24 @@ export class Backfills {
   }
 
   private start(group: readonly Range[], signal: AbortSignal, fail: (error: unknown) => void): void {
-    const turn: Promise<void> = this.turn(group, signal)
+    const reading: Promise<void> = this.read(group, signal)
       .catch(fail)
       .finally(() => {
-        this.turns.delete(turn);
-        this.turnEnded.ring();
+        this.readings.delete(reading);
+        this.readingEnded.ring();
       });
-    this.turns.add(turn);
+    this.readings.add(reading);
   }
 
-  private async turn(group: readonly Range[], signal: AbortSignal): Promise<void> {
+  private async read(group: readonly Range[], signal: AbortSignal): Promise<void> {
     const { clock, writer } = this.dependencies;
     const [first] = group;
     if (!first) return;
     const isRetry = this.of(first).retryMs !== undefined;
-    if (isRetry) this.failedTurns += 1;
+    if (isRetry) this.retries += 1;
     const { size } = this.of(first);
     const ids = group.map(rangeId);
-    const endsAt = clock.elapsed() + TURN_MS;
+    const endsAt = clock.elapsed() + READING_MS;
     this.served += 1;
     for (const range of group) {
       this.reading.add(rangeId(range));
@@ -159,13 +159,13 @@ export class Backfills {
     }
     const isOver = () => clock.elapsed() >= endsAt && this.waiting().length > 0;
     try {
-      await new BackfillTurn({ ...this.dependencies, chunks: this.chunks }, group, size, isOver).run(signal);
+      await new RangeReading({ ...this.dependencies, chunks: this.chunks }, group, size, isOver).run(signal);
       for (const range of group) Object.assign(this.of(range), { retryMs: undefined, part: 0 });
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
       await this.failed(group, error);
     } finally {
-      if (isRetry) this.failedTurns -= 1;
+      if (isRetry) this.retries -= 1;
       for (const id of ids) this.reading.delete(id);
       for (const range of group) if (!findRange(writer.progress, range)) this.forget(range);
     }
@@ -191,11 +191,11 @@ export class Backfills {
     for (const half of [group.slice(0, middle), group.slice(middle)]) {
       this.parts += 1;
       for (const range of half) {
-        const turns = this.of(range);
-        const retryMs = turns.retryMs ?? RETRY_FIRST_MS;
-        if (isTheirFault) turns.part = this.parts;
-        turns.waitsUntil = clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
-        turns.retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
+        const waits = this.of(range);
+        const retryMs = waits.retryMs ?? RETRY_FIRST_MS;
+        if (isTheirFault) waits.part = this.parts;
+        waits.waitsUntil = clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
+        waits.retryMs = Math.min(2 * retryMs, RETRY_MAX_MS);
       }
     }
   }

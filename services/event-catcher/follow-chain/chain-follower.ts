@@ -110,14 +110,14 @@ class ChainFollower {
   /** Adds what is registered, in order. While there is no room for more ranges, waits until some are finished. */
   private async addRegistered(signal: AbortSignal): Promise<void> {
     const { watches } = this.chain;
-    const { turnEnded } = this.backfills;
+    const { readingEnded } = this.backfills;
     for await (const { changes, upTo } of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
       let waiting = changes;
       while (waiting.length > 0 && !signal.aborted) {
-        const seen = turnEnded.rung;
+        const seen = readingEnded.rung;
         const next = { changes: waiting, upTo };
         waiting = await this.writer.commit((progress) => addWatches(progress, next, this.chain));
-        if (waiting.length > 0) await turnEnded.wait(seen, signal);
+        if (waiting.length > 0) await readingEnded.wait(seen, signal);
         else this.backfills.lookAgain();
       }
     }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { QueryBudget } from './query-budget.ts';
-import { QueryLanes } from './query-lanes.ts';
+import { QuerySlots } from './query-slots.ts';
 
 const budgetOf = (caller: string, signal?: AbortSignal) => new QueryBudget({ caller, ...(signal && { signal }) });
 
@@ -23,13 +23,13 @@ const openCall = () => {
   };
 };
 
-describe('lanes of queries', () => {
+describe('slots of queries', () => {
   it('run so many calls at a time', async () => {
-    const lanes = new QueryLanes(2);
+    const slots = new QuerySlots(2);
     const calls = [openCall(), openCall(), openCall()];
     const begun: number[] = [];
     const answers = calls.map((call, at) =>
-      lanes.run(budgetOf('someone'), () => {
+      slots.run(budgetOf('someone'), () => {
         begun.push(at);
         return call.run();
       }),
@@ -45,19 +45,19 @@ describe('lanes of queries', () => {
   });
 
   it('let that caller go on who has used least, and of one caller that query', async () => {
-    const lanes = new QueryLanes(1);
+    const slots = new QuerySlots(1);
     const [long, short] = [budgetOf('busy'), budgetOf('busy')];
-    await lanes.run(long, work(10));
-    await lanes.run(short, work(1));
-    await lanes.run(budgetOf('calm'), work(1));
+    await slots.run(long, work(10));
+    await slots.run(short, work(1));
+    await slots.run(budgetOf('calm'), work(1));
     const first = openCall();
     const order: string[] = [];
     const asked = (name: string, budget: QueryBudget) =>
-      lanes.run(budget, () => {
+      slots.run(budget, () => {
         order.push(name);
         return Promise.resolve();
       });
-    const running = lanes.run(budgetOf('first'), first.run);
+    const running = slots.run(budgetOf('first'), first.run);
     const waiting = [
       asked('long', long),
       asked('short', short),
@@ -71,17 +71,17 @@ describe('lanes of queries', () => {
   });
 
   it('forget in time what a caller has used', async () => {
-    const lanes = new QueryLanes(1);
-    await lanes.run(budgetOf('formerly'), work(20));
+    const slots = new QuerySlots(1);
+    await slots.run(budgetOf('formerly'), work(20));
     const now = performance.now.bind(performance);
     performance.now = () => now() + 20_000;
     try {
-      await lanes.run(budgetOf('lately'), work(5));
+      await slots.run(budgetOf('lately'), work(5));
       const first = openCall();
       const order: string[] = [];
-      const running = lanes.run(budgetOf('first'), first.run);
+      const running = slots.run(budgetOf('first'), first.run);
       const waiting = ['lately', 'formerly'].map((caller) =>
-        lanes.run(budgetOf(caller), () => {
+        slots.run(budgetOf(caller), () => {
           order.push(caller);
           return Promise.resolve();
         }),
@@ -95,25 +95,25 @@ describe('lanes of queries', () => {
   });
 
   it('refuse a query whose time is over while it waits, and then others go on', async () => {
-    const lanes = new QueryLanes(1);
+    const slots = new QuerySlots(1);
     const first = openCall();
-    const running = lanes.run(budgetOf('first'), first.run);
+    const running = slots.run(budgetOf('first'), first.run);
     const hasty = new QueryBudget({ caller: 'hasty', withinMs: 5 });
-    await expect(lanes.run(hasty, () => Promise.reject(new Error('it has no turn')))).rejects.toMatchObject({
+    await expect(slots.run(hasty, () => Promise.reject(new Error('it has no turn')))).rejects.toMatchObject({
       code: 'dependency_unavailable',
       retryAfter: 1,
     });
     first.end();
     await running;
-    expect(await lanes.run(budgetOf('next'), () => Promise.resolve('answer'))).toBe('answer');
+    expect(await slots.run(budgetOf('next'), () => Promise.resolve('answer'))).toBe('answer');
   });
 
   it('do not wait for a call that nobody waits for, but keep its lane until it ends', async () => {
-    const lanes = new QueryLanes(1);
+    const slots = new QuerySlots(1);
     const leaving = new AbortController();
     const first = openCall();
-    const left = lanes.run(budgetOf('first', leaving.signal), first.run);
-    const next = lanes.run(budgetOf('next'), () => Promise.resolve('next'));
+    const left = slots.run(budgetOf('first', leaving.signal), first.run);
+    const next = slots.run(budgetOf('next'), () => Promise.resolve('next'));
     leaving.abort(new Error('the caller went away'));
     await expect(left).rejects.toThrow('the caller went away');
     expect(await Promise.race([next, setImmediate('waits')])).toBe('waits');
@@ -122,9 +122,9 @@ describe('lanes of queries', () => {
   });
 
   it('go on after a call that fails', async () => {
-    const lanes = new QueryLanes(1);
-    const failing = lanes.run(budgetOf('one'), () => Promise.reject(new Error('the engine is away')));
+    const slots = new QuerySlots(1);
+    const failing = slots.run(budgetOf('one'), () => Promise.reject(new Error('the engine is away')));
     await expect(failing).rejects.toThrow('the engine is away');
-    expect(await lanes.run(budgetOf('one'), () => Promise.resolve('answer'))).toBe('answer');
+    expect(await slots.run(budgetOf('one'), () => Promise.resolve('answer'))).toBe('answer');
   });
 });

@@ -30,7 +30,7 @@ export interface BackfillDependencies {
  * Reads ranges that begin at the same block and end at the same one together, oldest blocks first. The next chunk is requested
  * while one is being stored.
  */
-export class BackfillTurn {
+export class RangeReading {
   constructor(
     private readonly dependencies: BackfillDependencies,
     private ranges: readonly Range[],
@@ -143,7 +143,7 @@ export class BackfillTurn {
     const { chain, writer } = this.dependencies;
     const read = new Map<string, ObservedRecord[]>();
     const blocksOf = ({ window }: ChainProgress) => window.slice(1).filter(({ number }) => number >= next);
-    const joinRead = function* (this: BackfillTurn, progress: ChainProgress): SyncSteps<boolean> {
+    const joinRead = function* (this: RangeReading, progress: ChainProgress): SyncSteps<boolean> {
       const ranges = this.rangesAt(next, progress).filter((range) => range.joins && isCovered(progress, range));
       if (ranges.length === 0) return true;
       const blocks = blocksOf(progress);

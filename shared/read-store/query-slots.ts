@@ -20,7 +20,7 @@ interface Waiting {
  * Lets so many calls of an engine run at a time. Of those that wait, the one goes on whose caller has used least of late, and
  * of one caller's, whose query has: so many long queries leave room for the others.
  */
-export class QueryLanes {
+export class QuerySlots {
   private readonly waiting = new Set<Waiting>();
   private readonly usages = new LRUCache<string, Usage>({ max: CALLERS_MAX });
   private running = 0;
@@ -30,7 +30,7 @@ export class QueryLanes {
   /** @throws as `check` of the budget, also while the call still runs */
   async run<Answer>(budget: QueryBudget, call: () => Promise<Answer>): Promise<Answer> {
     try {
-      await this.turn(budget);
+      await this.slot(budget);
       return await untilAborted(this.timed(budget, call), budget.signal);
     } catch (error) {
       budget.check();
@@ -38,7 +38,7 @@ export class QueryLanes {
     }
   }
 
-  private async turn(budget: QueryBudget): Promise<void> {
+  private async slot(budget: QueryBudget): Promise<void> {
     budget.check();
     if (this.running < this.atATime) {
       this.running += 1;
