@@ -166,6 +166,15 @@ describe('the nonces of an account', () => {
       .then([]);
   });
 
+  it('after one that is replaced stay whose they are', () => {
+    const { state } = after(assigned('a', 0n), assigned('b', 1n), assigned('c', 0n, true));
+    expect(newestTransactions(state)).toEqual(['b']);
+    expect(state.deployedBy).toBe('c');
+    after(assigned('a', 0n), assigned('b', 1n), assigned('c', 0n))
+      .when(assign('d', { usedUp: new Set(['c']) }))
+      .then([assigned('d', KEY_1)]);
+  });
+
   it('say which transaction deploys the account: the first, until it can never be included', () => {
     after()
       .when(assign('a', { isDeployed: false }))

@@ -27,11 +27,12 @@ export const noncesFold = {
     const { key, sequence } = nonceParts(BigInt(data.nonce));
     const { [String(key)]: line, ...others } = nonces.lines;
     switch (type) {
-      case 'NonceAssigned':
-        return {
-          lines: { ...nonces.lines, [String(key)]: assigned(line, String(sequence), data) },
-          deployedBy: data.deploys ? data.transactionId : nonces.deployedBy,
-        };
+      case 'NonceAssigned': {
+        const deployedBy = data.deploys ? data.transactionId : nonces.deployedBy;
+        // What takes the place of an earlier one leaves the newest to whom it is.
+        if (line && BigInt(line.sequence) > sequence && !data.fees) return { lines: nonces.lines, deployedBy };
+        return { lines: { ...nonces.lines, [String(key)]: assigned(line, String(sequence), data) }, deployedBy };
+      }
       case 'NonceReleased': {
         if (line?.transactionId !== data.transactionId) return nonces;
         const deployedBy = nonces.deployedBy === data.transactionId ? undefined : nonces.deployedBy;
