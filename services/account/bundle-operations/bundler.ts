@@ -59,7 +59,8 @@ export class Bundler {
 
   constructor(private readonly options: BundlerOptions) {
     const { chain } = options;
-    this.observations = new Observations({ ...options, pool: this.pool });
+    const isWatched = (hash: string) => this.window?.block(hash) !== undefined;
+    this.observations = new Observations({ ...options, pool: this.pool, isWatched });
     const refused = new RefusedOperations({
       ...options,
       pool: this.pool,
@@ -181,7 +182,7 @@ export class Bundler {
       const { block } = one.transaction;
       if (block && !isThere(block.hash)) await this.observations.leave(one, block.hash);
     }
-    await this.options.settlements.undoWhatLeft(isThere);
+    await this.options.settlements.undoWhatLeft(async (block) => isThere(block.hash) || this.isFinal(block));
     await this.watchBundles({ recovers: true });
   }
 
@@ -224,12 +225,17 @@ export class Bundler {
     for (const receipt of receipts) {
       if (!receipt) continue;
       const { blockHash, blockNumber } = receipt;
-      if (this.window?.block(blockHash)) return receipt;
-      if (blockNumber > this.finalBlock) continue;
-      const [block] = await this.options.chain.blocks([blockNumber]);
-      if (block?.hash === blockHash) return receipt;
+      if (this.window?.block(blockHash) || (await this.isFinal({ hash: blockHash, number: blockNumber })))
+        return receipt;
     }
     return undefined;
+  }
+
+  /** Whether a block is in the part of the chain that is not watched any more. */
+  private async isFinal({ hash, number }: { hash: string; number: number }): Promise<boolean> {
+    if (number > this.finalBlock) return false;
+    const [block] = await this.options.chain.blocks([number]);
+    return block?.hash === hash;
   }
 
   /** Each operation whose nonce a bundle used must have been seen: a node may have left some out. */

@@ -15,13 +15,15 @@ import type { OperationPool, PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
 import type { Replacements } from './replacements.ts';
 
+export type IsInChain = (block: { hash: string; number: number }) => Promise<boolean>;
+
 /** What sponsors have reserved for operations of this chain, and what they paid. Every step may be repeated. */
 export interface Settlements {
   included: (inclusion: OperationInclusion) => Promise<void>;
   /** The block of this operation left the chain. */
   left: (inclusion: OperationInclusion) => Promise<void>;
   /** Blocks that were recorded may have left the chain while nobody looked. */
-  undoWhatLeft: (isInChain: (blockHash: string) => boolean) => Promise<void>;
+  undoWhatLeft: (isInChain: IsInChain) => Promise<void>;
   /** This block, and what it has, is final. */
   final: (block: OperationsBlock, inclusions: readonly OperationInclusion[]) => Promise<void>;
 }
@@ -37,6 +39,8 @@ interface ObservationsOptions {
   chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
   /** Blocks behind the head that count as final. */
   confirmations: number;
+  /** Whether a block that is not final is in the chain, as far as it was recorded. */
+  isWatched: (blockHash: string) => boolean;
 }
 
 /** Records what the blocks of a chain say of operations. */
@@ -47,14 +51,17 @@ export class Observations {
   private readonly replacements: Replacements;
   private readonly chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
   private readonly confirmations: number;
+  private readonly isWatched: (blockHash: string) => boolean;
 
-  constructor({ pool, records, settlements, replacements, chain, confirmations }: ObservationsOptions) {
+  constructor(options: ObservationsOptions) {
+    const { pool, records, settlements, replacements, chain, confirmations, isWatched } = options;
     this.pool = pool;
     this.records = records;
     this.settlements = settlements;
     this.replacements = replacements;
     this.chain = chain;
     this.confirmations = confirmations;
+    this.isWatched = isWatched;
   }
 
   async record({ left, joined }: Pick<ChainChange, 'left' | 'joined'>): Promise<void> {
@@ -109,6 +116,8 @@ export class Observations {
       const found = await this.chain.inclusions(from, Math.min(upTo, from + BLOCKS_AT_ONCE - 1));
       const one = found.find((inclusion) => inclusion.sender === sender && inclusion.nonce === nonce);
       if (!one) continue;
+      // Of a block that is not watched nobody would be told that it left the chain.
+      if (one.blockNumber > final && !this.isWatched(one.blockHash)) return;
       await this.apply(one);
       if (one.blockNumber <= final) await this.finaliseNonce(one);
       return;

@@ -3,7 +3,7 @@ import { reservationsModel, type ReservationDocument } from '../../../shared/rea
 import type { Filter, ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { OperationInclusion, OperationsBlock } from '../edge/operations-chain.ts';
 import type { Sponsorships } from '../edge/sponsorships.ts';
-import type { Settlements } from './observations.ts';
+import type { IsInChain, Settlements } from './observations.ts';
 
 const FOUND_AT_ONCE = 1_000;
 
@@ -19,7 +19,7 @@ interface Reservation {
   /** Unix milliseconds. */
   validUntilMs: number;
   /** The operation and the block that it is settled by. */
-  settled: { userOpHash: string; blockHash: string } | undefined;
+  settled: { userOpHash: string; blockHash: string; blockNumber: number } | undefined;
 }
 
 const slotOf = ({ sender, nonce }: Pick<OperationInclusion, 'sender' | 'nonce'>): string =>
@@ -75,15 +75,17 @@ export class ReservationsOnChain implements Settlements {
     finalBlock: number,
   ) {
     const known = this.slots.get(slotOf({ sender, nonce: BigInt(nonce) }))?.get(stream);
-    if (known && chainId === this.chainId && blockNumber > finalBlock) known.settled = { userOpHash, blockHash };
+    if (known && chainId === this.chainId && blockNumber > finalBlock) known.settled = { userOpHash, blockHash, blockNumber };
   }
 
   /** Blocks by which something was settled may have left the chain while no process looked. */
-  async undoWhatLeft(isInChain: (blockHash: string) => boolean): Promise<void> {
+  async undoWhatLeft(isInChain: IsInChain): Promise<void> {
     for (const all of this.slots.values()) {
       for (const { stream, sender, nonce, settled } of all.values()) {
-        if (!settled || isInChain(settled.blockHash)) continue;
-        await this.sponsorships.reserveAgain(stream, { chainId: this.chainId, sender, nonce, ...settled });
+        if (!settled) continue;
+        const { userOpHash, blockHash, blockNumber } = settled;
+        if (await isInChain({ hash: blockHash, number: blockNumber })) continue;
+        await this.sponsorships.reserveAgain(stream, { chainId: this.chainId, sender, nonce, userOpHash, blockHash });
       }
     }
   }
@@ -96,7 +98,7 @@ export class ReservationsOnChain implements Settlements {
       this.unmatched.set(userOpHash, inclusion);
       return;
     }
-    one.settled = { userOpHash, blockHash };
+    one.settled = { userOpHash, blockHash, blockNumber };
     const costWei = inclusion.actualGasCost;
     const slot = { chainId: this.chainId, sender, nonce };
     await this.sponsorships.settle(one.stream, { ...slot, userOpHash, costWei, blockHash, blockNumber });
@@ -136,8 +138,10 @@ export class ReservationsOnChain implements Settlements {
     return all.find(({ userOpHashes }) => userOpHashes.has(inclusion.userOpHash));
   }
 
-  private add({ stream, sender, nonce, userOpHashes, validUntil, settledBy, blockHash }: ReservationDocument): void {
-    const settled = settledBy !== null && blockHash !== null ? { userOpHash: settledBy, blockHash } : undefined;
+  private add(document: ReservationDocument): void {
+    const { stream, sender, nonce, userOpHashes, validUntil, settledBy, blockHash, blockNumber } = document;
+    const isSettled = settledBy !== null && blockHash !== null && blockNumber !== null;
+    const settled = isSettled ? { userOpHash: settledBy, blockHash, blockNumber } : undefined;
     const validUntilMs = Date.parse(validUntil);
     this.put({ stream, sender, nonce: BigInt(nonce), userOpHashes: new Set(userOpHashes), validUntilMs, settled });
   }
