@@ -74,11 +74,18 @@ export class MemoryEventStore implements EventStore {
 
   read(stream: string, { from, direction = 'forwards', limit }: ReadStreamOptions = {}): Promise<StoredEvent[]> {
     const now = this.clock.now();
-    const stored = (this.streams.get(stream) ?? []).filter(({ id }) => (this.forgottenAt.get(id) ?? Infinity) > now);
+    const all = this.streams.get(stream) ?? [];
+    const stored =
+      this.forgottenAt.size === 0 ? all : all.filter(({ id }) => (this.forgottenAt.get(id) ?? Infinity) > now);
     const found =
       direction === 'forwards'
-        ? stored.filter((event) => event.revision >= (from ?? 0))
-        : stored.filter((event) => event.revision <= (from ?? Infinity)).reverse();
+        ? stored.slice(firstIndex(stored, ({ revision }) => revision >= (from ?? 0)))
+        : stored
+            .slice(
+              0,
+              firstIndex(stored, ({ revision }) => revision > (from ?? Infinity)),
+            )
+            .reverse();
     return Promise.resolve(found.slice(0, limit));
   }
 

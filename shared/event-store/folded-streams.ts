@@ -32,9 +32,10 @@ interface Kept<State = unknown> extends Folded<State> {
   eventId: string;
 }
 
-/** How many states are kept, and how many characters of them. The least recently used are forgotten. */
-const STREAMS_MAX = 10_000;
+/** How many characters of states are kept. The least recently used are forgotten. */
 const CHARACTERS_MAX = 32 * 1_024 * 1_024;
+/** A smaller state counts as this large, so that no more than 10,000 are kept. Room is taken as they come. */
+const STATE_CHARACTERS_MIN = CHARACTERS_MAX / 10_000;
 /** A larger state counts as this large: one that was not kept at all would be folded from the beginning for each command. */
 const STATE_CHARACTERS_MAX = CHARACTERS_MAX / 4;
 /** Of one read, so that nobody else waits longer than some milliseconds while a long stream is folded. */
@@ -46,7 +47,7 @@ const PIECE_EVENTS = 200;
  * more, because the stream was truncated or forgotten, the stream is folded anew.
  */
 export class FoldedStreams {
-  private readonly kept = new LRUCache<string, Kept>({ max: STREAMS_MAX, maxSize: CHARACTERS_MAX });
+  private readonly kept = new LRUCache<string, Kept>({ maxSize: CHARACTERS_MAX });
 
   constructor(
     private readonly store: Pick<EventStore, 'read'>,
@@ -68,14 +69,14 @@ export class FoldedStreams {
       await yieldToEventLoop();
     }
     if (!known) this.kept.delete(stream);
-    else if (known !== kept) this.kept.set(stream, known, { size: stream.length + charactersOf(fold, known.state) });
+    else if (known !== kept) this.kept.set(stream, known, { size: charactersOf(fold, known.state) });
     return known ?? { state: fold.initial, revision: NO_STREAM, position: 0 };
   }
 }
 
 const charactersOf = <State, Event extends DomainEvent>(fold: Fold<State, Event>, state: State): number => {
   const characters = fold.characters?.(state) ?? (JSON.stringify(state) as string | undefined)?.length ?? 1;
-  return Math.min(characters, STATE_CHARACTERS_MAX);
+  return Math.ceil(Math.min(Math.max(characters, STATE_CHARACTERS_MIN), STATE_CHARACTERS_MAX));
 };
 
 const isNewest = (event: StoredEvent | undefined, { revision, eventId }: Kept): boolean =>

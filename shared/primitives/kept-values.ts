@@ -15,7 +15,8 @@ export class KeptValues<Value> {
     private readonly clock: Pick<Clock, 'elapsed'>,
     private readonly options: Options,
   ) {
-    this.kept = new LRUCache({ max: options.max });
+    // By their sizes: with a number of them, room for all is taken at once.
+    this.kept = new LRUCache({ maxSize: options.max, sizeCalculation: () => 1 });
   }
 
   get(key: string): Value | undefined {

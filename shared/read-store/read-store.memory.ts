@@ -18,9 +18,19 @@ import type {
   StoredDocument,
 } from './read-store.ts';
 
-/** A document that nobody outside is given, and the text of which copies are made. */
-interface Kept extends StoredDocument {
-  text: string;
+/** A document that nobody outside is given, and the text of which copies are made. It is parsed when it is looked for. */
+class Kept implements StoredDocument {
+  private parsed: JsonObject | undefined;
+
+  constructor(
+    readonly id: string,
+    readonly position: number,
+    readonly text: string,
+  ) {}
+
+  get document(): JsonObject {
+    return (this.parsed ??= JSON.parse(this.text) as JsonObject);
+  }
 }
 
 /** The read store of tests and simulations. */
@@ -44,13 +54,7 @@ export class MemoryReadStore implements ReadStore {
       const documents = this.documents(change.collection);
       const stored = documents.get(change.id);
       if (stored && stored.position >= change.position) continue;
-      const text = JSON.stringify(change.document);
-      const kept: StoredDocument = {
-        id: change.id,
-        position: change.position,
-        document: JSON.parse(text) as JsonObject,
-      };
-      documents.set(change.id, { ...kept, text });
+      documents.set(change.id, new Kept(change.id, change.position, JSON.stringify(change.document)));
     }
     const before = this.stored.get(projection);
     if (position >= (before?.position ?? 0))
