@@ -13,6 +13,10 @@ const SOME: readonly Action[] = [
   ...[sponsored(0), unsponsored(1), ...AROUND, ...AROUND, ...AROUND, ...AROUND, ...AROUND],
 ];
 
+const SIGNED: readonly Action[] = ['signed', ...AROUND, 'signed', ...AROUND, ...AROUND, ...AROUND, ...AROUND];
+
+/** Of some hundred runs, on a busy machine. */
+const PATIENCE_MS = 600_000;
 /** One send takes more: with fewer, a port would not be counted. */
 const AWAITS_MIN = 100;
 
@@ -42,16 +46,38 @@ describe('each send is included once, and its first answer is given again, at wh
   const withAndWithout = () => [true, false];
   const alternately = (at: number) => [at % 2 === 0];
 
-  it('a process is killed, from the request of one send until it is final', async () => {
-    expect(await interruptEverywhere(ONE, 'killed', withAndWithout)).toBe('');
-  });
-  it('a process stops while another takes over, and goes on, from the request of one send until it is final', async () => {
-    expect(await interruptEverywhere(ONE, 'overtaken', withAndWithout)).toBe('');
-  });
-  it('a process is killed that carries out five sends of two users', async () => {
-    expect(await interruptEverywhere(SOME, 'killed', alternately)).toBe('');
-  });
-  it('a process stops while another takes over, and goes on, that carries out five sends of two users', async () => {
-    expect(await interruptEverywhere(SOME, 'overtaken', alternately)).toBe('');
-  });
+  it.each([
+    ['a process is killed, from the request of one send until it is final', ONE, 'killed', withAndWithout],
+    [
+      'a process stops while another takes over, and goes on, from the request of one send until it is final',
+      ONE,
+      'overtaken',
+      withAndWithout,
+    ],
+    [
+      'a process is killed, from the request of operations that came signed until they are final',
+      SIGNED,
+      'killed',
+      alternately,
+    ],
+    [
+      'a process stops while another takes over, and goes on, that was given operations that came signed',
+      SIGNED,
+      'overtaken',
+      alternately,
+    ],
+    ['a process is killed that carries out five sends of two users', SOME, 'killed', alternately],
+    [
+      'a process stops while another takes over, and goes on, that carries out five sends of two users',
+      SOME,
+      'overtaken',
+      alternately,
+    ],
+  ] as const)(
+    '%s',
+    async (_, plan, how, blocks) => {
+      expect(await interruptEverywhere(plan, how, blocks)).toBe('');
+    },
+    PATIENCE_MS,
+  );
 });

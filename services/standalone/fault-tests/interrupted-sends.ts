@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { BundlerWasReplaced } from '../../account/domain/executor.ts';
 import { NumberedAwaits } from './numbered-awaits.ts';
-import type { KeyedSend, SendingProcess } from './sending-process.ts';
+import type { KeyedSend, SendingProcess, SignedSend } from './sending-process.ts';
 import { SurvivingState } from './surviving-state.ts';
 
-/** One thing after the other: a user sends, a part of the process does what there is to do, or a block comes. */
-export type Action = { user: number; sponsor: boolean } | 'bundle' | 'project' | 'relay' | 'block';
+/** One thing after the other: somebody sends, a part of the process does what there is to do, or a block comes. */
+export type Action = Send | 'bundle' | 'project' | 'relay' | 'block';
+/** `signed`: over `/rpc`, by somebody of whose account this service has no key. */
+type Send = { user: number; sponsor: boolean } | 'signed';
 
 /** What befalls the first process at one of its awaits. */
 export interface Interruption {
@@ -35,8 +37,8 @@ export class InterruptedSends {
   /** Resolves when the process that was stopped goes on. */
   private stopped: Promise<unknown> | undefined;
   private successor: SendingProcess | undefined;
-  private sending: KeyedSend | undefined;
-  private readonly sends: KeyedSend[] = [];
+  private sending: KeyedSend | SignedSend | undefined;
+  private readonly sends: (KeyedSend | SignedSend)[] = [];
   private readonly faults: string[] = [];
 
   private constructor(
@@ -66,9 +68,10 @@ export class InterruptedSends {
 
   private async act(action: Action): Promise<void> {
     if (action === 'block') this.state.mine();
-    else if (typeof action === 'string') await this.work((process) => process[action]());
+    else if (action !== 'signed' && typeof action === 'string') await this.work((process) => process[action]());
     else {
-      this.sending = this.state.sendOf(`key-${String(this.sends.length)}`, action);
+      const key = `key-${String(this.sends.length)}`;
+      this.sending = action === 'signed' ? this.state.signedSendOf(key) : this.state.sendOf(key, action);
       this.sends.push(this.sending);
       await this.work((process) => this.ask(process));
       this.sending = undefined;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { TransactionRequest } from '../../../schemas/http/onchain-routes.ts';
+import type { RpcParams } from '../../../schemas/rpc/rpc-methods.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { IdempotentRequests } from '../../../shared/edge/idempotent-requests.ts';
@@ -21,9 +22,12 @@ import {
   type Begun,
 } from '../../account/bundle-operations/recover-operations.ts';
 import { ChainConditions } from '../../account/edge/chain-conditions.ts';
+import { Entities } from '../../account/edge/entities.ts';
 import type { OperationsChain } from '../../account/edge/operations-chain.ts';
 import { ServedChain, ServedChains } from '../../account/edge/served-chains.ts';
 import { SmartAccounts } from '../../account/edge/smart-accounts.ts';
+import { ForeignOperations } from '../../account/json-rpc/foreign-operations.ts';
+import { SignedOperations } from '../../account/json-rpc/signed-operations.ts';
 import { beginBundling, sendingParts } from '../../account/onchain-sends.module.ts';
 import { SendTransaction, SendTransactionHandler } from '../../account/send-transaction/send-transaction.handler.ts';
 import { projectBatch } from '../../projector/run-projection/project-batch.ts';
@@ -55,6 +59,13 @@ export interface KeyedSend {
   request: TransactionRequest;
 }
 
+/** An operation that somebody has signed, and sends over `/rpc`. */
+export interface SignedSend {
+  key: string;
+  caller: UserCaller;
+  userOperation: RpcParams<'eth_sendUserOperation'>['userOperation'];
+}
+
 const EVENTS_MAX = 1_000;
 /** More than any situation takes. */
 const STEPS_MAX = 50;
@@ -64,6 +75,7 @@ const MODELS = [transactionsModel, reservationsModel];
 export class SendingProcess {
   private readonly requests: IdempotentRequests;
   private readonly handler: SendTransactionHandler;
+  private readonly signed: SignedOperations;
   private readonly served: ServedChain;
   private readonly bundling: Parameters<typeof beginBundling>[1];
   private begun: (Begun & { after: Position }) | undefined;
@@ -76,17 +88,31 @@ export class SendingProcess {
     const { keys } = personalData;
     const smartAccounts = new SmartAccounts(keys, [chain]);
     const parts = sendingParts({ foundation: { readStore, clock }, transactor, keys, smartAccounts });
-    const { drafts, nonces, sponsors, submissions } = parts;
+    const { drafts, nonces, sponsors, submissions, deposits } = parts;
     this.served = new ServedChain(chain, ports.operations, transactor);
     const chains = new ServedChains(new Map([[chain.chainId, this.served]]));
     const conditions = new ChainConditions(clock);
     this.requests = new IdempotentRequests(transactor, masterKey, personalData);
     this.handler = new SendTransactionHandler(transactor, chains, drafts, nonces, sponsors, submissions, conditions);
+    const foreign = new ForeignOperations(new Entities(transactor));
+    this.signed = new SignedOperations(transactor, nonces, foreign, deposits);
     this.bundling = { foundation: { clock, logger }, transactor, keys, ...parts };
   }
 
-  /** Returns what is answered, the same again to a key that was answered before. */
-  async answer({ key, caller, request }: KeyedSend): Promise<unknown> {
+  /** Returns what is answered, the same again to what was answered before. */
+  answer(send: KeyedSend | SignedSend): Promise<unknown> {
+    return 'request' in send ? this.send(send) : this.take(send);
+  }
+
+  private async take({ key, caller, userOperation }: SignedSend): Promise<string> {
+    const chain = this.served;
+    const app = await this.bundling.sponsors.payingApp(undefined, caller.appId);
+    const metadata = { correlationId: key, actor: { type: 'user' as const, id: caller.userId } };
+    const { entryPoint } = chain.settings;
+    return this.signed.send({ userOperation, entryPoint }, { chain, app, caller, metadata });
+  }
+
+  private async send({ key, caller, request }: KeyedSend): Promise<unknown> {
     const { userId, sessionId } = caller;
     const metadata = { correlationId: key, actor: { type: 'user' as const, id: userId } };
     const fingerprint = sha256(JSON.stringify(request));

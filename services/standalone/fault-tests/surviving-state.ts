@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { onchainStream } from '../../../schemas/events/onchain-events.ts';
 import { allTopics, topics } from '../../../schemas/topics.ts';
+import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
@@ -12,15 +13,21 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { appAdministration } from '../../account/app-administration.ts';
+import { createAccountData, executeCall } from '../../account/domain/account-calls.ts';
+import { accountAddress } from '../../account/domain/smart-account.ts';
+import { idOfOperation } from '../../account/domain/transaction.ts';
+import { nonceOf } from '../../account/domain/user-operation.ts';
+import { answeredOperationOf } from '../../account/json-rpc/operation-numbers.ts';
 import { SeededRandom } from '../../account/testing/seeded-random.ts';
 import { sendFaults } from '../../account/testing/send-faults.ts';
 import { SimulatedChain } from '../../account/testing/simulated-chain.ts';
 import { CONTRACTS } from '../../account/testing/simulated-contracts.ts';
 import { SimulatedNode } from '../../account/testing/simulated-node.ts';
+import { signOperation } from '../../account/testing/signed-operation.ts';
 import { named } from '../../account/testing/simulated-state.ts';
 import { publishedTypes } from '../../relay/publish-events/address-event.ts';
 import { everyEvent, everyMessage } from './agreement.ts';
-import { SendingProcess, type KeyedSend, type Ports } from './sending-process.ts';
+import { SendingProcess, type KeyedSend, type Ports, type SignedSend } from './sending-process.ts';
 
 const CHAIN_ID = CONTRACTS.chainId;
 const GWEI = 10n ** 9n;
@@ -31,6 +38,8 @@ const MUCH_WEI = 10n ** 32n;
 const CONFIRMATIONS = 3;
 const EXECUTORS = 2;
 const TARGET = '0x00000000000000000000000000000000000b0d1e';
+const STRANGER_KEY = Buffer.alloc(32, 0x50);
+const STRANGER = addressOfKey(STRANGER_KEY);
 const ANY = { dayWei: null, userDayWei: null, operationWei: null, allow: [], anySession: false };
 const GENESIS_MS = Date.parse('2026-01-02T03:00:00.000Z');
 
@@ -57,6 +66,8 @@ const keysOf = async (users: number) => {
 export class SurvivingState {
   /** By key. */
   readonly answers = new Map<string, unknown>();
+  /** How many operations came signed. */
+  private signed = 0n;
 
   private constructor(
     readonly clock: TestClock,
@@ -80,7 +91,7 @@ export class SurvivingState {
     const chain = new SimulatedChain({ ...contracts, random, genesisTime: GENESIS_MS / 1_000 });
     for (const executor of executors) chain.sendWei(executor, ETHER);
     chain.depositWei(contracts.paymaster.address, DEPOSIT_WEI);
-    for (const owner of owners) chain.sendWei(chain.entryPoint.accountOf(owner), MUCH_WEI);
+    for (const owner of [...owners, STRANGER]) chain.sendWei(chain.entryPoint.accountOf(owner), MUCH_WEI);
     const { entryPoint, factory: accountFactory } = CONTRACTS;
     const paymaster = { paymaster: contracts.paymaster.address, paymasterOwner: signer };
     const data = { entryPoint, accountFactory, ...paymaster, executors };
@@ -106,16 +117,31 @@ export class SurvivingState {
     return new SendingProcess({ ports, chain, masterKey, clock, logger });
   }
 
+  /** What somebody sends to nobody who has signed it, and has a key of their own. */
+  signedSendOf(key: string): SignedSend {
+    const { entryPoint, factory, chainId } = CONTRACTS;
+    const unsigned = {
+      ...{ sender: accountAddress(factory, STRANGER), nonce: nonceOf(this.signed, 0n) },
+      factory: this.signed === 0n ? { address: factory, data: createAccountData(STRANGER) } : undefined,
+      callData: executeCall({ to: TARGET, value: 1n, data: '0x' }),
+      ...{ callGasLimit: 100_000n, verificationGasLimit: 400_000n, preVerificationGas: 60_000n },
+      ...{ maxFeePerGas: 4n * GWEI, maxPriorityFeePerGas: GWEI, paymaster: undefined, signature: '0x' },
+    };
+    this.signed += 1n;
+    const operation = signOperation(unsigned, { chainId, entryPoint, owner: STRANGER_KEY });
+    return { key, caller: this.callerOf(0), userOperation: answeredOperationOf(operation) };
+  }
+
   /** What one of the users sends to nobody. */
   sendOf(key: string, { user, sponsor }: { user: number; sponsor: boolean }): KeyedSend {
+    const transactionReq = { to: TARGET, value: '1', data: '0x' };
+    return { key, caller: this.callerOf(user), request: { chainId: CHAIN_ID, sponsor, transactionReq } };
+  }
+
+  private callerOf(user: number): UserCaller {
     const { appId } = this;
     const session = { sessionId: 'ses_1', appId, method: 'wallet' as const, expiresAtMs: Infinity };
-    const transactionReq = { to: TARGET, value: '1', data: '0x' };
-    return {
-      key,
-      caller: { kind: 'user', userId: userIdOf(user), ...session },
-      request: { chainId: CHAIN_ID, sponsor, transactionReq },
-    };
+    return { kind: 'user', userId: userIdOf(user), ...session };
   }
 
   /** A block of what nodes were sent, a second later. */
@@ -134,7 +160,11 @@ export class SurvivingState {
 
   private unanswered(events: readonly StoredEvent[]): string[] {
     const stored = events.filter(({ type, data }) => type === 'TxSubmitted' && data['replaces'] === null);
-    const ids = [...this.answers.values()].map((answer) => (answer as { id: string }).id);
+    const ids = [...this.answers.values()].map((answer) =>
+      typeof answer === 'string'
+        ? idOfOperation(CHAIN_ID, CONTRACTS.entryPoint, answer)
+        : (answer as { id: string }).id,
+    );
     const isSame = isDeepStrictEqual(ids.toSorted(), stored.map(({ data }) => data['transactionId']).toSorted());
     return isSame ? [] : [`${String(stored.length)} are stored, and ${String(ids.length)} were answered`];
   }
