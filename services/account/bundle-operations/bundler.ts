@@ -88,6 +88,7 @@ export class Bundler {
     for (const executor of executors) {
       const subject = { chainId: chain.chainId, executor: executor.address };
       executor.state = await records.executor(executor.address, (state) => replaceBundler(state, subject));
+      executor.epoch = executor.state.epoch;
     }
     for (const id of open) this.pool.put(id, await records.load(id));
     const newestFinal = Math.max(0, (await chain.head()).number - confirmations);

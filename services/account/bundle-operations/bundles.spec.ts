@@ -2,10 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { executorStream } from '../../../schemas/events/executor-events.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
+import { BundlerWasReplaced } from '../domain/executor.ts';
 import { Sponsorships } from '../edge/sponsorships.ts';
 import { SeededRandom } from '../testing/seeded-random.ts';
 import { SimulatedChain, type SimulatedChainOptions } from '../testing/simulated-chain.ts';
@@ -56,11 +58,11 @@ class WaitingOperations {
     for (let at = 0; at < count; at += 1) await senders.send();
   }
 
-  /** Begins a bundler that takes over what was sent. */
-  async begin(): Promise<void> {
+  /** Begins a bundler that takes over what was sent, and whatever another one did. */
+  async begin(): Promise<Bundler> {
     const { chain, clock, transactor, logged } = this;
     const logger = pino({ level: 'error', base: null }, { write: (line: string) => logged.push(line) });
-    this.bundler = new Bundler({
+    const bundler = new Bundler({
       chain: new SimulatedNode(chain, this.random),
       ...{ bundlerUrls: [], confirmations: 8, feeCap: FEE_CAP, clock, logger },
       settlements: new ReservationsOnChain(chainId, paymaster.address, new Sponsorships(transactor)),
@@ -69,7 +71,9 @@ class WaitingOperations {
       own: OWN_CONTRACTS,
       replacements: { signAnew: () => Promise.reject(new Error('nothing is to be signed anew')) },
     });
-    await this.bundler.recover({ open: this.sends.flatMap(({ ids }) => ids), finalBlock: undefined });
+    await bundler.recover({ open: this.sends.flatMap(({ ids }) => ids), finalBlock: undefined });
+    this.bundler = bundler;
+    return bundler;
   }
 
   /** Makes bundles of all of them. Returns how many operations each has. */
@@ -114,6 +118,23 @@ describe('bundles of many operations that wait', () => {
     const waiting = new WaitingOperations({ gasOf: () => ({ verification: 200_000n, execution: 90_000n }) });
     await waiting.send(280);
     expect(await waiting.bundles()).toEqual([50, 50, 38]);
+  });
+});
+
+describe('a bundler that another process has replaced', () => {
+  it('signs nothing any more, whatever it still records', async () => {
+    const waiting = new WaitingOperations();
+    await waiting.send(1);
+    const replaced = await waiting.begin();
+    await replaced.step();
+    await waiting.send(1);
+    const { events } = await waiting.store.readAll(0, { types: ['TxSubmitted'] }, Infinity);
+    for (const { data } of events) await replaced.take({ type: 'TxSubmitted', data } as unknown as TransactionEvent);
+    await waiting.begin();
+    waiting.chain.mine();
+    await expect(replaced.step()).rejects.toThrow(BundlerWasReplaced);
+    expect(await waiting.storedOf('BundleMined')).toHaveLength(1);
+    expect(await waiting.storedOf('BundleSigned')).toHaveLength(1);
   });
 });
 

@@ -177,7 +177,7 @@ export class Bundles implements BundleWork {
     const nonce = executor.state.nextNonce ?? (await chain.transactionCount(executor.address));
     const signed = this.signed(executor, tried.ready, { nonce, ...terms });
     executor.state = await records.executor(executor.address, (state) =>
-      signBundle(state, executor.state.epoch, signed.bundle),
+      signBundle(state, executor.epoch, signed.bundle),
     );
     this.assign(executor);
     executor.blocksLeftOut = 0;
@@ -232,7 +232,7 @@ export class Bundles implements BundleWork {
     }
     const signed = this.signed(executor, await this.operationsOf(operations), terms);
     executor.state = await records.executor(executor.address, (state) =>
-      replaceBundle(state, executor.state.epoch, signed.bundle),
+      replaceBundle(state, executor.epoch, signed.bundle),
     );
     executor.blocksLeftOut = 0;
     await this.sendRaw(executor, signed.raw);

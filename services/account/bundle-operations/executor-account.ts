@@ -27,6 +27,8 @@ export interface BundleTerms {
 export class ExecutorAccount {
   /** As it is stored. */
   state: Executor = { nextNonce: undefined, bundles: [], epoch: 0 };
+  /** That of this process: whoever began later decides, although what is stored is known here too. */
+  epoch = 0;
   /** At the head that was last looked at. */
   wei = 0n;
   /** When its bundle was last sent, by the monotonic clock. */

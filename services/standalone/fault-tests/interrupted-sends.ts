@@ -92,7 +92,13 @@ export class InterruptedSends {
         await this.work(part);
         return;
       }
-      if (!this.successor || !(error instanceof BundlerWasReplaced)) throw error;
+      if (!(error instanceof BundlerWasReplaced)) throw error;
+      if (!this.successor) {
+        // The one that was overtaken has begun to bundle last.
+        this.process = this.state.begin();
+        await this.work(part);
+        return;
+      }
     }
     if (this.successor) await this.goOn(process, this.successor);
   }
