@@ -75,7 +75,8 @@ export class ReservationsOnChain implements Settlements {
     finalBlock: number,
   ) {
     const known = this.slots.get(slotOf({ sender, nonce: BigInt(nonce) }))?.get(stream);
-    if (known && chainId === this.chainId && blockNumber > finalBlock) known.settled = { userOpHash, blockHash, blockNumber };
+    if (known && chainId === this.chainId && blockNumber > finalBlock)
+      known.settled = { userOpHash, blockHash, blockNumber };
   }
 
   /** Blocks by which something was settled may have left the chain while no process looked. */
