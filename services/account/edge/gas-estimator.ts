@@ -138,7 +138,12 @@ export class GasEstimator {
       operation: {
         ...limited,
         verificationGasLimit: validation.verificationGasLimit,
-        paymaster: paymaster && { ...paymaster, verificationGasLimit: validation.paymasterVerificationGasLimit },
+        paymaster: paymaster && {
+          ...paymaster,
+          verificationGasLimit: validation.paymasterVerificationGasLimit,
+          // A stub for it may be more than a node gives to a call.
+          postOpGasLimit: paymaster.postOpGasLimit < CALL_GAS_MAX ? paymaster.postOpGasLimit : CALL_GAS_MAX,
+        },
       },
       target: probe.target,
       stateOverride: { ...theirs, ...payer, ...probe.stateOverride },

@@ -4,18 +4,18 @@ import { callsOf } from '../domain/account-calls.ts';
 import { faultOfBounds } from '../domain/operation-bounds.ts';
 import { STUB_PAYMASTER_DATA, userOpHash } from '../domain/operation-hash.ts';
 import { preVerificationGas } from '../domain/pre-verification-gas.ts';
-import { refusedBy as refusedByRule, ruleAgainstGas } from '../domain/sponsorship-policy.ts';
+import { refusedBy, ruleAgainstGas } from '../domain/sponsorship-policy.ts';
 import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
 import type { OperationSigner } from '../edge/operation-signer.ts';
 import type { GasLimits } from '../edge/gas-estimator.ts';
-import type { ChainNow, ServedChain } from '../edge/served-chains.ts';
+import type { ChainNow } from '../edge/served-chains.ts';
 import type { Sponsor, Sponsors } from '../edge/sponsors.ts';
 import { signedUntil } from '../edge/submissions.ts';
-import { refusedBy, type OperationEstimates } from './operation-estimates.ts';
+import type { OperationEstimates } from './operation-estimates.ts';
 import { quantityOf, readOperation } from './operation-numbers.ts';
 import { invalidParams, rpcErrorOf } from './rpc-error.ts';
 import type { RpcContext } from './rpc-context.ts';
-import { isOurAccount } from './validated-operations.ts';
+import { isOurAccount, requireValid } from './validated-operations.ts';
 
 /** What a VerifyingPaymaster takes, measured as 18,600, with some margin. It has no `postOp`. */
 const VERIFICATION_GAS = 28_000n;
@@ -81,10 +81,12 @@ export class SponsoredOperations {
     const verificationGasLimit = asked === 0n ? needed.paymasterVerificationGasLimit : asked;
     const operation = { ...given, paymaster: { ...stub, verificationGasLimit } };
     // The client may have asked the node later than we did.
-    if (ruleOf(operation, needed, now) && ruleOf(operation, needed, await chain.askAnew())) throw refusedByRule('gas');
+    if (ruleOf(operation, needed, now) && ruleOf(operation, needed, await chain.askAnew())) throw refusedBy('gas');
     const fault = faultOfBounds(operation, now.head);
     if (fault !== undefined) throw invalidParams(fault);
-    await requireValid(chain, operation);
+    // With the limits and fees that are paid for. Its signature is not made yet.
+    const [simulation] = await chain.simulations.ask([{ operation }]);
+    requireValid(simulation, address);
     return operation;
   }
 
@@ -121,13 +123,6 @@ const ruleOf = (operation: Sponsored, needed: GasLimits, { head, tip }: ChainNow
       maxPriorityFeePerGas: tip,
     },
   );
-
-/** With the limits and fees that are paid for. Its signature is not made yet. @throws RpcError */
-const requireValid = async (chain: ServedChain, operation: UserOperation): Promise<void> => {
-  const [simulation] = await chain.simulations.ask([{ operation }]);
-  if (simulation?.kind === 'valid') return;
-  throw await refusedBy(chain, operation, simulation ?? { reason: '', revertData: '0x' });
-};
 
 const answerOf = ({ address, data, verificationGasLimit, postOpGasLimit }: Paymaster) => ({
   paymaster: address,

@@ -4,7 +4,6 @@ import { accountImplementation } from '../domain/smart-account.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
 import type { Simulation, ValidationData } from '../edge/operations-chain.ts';
-import { refusedBy } from './operation-estimates.ts';
 import { RpcError, validationRefused } from './rpc-error.ts';
 
 const EXPIRES_WITHIN_SECONDS = 30;
@@ -18,27 +17,36 @@ export const validate = async (
   clock: Pick<Clock, 'now'>,
 ): Promise<Valid> => {
   const [simulation] = await chain.simulations.ask([{ operation }]);
-  if (simulation?.kind !== 'valid')
-    throw await refusedBy(chain, operation, simulation ?? { reason: '', revertData: '0x' });
-  const { account, paymaster } = simulation;
   const ofPaymaster = operation.paymaster?.address;
+  requireValid(simulation, ofPaymaster);
+  const { account, paymaster } = simulation;
   if (account.failed) throw validationRefused('AA24 signature error', '0x', ofPaymaster);
   if (paymaster.failed) throw validationRefused('AA34 signature error', '0x', ofPaymaster);
   const { head } = await chain.now();
   const nowSeconds = Math.max(Math.floor(clock.now() / 1_000), head.timestamp);
-  requireTime(account, { nowSeconds, code: 'AA22', paymaster: undefined });
-  requireTime(paymaster, { nowSeconds, code: 'AA32', paymaster: ofPaymaster });
+  requireTime(account, { nowSeconds, text: 'AA22 expired or not due', paymaster: undefined });
+  requireTime(paymaster, { nowSeconds, text: 'AA32 paymaster expired or not due', paymaster: ofPaymaster });
   return simulation;
 };
 
+/** @throws RpcError */
+export function requireValid(
+  simulation: Simulation | undefined,
+  paymaster: string | undefined,
+): asserts simulation is Valid {
+  if (simulation?.kind === 'valid') return;
+  const { reason = '', revertData = '0x' } = simulation ?? {};
+  throw validationRefused(reason, revertData, paymaster);
+}
+
 const requireTime = (
   { until, after }: ValidationData,
-  { nowSeconds, code, paymaster }: { nowSeconds: number; code: 'AA22' | 'AA32'; paymaster: string | undefined },
+  { nowSeconds, text, paymaster }: { nowSeconds: number; text: string; paymaster: string | undefined },
 ): void => {
   const isOver = until !== 0 && until < nowSeconds + EXPIRES_WITHIN_SECONDS;
   if (!isOver && after <= nowSeconds) return;
   const what = isOver ? `expires within ${String(EXPIRES_WITHIN_SECONDS)} s, or has` : 'is not due';
-  throw new RpcError(rpcCodes.expired, `${code} expired or not due: the signature ${what}`, {
+  throw new RpcError(rpcCodes.expired, `${text}: the signature ${what}`, {
     validUntil: until,
     validAfter: after,
     ...(paymaster !== undefined && { paymaster }),

@@ -9,6 +9,13 @@ export const reverts = (data: string): string => {
   return `0x60${length}80600b6000396000fd${data.slice(2)}`;
 };
 
+/** Returns these words. */
+export const returns = (...words: readonly bigint[]): string => {
+  // For each: PUSH32 word, PUSH1 place, MSTORE. Then PUSH1 length, PUSH1 0, RETURN.
+  const stores = words.map((word, at) => `7f${word.toString(16).padStart(64, '0')}60${byte(32 * at)}52`);
+  return `0x${stores.join('')}60${byte(32 * words.length)}6000f3`;
+};
+
 /** Writes 1 into its last slots first, so that the first slot tells whether all are written. */
 export const writes = (slots: number): string =>
   // For each: PUSH1 1, PUSH1 slot, SSTORE. Then STOP.

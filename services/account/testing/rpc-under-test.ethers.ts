@@ -11,6 +11,7 @@ import { accountAddress } from '../domain/smart-account.ts';
 import { idOfOperation } from '../domain/transaction.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import { answeredOperationOf } from '../json-rpc/operation-numbers.ts';
+import { requireDocumented } from './documented-answers.ts';
 import type { Sender, SendingApp, SendsUnderTest } from './sends-under-test.ethers.ts';
 import { signOperation } from './signed-operation.ts';
 
@@ -49,6 +50,7 @@ export class RpcUnderTest {
     const request = { jsonrpc: '2.0', id: (this.calls += 1), method, params };
     const { status, body } = await call(this.url, { method: 'POST', body: request, headers: this.caller.bearer });
     if (status !== 200 || body['id'] !== request.id) throw new Error(`answered ${String(status)}`);
+    requireDocumented(method, body);
     return body;
   }
 
@@ -101,8 +103,24 @@ export class RpcUnderTest {
     });
   }
 
+  /** As params have it. */
+  form(operation: UserOperation): JsonObject {
+    return answeredOperationOf(operation);
+  }
+
   send(operation: UserOperation): Promise<RpcAnswer> {
-    return this.call('eth_sendUserOperation', answeredOperationOf(operation), this.sends.prepared.entryPoint);
+    return this.call('eth_sendUserOperation', this.form(operation), this.sends.prepared.entryPoint);
+  }
+
+  estimate(operation: UserOperation): Promise<RpcAnswer> {
+    return this.call('eth_estimateUserOperationGas', this.form(operation), this.sends.prepared.entryPoint);
+  }
+
+  /** Asks for the signature of our paymaster. */
+  sponsor(operation: UserOperation): Promise<RpcAnswer> {
+    const { entryPoint } = this.sends.prepared;
+    const chainId = `0x${Anvil.chainId.toString(16)}`;
+    return this.call('pm_getPaymasterData', this.form(operation), entryPoint, chainId, {});
   }
 
   /** Waits until a block has an operation. */

@@ -171,10 +171,13 @@ export class SendsUnderTest {
     return BigInt(String(await this.anvil.call('eth_call', { to: entryPoint, data }, 'latest')));
   }
 
-  /** Sets what the paymaster has in the EntryPoint, behind its back: the first word of its entry in the first mapping. */
-  setDeposit(wei: bigint): Promise<unknown> {
-    const { entryPoint, paymaster } = this.prepared;
-    const slot = hash('keccak-256', Buffer.from(word(BigInt(paymaster)) + word(0n), 'hex'), 'hex');
+  /**
+   * Sets what somebody has in the EntryPoint, behind its back: the first word of an entry in the first mapping.
+   * @param of default: the paymaster
+   */
+  setDeposit(wei: bigint, of = this.prepared.paymaster): Promise<unknown> {
+    const { entryPoint } = this.prepared;
+    const slot = hash('keccak-256', Buffer.from(word(BigInt(of)) + word(0n), 'hex'), 'hex');
     return this.anvil.call('anvil_setStorageAt', entryPoint, `0x${slot}`, `0x${word(wei)}`);
   }
 
