@@ -7,7 +7,6 @@ import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { encodeToken } from '../../../shared/primitives/ids.ts';
 import { reservationsModel } from '../../../shared/read-models/reservations.ts';
 import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadModel } from '../../../shared/read-models/read-model.ts';
@@ -39,7 +38,7 @@ const CONFIRMATIONS = 8;
 /** Less than what counts as final. */
 const REORGANISED_MOST = 5;
 const SILENT = pino({ level: 'silent' });
-const ROUNDS = 80;
+const ROUNDS = 50;
 /** With what the clock was set back. */
 const EXPIRED_WITHIN_MS = 1_500_000;
 const CALM_ROUNDS_MOST = 600;
@@ -86,7 +85,7 @@ export class BundlerSimulation {
     const often = (most: number) => (random.chance(0.5) ? random.next() * most : 0);
     this.random = random;
     this.store = new MemoryEventStore(this.clock);
-    this.killed = often(0.02);
+    this.killed = often(0.03);
     this.habits = {
       ...{ unavailable: often(0.05), failsAfterSend: often(0.2), staleHead: often(0.2), staleState: often(0.1) },
       ...{
@@ -121,11 +120,11 @@ export class BundlerSimulation {
   private async round(): Promise<void> {
     const { random, chain, clock } = this;
     clock.time += random.between(0, 1_500);
-    if (random.chance(0.02)) clock.jump(random.between(-600_000, 600_000));
+    if (random.chance(0.04)) clock.jump(random.between(-600_000, 600_000));
     if (random.chance(0.4)) this.mine();
-    if (random.chance(0.04)) this.reorganise();
-    if (random.chance(0.01)) chain.pool.forgetAll();
-    if (random.chance(0.05)) this.changeBalances();
+    if (random.chance(0.06)) this.reorganise();
+    if (random.chance(0.02)) chain.pool.forgetAll();
+    if (random.chance(0.1)) this.changeBalances();
     await this.work((life) => {
       const sends = random.chance(0.4) ? random.between(1, 3) : 0;
       const sending = Array.from({ length: sends }, () => this.send(life));
@@ -154,13 +153,13 @@ export class BundlerSimulation {
     const { random, chain, clock } = this;
     const life = { isKilled: false, isRecovered: false, taken: 0 };
     const between = () => {
-      if (!this.isCalm && random.chance(0.01)) this.mine();
-      if (!this.isCalm && random.chance(0.003)) this.reorganise();
+      if (!this.isCalm && random.chance(0.02)) this.mine();
+      if (!this.isCalm && random.chance(0.006)) this.reorganise();
       this.mayKill(life);
     };
     const transactor = new Transactor(this.storeOf(life), clock, {
       uuid: () => random.hash(),
-      token: (length) => encodeToken(Buffer.from(random.hash().slice(2), 'hex'), length),
+      token: (length) => random.hash().slice(2, 2 + length),
     });
     const node = new SimulatedNode(chain, random, this.isCalm ? {} : this.habits, between);
     const sponsorships = new Sponsorships(transactor);

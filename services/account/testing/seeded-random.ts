@@ -1,11 +1,18 @@
 import { hash } from 'node:crypto';
 
+const DRAW_DIGITS = 12;
+
 /** Everything that is left to chance in one simulation: the same seed gives the same numbers. */
 export class SeededRandom {
   private state: number;
+  private draws = 0;
+  /** What the hashes of this seed end with. */
+  private readonly end: string;
 
-  constructor(private readonly seed: number) {
-    this.state = hash('sha256', String(seed), 'buffer').readUInt32LE(0);
+  constructor(seed: number) {
+    const digest = hash('sha256', String(seed), 'buffer');
+    this.state = digest.readUInt32LE(0);
+    this.end = digest.toString('hex').slice(DRAW_DIGITS);
   }
 
   /** Returns a number from 0 up to, and without, 1. (mulberry32) */
@@ -40,7 +47,6 @@ export class SeededRandom {
   /** Returns 32 bytes, `0x` hex, that no other draw of this seed gives. */
   hash(): string {
     this.draws += 1;
-    return `0x${hash('sha256', `${String(this.seed)} ${String(this.draws)}`)}`;
+    return `0x${this.draws.toString(16).padStart(DRAW_DIGITS, '0')}${this.end}`;
   }
-  private draws = 0;
 }

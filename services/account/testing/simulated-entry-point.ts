@@ -41,6 +41,20 @@ export interface Validated {
 }
 export type Executed = Omit<OperationInclusion, 'blockNumber' | 'blockHash' | 'transactionHash' | 'logIndex'>;
 
+/** What its paymaster's data says. */
+interface Payer {
+  signer: string | undefined;
+  until: number;
+  after: number;
+}
+
+/** What follows from an operation alone. */
+interface Reading {
+  userOpHash: string;
+  owner: string | undefined;
+  payer: Payer | undefined;
+}
+
 /** `FailedOp` without an index; a reason of `undefined`: it reverted without data. */
 export class ValidationFailed extends Error {
   override readonly name = 'ValidationFailed';
@@ -60,6 +74,7 @@ const PAYMASTER_DATA = /^0x([0-9a-f]{64})([0-9a-f]{64})([0-9a-f]{130})$/;
 /** EntryPoint v0.7 with accounts of one factory and one verifying paymaster, as far as money, nonces and refusals go. */
 export class SimulatedEntryPoint {
   private readonly signers = new Map<string, string | undefined>();
+  private readonly readings = new WeakMap<UserOperation, Reading>();
   /** By account. Who owns it does not change. */
   private readonly owners = new Map<string, string>();
 
@@ -68,6 +83,11 @@ export class SimulatedEntryPoint {
     private readonly state: SimulatedState,
     private readonly gasOf: GasOf,
   ) {}
+
+  /** Is told who made a signature: finding that out takes longer than all else that is done with an operation. */
+  knowSigner({ digest, signature, signer }: { digest: Buffer; signature: string; signer: string }): void {
+    this.signers.set(signatureKey(digest, signature), signer);
+  }
 
   /** Returns the address of an owner's account, and knows from then on whose it is. */
   accountOf(owner: string): string {
@@ -93,11 +113,11 @@ export class SimulatedEntryPoint {
   prepay(operation: UserOperation): Validated {
     const { state } = this;
     const { sender, paymaster, verificationGasLimit } = operation;
-    const userOpHash = hashOf(operation, this.contracts.entryPoint, this.contracts.chainId);
+    const { userOpHash, owner, payer } = this.readingOf(operation);
     const prefund = maxCostOf(operation);
     if (operation.factory) this.create(operation, operation.factory);
     if (state.get(named.code(sender)) === 0n) throw new ValidationFailed(undefined);
-    const account = this.checkAccount(operation, userOpHash);
+    const account = this.checkAccount(operation, owner);
     if (!paymaster) this.takePrefund(sender, prefund);
     const { key, sequence } = nonceParts(operation.nonce);
     const next = state.get(named.sequence(sender, key));
@@ -108,7 +128,7 @@ export class SimulatedEntryPoint {
     if (gas.verification > verificationGasLimit + (paymaster?.verificationGasLimit ?? 0n)) {
       throw new ValidationFailed('AA26 over verificationGasLimit');
     }
-    const paymasterData = paymaster ? this.checkPaymaster(operation, paymaster, prefund) : ANY_TIME;
+    const paymasterData = paymaster ? this.checkPaymaster(paymaster, payer, prefund) : ANY_TIME;
     return { operation, userOpHash, prefund, gas, account, paymaster: paymasterData };
   }
 
@@ -172,39 +192,54 @@ export class SimulatedEntryPoint {
     state.add(deposit, -prefund);
   }
 
-  private checkAccount({ sender, signature }: UserOperation, userOpHash: string): ValidationData {
-    const signer = this.signerOf(ownerDigest(userOpHash), signature);
+  private checkAccount({ sender }: UserOperation, signer: string | undefined): ValidationData {
     if (signer === undefined) throw new ValidationFailed('AA23 reverted');
     return { ...ANY_TIME, failed: signer.toLowerCase() !== this.owners.get(sender)?.toLowerCase() };
   }
 
   private checkPaymaster(
-    operation: UserOperation,
-    paymaster: NonNullable<UserOperation['paymaster']>,
+    { address }: NonNullable<UserOperation['paymaster']>,
+    payer: Payer | undefined,
     prefund: bigint,
   ): ValidationData {
     const { contracts, state } = this;
-    const { address, data } = paymaster;
     const deposit = named.deposit(address);
     if (state.get(deposit) < prefund) throw new ValidationFailed('AA31 paymaster deposit too low');
     state.add(deposit, -prefund);
     if (address !== contracts.paymaster.address) throw new ValidationFailed(undefined);
-    const [, untilDigits, afterDigits, signature] = PAYMASTER_DATA.exec(data) ?? [];
-    if (signature === undefined) throw new ValidationFailed('AA33 reverted');
-    const window = { until: Number(`0x${untilDigits ?? ''}`), after: Number(`0x${afterDigits ?? ''}`) };
-    const validity = { chainId: contracts.chainId, validUntil: window.until, validAfter: window.after };
-    const signer = this.signerOf(paymasterDigest({ ...operation, paymaster }, validity), `0x${signature}`);
-    if (signer === undefined) throw new ValidationFailed('AA33 reverted');
-    return { ...window, failed: signer !== contracts.paymaster.signer };
+    if (payer?.signer === undefined) throw new ValidationFailed('AA33 reverted');
+    const { signer, until, after } = payer;
+    return { until, after, failed: signer !== contracts.paymaster.signer };
   }
 
-  /** Asks once for each: simulations and bundles see the same operation many times. */
+  /** Reads each once: simulations and bundles are given the same operation many times. */
+  private readingOf(operation: UserOperation): Reading {
+    let reading = this.readings.get(operation);
+    if (!reading) this.readings.set(operation, (reading = this.read(operation)));
+    return reading;
+  }
+
+  private read(operation: UserOperation): Reading {
+    const { entryPoint, chainId } = this.contracts;
+    const userOpHash = hashOf(operation, entryPoint, chainId);
+    const owner = this.signerOf(ownerDigest(userOpHash), operation.signature);
+    const { paymaster } = operation;
+    const [, untilDigits, afterDigits, signature] = PAYMASTER_DATA.exec(paymaster?.data ?? '') ?? [];
+    if (!paymaster || signature === undefined) return { userOpHash, owner, payer: undefined };
+    const window = { until: Number(`0x${untilDigits ?? ''}`), after: Number(`0x${afterDigits ?? ''}`) };
+    const validity = { chainId, validUntil: window.until, validAfter: window.after };
+    const signer = this.signerOf(paymasterDigest({ ...operation, paymaster }, validity), `0x${signature}`);
+    return { userOpHash, owner, payer: { ...window, signer } };
+  }
+
   private signerOf(digest: Buffer, signature: string): string | undefined {
-    const key = digest.toString('latin1') + signature;
+    const key = signatureKey(digest, signature);
     if (!this.signers.has(key)) this.signers.set(key, recoverAddress(digest, signature));
     return this.signers.get(key);
   }
 }
+
+const signatureKey = (digest: Buffer, signature: string): string => digest.toString('latin1') + signature;
 
 const requireDue = (
   { failed, after, until }: ValidationData,

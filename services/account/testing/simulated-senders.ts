@@ -4,7 +4,7 @@ import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { PooledOperation } from '../bundle-operations/operation-pool.ts';
 import type { SigningAnew } from '../bundle-operations/replacements.ts';
 import { createAccountData, executeCall } from '../domain/account-calls.ts';
-import { userOpHash } from '../domain/operation-hash.ts';
+import { ownerDigest, paymasterDigest, userOpHash } from '../domain/operation-hash.ts';
 import { idOfReplacement, submit, transactionFold } from '../domain/transaction.ts';
 import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
 import { AccountNonces } from '../edge/account-nonces.ts';
@@ -24,6 +24,7 @@ export interface Send {
 export const APP = 'app_simulated';
 const FRIEND = '0x0000000000000000000000000000000000004001';
 const GWEI = 10n ** 9n;
+const SIGNATURE_DIGITS = 130;
 const VALID_SECONDS = [60, 300] as const;
 
 /** Users who send operations, by one process: what it stores, and in which order, is as in the service. */
@@ -90,6 +91,7 @@ export class SimulatedSenders {
     const paymaster = { key: PAYMASTER.privateKey, validUntil, validAfter: 0 };
     const operation = signOperation(unsigned, { chainId, entryPoint, owner, paymaster });
     const hash = userOpHash(operation, entryPoint, chainId);
+    this.tellSigners(operation, { hash, validUntil });
     const headBlock = chain.head.number;
     const maxCostWei = maxCostOf(operation);
     if (operation.paymaster) {
@@ -110,6 +112,17 @@ export class SimulatedSenders {
       metadata: this.metadata,
       decide: (known) => submit(known, submission),
     });
+  }
+
+  private tellSigners(operation: UserOperation, { hash, validUntil }: { hash: string; validUntil: number }): void {
+    const { entryPoint, options } = this.chain;
+    const { signature, paymaster, sender } = operation;
+    entryPoint.knowSigner({ digest: ownerDigest(hash), signature, signer: this.ownerOf(sender).address });
+    if (!paymaster) return;
+    const validity = { chainId: options.chainId, validUntil, validAfter: 0 };
+    const digest = paymasterDigest({ ...operation, paymaster }, validity);
+    const ofPaymaster = `0x${paymaster.data.slice(-SIGNATURE_DIGITS)}`;
+    entryPoint.knowSigner({ digest, signature: ofPaymaster, signer: PAYMASTER.address });
   }
 
   private ownerOf(sender: string): (typeof OWNERS)[number] {

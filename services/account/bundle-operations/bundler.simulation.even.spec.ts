@@ -1,0 +1,3 @@
+import { simulateSeeds } from '../testing/simulated-seeds.ts';
+
+simulateSeeds('even');

@@ -1,0 +1,71 @@
+import { executorStream } from '../../../schemas/events/executor-events.ts';
+import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
+import { sponsorshipFold, spendingOn } from '../domain/sponsorship.ts';
+import type { Transaction } from '../domain/transaction.ts';
+import type { OperationInclusion } from '../edge/operations-chain.ts';
+import type { BundlerSimulation } from './bundler-simulation.ts';
+import { named } from './simulated-state.ts';
+
+type Inclusions = ReadonlyMap<string, readonly OperationInclusion[]>;
+
+/** Returns which invariants do not hold after a simulation, as sentences. */
+export const violationsAfter = async (simulation: BundlerSimulation): Promise<string[]> => {
+  const all = [ofSends(simulation), ofSponsorship(simulation), ofExecutors(simulation)];
+  return (await Promise.all(all)).flat();
+};
+
+const ofSends = async (simulation: BundlerSimulation): Promise<string[]> => {
+  const inclusions: Inclusions = Map.groupBy(simulation.chain.inclusions(), ({ userOpHash }) => userOpHash);
+  const violations: string[] = [];
+  for (const { ids } of simulation.sends) {
+    const found = await Promise.all(ids.map((id) => simulation.transactionOf(id)));
+    const signed = found.filter((one) => one !== undefined);
+    const hashes = new Set(signed.map(({ submission }) => submission.userOpHash));
+    const executed = [...hashes].reduce((sum, hash) => sum + (inclusions.get(hash)?.length ?? 0), 0);
+    if (executed > 1) violations.push(`${ids.join(', ')}: executed ${String(executed)} times`);
+    for (const transaction of signed) violations.push(...ofTransaction(transaction, inclusions));
+    if (executed > 0 && signed.some(({ status }) => status === 'dropped'))
+      violations.push(`${ids.join(', ')}: executed, and one of them was called dropped`);
+  }
+  return violations;
+};
+
+const ofTransaction = (
+  { submission, status, block, isFinal, delayedBy }: Transaction,
+  inclusions: Inclusions,
+): string[] => {
+  const { transactionId: id, userOpHash } = submission;
+  const [inclusion] = inclusions.get(userOpHash) ?? [];
+  const outcome = inclusion && (inclusion.success ? 'included' : 'reverted');
+  const isSaidToBe = status === 'included' || status === 'reverted';
+  return [
+    ...(outcome !== undefined && status !== outcome ? [`${id}: ${outcome}, and called ${status}`] : []),
+    ...(!inclusion && isSaidToBe ? [`${id}: not executed, and called ${status}`] : []),
+    ...(inclusion && block?.hash !== inclusion.blockHash ? [`${id}: said to be in another block`] : []),
+    ...(isFinal ? [] : [`${id}: ${status}, and never final (${delayedBy ?? 'no reason'})`]),
+  ];
+};
+
+const ofSponsorship = async ({ chain, store, sponsorship, depositedWei }: BundlerSimulation): Promise<string[]> => {
+  const { chainId, paymaster } = chain.options;
+  const sponsored = foldEvents(sponsorshipFold, sponsorshipFold.initial, await store.read(sponsorship));
+  const { reservedWei, settledWei } = spendingOn(sponsored, chainId);
+  const lostWei = depositedWei - chain.state.get(named.deposit(paymaster.address));
+  return [
+    ...(settledWei === lostWei ? [] : [`settled ${String(settledWei)}, and the deposit lost ${String(lostWei)}`]),
+    ...(reservedWei === 0n ? [] : [`${String(reservedWei)} are reserved when all is final`]),
+  ];
+};
+
+const ofExecutors = async ({ chain, store, executors }: BundlerSimulation): Promise<string[]> => {
+  const violations: string[] = [];
+  for (const executor of executors) {
+    const events = await store.read(executorStream(chain.options.chainId, executor));
+    const signed = events.filter(({ type }) => type === 'BundleSigned').map(({ data }) => data as { nonce: number });
+    const used = chain.countOf(executor);
+    if (signed.some(({ nonce }, at) => nonce !== at)) violations.push(`${executor}: a nonce was skipped`);
+    if (used !== signed.length)
+      violations.push(`${executor}: ${String(signed.length)} bundles, ${String(used)} nonces used`);
+  }
+  return violations;
+};
