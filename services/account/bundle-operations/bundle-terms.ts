@@ -3,8 +3,8 @@ import type { UserOperation } from '../domain/user-operation.ts';
 import type { BundleTerms } from './executor-account.ts';
 
 const TRANSACTION_GAS = 21_000n;
-const ZERO_BYTE_GAS = 4n;
-const BYTE_GAS = 16n;
+const ZERO_BYTE_GAS = 4;
+const BYTE_GAS = 16;
 /** What the EntryPoint keeps back beside the limits of a call, and what measuring leaves out. */
 const OVERHEAD_GAS = 50_000n;
 
@@ -54,10 +54,9 @@ export const raisedFees = ({ maxFeePerGas, maxPriorityFeePerGas }: Fees, feeCap:
 const anEighthMore = (wei: bigint): bigint => (wei * 9n) / 8n + 1n;
 
 const dataGas = (data: string): bigint => {
-  let zeros = 0n;
-  const bytes = Buffer.from(data.slice(2), 'hex');
-  for (const byte of bytes) if (byte === 0) zeros += 1n;
-  return zeros * ZERO_BYTE_GAS + (BigInt(bytes.length) - zeros) * BYTE_GAS;
+  let gas = 0;
+  for (const byte of Buffer.from(data.slice(2), 'hex')) gas += byte === 0 ? ZERO_BYTE_GAS : BYTE_GAS;
+  return BigInt(gas);
 };
 
 const least = (values: readonly bigint[]): bigint => values.reduce((least, value) => (value < least ? value : least));
