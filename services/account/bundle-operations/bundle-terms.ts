@@ -1,3 +1,4 @@
+import { gasToGive } from '../domain/operation-bounds.ts';
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
 import type { BundleTerms } from './executor-account.ts';
@@ -21,7 +22,7 @@ export const bundleGasLimit = (operations: readonly UserOperation[], beneficiary
     return limits > most ? limits : most;
   }, 0n);
   return (
-    TRANSACTION_GAS + dataGas(encodeHandleOps(operations, beneficiary)) + gasUsed + (largest * 64n) / 63n + OVERHEAD_GAS
+    TRANSACTION_GAS + dataGas(encodeHandleOps(operations, beneficiary)) + gasUsed + gasToGive(largest) + OVERHEAD_GAS
   );
 };
 

@@ -61,6 +61,14 @@ describe('an operation that came signed', () => {
     ['preVerificationGas is below', { preVerificationGas: 40_000n }],
   ])('is refused where %s', (message, changes) => refused(operation(1, changes), message));
 
+  it('is included with as high a limit as a block has gas for, however little its call uses', async () => {
+    await refused(operation(6, { callGasLimit: 28_395_000n }), 'the gas limits fit no block');
+    const one = operation(6, { callGasLimit: 28_390_000n });
+    await accepted(one);
+    expect(await rpc.receipt(hashOf(one))).toMatchObject({ success: true });
+    expect(await rpc.bundlesOf([one])).toHaveLength(1);
+  });
+
   it('is answered the same hash again, however often, and told by it over every way in', async () => {
     const { address: to } = randomWallet();
     const one = operation(2, { callData: executeCall({ to, value: 3n, data: '0x' }) });
