@@ -83,7 +83,7 @@ export const makeHttpServer = (options: HttpServerOptions): FastifyInstance => {
     },
   });
   acceptJsonOnly(server, BODY_BYTES_MAX);
-  for (const name of ['rawBody', 'caller', 'rateLimit', 'deadline', 'onceId', 'answerStatus'] as const)
+  for (const name of ['rawBody', 'caller', 'rateLimit', 'deadline', 'onceId', 'answerStatus', 'whenEnded'] as const)
     server.decorateRequest(name, undefined);
   for (const name of ['isLast', 'callerIsKnown'] as const) server.decorateRequest(name, false);
   server.setErrorHandler((error, request, reply) => {
@@ -133,7 +133,10 @@ const answerInTime = (server: FastifyInstance, connections: HttpConnections, log
       sendProblem(logger, unavailable('what the answer needs does not come in time', undefined), request, reply);
     });
     request.deadline = deadline;
-    connections.whenEnded(reply.raw, () => {
+    request.whenEnded = (callback) => {
+      connections.whenEnded(reply.raw, callback);
+    };
+    request.whenEnded(() => {
       deadline.end();
     });
     done();

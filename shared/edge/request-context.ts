@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import type { Caller } from '../auth/caller.ts';
+import { unavailable } from '../errors/refusal.ts';
 import type { RateLimitStatus } from './rate-limits.ts';
 import type { RequestDeadline } from './request-deadline.ts';
 
@@ -21,6 +22,8 @@ declare module 'fastify' {
     callerIsKnown: boolean;
     /** Of a command with an `Idempotency-Key`: the same each time that it is carried out. */
     onceId: string | undefined;
+    /** Calls back when the answer was sent, or its connection is closed. */
+    whenEnded: ((callback: () => void) => void) | undefined;
   }
 }
 
@@ -42,6 +45,8 @@ export interface RequestContext {
   callerIsKnown: () => void;
   /** Answers a query by another status than its contract's. */
   answerBy: (status: number) => void;
+  /** Returns a signal that aborts when the answer was sent, or nobody waits for it any more. */
+  ended: () => AbortSignal;
 }
 
 /**
@@ -68,6 +73,13 @@ export const requestContext = (request: FastifyRequest): RequestContext => ({
   },
   answerBy: (status) => {
     request.answerStatus = status;
+  },
+  ended: () => {
+    const ending = new AbortController();
+    request.whenEnded?.(() => {
+      ending.abort(unavailable('nobody waits for the answer any more', undefined));
+    });
+    return ending.signal;
   },
 });
 

@@ -10,7 +10,7 @@ describe('the catalogue of read models', () => {
       ['apps-v2', ['apps-v2']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v2', ['watches-v2']],
-      ['chain-events-v3', ['chain-events-v3', 'chain-event-counts-v3']],
+      ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
       ['chains-v2', ['chains']],
       ['transactions-v1', ['transactions-v1']],
       ['reservations-v1', ['reservations-v1']],
@@ -24,7 +24,7 @@ describe('the catalogue of read models', () => {
       ['sessions-v2', [['userId', 'lastUsedAt']]],
       ['history-v2', [['userId', 'sequence']]],
       ['watches-v2', [['chainId', 'contractAddress']]],
-      ['chain-events-v3', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
+      ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [
         'transactions-v1',
         [

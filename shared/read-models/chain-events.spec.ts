@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ObservedRecord } from '../../schemas/events/chain-events.ts';
+import type { JsonObject } from '../../schemas/json.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { project } from '../testing/project.ts';
 import { chainEventDocumentId, chainEventIdFrom, chainEventsModel } from './chain-events.ts';
@@ -57,9 +58,10 @@ describe('a record', () => {
           changes: [3],
           observedPosition: 3,
           reverted: false,
+          segment: 0,
         },
       },
-      count: { [countId]: { canonical: 1, reverted: 0 } },
+      count: { [countId]: { canonical: 1, reverted: 0, segments: [[7, 7, 1, 0]] } },
     });
   });
 
@@ -119,8 +121,8 @@ describe('a record', () => {
     ]);
     expect(Object.keys(record ?? {})).toHaveLength(5);
     expect(count).toEqual({
-      [countId]: { canonical: 2, reverted: 1 },
-      wch_2: { canonical: 2, reverted: 0 },
+      [countId]: { canonical: 2, reverted: 1, segments: [[7, 7, 2, 1]] },
+      wch_2: { canonical: 2, reverted: 0, segments: [[7, 7, 2, 0]] },
     });
   });
 
@@ -147,24 +149,76 @@ describe('a record', () => {
 });
 
 describe('a count that lacks events of its record, as after a crash between the two writes', () => {
-  const record = { ...transfer, changes: [3, 5, 8], observedPosition: 8, reverted: false };
+  const record = { ...transfer, changes: [3, 5, 8], observedPosition: 8, reverted: false, segment: 0 };
+  const counted = (canonical: number, reverted: number) => ({
+    canonical,
+    reverted,
+    segments: [[7, 7, canonical, reverted]],
+  });
 
   it('is changed by each of these events, and the record is not', () => {
-    expect(chainEventsModel.evolve({ record, count: undefined }, observed(3))).toEqual({
-      count: { canonical: 1, reverted: 0 },
-    });
-    expect(chainEventsModel.evolve({ record, count: { canonical: 1, reverted: 0 } }, reverted(5))).toEqual({
-      count: { canonical: 0, reverted: 1 },
-    });
-    expect(chainEventsModel.evolve({ record, count: { canonical: 0, reverted: 1 } }, observed(8))).toEqual({
-      count: { canonical: 1, reverted: 0 },
-    });
+    const before = [
+      [undefined, observed(3), counted(1, 0)],
+      [counted(1, 0), reverted(5), counted(0, 1)],
+      [counted(0, 1), observed(8), counted(1, 0)],
+    ] as const;
+    for (const [count, event, after] of before) {
+      expect(chainEventsModel.evolve({ record, count }, event)).toEqual({ count: after });
+    }
   });
 
   it('is not changed by events that did not change the record', () => {
     expect(chainEventsModel.evolve({ record, count: undefined }, observed(4))).toEqual({});
     expect(chainEventsModel.evolve({ record, count: undefined }, reverted(6))).toEqual({});
     expect(chainEventsModel.evolve({ record, count: undefined }, observed(9))).toEqual({});
+  });
+});
+
+describe('the segments of a watch', () => {
+  const count = { canonical: 8_190, reverted: 1, segments: [[3, 7, 8_190, 1]] };
+  const fold = (before: JsonObject, ...events: Parameters<typeof project>[1]) => {
+    const records: JsonObject = {};
+    let after: JsonObject = before;
+    for (const event of events) {
+      const id = chainEventDocumentId(event.data as ObservedRecord);
+      const evolved = chainEventsModel.evolve({ record: records[id] as JsonObject | undefined, count: after }, event);
+      if (evolved['record']) records[id] = evolved['record'];
+      after = evolved['count'] ?? after;
+    }
+    return { count: after, segments: Object.values(records).map((record) => (record as JsonObject)['segment']) };
+  };
+
+  it('have 8,192 records each, in the order in which these were first stored, and know their blocks', () => {
+    const { count: after, segments } = fold(
+      count,
+      observed(3, { BlockNumber: 9 }),
+      observed(4, { BlockNumber: 8 }),
+      observed(5, { BlockNumber: 2 }),
+    );
+    expect(segments).toEqual([0, 1, 1]);
+    expect(after).toEqual({
+      canonical: 8_193,
+      reverted: 1,
+      segments: [
+        [3, 9, 8_191, 1],
+        [2, 8, 2, 0],
+      ],
+    });
+  });
+
+  it('keep their records when these are reverted and observed again', () => {
+    const [first, second] = [{ BlockNumber: 5 }, { BlockNumber: 8 }];
+    const events = [observed(3, first), observed(4, second), reverted(5, first), reverted(6, second)];
+    const { count: after, segments } = fold(count, ...events, observed(7, first));
+    expect(segments).toEqual([0, 1]);
+    expect(after).toEqual({
+      canonical: 8_191,
+      reverted: 2,
+      segments: [
+        [3, 7, 8_191, 1],
+        [8, 8, 0, 1],
+      ],
+    });
   });
 });
 

@@ -5,7 +5,9 @@ import {
   observedRecord,
   type ObservedRecord,
 } from '../../schemas/events/chain-events.ts';
+import { placeOf, SEGMENT_RECORDS, segmentOf, termsOf } from '../chain/record-terms.ts';
 import { watchIdOfRecord } from '../chain/watch-id.ts';
+import type { SearchIndex } from '../read-store/read-store.ts';
 import { readModel } from './read-model.ts';
 
 const recordDocument = observedRecord.extend({
@@ -18,24 +20,36 @@ const recordDocument = observedRecord.extend({
   /** Position of the newest observation. */
   observedPosition: z.int(),
   reverted: z.boolean(),
+  /** Which segment of its watch it is in, from 0. It never changes. */
+  segment: z.int(),
 });
 export type ChainEventDocument = z.infer<typeof recordDocument>;
 
-/** By the id of a watch: how many of its records are canonical, and how many a reorganisation has reverted. */
-const countDocument = z.object({ canonical: z.int(), reverted: z.int() });
-type ChainEventCount = z.infer<typeof countDocument>;
+/** Its first and its last block, and how many of its records are canonical, and how many a reorganisation has reverted. */
+const countedSegment = z.tuple([z.int(), z.int(), z.int(), z.int()]);
+type CountedSegment = z.infer<typeof countedSegment>;
+/** By the id of a watch: how many of its records are canonical, how many reverted, and the same of each of its segments. */
+const countDocument = z.object({ canonical: z.int(), reverted: z.int(), segments: z.array(countedSegment) });
+export type ChainEventCount = z.infer<typeof countDocument>;
+
+const search: SearchIndex<ChainEventDocument> = {
+  segment: (_, { WatchId, segment }) => segmentOf(WatchId, segment),
+  terms: (_, document) => termsOf({ watchId: document.WatchId, reverted: document.reverted }, document),
+  order: (_, document) => placeOf(document),
+};
 
 /** Records of contract events, in chain order per contract, and their counts. A reverted record is kept and marked. */
 export const chainEventsModel = readModel({
-  name: 'chain-events-v3',
+  name: 'chain-events-v4',
   collections: {
     // Stored first: the count never includes an event that its record does not have yet.
     record: {
-      name: 'chain-events-v3',
+      name: 'chain-events-v4',
       document: recordDocument,
       indexes: [['ContractAddress', 'observedPosition', 'BlockNumber']],
+      search,
     },
-    count: { name: 'chain-event-counts-v3', document: countDocument, indexes: [] },
+    count: { name: 'chain-event-counts-v4', document: countDocument, indexes: [] },
   },
   // `ChainAdvanced` changes no document. It is followed so that the checkpoint reaches its position at once: whoever
   // reads finalized records waits for that.
@@ -47,17 +61,19 @@ export const chainEventsModel = readModel({
     const isReversal = type === 'ChainEventReverted';
     // After a crash between the two writes, the record has an event that the count does not.
     const index = record?.changes.indexOf(position) ?? -1;
-    if (index !== -1) return { count: evolveCount(count, isReversal, index === 0) };
+    if (record && index !== -1) return { count: evolveCount(count, { isReversal, isFirst: index === 0, record }) };
     if (!isChange(record, isReversal, position)) return {};
+    const evolved = {
+      ...data,
+      WatchId: watchIdOfRecord(data),
+      changes: [...(record?.changes ?? []), position],
+      observedPosition: isReversal && record ? record.observedPosition : position,
+      reverted: isReversal,
+      segment: record?.segment ?? segmentOfNext(count),
+    };
     return {
-      record: {
-        ...data,
-        WatchId: watchIdOfRecord(data),
-        changes: [...(record?.changes ?? []), position],
-        observedPosition: isReversal && record ? record.observedPosition : position,
-        reverted: isReversal,
-      },
-      count: evolveCount(count, isReversal, record === undefined),
+      record: evolved,
+      count: evolveCount(count, { isReversal, isFirst: record === undefined, record: evolved }),
     };
   },
 });
@@ -66,13 +82,33 @@ export const chainEventsModel = readModel({
 const isChange = (record: ChainEventDocument | undefined, isReversal: boolean, position: number): boolean =>
   record ? record.reverted !== isReversal && position > (record.changes.at(-1) ?? 0) : !isReversal;
 
+/** A record that is first stored is always counted at once, so it is the same whoever projects. */
+const segmentOfNext = (count: ChainEventCount | undefined): number =>
+  count ? Math.floor((count.canonical + count.reverted) / SEGMENT_RECORDS) : 0;
+
+interface CountedChange {
+  isReversal: boolean;
+  /** The record did not exist before. */
+  isFirst: boolean;
+  record: ChainEventDocument;
+}
+
 const evolveCount = (
-  { canonical, reverted }: ChainEventCount = { canonical: 0, reverted: 0 },
-  isReversal: boolean,
-  isFirst: boolean,
+  { canonical, reverted, segments }: ChainEventCount = { canonical: 0, reverted: 0, segments: [] },
+  { isReversal, isFirst, record: { BlockNumber, segment } }: CountedChange,
 ): ChainEventCount => {
-  if (isReversal) return { canonical: canonical - 1, reverted: reverted + 1 };
-  return { canonical: canonical + 1, reverted: isFirst ? reverted : reverted - 1 };
+  const moreCanonical = isReversal ? -1 : 1;
+  const moreReverted = isReversal ? 1 : isFirst ? 0 : -1;
+  const [first, last, ofCanonical, ofReverted] = segments[segment] ?? [BlockNumber, BlockNumber, 0, 0];
+  const counted: CountedSegment = [
+    Math.min(first, BlockNumber),
+    Math.max(last, BlockNumber),
+    ofCanonical + moreCanonical,
+    ofReverted + moreReverted,
+  ];
+  const after = segments.slice();
+  after[segment] = counted;
+  return { canonical: canonical + moreCanonical, reverted: reverted + moreReverted, segments: after };
 };
 
 const BLOCK_DIGITS = 12;

@@ -99,10 +99,11 @@ export class MemoryReadStore implements ReadStore {
     return Promise.resolve(this.all(collection).filter(matcherOf(filter)).length);
   }
 
-  search: ReadStore['search'] = async (collection, { direction, limit, ...search }, budget) => {
+  search: ReadStore['search'] = async (collection, { direction, limit, after, ...search }, budget) => {
     const hits = await this.hits(collection, search, budget);
     if (direction === 'desc') hits.reverse();
-    return hits.slice(0, limit);
+    const sign = direction === 'asc' ? 1 : -1;
+    return hits.filter((hit) => !after || sign * compareHits(hit, after) > 0).slice(0, limit);
   };
 
   countFound: ReadStore['countFound'] = async (collection, search, budget) =>
@@ -164,7 +165,7 @@ export class MemoryReadStore implements ReadStore {
       .filter(isWanted)
       .map(({ id, document }) => ({ order: index.order(id, document), reference: id }))
       .filter(({ order }) => order >= from && order <= to)
-      .sort((one, other) => one.order - other.order || compare(one.reference, other.reference));
+      .sort(compareHits);
   }
 
   private all(collection: string): Kept[] {
@@ -198,6 +199,9 @@ const compare = (left: unknown, right: unknown): number => {
   if (typeof left === 'string' && typeof right === 'string') return left === right ? 0 : left < right ? -1 : 1;
   return rank(left) - rank(right);
 };
+
+const compareHits = (one: Hit, other: Hit): number =>
+  one.order - other.order || compare(one.reference, other.reference);
 
 type Wanted = Filter[string];
 

@@ -17,16 +17,16 @@ export interface CollectionDefinition {
  * An inverted index: a document is found by what it contains. Each of these is a pure function of the document and its
  * id, and returns safe integers.
  */
-export interface SearchIndex {
+export interface SearchIndex<Document = JsonObject> {
   /**
    * The part of the index in which a document is found. It has some thousand documents that are stored soon after each
    * other, so that the terms of a batch, which are random, change few pages.
    */
-  segment: (id: string, document: JsonObject) => number;
+  segment: (id: string, document: Document) => number;
   /** No two are the same. */
-  terms: (id: string, document: JsonObject) => readonly number[];
+  terms: (id: string, document: Document) => readonly number[];
   /** Documents are found in this order. */
-  order: (id: string, document: JsonObject) => number;
+  order: (id: string, document: Document) => number;
 }
 
 export interface Search {
@@ -36,6 +36,24 @@ export interface Search {
   from: number;
   to: number;
 }
+
+/** Which of the documents that are found are wanted. */
+export interface SearchPage {
+  direction: 'asc' | 'desc';
+  limit: number;
+  /** Only those that come after this one in the sequence. */
+  after?: Hit | undefined;
+}
+
+/** Returns the range that is left of a search. */
+export const rangeAfter = (
+  { from, to }: Pick<Search, 'from' | 'to'>,
+  direction: SearchPage['direction'],
+  after: SearchPage['after'],
+): Pick<Search, 'from' | 'to'> => {
+  if (!after) return { from, to };
+  return direction === 'asc' ? { from: Math.max(from, after.order), to } : { from, to: Math.min(to, after.order) };
+};
 
 /** A document that was found, as long as it is not stored again. */
 export interface Hit {
@@ -130,11 +148,7 @@ export interface ReadStore {
    * Finds documents by the search index of a collection. Those of one order have a sequence too, always the same.
    * @throws Refusal dependency_unavailable when the time of the budget is over, as the next two do
    */
-  search(
-    collection: string,
-    search: Search & { direction: 'asc' | 'desc'; limit: number },
-    budget: QueryBudget,
-  ): Promise<Hit[]>;
+  search(collection: string, search: Search & SearchPage, budget: QueryBudget): Promise<Hit[]>;
   countFound(collection: string, search: Search, budget: QueryBudget): Promise<number>;
   /** Returns documents that were found, in the order of the references. */
   getFound(collection: string, references: readonly Hit['reference'][], budget: QueryBudget): Promise<StoredDocument[]>;

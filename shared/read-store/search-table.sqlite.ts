@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { JsonObject } from '../../schemas/json.ts';
 import { LIMIT, type SqliteDatabase } from '../primitives/database.sqlite.ts';
-import type { SearchIndex } from './read-store.ts';
+import type { SearchIndex, SearchPage } from './read-store.ts';
 
 /** Of so many documents with a term are those looked through for the other terms, at most, to know the rarer term. */
 const SAMPLE = 64;
@@ -69,11 +69,22 @@ type Entry = [number, number, number, number];
 
 /**
  * A statement that finds the documents of one segment that have all of so many terms. Its parameters are the segment, the
- * least and the greatest place, the terms, and the limit.
+ * least and the greatest place, the terms, place and row of a document that it begins after, if it does, and the limit.
  */
-export const searchSql = (table: string, terms: number, direction: 'asc' | 'desc'): string =>
-  `SELECT place, document FROM ${table} AS found WHERE ${condition(table, terms)}
+export const searchSql = (
+  table: string,
+  terms: number,
+  { direction, after }: Pick<SearchPage, 'direction' | 'after'>,
+): string => {
+  const comparison = direction === 'asc' ? '>' : '<';
+  const parameter = (at: number) => `?${String(at)}`;
+  // The range of places ends with that of the document.
+  const isAfter = after
+    ? `AND (place ${comparison} ${parameter(terms + 4)} OR document ${comparison} ${parameter(terms + 5)})`
+    : '';
+  return `SELECT place, document FROM ${table} AS found WHERE ${condition(table, terms)} ${isAfter}
    ORDER BY place ${direction}, document ${direction} ${LIMIT}`;
+};
 
 /** A statement that counts them. It has the same parameters but the limit. */
 export const countSql = (table: string, terms: number): string =>

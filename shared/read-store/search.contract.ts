@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import fc from 'fast-check';
 import type { JsonObject } from '../../schemas/json.ts';
 import { QueryBudget } from './query-budget.ts';
-import type { ReadStore, Search, SearchIndex } from './read-store.ts';
+import type { Hit, ReadStore, Search, SearchIndex } from './read-store.ts';
 
 /** What the documents of these specs are found by, in the clear. */
 interface Searched extends JsonObject {
@@ -95,6 +95,30 @@ export const searchContract = (name: string, open: () => Promise<ReadStore>): vo
       expect(all.toSorted()).toEqual(ids.toSorted());
       expect(await found(wanted, 'asc', 9)).toEqual(all.slice(0, 9));
       expect(await found(wanted, 'desc')).toEqual(all.toReversed());
+    });
+
+    it('goes on after each document that it found, also where others have its order', async () => {
+      const ids = Array.from({ length: 24 }, (_, at) => `some-${String((at * 7) % 24)}`);
+      await put(
+        Object.fromEntries(ids.map((id, at) => [id, { segment: at % 2, order: Math.floor(at / 5), terms: [7, 8] }])),
+      );
+      const shapes = [
+        [0, 1].map((segment) => ({ segment, terms: [7] })),
+        [0, 1].map((segment) => ({ segment, terms: [7, 8] })),
+      ];
+      const different = [
+        { segment: 0, terms: [7] },
+        { segment: 1, terms: [8] },
+      ];
+      for (const anyOf of [...shapes, different]) {
+        for (const direction of ['asc', 'desc'] as const) {
+          const from = (after: Hit | undefined, limit: number) =>
+            store.search(collection, { ...everywhere, anyOf, direction, limit, after }, budget);
+          const all = await from(undefined, 100);
+          expect(all).toHaveLength(24);
+          for (const [at, hit] of all.entries()) expect(await from(hit, 3)).toEqual(all.slice(at + 1, at + 4));
+        }
+      }
     });
 
     it('finds a document by what it has become, however often older changes come', async () => {

@@ -24,12 +24,14 @@ describe('a search', () => {
     const one = () => 1;
     await readStore.define([{ name: 'things', indexes: [], search: { segment: one, terms: () => [1], order: one } }]);
     await readStore.close();
-    const sql = shape === 'count' ? countSql('"things terms"', terms) : searchSql('"things terms"', terms, shape);
+    const after = { order: 1, reference: 1 };
+    const table = '"things terms"';
+    const sql = shape === 'count' ? countSql(table, terms) : searchSql(table, terms, { direction: shape, after });
     const database = new DatabaseSync(file);
     const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(
-      ...runs(terms + 4)
+      ...runs(terms + 6)
         .flat()
-        .slice(shape === 'count' ? 1 : 0),
+        .slice(shape === 'count' ? 3 : 0),
     );
     database.close();
     const steps = plan.map(({ detail }) => String(detail));

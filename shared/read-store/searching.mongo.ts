@@ -3,7 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { MongoDatabase } from './mongo-database.mongo.ts';
 import type { QueryBudget } from './query-budget.ts';
 import { QuerySlots } from './query-slots.ts';
-import type { ReadStore, Search, SearchIndex } from './read-store.ts';
+import { rangeAfter, type ReadStore, type Search, type SearchIndex, type SearchPage } from './read-store.ts';
 
 /** Fewer than there are connections: whoever does not search does not wait for those who do. */
 const SEARCHES_AT_A_TIME = 8;
@@ -40,7 +40,7 @@ export class Searching {
 
   async hits<Document extends SearchedDocument>(
     collection: Collection<Document>,
-    { direction, limit, ...search }: Parameters<ReadStore['search']>[1],
+    { direction, limit, after, ...search }: Parameters<ReadStore['search']>[1],
     budget: QueryBudget,
   ) {
     // For MongoDB a limit of 0 means no limit, and an empty list of alternatives an error.
@@ -48,7 +48,7 @@ export class Searching {
     const sign = direction === 'asc' ? 1 : -1;
     return this.call(budget, (bounds) =>
       collection
-        .find(condition(search), {
+        .find(isAfter({ ...search, ...rangeAfter(search, direction, after) }, direction, after), {
           ...bounds,
           hint: searchIndexKeys,
           sort: { [path('order')]: sign, _id: sign },
@@ -114,6 +114,17 @@ const condition = <Document>({ anyOf, from, to }: Search): Filter<Document> => {
   }));
   const [only, ...others] = alternatives;
   return (others.length === 0 && only ? only : { $or: alternatives }) as Filter<Document>;
+};
+
+const isAfter = <Document>(
+  search: Search,
+  direction: SearchPage['direction'],
+  after: SearchPage['after'],
+): Filter<Document> => {
+  if (!after) return condition(search);
+  const comparison = direction === 'asc' ? '$gt' : '$lt';
+  const others = [{ [path('order')]: { [comparison]: after.order } }, { _id: { [comparison]: after.reference } }];
+  return { ...condition(search), $and: [{ $or: others }] };
 };
 
 const termsOf = (terms: readonly number[]) => (terms.length === 1 ? terms[0] : { $all: [...terms] });

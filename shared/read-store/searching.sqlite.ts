@@ -3,7 +3,7 @@ import type { SqliteCollection } from './collection.sqlite.ts';
 import type { QueryBudget } from './query-budget.ts';
 import { QueryThread } from './query-thread.sqlite.ts';
 import type { Slice } from './query-worker.sqlite.ts';
-import type { Hit, ReadStore, Search, StoredDocument } from './read-store.ts';
+import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from './read-store.ts';
 import { countSql, searchSql } from './search-table.sqlite.ts';
 
 /** Searches in the collections of one file. */
@@ -16,22 +16,23 @@ export class Searching {
 
   async hits(
     collection: SqliteCollection,
-    { anyOf, from, to, direction, limit }: Parameters<ReadStore['search']>[1],
+    { anyOf, direction, limit, after, ...search }: Parameters<ReadStore['search']>[1],
     budget: QueryBudget,
   ): Promise<Hit[]> {
     const sign = direction === 'asc' ? 1 : -1;
-    const sql = searchSql(tableOf(collection), termsOf(anyOf), direction);
+    const sql = searchSql(tableOf(collection), termsOf(anyOf), { direction, after });
+    const afterHit = after ? [after.order, after.reference] : [];
     let hits: [order: number, row: number][] = [];
-    let range = { from, to };
+    let range = rangeAfter(search, direction, after);
     for (let at = 0; at < anyOf.length;) {
-      const runs = anyOf.slice(at).map((one) => [...parameters(one, range), limit]);
+      const runs = anyOf.slice(at).map((one) => [...parameters(one, range), ...afterHit, limit]);
       const { rows, ran } = await this.thread.slice({ sql, runs }, budget);
       hits = [...hits, ...(rows as typeof hits)]
         .sort((one, other) => sign * (one[0] - other[0] || one[1] - other[1]))
         .slice(0, limit);
       // What comes after the last of enough hits is not wanted any more.
       const last = hits.length === limit ? hits.at(-1)?.[0] : undefined;
-      if (last !== undefined) range = direction === 'asc' ? { from, to: last } : { from: last, to };
+      if (last !== undefined) range = direction === 'asc' ? { ...range, to: last } : { ...range, from: last };
       at += ran;
     }
     return hits.map(([order, reference]) => ({ order, reference }));

@@ -38,14 +38,14 @@ describe('an argument', () => {
     ['string', '', ''],
   ])('of type %s and value %s is compared in the form of records', (type, text, value) => {
     const watch = aWatch('Some', { name: 'a', type });
-    expect(selectByArguments([watch], asked(['a', text]))).toEqual([{ filter: { 'Data.a': value }, watches: [watch] }]);
+    expect(selectByArguments([watch], asked(['a', text]))).toEqual([{ watch, searched: [{ argument: 'a', value }] }]);
   });
 
   it.each(['string', 'bytes', 'uint8[]', 'tuple'])('of type %s that is indexed is compared by its hash', (type) => {
     const components = [{ name: 'x', type: 'uint8' }];
     const watch = aWatch('Some', { name: 'a', type, indexed: true, ...(type === 'tuple' && { components }) });
-    const filter = { 'Data.a.hash': hash.toLowerCase() };
-    expect(selectByArguments([watch], asked(['a', hash]))).toEqual([{ filter, watches: [watch] }]);
+    const searched = [{ argument: 'a', hash: hash.toLowerCase() }];
+    expect(selectByArguments([watch], asked(['a', hash]))).toEqual([{ watch, searched }]);
     for (const text of ['Ada', hash.slice(0, -1), `${hash}0`, `x${hash}`, hash.slice(2)]) {
       expect(refusalBy(() => selectByArguments([watch], asked(['a', text]))).code).toBe('validation_failed');
     }
@@ -53,7 +53,9 @@ describe('an argument', () => {
 
   it('of type bytes4 that is indexed is compared by its value', () => {
     const watch = aWatch('Some', { name: 'a', type: 'bytes4', indexed: true });
-    expect(selectByArguments([watch], asked(['a', '0xabcdef01']))[0]?.filter).toEqual({ 'Data.a': '0xabcdef01' });
+    expect(selectByArguments([watch], asked(['a', '0xabcdef01']))).toEqual([
+      { watch, searched: [{ argument: 'a', value: '0xabcdef01' }] },
+    ]);
   });
 
   it.each([
@@ -83,7 +85,20 @@ describe('an argument', () => {
 
   it('without a name has the name that it has in records', () => {
     const watch = aWatch('Some', { name: '', type: 'uint8' }, { name: '', type: 'uint8' });
-    expect(selectByArguments([watch], asked(['arg1', '7']))[0]?.filter).toEqual({ 'Data.arg1': '7' });
+    expect(selectByArguments([watch], asked(['arg1', '7']))).toEqual([
+      { watch, searched: [{ argument: 'arg1', value: '7' }] },
+    ]);
+  });
+
+  it('after the first 64 of its event is refused, unless another event has it before', () => {
+    const inputs = Array.from({ length: 65 }, (_, at) => ({ name: `a${String(at)}`, type: 'uint8' }));
+    const watch = aWatch('Many', ...inputs);
+    expect(selectByArguments([watch], asked(['a63', '7']))).toHaveLength(1);
+    expect(refusalBy(() => selectByArguments([watch], asked(['a64', '7'])))).toMatchObject({
+      errors: [{ path: 'arg.a64', message: expect.stringContaining('first 64 arguments') }],
+    });
+    const other = aWatch('Other', { name: 'a64', type: 'uint8' });
+    expect(selectByArguments([watch, other], asked(['a64', '7'])).map((one) => one.watch)).toEqual([other]);
   });
 });
 
@@ -93,28 +108,33 @@ describe('the watches that have the arguments', () => {
   const note = aWatch('Note', { name: 'value', type: 'string' });
 
   it('are all watches if the query has no arguments', () => {
-    expect(selectByArguments([transfer, note], asked())).toEqual([{ filter: {}, watches: [transfer, note] }]);
+    expect(selectByArguments([transfer, note], asked())).toEqual([
+      { watch: transfer, searched: [] },
+      { watch: note, searched: [] },
+    ]);
     expect(selectByArguments([], asked())).toEqual([]);
   });
 
   it('are those whose events have every argument', () => {
-    const filter = { 'Data.value': '7', 'Data.from': address };
+    const value = { argument: 'value', value: '7' };
+    const from = { argument: 'from', value: address };
     expect(selectByArguments([mint, transfer], asked(['value', '7'], ['from', address]))).toEqual([
-      { filter, watches: [transfer] },
+      { watch: transfer, searched: [value, from] },
     ]);
     expect(selectByArguments([mint], asked(['to', address]))).toEqual([]);
   });
 
-  it('are grouped if their records must hold the same values', () => {
+  it('compare it by the type that each event gives it', () => {
     expect(selectByArguments([transfer, note, mint], asked(['value', '07']))).toEqual([
-      { filter: { 'Data.value': '7' }, watches: [transfer, mint] },
-      { filter: { 'Data.value': '07' }, watches: [note] },
+      { watch: transfer, searched: [{ argument: 'value', value: '7' }] },
+      { watch: note, searched: [{ argument: 'value', value: '07' }] },
+      { watch: mint, searched: [{ argument: 'value', value: '7' }] },
     ]);
   });
 
   it('do not include an event for which the value is not valid', () => {
     expect(selectByArguments([transfer, note], asked(['value', 'Ada']))).toEqual([
-      { filter: { 'Data.value': 'Ada' }, watches: [note] },
+      { watch: note, searched: [{ argument: 'value', value: 'Ada' }] },
     ]);
   });
 });

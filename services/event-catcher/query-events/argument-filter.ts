@@ -1,14 +1,13 @@
 import type { AbiType } from '../../../shared/chain/abi-type.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
+import { SEARCHED_ARGUMENTS_MAX, type Searched } from '../../../shared/chain/record-terms.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
 import { memberNames } from '../domain/abi-values.ts';
 import { typeOf } from '../domain/event-abi.ts';
 
-/** The members of a stored record, with the value that each must have. */
-export type ArgumentFilter = Record<string, string | boolean>;
-
 const PREFIX = 'arg.';
+const NOT_SEARCHED = `is not one of the first ${String(SEARCHED_ARGUMENTS_MAX)} arguments of its event, by which records are found`;
 
 /**
  * Reads the members `arg.<name>=<value>` of a query.
@@ -25,61 +24,62 @@ export const argumentsOf = (query: Readonly<Record<string, unknown>>): Map<strin
 };
 
 export interface ArgumentSelection {
-  filter: ArgumentFilter;
-  watches: WatchDocument[];
+  watch: WatchDocument;
+  /** What its records must have. */
+  searched: Searched[];
 }
 
 /**
- * Finds the watches whose events have all the arguments, grouped by what their records must hold: an argument of one
- * name may have another type in another event. Returns an empty list if no event has them.
+ * Finds the watches whose events have all the arguments: an argument of one name may have another type in another event.
+ * Returns an empty list if no event has them.
  * @throws Refusal validation_failed if a value is not valid in any event that has its argument
  */
 export const selectByArguments = (
   watches: readonly WatchDocument[],
   asked: ReadonlyMap<string, string>,
 ): ArgumentSelection[] => {
-  const selected = new Map<string, ArgumentSelection>();
-  let unreadable: string | undefined;
+  if (asked.size === 0) return watches.map((watch) => ({ watch, searched: [] }));
+  const selected: ArgumentSelection[] = [];
+  const refused = new Map<string, string>();
   for (const watch of watches) {
     const types = argumentTypes(watch);
-    const filter: ArgumentFilter = {};
-    let fits = true;
+    const searched: Searched[] = [];
     for (const [name, text] of asked) {
-      const type = types.get(name);
-      const read = type && argumentValue(type.type, type.indexed, text);
-      if (type && !read) unreadable = name;
-      if (read) filter[`Data.${name}${read.member}`] = read.value;
-      else fits = false;
+      const argument = types.get(name);
+      if (!argument) continue;
+      const read = argument.isSearched ? searchedBy(name, argument, text) : undefined;
+      if (read) searched.push(read);
+      else refused.set(name, argument.isSearched ? 'is not a value of its type' : NOT_SEARCHED);
     }
-    if (!fits) continue;
-    const key = JSON.stringify(filter);
-    const same = selected.get(key) ?? { filter, watches: [] };
-    same.watches.push(watch);
-    selected.set(key, same);
+    if (searched.length === asked.size) selected.push({ watch, searched });
   }
-  if (selected.size === 0 && unreadable !== undefined) {
-    throw invalid({ path: `${PREFIX}${unreadable}`, message: 'is not a value of its type' });
-  }
-  return [...selected.values()];
+  const [first] = refused;
+  if (selected.length === 0 && first) throw invalid({ path: `${PREFIX}${first[0]}`, message: first[1] });
+  return selected;
 };
 
-const argumentTypes = ({ fragment: { inputs } }: WatchDocument) => {
+interface Argument {
+  type: AbiType;
+  indexed: boolean;
+  isSearched: boolean;
+}
+
+const argumentTypes = ({ fragment: { inputs } }: WatchDocument): Map<string, Argument> => {
   const names = memberNames(inputs);
   return new Map(
-    inputs.map((input, at) => [names[at] ?? '', { type: typeOf(input), indexed: input.indexed === true }]),
+    inputs.map((input, at) => [
+      names[at] ?? '',
+      { type: typeOf(input), indexed: input.indexed === true, isSearched: at < SEARCHED_ARGUMENTS_MAX },
+    ]),
   );
 };
 
-interface ArgumentValue {
-  /** The path after the argument's name in the record. */
-  member: '' | '.hash';
-  value: string | boolean;
-}
-
 /** Returns the value in the form that records have; `undefined` if the text is not a value of the type. */
-const argumentValue = (type: AbiType, indexed: boolean, text: string): ArgumentValue | undefined => {
-  const exactly = (value: string | boolean | undefined): ArgumentValue | undefined =>
-    value === undefined ? undefined : { member: '', value };
+const searchedBy = (argument: string, { type, indexed }: Argument, text: string): Searched | undefined => {
+  const exactly = (value: string | boolean | undefined): Searched | undefined =>
+    value === undefined ? undefined : { argument, value };
+  const hashed = (): Searched | undefined =>
+    /^0x[0-9a-f]{64}$/i.test(text) ? { argument, hash: text.toLowerCase() } : undefined;
   switch (type.kind) {
     case 'uint':
     case 'int':
@@ -89,15 +89,12 @@ const argumentValue = (type: AbiType, indexed: boolean, text: string): ArgumentV
     case 'bool':
       return exactly(text === 'true' || text === 'false' ? text === 'true' : undefined);
     case 'bytes':
-      if (indexed && type.size === null) return hashed(text);
+      if (indexed && type.size === null) return hashed();
       return exactly(/^0x([0-9a-f]{2})*$/i.test(text) ? text.toLowerCase() : undefined);
     case 'string':
-      return indexed ? hashed(text) : exactly(text);
+      return indexed ? hashed() : exactly(text);
     case 'array':
     case 'tuple':
-      return indexed ? hashed(text) : undefined;
+      return indexed ? hashed() : undefined;
   }
 };
-
-const hashed = (text: string): ArgumentValue | undefined =>
-  /^0x[0-9a-f]{64}$/i.test(text) ? { member: '.hash', value: text.toLowerCase() } : undefined;

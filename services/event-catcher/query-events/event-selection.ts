@@ -1,13 +1,9 @@
-import { chainEventIdFrom } from '../../../shared/read-models/chain-events.ts';
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { RecordStatus } from '../../../schemas/http/event-record.ts';
+import type { Searched } from '../../../shared/chain/record-terms.ts';
 import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
 import { selectWatches } from '../../../shared/chain/watch-names.ts';
-import type { Filter } from '../../../shared/read-store/read-store.ts';
 import { selectByArguments } from './argument-filter.ts';
-
-/** The largest block number that fits the id of a document. */
-const BLOCK_NUMBER_MAX = 999_999_999_999;
 
 export type Order = 'asc' | 'desc';
 
@@ -31,59 +27,44 @@ export interface EventQueryParameters {
   arguments: ReadonlyMap<string, string>;
 }
 
-/** A range of document ids: from `gte`, up to but without `lt`. */
-interface IdRange {
-  gte: string;
-  lt: string;
+/** A watch of which records are asked for. */
+export interface SelectedWatch {
+  id: string;
+  /** The `WatchId` of its records. */
+  recordWatchId: string;
+  /** What its records are found by: of all watches as many. Without it all are. */
+  searched: readonly Searched[];
 }
 
 export interface Selection {
-  ids: IdRange;
-  /**
-   * Further filters, one for each group of events that is filtered alike. No record passes more than one. Empty if no
-   * record can match.
-   */
-  filters: Filter[];
-  /** The `WatchId`s of the records if the query asks for all that have them, whose number is stored. */
-  counted: string[] | undefined;
-  /** The watches of the records, by `WatchId`. */
-  watchIds: ReadonlyMap<string, string>;
+  fromBlock: number;
+  /** Inclusive. */
+  toBlock: number;
+  reverted: boolean;
+  /** Empty if no record can match. No record is of two. */
+  watches: SelectedWatch[];
 }
 
-/** Translates a query into ids and filters. @param finalized the newest final block; -1 if none is known */
+/** Translates a query into what records are found by. @param finalized the newest final block; -1 if none is known */
 export const selectEvents = (
   asked: EventQueryParameters,
   watches: readonly WatchDocument[],
   finalized: number,
 ): Selection => {
-  const { eventSignature: name, watchId, appId, txHash, status } = asked;
-  const named = selectWatches(watches, { name, watchId, appId });
-  const selected = selectByArguments(named, asked.arguments);
-  const common: Filter = {
+  const { eventSignature: name, watchId, appId, txHash, status, fromBlock = 0, toBlock = Infinity } = asked;
+  const byTransaction: Searched[] = txHash === undefined ? [] : [{ txHash }];
+  const selected = selectByArguments(selectWatches(watches, { name, watchId, appId }), asked.arguments);
+  return {
+    // Whether a record is final depends on its block.
+    fromBlock: status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock,
+    toBlock: status === 'finalized' ? Math.min(toBlock, finalized) : toBlock,
     reverted: status === 'reverted',
-    ...(txHash !== undefined && { TxHash: txHash }),
+    watches: selected.flatMap(({ watch, searched }) =>
+      recordWatchIds(watch).map((recordWatchId) => ({
+        id: watch.id,
+        recordWatchId,
+        searched: [...byTransaction, ...searched],
+      })),
+    ),
   };
-  const filters = selected.map(({ filter, watches: alike }): Filter => {
-    const isEveryEvent = alike.length === watches.length;
-    return { ...common, ...(isEveryEvent ? {} : { WatchId: { in: alike.flatMap(recordWatchIds) } }), ...filter };
-  });
-  const isWhole =
-    txHash === undefined &&
-    asked.fromBlock === undefined &&
-    asked.toBlock === undefined &&
-    asked.arguments.size === 0 &&
-    (status === undefined || status === 'reverted');
-  const watchIds = new Map(named.flatMap((watch) => recordWatchIds(watch).map((id) => [id, watch.id] as const)));
-  return { ids: idsBetween(asked, finalized), filters, counted: isWhole ? [...watchIds.keys()] : undefined, watchIds };
-};
-
-/**
- * Returns the ids of the contract's records in the blocks of the query. Whether a record is final depends on its block.
- */
-const idsBetween = (asked: EventQueryParameters, finalized: number): IdRange => {
-  const { chainId, contractAddress, status, fromBlock = 0, toBlock = BLOCK_NUMBER_MAX } = asked;
-  const from = status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock;
-  const to = status === 'finalized' ? Math.min(toBlock, finalized) : toBlock;
-  const idFrom = (block: number) => chainEventIdFrom(chainId, contractAddress, Math.min(block, BLOCK_NUMBER_MAX));
-  return { gte: idFrom(from), lt: idFrom(to + 1) };
 };

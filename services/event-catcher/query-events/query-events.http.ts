@@ -15,7 +15,8 @@ export class QueryEventsHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(queryEvents, { reads: [watchesModel.name, chainsModel.name, chainEventsModel.name] })
-  async query({ query, caller }: ParsedRequest<typeof queryEvents>): Promise<EventPage> {
-    return this.queries.execute(new QueryEvents({ ...query, appId: caller.appId, arguments: argumentsOf(query) }));
+  async query({ query, caller, context }: ParsedRequest<typeof queryEvents>): Promise<EventPage> {
+    const asked = { ...query, appId: caller.appId, arguments: argumentsOf(query) };
+    return this.queries.execute(new QueryEvents(asked, { userId: caller.userId, ended: context.ended() }));
   }
 }

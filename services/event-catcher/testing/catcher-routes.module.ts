@@ -21,6 +21,7 @@ import { CaughtDocuments } from './caught-documents.ts';
 const handlers = [RegisterContractHandler, ListWatchesHandler, GetWatchHandler, QueryEventsHandler, ReadStatusHandler];
 
 interface Asked {
+  signal?: AbortSignal;
   method?: string;
   headers?: Record<string, string>;
   body?: string;

@@ -43,7 +43,13 @@ describe('long histories', () => {
         const block = from + index;
         const signature = block % RARE_EVERY === 0 ? { signature: RARE } : {};
         const record = aRecord({ contractAddress, block, ...signature, data: { value: '1'.repeat(200) } });
-        const document: JsonObject = { ...record, changes: [block], observedPosition: block, reverted: false };
+        const document: JsonObject = {
+          ...record,
+          changes: [block],
+          observedPosition: block,
+          reverted: false,
+          segment: 0,
+        };
         const collection = chainEventsModel.collections.record.name;
         return { collection, id: chainEventDocumentId(record), position: block, document };
       });

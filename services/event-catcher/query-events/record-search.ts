@@ -1,0 +1,106 @@
+import { placesOf, segmentOf, termOf, termOfAll } from '../../../shared/chain/record-terms.ts';
+import { chainEventsModel, type ChainEventCount } from '../../../shared/read-models/chain-events.ts';
+import type { QueryBudget } from '../../../shared/read-store/query-budget.ts';
+import {
+  rangeAfter,
+  type Hit,
+  type ReadStore,
+  type Search,
+  type SearchPage,
+  type StoredDocument,
+} from '../../../shared/read-store/read-store.ts';
+import type { SelectedWatch, Selection } from './event-selection.ts';
+
+const { record, count } = chainEventsModel.collections;
+
+/** So many segments are looked into first, and each time that it was not enough so many times more. */
+const SEGMENTS_FIRST = 2;
+const SEGMENTS_GROWTH = 4;
+
+/** Places in the chain, inclusive. */
+type Places = Pick<Search, 'from' | 'to'>;
+
+/** A segment that may have records that are asked for, in these places. */
+interface Segment extends Places {
+  searched: Search['anyOf'][number];
+  /** How many of its records are asked for, where that is known without a search. */
+  counted: number | undefined;
+}
+
+/** Finds and counts the records that a query selects, as far as they were counted when it began. */
+export class RecordSearch {
+  private constructor(
+    private readonly readStore: ReadStore,
+    private readonly places: Places,
+    private readonly segments: readonly Segment[],
+    private readonly budget: QueryBudget,
+  ) {}
+
+  static async begin(readStore: ReadStore, selection: Selection, budget: QueryBudget): Promise<RecordSearch> {
+    const ids = selection.watches.map(({ recordWatchId }) => recordWatchId);
+    const counts = await readStore.getMany(count.name, ids);
+    const segments = selection.watches.flatMap((watch) => {
+      const stored = counts.get(watch.recordWatchId);
+      return stored ? segmentsOf(selection, watch, count.document.parse(stored.document)) : [];
+    });
+    return new RecordSearch(readStore, placesOf(selection.fromBlock, selection.toBlock), segments, budget);
+  }
+
+  async total(): Promise<number> {
+    const searched = this.segments.filter(({ counted }) => counted === undefined);
+    const anyOf = searched.map((segment) => segment.searched);
+    const found = await this.readStore.countFound(record.name, { ...this.places, anyOf }, this.budget);
+    return this.segments.reduce((total, { counted = 0 }) => total + counted, found);
+  }
+
+  /** Looks into some segments after the other, in chain order, until it has found enough. */
+  async hits({ direction, limit, after }: SearchPage): Promise<Hit[]> {
+    const isAscending = direction === 'asc';
+    let places = rangeAfter(this.places, direction, after);
+    let left = this.segments.toSorted((one, other) => (isAscending ? one.from - other.from : other.to - one.to));
+    let hits: Hit[] = [];
+    for (let amount = SEGMENTS_FIRST; ; amount *= SEGMENTS_GROWTH) {
+      left = left.filter(({ from, to }) => from <= places.to && to >= places.from);
+      if (left.length === 0) return hits;
+      const anyOf = left.slice(0, amount).map(({ searched }) => searched);
+      left = left.slice(amount);
+      const found = await this.readStore.search(
+        record.name,
+        { ...places, anyOf, direction, limit, after },
+        this.budget,
+      );
+      hits = inOrder([...hits, ...found], direction).slice(0, limit);
+      // What comes after the last of enough hits is not wanted any more.
+      const last = hits.length === limit ? hits.at(-1) : undefined;
+      if (last) places = isAscending ? { ...places, to: last.order } : { ...places, from: last.order };
+    }
+  }
+
+  documents(hits: readonly Hit[]): Promise<StoredDocument[]> {
+    const references = hits.map(({ reference }) => reference);
+    return this.readStore.getFound(record.name, references, this.budget);
+  }
+}
+
+/** Returns the segments of a watch that have records of these blocks, canonical or reverted as is asked for. */
+const segmentsOf = (
+  { fromBlock, toBlock, reverted }: Selection,
+  { recordWatchId: watchId, searched }: SelectedWatch,
+  { segments }: ChainEventCount,
+): Segment[] => {
+  const records = { watchId, reverted };
+  const terms = searched.length === 0 ? [termOfAll(records)] : searched.map((one) => termOf(records, one));
+  return segments.flatMap(([first, last, ofCanonical, ofReverted], index) => {
+    const amount = reverted ? ofReverted : ofCanonical;
+    if (amount === 0 || first > toBlock || last < fromBlock) return [];
+    const isCounted = searched.length === 0 && fromBlock <= first && last <= toBlock;
+    const counted = isCounted ? amount : undefined;
+    return [{ ...placesOf(first, last), searched: { segment: segmentOf(watchId, index), terms }, counted }];
+  });
+};
+
+/** Of one store all references are numbers, or all are text. */
+const inOrder = (hits: readonly Hit[], direction: SearchPage['direction']): Hit[] => {
+  const sign = direction === 'asc' ? 1 : -1;
+  return hits.toSorted((one, other) => sign * (one.order - other.order || (one.reference < other.reference ? -1 : 1)));
+};
