@@ -1,3 +1,4 @@
+import { requireServedChains } from '../../shared/chain/served-chains.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
 import { runService } from '../../shared/host/run-service.ts';
 import { startAccount } from './account.module.ts';
@@ -8,5 +9,8 @@ await runService({
   engines: ['eventStore', 'readStore', 'keyVault'],
   // The keys that sign tokens are kept in files.
   keepsFiles: true,
-  start: (foundation) => startAccount(foundation, { configure: serveDocument('openapi.account', foundation.settings) }),
+  start: async (foundation) => {
+    await requireServedChains(foundation.settings.CHAINS);
+    return startAccount(foundation, { configure: serveDocument('openapi.account', foundation.settings) });
+  },
 });

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { TokenIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
+import { NewHeads } from '../../shared/chain/new-heads.websocket.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
@@ -37,16 +38,24 @@ export interface EventCatcherOptions extends Pick<ServiceOptions, 'configure'> {
   developmentChainId?: number | undefined;
 }
 
+const BLOOM_OMISSION = 'a log is not in the bloom of its block: the blooms of this chain are used no more';
+
 /** Starts the event catcher. It is ready when every chain is followed, here or by another process. */
 export const startEventCatcher = async (
   foundation: Foundation,
   issuer: TokenIssuer,
   { chains, developmentChainId, ...options }: EventCatcherOptions,
 ): Promise<RunningService> => {
-  const { settings, clock } = foundation;
+  const { settings, clock, logger } = foundation;
   const toFollow = chains.map((chain) => ({
     settings: chain,
-    reader: new JsonRpcChainReader(chain.chainId, chain.rpcUrls),
+    reader: new JsonRpcChainReader(chain.chainId, chain.rpcUrls, {
+      bloom: chain.bloom,
+      onBloomOmission: () => {
+        logger.warn({ chainId: chain.chainId }, `${BLOOM_OMISSION}: set "bloom": false for it in CHAINS`);
+      },
+    }),
+    newHeads: new NewHeads(chain.wsUrls),
     isDevelopment: chain.chainId === developmentChainId,
   }));
   const meter = new ProgressMeter(clock);
@@ -77,6 +86,7 @@ export const startEventCatcher = async (
     close: async () => {
       await service.close();
       for (const reader of readers.values()) reader.close();
+      await Promise.all(toFollow.map(({ newHeads }) => newHeads.close()));
     },
   };
 };

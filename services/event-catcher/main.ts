@@ -1,3 +1,4 @@
+import { requireServedChains } from '../../shared/chain/served-chains.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
 import { runService } from '../../shared/host/run-service.ts';
 import { accountIssuer } from '../../shared/auth/account-issuer.ts';
@@ -7,9 +8,11 @@ await runService({
   name: 'event-catcher',
   port: 'EVENT_CATCHER_PORT',
   engines: ['eventStore', 'readStore'],
-  start: (foundation) =>
-    startEventCatcher(foundation, accountIssuer(foundation.settings), {
+  start: async (foundation) => {
+    await requireServedChains(foundation.settings.CHAINS);
+    return startEventCatcher(foundation, accountIssuer(foundation.settings), {
       chains: foundation.settings.CHAINS ?? [],
       configure: serveDocument('openapi.event-catcher', foundation.settings),
-    }),
+    });
+  },
 });

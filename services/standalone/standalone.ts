@@ -8,6 +8,7 @@ import {
   type DevelopmentToken,
 } from '../../shared/chain/development-token.ethers.ts';
 import { endLeftOverChain, startLocalChain } from '../../shared/chain/local-chain-process.ts';
+import { requireServedChains } from '../../shared/chain/served-chains.ts';
 import { loadMasterKey } from '../../shared/keys/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
@@ -73,7 +74,10 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
 };
 
 const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chains> => {
-  if (settings.CHAINS) return { settings: settings.CHAINS };
+  if (settings.CHAINS) {
+    await requireServedChains(settings.CHAINS);
+    return { settings: settings.CHAINS };
+  }
   const folder = join(settings.DATA_DIR, 'chain');
   shutdown.add('a local chain that is still starting', () => endLeftOverChain(folder));
   const chain = await startLocalChain({ chainId: LOCAL_CHAIN_ID, folder, port: settings.LOCAL_CHAIN_PORT });

@@ -1,3 +1,4 @@
+import { BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
 import { StateUnavailable, type BlockHeader, type ChainLog, type ChainReader, type LogFilter } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { askFinalized, askHead, askHeaderByHash, askHeaders, quantity } from './header-requests.ts';
@@ -8,21 +9,32 @@ import { logsOfRange } from './logs-of-range.ts';
 
 type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
+export interface ChainReaderOptions extends EndpointLimits {
+  /** `false` where headers' blooms leave out logs. */
+  bloom?: boolean | undefined;
+  /** Called once, when a log is found that its header's bloom leaves out. */
+  onBloomOmission?: () => void;
+}
+
 /** Reads a chain through its JSON-RPC endpoints. */
 export class JsonRpcChainReader implements ChainReader {
   private readonly endpoints: JsonRpcEndpoints;
+  private readonly onBloomOmission: () => void;
+  private areBloomsUsed: boolean;
   private newestFinalized: BlockHeader | undefined;
 
   constructor(
     readonly chainId: number,
     urls: readonly string[],
-    limits: EndpointLimits = {},
+    { bloom = true, onBloomOmission = () => undefined, ...limits }: ChainReaderOptions = {},
   ) {
     this.endpoints = new JsonRpcEndpoints(chainId, urls, limits);
+    this.areBloomsUsed = bloom;
+    this.onBloomOmission = onBloomOmission;
   }
 
-  head(): Promise<BlockHeader> {
-    return this.endpoints.ask('the head', askHead);
+  async head(): Promise<BlockHeader> {
+    return this.withUsableBloom(await this.endpoints.ask('the head', askHead));
   }
 
   async finalized(): Promise<BlockHeader | undefined> {
@@ -40,17 +52,24 @@ export class JsonRpcChainReader implements ChainReader {
 
   async headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {
     if (numbers.length === 0) return [];
-    return this.endpoints.ask('headers', (endpoint) => askHeaders(endpoint, numbers));
+    const headers = await this.endpoints.ask('headers', (endpoint) => askHeaders(endpoint, numbers));
+    return headers.map((header) => header && this.withUsableBloom(header));
   }
 
-  headerByHash(hash: string): Promise<BlockHeader | undefined> {
-    return this.endpoints.ask('a header', (endpoint) => askHeaderByHash(endpoint, hash));
+  async headerByHash(hash: string): Promise<BlockHeader | undefined> {
+    const header = await this.endpoints.ask('a header', (endpoint) => askHeaderByHash(endpoint, hash));
+    return header && this.withUsableBloom(header);
   }
 
-  logsOfBlock(block: Block, filter: LogFilter): Promise<ChainLog[]> {
-    return this.endpoints.ask(`logs of block ${String(block.number)}`, (endpoint) =>
-      logsOfBlock(endpoint, block, filter),
+  async logsOfBlock(block: Block, filter: LogFilter): Promise<ChainLog[]> {
+    const logs = await this.endpoints.ask(`logs of block ${String(block.number)}`, (endpoint) =>
+      logsOfBlock(endpoint, this.withUsableBloom(block), filter),
     );
+    if (this.areBloomsUsed && !isPartOfBloom(bloomOf(logs), block.logsBloom)) {
+      this.areBloomsUsed = false;
+      this.onBloomOmission();
+    }
+    return logs;
   }
 
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]> {
@@ -78,5 +97,9 @@ export class JsonRpcChainReader implements ChainReader {
 
   close(): void {
     this.endpoints.close();
+  }
+
+  private withUsableBloom<WithBloom extends Block>(block: WithBloom): WithBloom {
+    return this.areBloomsUsed ? block : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
   }
 }

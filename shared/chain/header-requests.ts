@@ -12,7 +12,7 @@ const blockByHash = (hash: string): RpcCall => ({ method: 'eth_getBlockByHash', 
 
 export const askHead = async (endpoint: JsonRpcEndpoint): Promise<BlockHeader> => {
   const [answer] = await endpoint.call([blockByName('latest')]);
-  return requireHead(answer);
+  return requireHead(answer, endpoint);
 };
 
 export const askHeaders = async (
@@ -20,7 +20,13 @@ export const askHeaders = async (
   numbers: readonly number[],
 ): Promise<(BlockHeader | undefined)[]> => {
   const answers = await endpoint.call(numbers.map(blockByNumber));
-  return answers.map((answer, at) => headerOfNumber(answer, numbers[at]));
+  return answers.map((answer, at) => {
+    const header = headerOfNumber(answer, numbers[at]);
+    if (!header && (numbers[at] ?? 0) <= (endpoint.head?.number ?? -1)) {
+      throw new InvalidAnswer('it does not have a block that is older than its newest');
+    }
+    return header;
+  });
 };
 
 export const askHeaderByHash = async (endpoint: JsonRpcEndpoint, hash: string): Promise<BlockHeader | undefined> => {
@@ -33,7 +39,7 @@ export const askHeaderByHash = async (endpoint: JsonRpcEndpoint, hash: string): 
 /** With the head, because no block after it is final. */
 export const askFinalized = async (endpoint: JsonRpcEndpoint): Promise<BlockHeader | undefined> => {
   const [latest, finalized] = await endpoint.tryCall([blockByName('latest'), blockByName('finalized')]);
-  const head = requireHead(resultOf(latest));
+  const head = requireHead(resultOf(latest), endpoint);
   const header = isUnknownName(finalized) ? undefined : checkHeader(resultOf(finalized));
   if (header && header.number > head.number) throw new InvalidAnswer('the finalized block is newer than the head');
   return header;
@@ -45,9 +51,10 @@ export const headerOfNumber = (answer: unknown, number: number | undefined): Blo
   return header;
 };
 
-const requireHead = (answer: unknown): BlockHeader => {
+const requireHead = (answer: unknown, endpoint: JsonRpcEndpoint): BlockHeader => {
   const header = checkHeader(answer);
   if (!header) throw new InvalidAnswer('there is no latest block');
+  endpoint.head = header;
   return header;
 };
 

@@ -1,6 +1,9 @@
 import { LearnedLimit } from '../primitives/learned-limit.ts';
+import { pause } from '../primitives/pause.ts';
 import { limitAnswer, parseAnswer, type RpcCall } from './answer-limits.ts';
+import type { BlockHeader } from './chain-reader.ts';
 import { EndpointAddress } from './endpoint-address.ts';
+import { RequestRate } from './request-rate.ts';
 import { refusalOf, textOfError, type Refusal, type RefusalCodes } from './rpc-refusals.ts';
 import type { BlockRange } from './suggested-range.ts';
 
@@ -47,6 +50,8 @@ const BATCH_CALLS_MAX = 100;
 const FILTER_ITEMS_MAX = 1_000;
 /** In UTF-16 units. Nodes take 2 to 5 MB in one request; one call may be larger. */
 const BATCH_LENGTH_MAX = 1_500_000;
+/** A request that would have to wait longer for its place is not made. */
+const WAIT_MAX_MS = 5_000;
 /** The part of a refusal that is read. Patterns take quadratic time on a text that is made for it. */
 const REFUSAL_MAX = 2_000;
 
@@ -57,6 +62,9 @@ export class JsonRpcEndpoint {
   filterItemsMax = FILTER_ITEMS_MAX;
   /** How many blocks it takes in a request of logs, whatever is asked about them. */
   readonly rangeLimit = new LearnedLimit(Number.MAX_SAFE_INTEGER);
+  readonly rate = new RequestRate();
+  /** The last block that it has called its newest. */
+  head: Pick<BlockHeader, 'number' | 'timestamp'> | undefined;
   private callsMax = BATCH_CALLS_MAX;
   private calls = 0;
 
@@ -135,15 +143,22 @@ export class JsonRpcEndpoint {
     );
     const body = bodies.length === 1 ? (bodies[0] ?? '') : `[${bodies.join(',')}]`;
     const asked = calls.find(({ blocks }) => blocks)?.blocks;
-    const answer = await this.post(body, limitAnswer(calls), asked);
+    await this.waitForPlace();
+    const madeAt = performance.now();
+    const answer = await this.post(body, limitAnswer(calls), asked).catch((error: unknown) => {
+      this.slowDown(error, madeAt);
+      throw error;
+    });
     const envelopes = (Array.isArray(answer) ? answer : [answer]).filter(isEnvelope);
     const ids = new Set<unknown>(requests.map(({ id }) => id));
     for (const { id, error } of envelopes) {
       if (error == null) continue;
       const refusal = this.refusal(error, codesOf(error), asked);
+      this.slowDown(refusal, madeAt);
       const isOfOneCall = may.errors && ids.has(id) && !(requests.length > 1 && refusal.why.kind === 'no-batch');
       if (!isOfOneCall) throw refusal;
     }
+    this.rate.answered();
     const byId = new Map(envelopes.map((envelope) => [envelope.id, envelope]));
     return requests.map(({ id, method }) => {
       const envelope = byId.get(id);
@@ -151,6 +166,26 @@ export class JsonRpcEndpoint {
         throw new NoAnswer({ kind: 'other' }, `no answer to ${method}`);
       return envelope;
     });
+  }
+
+  /** Whether a request that is made now waits for its place, if it has to, and not for long. */
+  get takesRequestsSoon(): boolean {
+    return this.rate.waitMs(performance.now()) <= WAIT_MAX_MS;
+  }
+
+  private async waitForPlace(): Promise<void> {
+    const now = performance.now();
+    const waitMs = this.rate.waitMs(now);
+    if (waitMs > WAIT_MAX_MS) {
+      const why: Refusal = { kind: 'rate-limited', retryAfterMs: waitMs };
+      throw new NoAnswer(why, `it takes no requests for another ${String(Math.ceil(waitMs / 1_000))} s`);
+    }
+    if (this.rate.take(now) > 0) await pause(waitMs, this.closing);
+  }
+
+  private slowDown(error: unknown, madeAt: number): void {
+    if (!(error instanceof NoAnswer) || error.why.kind !== 'rate-limited') return;
+    this.rate.refused(madeAt, performance.now(), error.why.retryAfterMs);
   }
 
   private async post(body: string, limit: AnswerLimit, asked: BlockRange | undefined): Promise<unknown> {

@@ -1,43 +1,73 @@
-import { ChainUnavailable, RangeTooLarge, StateUnavailable } from './chain-reader.ts';
+import { ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
+import { EndpointHealth } from './endpoint-health.ts';
+import { askHead } from './header-requests.ts';
 import { blocksOf, type BlockRange } from './suggested-range.ts';
 import { JsonRpcEndpoint, NoAnswer } from './json-rpc-endpoint.ts';
 
 const ANSWERS_WITHIN_MS = 15_000;
-/** How long an endpoint that failed or returned invalid data is tried last. */
+/** How long an endpoint that failed or returned invalid data is tried last, the first time. */
 const QUARANTINE_MS = 30_000;
+/** How often all endpoints are asked for their heads, if there are several. */
+const COMPARE_MS = 15_000;
+/** Another endpoint is asked instead only if it answers in less than this part of the time. */
+const WORTH_CHANGING = 0.7;
+/** An endpoint whose newest block is behind that of another by more than both has a stale head. */
+const BEHIND_BLOCKS_MAX = 2;
+const BEHIND_SECONDS_MAX = 10;
+/** How often one question is asked again of endpoints that take fewer requests. */
+const ATTEMPTS_MAX = 4;
 
 export interface EndpointLimits {
   quarantineMs?: number;
   withinMs?: number;
+  compareMs?: number;
 }
 
 interface EndpointState {
   endpoint: JsonRpcEndpoint;
+  health: EndpointHealth;
   /** How messages name it: anyone may read them, and hosts may be secret. */
   name: string;
   /** Whether it has answered with the right chain id since it last failed. */
   isOfChain: boolean;
-  quarantinedUntilMs: number;
+  /** Its newest block when all were compared. */
+  head: BlockHeader | undefined;
 }
 
-/** The JSON-RPC endpoints of a chain: asks the first, and the others when it fails or returns provably false data. */
+/** Why nobody answered. */
+interface Failures {
+  messages: string[];
+  tooLarge: RangeTooLarge | undefined;
+  withoutState: number;
+  /** Whether one of them will take a request soon. */
+  isAskedAgain: boolean;
+}
+
+/**
+ * The JSON-RPC endpoints of a chain: asks the quickest that can be trusted, and the others when it fails, returns provably
+ * false data, is behind or takes no more requests.
+ */
 export class JsonRpcEndpoints {
   private readonly endpoints: EndpointState[];
   private readonly closing = new AbortController();
-  private readonly quarantineMs: number;
+  private readonly compareMs: number;
+  private comparedAtMs = performance.now();
+  /** The one that answered last. */
+  private chosen: EndpointState | undefined;
 
   constructor(
     readonly chainId: number,
     urls: readonly string[],
-    { quarantineMs = QUARANTINE_MS, withinMs = ANSWERS_WITHIN_MS }: EndpointLimits = {},
+    { quarantineMs = QUARANTINE_MS, withinMs = ANSWERS_WITHIN_MS, compareMs = COMPARE_MS }: EndpointLimits = {},
   ) {
-    this.quarantineMs = quarantineMs;
+    this.compareMs = compareMs;
     this.endpoints = urls.map((url, index) => ({
       endpoint: new JsonRpcEndpoint(url, withinMs, this.closing.signal),
+      health: new EndpointHealth(quarantineMs),
       name: `provider ${String(index + 1)}`,
       isOfChain: false,
-      quarantinedUntilMs: 0,
+      head: undefined,
     }));
   }
 
@@ -52,32 +82,94 @@ export class JsonRpcEndpoints {
     read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
     { range }: { range?: BlockRange } = {},
   ): Promise<Validated> {
+    this.compareNowAndThen();
     const subject = `${what} of chain ${String(this.chainId)}`;
-    const failures: string[] = [];
-    let tooLarge: RangeTooLarge | undefined;
-    let withoutState = 0;
-    const now = performance.now();
-    for (const state of this.endpoints.toSorted((left, right) => distrust(left, now) - distrust(right, now))) {
-      try {
-        if (range) requireWithin(state.endpoint, range);
-        await this.requireChain(state);
-        const validated = await read(state.endpoint);
-        state.quarantinedUntilMs = 0;
-        return validated;
-      } catch (error) {
-        if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
-        if (error instanceof RangeTooLarge) tooLarge = largerOf(error, tooLarge);
-        else if (error instanceof StateUnavailable) withoutState += 1;
-        else if (isFault(error)) {
-          state.quarantinedUntilMs = performance.now() + this.quarantineMs;
-          state.isOfChain = false;
-        } else throw error;
-        failures.push(`${state.name}: ${state.endpoint.address.redact(error.message)}`);
+    for (let attempt = 1; ; attempt += 1) {
+      const failures: Failures = { messages: [], tooLarge: undefined, withoutState: 0, isAskedAgain: false };
+      for (const state of this.inOrder()) {
+        try {
+          if (range) requireWithin(state.endpoint, range);
+          const validated = await this.askOne(state, read);
+          this.chosen = state;
+          return validated;
+        } catch (error) {
+          if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
+          this.note(error, state, failures);
+        }
       }
+      const { messages, tooLarge, withoutState, isAskedAgain } = failures;
+      const message = `${subject}: ${messages.join('; ')}`;
+      if (tooLarge) throw new RangeTooLarge(message, tooLarge.suggested);
+      if (withoutState === this.endpoints.length) throw new StateUnavailable(message);
+      // The next attempt waits for its place.
+      if (!isAskedAgain || attempt === ATTEMPTS_MAX) throw new ChainUnavailable(message);
     }
-    const message = `${subject}: ${failures.join('; ')}`;
-    if (tooLarge) throw new RangeTooLarge(message, tooLarge.suggested);
-    throw withoutState === this.endpoints.length ? new StateUnavailable(message) : new ChainUnavailable(message);
+  }
+
+  private inOrder(): EndpointState[] {
+    const now = performance.now();
+    const newest = this.endpoints
+      .flatMap(({ head, health }) => (head && health.quarantinedUntilMs <= now ? [head] : []))
+      .reduce<BlockHeader | undefined>((most, head) => (most && most.number > head.number ? most : head), undefined);
+    const rankOf = (state: EndpointState) => {
+      const { health, endpoint } = state;
+      const latencyMs = (health.latencyMs ?? 0) * (state === this.chosen ? WORTH_CHANGING : 1);
+      return [
+        health.quarantinedUntilMs > now ? health.quarantinedUntilMs : 0,
+        Number(isStale(state, newest)),
+        endpoint.rate.waitMs(now) + latencyMs,
+      ];
+    };
+    const ranked = this.endpoints.map((state) => ({ state, rank: rankOf(state) }));
+    return ranked.toSorted((left, right) => compareRanks(left.rank, right.rank)).map(({ state }) => state);
+  }
+
+  private async askOne<Validated>(
+    state: EndpointState,
+    read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
+  ): Promise<Validated> {
+    await this.requireChain(state);
+    const validated = await read(state.endpoint);
+    state.health.succeeded(performance.now());
+    return validated;
+  }
+
+  /** @throws what is not about this endpoint */
+  private note(error: unknown, state: EndpointState, failures: Failures): void {
+    const { endpoint, health, name } = state;
+    if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
+    else if (error instanceof StateUnavailable) failures.withoutState += 1;
+    else if (!isFault(error)) throw error;
+    else if (isRateLimited(error)) failures.isAskedAgain ||= endpoint.takesRequestsSoon;
+    else {
+      health.failed(performance.now());
+      state.isOfChain = false;
+    }
+    failures.messages.push(`${name}: ${endpoint.address.redact(error.message)}`);
+  }
+
+  /** Asks all for their heads, so that it is known which are quick, which are behind, and which answer again. */
+  private compareNowAndThen(): void {
+    const now = performance.now();
+    if (this.endpoints.length < 2 || now < this.comparedAtMs + this.compareMs) return;
+    this.comparedAtMs = now;
+    for (const state of this.endpoints) {
+      const { health, endpoint } = state;
+      if (health.quarantinedUntilMs <= now && endpoint.rate.waitMs(now) === 0) void this.measure(state);
+    }
+  }
+
+  private async measure(state: EndpointState): Promise<void> {
+    try {
+      await this.requireChain(state);
+      const askedAt = performance.now();
+      state.head = await this.askOne(state, askHead);
+      state.health.measured(performance.now() - askedAt);
+    } catch (error) {
+      if (this.closing.signal.aborted || !isFault(error) || isRateLimited(error)) return;
+      state.health.failed(performance.now());
+      state.isOfChain = false;
+    }
   }
 
   private async requireChain(state: EndpointState): Promise<void> {
@@ -88,8 +180,14 @@ export class JsonRpcEndpoints {
   }
 }
 
-const distrust = ({ quarantinedUntilMs }: EndpointState, now: number): number =>
-  quarantinedUntilMs > now ? quarantinedUntilMs : 0;
+const isStale = ({ head }: EndpointState, newest: BlockHeader | undefined): boolean =>
+  head !== undefined &&
+  newest !== undefined &&
+  newest.number - head.number > BEHIND_BLOCKS_MAX &&
+  newest.timestamp - head.timestamp > BEHIND_SECONDS_MAX;
+
+const compareRanks = (left: readonly number[], right: readonly number[]): number =>
+  left.map((value, at) => value - (right[at] ?? 0)).find((difference) => difference !== 0) ?? 0;
 
 /** An endpoint is not asked for more blocks than it takes. */
 const requireWithin = ({ rangeLimit }: JsonRpcEndpoint, range: BlockRange): void => {
@@ -104,3 +202,6 @@ const largerOf = (one: RangeTooLarge, other = one): RangeTooLarge =>
 
 const isFault = (error: unknown): error is InvalidAnswer | NoAnswer =>
   error instanceof InvalidAnswer || error instanceof NoAnswer;
+
+const isRateLimited = (error: InvalidAnswer | NoAnswer): boolean =>
+  error instanceof NoAnswer && error.why.kind === 'rate-limited';

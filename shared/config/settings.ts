@@ -33,10 +33,6 @@ const json = <Schema extends z.ZodType>(schema: Schema) =>
     })
     .pipe(schema);
 
-const chainSettingsWithoutEffect = z.object({
-  wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
-  bloom: z.boolean().optional(),
-});
 /** EntryPoint v0.7, and the factory of its SimpleAccount: at these addresses wherever the deterministic deployer is. */
 const ENTRY_POINT = '0x0000000071727De22E5E9d8BAf0edAc6f37da032';
 const ACCOUNT_FACTORY = '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985';
@@ -58,7 +54,10 @@ export const chainSettings = z.object({
   bundlerUrls: z.array(z.url({ protocol: /^https?$/ })).optional(),
   /** Wei a gas: no operation and no bundle pays more. */
   feeCap: uint.optional(),
-  ...chainSettingsWithoutEffect.shape,
+  /** Endpoints that announce new blocks. */
+  wsUrls: z.array(z.url({ protocol: /^wss?$/ })).optional(),
+  /** `false` where headers' blooms leave out logs. */
+  bloom: z.boolean().optional(),
 });
 export type ChainSettings = z.infer<typeof chainSettings>;
 
@@ -186,7 +185,7 @@ export const settingDefinitions = {
         ),
     ).optional(),
     'JSON list of chains; in development a local chain 2484',
-    { secret: 'in URLs', noEffectYet: Object.keys(chainSettingsWithoutEffect.shape) },
+    { secret: 'in URLs' },
   ),
   LOCAL_CHAIN_PORT: setting(port.default(8545), 'of the development chain; 0: any free port'),
   MASTER_KEY: setting(

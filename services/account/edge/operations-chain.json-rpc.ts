@@ -59,14 +59,19 @@ export class JsonRpcOperationsChain implements OperationsChain {
   private readonly reader: JsonRpcChainReader;
 
   constructor(
-    { chainId, rpcUrls, ...contracts }: Pick<ChainSettings, 'chainId' | 'rpcUrls'> & OperationsContracts,
+    {
+      chainId,
+      rpcUrls,
+      bloom,
+      ...contracts
+    }: Pick<ChainSettings, 'chainId' | 'rpcUrls' | 'bloom'> & OperationsContracts,
     limits: EndpointLimits = {},
   ) {
     this.chainId = chainId;
     this.entryPoint = contracts.entryPoint;
     this.contracts = contracts;
     this.endpoints = new JsonRpcEndpoints(chainId, rpcUrls, limits);
-    this.reader = new JsonRpcChainReader(chainId, rpcUrls, limits);
+    this.reader = new JsonRpcChainReader(chainId, rpcUrls, { ...limits, bloom });
   }
 
   head(): Promise<OperationsBlock> {

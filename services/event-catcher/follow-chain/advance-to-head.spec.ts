@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
@@ -31,9 +32,11 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
     chainId: 2484,
     confirmations: CONFIRMATIONS,
     pollMs: 1,
+    pollMsMax: 1,
     isDevelopment: false,
     rangesMax: 10,
     reader,
+    newHeads: new NewHeads(),
     watches,
     records: { unconfirmed: [] },
     meter: new ProgressMeter(systemClock),

@@ -1,6 +1,9 @@
+import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { nextLookMs } from '../domain/next-look.ts';
+import { tipOf } from '../domain/window.ts';
 import { Backfills } from './backfills.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain, FollowerDependencies, FollowSettings } from './followed-chain.ts';
@@ -98,13 +101,30 @@ class ChainFollower {
   }
 
   private async followHead(signal: AbortSignal, reportRunning: () => void): Promise<void> {
+    const { newHeads, reader } = this.chain;
+    let foundAtMs = performance.now();
     while (!signal.aborted) {
-      const head = await this.chain.reader.head();
+      const { rung } = newHeads.announced;
+      const before = this.writer.progress.window;
+      const head = await reader.head();
       await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
       this.backfills.lookAgain();
       reportRunning();
-      await pause(this.chain.pollMs, signal);
+      if (tipOf(this.writer.progress.window) !== tipOf(before)) foundAtMs = performance.now();
+      const woken = new AbortController();
+      const waiting = AbortSignal.any([signal, woken.signal]);
+      await Promise.race([pause(this.nextLookMs(head, foundAtMs), waiting), newHeads.announced.wait(rung, waiting)]);
+      woken.abort();
     }
+  }
+
+  private nextLookMs(head: BlockHeader, foundAtMs: number): number {
+    const { newHeads, pollMs, pollMsMax } = this.chain;
+    const { window } = this.writer.progress;
+    // It was approached in a step, and the next one is due.
+    if (tipOf(window).number < head.number) return pollMs;
+    const looked = { foundAgoMs: performance.now() - foundAtMs, announcedAgoMs: newHeads.announcedAgoMs };
+    return nextLookMs(window, looked, { leastMs: pollMs, mostMs: pollMsMax });
   }
 
   /** Adds what is registered, in order. While there is no room for more ranges, waits until some are finished. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import { chainSettings } from '../../../shared/config/settings.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
@@ -29,7 +30,10 @@ const world = () => {
   });
   const loops = ({ reader = chain, leases = readStore }: { reader?: ChainReader; leases?: MemoryReadStore } = {}) => {
     const dependencies = { eventStore: store, readStore: leases, clock: systemClock, ids: systemIds, meter, logger };
-    const followed = new ChainLoops([{ settings, reader, isDevelopment: false }], dependencies);
+    const followed = new ChainLoops(
+      [{ settings, reader, newHeads: new NewHeads(), isDevelopment: false }],
+      dependencies,
+    );
     followed.loops.start();
     return followed;
   };

@@ -5,23 +5,25 @@ import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { followChain, nameOfChain } from './chain-follower.ts';
-import type { FollowerDependencies } from './followed-chain.ts';
+import type { AnnouncedHeads, FollowerDependencies } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import { Watches } from './watches.ts';
 
-const LOCAL_POLL_MS = 100;
-const POLL_MS = 1_000;
+/** A local chain may have its next block at any time, whenever it had the last ones. */
+const LOCAL_POLL_MS = { pollMs: 100, pollMsMax: 100 };
+const POLL_MS = { pollMs: 500, pollMsMax: 15_000 };
 /** `ChainAdvanced` has at most some 850 KB with this many ranges, of the 1 MiB that EventStoreDB takes in one append. */
 const RANGES_MAX = 8_000;
 
 export interface ChainToFollow {
   settings: ChainSettings;
   reader: ChainReader;
+  newHeads: AnnouncedHeads;
   /** Whether it is the development chain of this machine, which may lose blocks. */
   isDevelopment: boolean;
 }
 
-interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'watches'> {
+interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'newHeads' | 'watches'> {
   readStore: Pick<ReadStore, 'lease' | 'replaceLease'>;
 }
 
@@ -34,11 +36,11 @@ export class ChainLoops {
   constructor(chains: readonly ChainToFollow[], { readStore, ...dependencies }: Dependencies) {
     this.meter = dependencies.meter;
     this.byChain = new Map(
-      chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, isDevelopment }) => {
-        const pollMs = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
-        const chain = { chainId, confirmations, pollMs, isDevelopment, rangesMax: RANGES_MAX };
+      chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, newHeads, isDevelopment }) => {
+        const poll = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
+        const chain = { chainId, confirmations, ...poll, isDevelopment, rangesMax: RANGES_MAX };
         const watches = new Watches(dependencies.eventStore, chainId);
-        const following = { ...dependencies, reader, watches };
+        const following = { ...dependencies, reader, newHeads, watches };
         const loop = leasedLoop({
           name: nameOfChain(chainId),
           leases: readStore,

@@ -1,4 +1,5 @@
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import type { Logger } from '../../../shared/host/logger.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { ProgressMeter } from './progress-meter.ts';
@@ -9,15 +10,21 @@ import type { Watches } from './watches.ts';
 export interface FollowSettings {
   readonly chainId: number;
   readonly confirmations: number;
+  /** The shortest pause between two looks for a new head, and the longest. */
   readonly pollMs: number;
+  readonly pollMsMax: number;
   /** A development chain may lose final blocks or start again. Any other chain that does so is not followed. */
   readonly isDevelopment: boolean;
   /** The most ranges that may be unfinished at a time. They are limited because `ChainAdvanced` lists all of them. */
   readonly rangesMax: number;
 }
 
+/** When a new head is announced, it is looked for at once. */
+export type AnnouncedHeads = Pick<NewHeads, 'announced' | 'announcedAgoMs'>;
+
 export interface FollowerDependencies extends AppendDependencies {
   reader: ChainReader;
+  newHeads: AnnouncedHeads;
   watches: Watches;
   meter: ProgressMeter;
   logger: Logger;
@@ -26,6 +33,7 @@ export interface FollowerDependencies extends AppendDependencies {
 /** What the steps that follow a chain read from, and know about it. */
 export interface FollowedChain extends FollowSettings {
   readonly reader: ChainReader;
+  readonly newHeads: AnnouncedHeads;
   readonly watches: Watches;
   readonly records: Pick<ChainRecords, 'unconfirmed'>;
   readonly meter: Pick<ProgressMeter, 'failed'>;

@@ -52,7 +52,14 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
   it('is stored with its beginning and its hash, in chain order, while backfilling and at the head', async () => {
     const reader = new JsonRpcChainReader(Anvil.chainId, [chain.rpcUrl]);
     const term = { nothingInFlightBefore: true, leavesInFlight: false };
-    const followed = { chainId: Anvil.chainId, confirmations: 2, pollMs: 10, isDevelopment: true, rangesMax: 10 };
+    const followed = {
+      chainId: Anvil.chainId,
+      confirmations: 2,
+      pollMs: 10,
+      pollMsMax: 10,
+      isDevelopment: true,
+      rangesMax: 10,
+    };
     const follow = following(followed, store, reader);
     const loop = new SupervisedLoop('follower', logger, (signal, reportRunning) => follow(signal, reportRunning, term));
     const caught = async (count: number) => {

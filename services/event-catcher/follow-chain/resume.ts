@@ -15,14 +15,14 @@ export const resume = async (
   appends: ChainAppends,
   signal: AbortSignal,
 ): Promise<{ chain: FollowedChain; writer: ChainWriter }> => {
-  const { eventStore, watches, meter, logger, clock } = dependencies;
+  const { eventStore, newHeads, watches, meter, logger, clock } = dependencies;
   const reader = abortable(dependencies.reader, signal);
   const stream = await ProgressStream.load({ eventStore, appends }, settings.chainId);
   await watches.load(signal);
   const records = new ChainRecords({ eventStore, appends }, settings.chainId);
   // This includes watches that the progress does not contain: records of them may have been stored after it.
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
-  const chain = { ...settings, reader, watches, records, meter, logger };
+  const chain = { ...settings, reader, newHeads, watches, records, meter, logger };
   const head = await reader.head();
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);

@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import type { ChainEvent, ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
@@ -88,15 +89,9 @@ export const following = (
   reader: ChainReader,
   meter = new ProgressMeter(systemClock),
 ): LeasedLoopOptions['run'] => {
-  const dependencies = {
-    eventStore,
-    reader,
-    watches: new Watches(eventStore, settings.chainId),
-    clock: systemClock,
-    ids: systemIds,
-    meter,
-    logger: silent,
-  };
+  const watches = new Watches(eventStore, settings.chainId);
+  const always = { newHeads: new NewHeads(), clock: systemClock, ids: systemIds, logger: silent };
+  const dependencies = { ...always, eventStore, reader, watches, meter };
   return (signal, reportRunning, term) => followChain(settings, dependencies, signal, reportRunning, term);
 };
 
@@ -127,7 +122,7 @@ export class FollowerUnderTest {
     reader = this.chain,
   }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
     const { confirmations, isDevelopment, rangesMax } = this;
-    const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, isDevelopment, rangesMax };
+    const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, pollMsMax: 1, isDevelopment, rangesMax };
     const follow = following(followed, store, reader, this.meter);
     const loop = new SupervisedLoop('follower', silent, async (signal, reportRunning) => {
       this.starts += 1;

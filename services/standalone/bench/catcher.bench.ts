@@ -5,6 +5,7 @@ import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
 import { startLocalChain } from '../../../shared/chain/local-chain-process.ts';
+import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import { chainSettings } from '../../../shared/config/settings.ts';
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
@@ -57,7 +58,7 @@ const catchAll = async ({ rpcUrl, events, withRelay }: CatchOptions, engines: En
   };
   const reader = new JsonRpcChainReader(2484, [rpcUrl]);
   const settings = chainSettings.parse({ chainId: 2484, rpcUrls: [rpcUrl], confirmations: 12 });
-  const followed = new ChainLoops([{ settings, reader, isDevelopment: true }], dependencies);
+  const followed = new ChainLoops([{ settings, reader, newHeads: new NewHeads(), isDevelopment: true }], dependencies);
   const loops = readModels.map((model) => projectionLoop(model, dependencies));
   if (withRelay) loops.push(relayLoop(dependencies));
   await register(engines);

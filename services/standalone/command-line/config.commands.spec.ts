@@ -50,7 +50,6 @@ describe('annals config print', () => {
     const lines = (await config(['print'], {})).output.split('\n');
     const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name} `));
     expect(lineOf('QUOTAS')).toMatch(/\(no effect yet\)$/);
-    expect(lineOf('CHAINS')).toMatch(/\(no effect yet: wsUrls, bloom\)$/);
     expect(lineOf('HOST')).toMatch(/address to listen on$/);
   });
 });
@@ -90,14 +89,12 @@ describe('annals config check', () => {
   });
 
   it('names settings that have no effect yet, and exits with 0', async () => {
-    const chain = { chainId: 1, rpcUrls: ['http://127.0.0.1:1'], bloom: false };
     const environment = {
-      CHAINS: JSON.stringify([chain, { ...chain, chainId: 2, wsUrls: ['ws://127.0.0.1:1'] }]),
       RATE_LIMITS: '{"login":{"points":1,"seconds":1}}',
       QUOTAS: '{}',
       DOCS: '',
     };
-    const noEffectYet = ['CHAINS.0.bloom', 'CHAINS.1.wsUrls', 'CHAINS.1.bloom', 'QUOTAS'];
+    const noEffectYet = ['QUOTAS'];
     const { output, exitCode } = await config(['check', '--json'], environment);
     expect(JSON.parse(output)).toEqual({ ok: true, wrong: [], noEffectYet });
     expect(exitCode).toBe(0);

@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
+import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { JsonRpcNode } from '../../../shared/testing/json-rpc-node.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { startOtherServers } from '../../../shared/testing/other-servers.ts';
 import { RunningProcess } from '../../../shared/testing/running-process.ts';
@@ -37,8 +39,12 @@ const locked = await EventStoreServer.start({ credentials: 'annals:other' });
 const lockedEvents = `127.0.0.1:${String(locked.port)}`;
 const lockedBus = await startSaslRefusingBroker();
 
+const chainOfOthers = await JsonRpcNode.start(new MemoryChain(5));
+const SERVES_ANOTHER = /CHAINS\[0\]\.rpcUrls\[0\] serves chain 5, and CHAINS\[0\]\.chainId is 1: correct one of them/;
+
 afterAll(async () => {
   others.close();
+  await chainOfOthers.stop();
   await locked.close();
   lockedBus.close();
 });
@@ -102,6 +108,12 @@ const cases: Case[] = [
     { EVENTSTORE_URL: `http://a:${PASSWORD}@b` },
     /EVENTSTORE_URL .*esdb URL/,
   ],
+  ...(['account', 'event-catcher', 'npm start'] as const).map((program): Case => [
+    program,
+    'an endpoint of another chain',
+    { CHAINS: JSON.stringify([{ chainId: 1, rpcUrls: [chainOfOthers.url] }]) },
+    SERVES_ANOTHER,
+  ]),
   ['event-catcher', 'a required setting missing', { CHAINS: '' }, /CHAINS is required here/],
   [
     'stream',

@@ -1,0 +1,62 @@
+import { describe, expect, it } from '@jest/globals';
+import { nextLookMs } from './next-look.ts';
+import type { Window } from './window.ts';
+
+const bounds = { leastMs: 500, mostMs: 15_000 };
+type Block = { number: number; hash: string; parentHash: string; timestamp: number };
+
+/** So many blocks, so many seconds apart. */
+const windowOf = (blocks: number, seconds: number): Window<Block> => {
+  const block = (number: number) => ({
+    ...{ number, hash: String(number), parentHash: String(number - 1) },
+    timestamp: Math.floor(number * seconds),
+  });
+  return [block(100), ...Array.from({ length: blocks - 1 }, (_, at) => block(101 + at))];
+};
+const after = (foundAgoMs: number, announcedAgoMs = Infinity) => ({ foundAgoMs, announcedAgoMs });
+
+describe('the next look for a block', () => {
+  it('is a little before the block is due', () => {
+    expect(nextLookMs(windowOf(33, 12), after(0), bounds)).toBe(11_400);
+    expect(nextLookMs(windowOf(33, 12), after(2_000), bounds)).toBe(9_400);
+  });
+
+  it('comes soon when the block is overdue, and less often the longer it is', () => {
+    expect(nextLookMs(windowOf(33, 12), after(11_400), bounds)).toBe(1_500);
+    expect(nextLookMs(windowOf(33, 12), after(31_400), bounds)).toBe(5_000);
+    expect(nextLookMs(windowOf(33, 12), after(600_000), bounds)).toBe(15_000);
+  });
+
+  it('keeps to the bounds, where blocks are quick, slow, or only one is known', () => {
+    expect(nextLookMs(windowOf(33, 0.25), after(0), bounds)).toBe(500);
+    expect(nextLookMs(windowOf(33, 0), after(0), bounds)).toBe(500);
+    expect(nextLookMs(windowOf(33, 600), after(0), bounds)).toBe(15_000);
+    expect(nextLookMs(windowOf(1, 12), after(0), bounds)).toBe(500);
+  });
+
+  it('leaves it to announcements while they come', () => {
+    expect(nextLookMs(windowOf(33, 12), after(0, 100), { ...bounds, mostMs: 60_000 })).toBe(24_000);
+    expect(nextLookMs(windowOf(33, 12), after(0, 24_000), bounds)).toBe(11_400);
+  });
+
+  it('looks some once or twice for each block', () => {
+    const window = windowOf(33, 12);
+    const blockMs = 12_000;
+    let looks = 0;
+    let lateMs = 0;
+    let foundAt = 5_000;
+    let now = 5_000;
+    for (let block = 1; block <= 500;) {
+      now += nextLookMs(window, after(now - foundAt), bounds);
+      looks += 1;
+      // Blocks are up to half a second early or late.
+      const cameAt = block * blockMs + 500 * Math.sin(block);
+      if (now < cameAt) continue;
+      lateMs += now - cameAt;
+      foundAt = now;
+      block += 1;
+    }
+    expect(looks / 500).toBeLessThan(1.6);
+    expect(lateMs / 500).toBeLessThan(1_500);
+  });
+});

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { JsonRpcNode } from '../testing/json-rpc-node.ts';
+import { BLOOM_OF_EVERYTHING, bloomOf } from './bloom.ts';
+import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
+import { MemoryChain } from './chain-reader.memory.ts';
+
+const ADDRESS = `0x${'a1'.repeat(20)}`;
+const OTHER = `0x${'b2'.repeat(20)}`;
+const TOPIC = `0x${'01'.repeat(32)}`;
+const FILTER = { addresses: [ADDRESS, OTHER], topics: [] };
+const logOf = (address: string) => ({ address, topics: [TOPIC], data: '0x' });
+
+describe('blooms that leave out logs', () => {
+  const chain = new MemoryChain(2484);
+  const usual = chain.mine([logOf(ADDRESS)]);
+  const omitting = chain.mine([logOf(ADDRESS), logOf(OTHER)]);
+  let node: JsonRpcNode;
+  let reader: JsonRpcChainReader;
+  let omissions = 0;
+  beforeEach(async () => {
+    node = await JsonRpcNode.start(chain);
+    // As on Polygon, whose state syncs are in no bloom.
+    const logsBloom = bloomOf([logOf(ADDRESS)]);
+    node.lie = (method, truth) => (method.startsWith('eth_getBlockBy') ? { ...(truth as object), logsBloom } : truth);
+    omissions = 0;
+    reader = new JsonRpcChainReader(2484, [node.url], { onBloomOmission: () => (omissions += 1) });
+  });
+  afterEach(async () => {
+    reader.close();
+    await node.stop();
+  });
+  const headers = () => reader.headersByNumber([usual.number, omitting.number]);
+
+  it('are used no more once a log is found that one leaves out, and that is said once', async () => {
+    const [first, second] = await headers();
+    if (!first || !second) throw new Error('the headers are missing');
+    await reader.logsOfBlock(first, FILTER);
+    expect(omissions).toBe(0);
+    expect((await reader.head()).logsBloom).toBe(bloomOf([logOf(ADDRESS)]));
+    expect(await reader.logsOfBlock(second, FILTER)).toHaveLength(2);
+    await reader.logsOfBlock(second, FILTER);
+    expect(omissions).toBe(1);
+    const now = [await reader.head(), await reader.headerByHash(usual.hash), ...(await headers())];
+    expect(now.map((header) => header?.logsBloom)).toEqual(Array.from({ length: 4 }, () => BLOOM_OF_EVERYTHING));
+  });
+
+  it('are not used where the settings say so', async () => {
+    reader.close();
+    reader = new JsonRpcChainReader(2484, [node.url], { bloom: false });
+    expect((await headers()).map((header) => header?.logsBloom)).toEqual([BLOOM_OF_EVERYTHING, BLOOM_OF_EVERYTHING]);
+    expect(await reader.logsOfBlock(usual, { addresses: [OTHER], topics: [] })).toEqual([]);
+  });
+});

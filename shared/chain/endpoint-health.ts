@@ -1,0 +1,34 @@
+/** An endpoint that stays at fault is left alone for twice as long each time, and at most for so long. */
+const QUARANTINE_MAX_MS = 300_000;
+/** How much one more measurement counts. */
+const NEWEST_WEIGHT = 0.3;
+
+/** Whether an endpoint can be trusted, and how quick it is, from its answers. Times are those of `performance.now()`. */
+export class EndpointHealth {
+  /** Of requests for its head, which are small everywhere. `undefined` until one was measured. */
+  latencyMs: number | undefined;
+  /** It is asked after all others until then. */
+  quarantinedUntilMs = 0;
+  private quarantineMs = 0;
+
+  constructor(private readonly firstQuarantineMs: number) {}
+
+  measured(latencyMs: number): void {
+    const before = this.latencyMs ?? latencyMs;
+    this.latencyMs = before + NEWEST_WEIGHT * (latencyMs - before);
+  }
+
+  succeeded(nowMs: number): void {
+    // Until it has answered for that long, its next failure counts as one more.
+    if (nowMs > this.quarantinedUntilMs + this.quarantineMs) this.quarantineMs = 0;
+    this.quarantinedUntilMs = Math.min(this.quarantinedUntilMs, nowMs);
+  }
+
+  failed(nowMs: number): void {
+    // Requests that were under way together count as one failure.
+    if (nowMs >= this.quarantinedUntilMs) {
+      this.quarantineMs = Math.max(this.firstQuarantineMs, Math.min(QUARANTINE_MAX_MS, 2 * this.quarantineMs));
+    }
+    this.quarantinedUntilMs = nowMs + this.quarantineMs;
+  }
+}

@@ -1,0 +1,77 @@
+import { Backoff } from '../primitives/backoff.ts';
+import { WakeUp } from '../primitives/wake-up.ts';
+import { EndpointAddress } from './endpoint-address.ts';
+
+const FIRST_PAUSE_MS = 1_000;
+const PAUSE_MAX_MS = 60_000;
+/** A connection that announces nothing for so long is given up. */
+const SILENT_MAX_MS = 120_000;
+const SUBSCRIBE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_subscribe', params: ['newHeads'] });
+
+/**
+ * Announces new blocks as a WebSocket endpoint does (`eth_subscribe newHeads`): a hint that it is time to look, and never a
+ * source of blocks. It goes on with the next endpoint when one ends the connection, fails or is silent.
+ */
+export class NewHeads {
+  readonly announced = new WakeUp();
+  /** Of `performance.now()`. */
+  private announcedAtMs = -Infinity;
+  private readonly closing = new AbortController();
+  private readonly running: Promise<void>;
+
+  constructor(
+    urls: readonly string[] = [],
+    private readonly silentMaxMs = SILENT_MAX_MS,
+  ) {
+    this.running = this.run(urls.map((url) => new EndpointAddress(url)));
+  }
+
+  /** How long ago a block was announced; `Infinity` if none ever was. */
+  get announcedAgoMs(): number {
+    return performance.now() - this.announcedAtMs;
+  }
+
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.running;
+  }
+
+  private async run(addresses: readonly EndpointAddress[]): Promise<void> {
+    const backoff = new Backoff(FIRST_PAUSE_MS, PAUSE_MAX_MS);
+    const { signal } = this.closing;
+    for (let attempt = 0; !signal.aborted; attempt += 1) {
+      const address = addresses[attempt % addresses.length];
+      if (!address) return;
+      const { rung } = this.announced;
+      await this.listen(address);
+      if (this.announced.rung > rung) backoff.reset();
+      await backoff.pause(signal);
+    }
+  }
+
+  /** Returns when the connection has ended, or has announced nothing for long. */
+  private async listen({ url, headers }: EndpointAddress): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const ended = () => {
+      resolve(undefined);
+    };
+    const { signal } = this.closing;
+    const silent = setTimeout(ended, this.silentMaxMs);
+    const socket = new WebSocket(url, { headers });
+    socket.addEventListener('open', () => {
+      socket.send(SUBSCRIBE);
+    });
+    socket.addEventListener('message', ({ data }) => {
+      if (typeof data !== 'string' || !data.includes('"eth_subscription"')) return;
+      silent.refresh();
+      this.announcedAtMs = performance.now();
+      this.announced.ring();
+    });
+    for (const name of ['error', 'close']) socket.addEventListener(name, ended);
+    signal.addEventListener('abort', ended);
+    await promise;
+    signal.removeEventListener('abort', ended);
+    clearTimeout(silent);
+    socket.close();
+  }
+}
