@@ -94,21 +94,29 @@ export class OperationPool {
   }
 
   /** Whether it is to be bundled: no block has it, no bundle, and no other operation takes its place. */
-  private isWaiting({ id, transaction, operation }: PooledOperation): boolean {
-    if (transaction.status !== 'submitted' || this.superseded.has(id)) return false;
+  private isWaiting(one: PooledOperation): boolean {
+    const { sender, nonce } = one.operation;
+    if (!this.isSubmitted(one)) return false;
     // What it takes the place of may be under way: a block that had both bundles would revert one.
-    return this.ofNonce(operation.sender, operation.nonce).every(({ bundle }) => !bundle);
+    return this.ofNonce(sender, nonce).every(({ bundle }) => !bundle);
   }
 
   /** Returns what has to be included before it, and is not yet. */
   private needs(one: PooledOperation): PooledOperation[] {
-    const { sender, nonce, factory } = one.operation;
-    const { sequence } = nonceParts(nonce);
-    const earlier = sequence > 0n ? this.ofNonce(sender, nonce - 1n) : [];
+    const { sender, factory } = one.operation;
     const deploying = factory ? [] : [...(this.deploying.get(sender) ?? [])];
-    return [...earlier, ...deploying].filter(
-      (other) => other !== one && other.transaction.status === 'submitted' && !this.superseded.has(other.id),
-    );
+    // Since a reorganisation, what deploys the account may itself come after others, even after this one: they are tried first.
+    const first = deploying.filter((other) => this.isSubmitted(other) && this.earlierThan(other).length === 0);
+    return [...this.earlierThan(one), ...first];
+  }
+
+  private earlierThan({ operation: { sender, nonce } }: PooledOperation): PooledOperation[] {
+    const { sequence } = nonceParts(nonce);
+    return sequence > 0n ? this.ofNonce(sender, nonce - 1n).filter((other) => this.isSubmitted(other)) : [];
+  }
+
+  private isSubmitted({ id, transaction }: PooledOperation): boolean {
+    return transaction.status === 'submitted' && !this.superseded.has(id);
   }
 
   private add(id: string, transaction: Transaction): void {
