@@ -18,9 +18,21 @@ export const eventFragment = z.object({
 });
 export type EventFragment = z.infer<typeof eventFragment>;
 
+/**
+ * Why a watch is paused: its app or the operator wanted it, or its backfill met the bound of records or of blocks that one
+ * watch may have.
+ */
+export const pauseReason = z.enum(['app', 'operator', 'records', 'blocks']);
+export type PauseReason = z.infer<typeof pauseReason>;
+
+const aboutWatch = z.object({ watchId: z.string(), chainId, contractAddress: address });
+
 /** Stream `watch-<watchId>`. */
 export const watchEvents = {
-  /** Stored once for each app that claims the watch. The first one creates the watch. */
+  /**
+   * Stored once for each app that claims the watch. The first one creates the watch; one after the last claim was dropped
+   * goes on where it stopped.
+   */
   ContractRegistered: event(
     1,
     z.object({
@@ -38,9 +50,17 @@ export const watchEvents = {
     }),
   ),
   /** The watch now begins earlier. */
-  WatchExtended: event(
+  WatchExtended: event(1, aboutWatch.extend({ startBlock: blockNumber })),
+  /** Nothing more is read for the watch, until it is resumed. */
+  WatchPaused: event(1, aboutWatch.extend({ reason: pauseReason })),
+  WatchResumed: event(
     1,
-    z.object({ watchId: z.string(), chainId, contractAddress: address, startBlock: blockNumber }),
+    aboutWatch.extend({
+      /** Whether its backfill is without bounds from now on: the operator resumed it. */
+      isUnbounded: z.boolean(),
+    }),
   ),
+  /** An app dropped its claim. Nothing more is read for a watch that no app claims. */
+  WatchRemoved: event(1, aboutWatch.extend({ appId: z.string() })),
 };
 export type WatchEvent = EventOf<typeof watchEvents>;

@@ -24,6 +24,8 @@ const observed = {
   Origin: 'live' as const,
 };
 
+const watch = { watchId: 'wch_0123456789abcdefghjkmnpqrs', chainId: 2484, contractAddress: token };
+
 const transaction = {
   transactionId: 'tx_0123456789abcdefghjkmnpqrs',
   userId: wallet.toLowerCase(),
@@ -247,9 +249,7 @@ export const eventExamples: Example = {
     executors: ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'],
   },
   ContractRegistered: {
-    watchId: 'wch_0123456789abcdefghjkmnpqrs',
-    chainId: 2484,
-    contractAddress: token,
+    ...watch,
     eventName: 'Transfer',
     eventSignature: observed.EventSignature,
     topic0: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
@@ -265,7 +265,10 @@ export const eventExamples: Example = {
     startBlock: 1,
     appId: 'app_0123456789abcdefghjkmnpqrs',
   },
-  WatchExtended: { watchId: 'wch_0123456789abcdefghjkmnpqrs', chainId: 2484, contractAddress: token, startBlock: 0 },
+  WatchExtended: { ...watch, startBlock: 0 },
+  WatchPaused: { ...watch, reason: 'app' as const },
+  WatchResumed: { ...watch, isUnbounded: false },
+  WatchRemoved: { ...watch, appId: 'app_0123456789abcdefghjkmnpqrs' },
   ChainEventObserved: observed,
   ChainEventReverted: observed,
   FollowerReplaced: { chainId: 2484 },

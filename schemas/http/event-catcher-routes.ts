@@ -19,9 +19,13 @@ const page = {
   skip: z.coerce.number().pipe(z.int().min(0).max(10_000)).default(0),
 };
 
+const watchParams = z.object({ id: z.string().max(64) });
+
 const count = z.int().nonnegative();
 
 export const watchState = z.enum(['backfilling', 'live', 'paused', 'failed']);
+
+export type WatchState = z.infer<typeof watchState>;
 
 export const watchedContract = z.object({
   id: z.string(),
@@ -71,7 +75,7 @@ export const watchStatus = z.object({
   eventsTotal: count.describe('records that are not reverted'),
   eventsPerSecond: z.number().describe('of the backfill'),
   etaSeconds: z.int().nullable().describe('time until the watch is live; null when unknown'),
-  lastError: z.string().nullable(),
+  lastError: z.string().nullable().describe('why it has failed, or was paused'),
   gaps: z.array(z.object({ from: blockNumber, to: blockNumber })).describe('blocks still to be read, inclusive'),
 });
 export type WatchStatus = z.infer<typeof watchStatus>;
@@ -132,10 +136,46 @@ export const eventCatcherRoutes = {
     path: '/api/v1/contracts/{id}',
     summary: 'One watched event of a contract',
     auth: 'bearer',
-    params: z.object({ id: z.string().max(64) }),
+    params: watchParams,
     status: 200,
     answer: watchedContract,
     problems: ['watch_not_found', 'not_caught_up'],
+  }),
+  removeContract: route({
+    ...eventCatcher,
+    method: 'DELETE',
+    path: '/api/v1/contracts/{id}',
+    summary: 'Drop the claim of the app on a watched event; the last one stops it',
+    auth: 'bearer',
+    command: true,
+    params: watchParams,
+    status: 204,
+    answer: z.undefined(),
+    problems: ['watch_not_found'],
+  }),
+  pauseContract: route({
+    ...eventCatcher,
+    method: 'POST',
+    path: '/api/v1/contracts/{id}/pause',
+    summary: 'Read nothing more of a watched event, as the only app that holds it',
+    auth: 'bearer',
+    command: true,
+    params: watchParams,
+    status: 200,
+    answer: watchedContract,
+    problems: ['watch_not_found', 'forbidden'],
+  }),
+  resumeContract: route({
+    ...eventCatcher,
+    method: 'POST',
+    path: '/api/v1/contracts/{id}/resume',
+    summary: 'Read a paused event again, from where it was paused',
+    auth: 'bearer',
+    command: true,
+    params: watchParams,
+    status: 200,
+    answer: watchedContract,
+    problems: ['watch_not_found', 'forbidden', 'quota_exceeded'],
   }),
   queryEvents: route({
     ...eventCatcher,

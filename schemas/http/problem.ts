@@ -29,6 +29,7 @@ export const problemCatalogue = {
   app_revoked: { status: 403, title: 'The app was revoked' },
   user_erased: { status: 403, title: 'The user was erased' },
   origin_not_allowed: { status: 403, title: 'The origin is not allowed' },
+  quota_exceeded: { status: 403, title: 'A quota is used up' },
   sponsorship_refused: { status: 403, title: 'The policy of the app does not pay for this' },
   https_required: { status: 403, title: 'Tokens travel over HTTPS only' },
   route_not_found: { status: 404, title: 'No such route' },
@@ -71,7 +72,7 @@ export type FieldError = z.infer<typeof fieldError>;
 
 /** Members that only some codes have. */
 const problemMembers = z.object({
-  rule: z.string().describe('of sponsorship_refused: the rule that refused').optional(),
+  rule: z.string().describe('of sponsorship_refused and quota_exceeded: the rule that refused').optional(),
   missing: uint.describe('of insufficient_funds: wei').optional(),
   reason: z
     .string()

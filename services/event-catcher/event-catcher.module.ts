@@ -17,10 +17,12 @@ import { ReadStatusHandler } from './read-status/read-status.handler.ts';
 import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
 import { RegisterContractHttp } from './register-contract/register-contract.http.ts';
+import { PauseContractHandler, RemoveContractHandler } from './stop-watch/stop-watch.handler.ts';
+import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
 
 /** The routes of the event catcher: registering, watches, records, and status. */
 @Module({
-  controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp],
+  controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp, StopWatchHttp],
   providers: [
     WatchModels,
     RegisterContractHandler,
@@ -28,6 +30,8 @@ import { RegisterContractHttp } from './register-contract/register-contract.http
     GetWatchHandler,
     QueryEventsHandler,
     ReadStatusHandler,
+    RemoveContractHandler,
+    PauseContractHandler,
   ],
 })
 class EventCatcherModule {}

@@ -9,7 +9,7 @@ describe('the catalogue of read models', () => {
       ['sessions-v2', ['sessions-v2']],
       ['apps-v2', ['apps-v2']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
-      ['watches-v2', ['watches-v2']],
+      ['watches-v3', ['watches-v3']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
       ['chains-v2', ['chains']],
       ['transactions-v1', ['transactions-v1']],
@@ -23,7 +23,7 @@ describe('the catalogue of read models', () => {
       ['users-v3', [['messengerId', 'messengerVerified', 'messengerSince']]],
       ['sessions-v2', [['userId', 'lastUsedAt']]],
       ['history-v2', [['userId', 'sequence']]],
-      ['watches-v2', [['chainId', 'contractAddress']]],
+      ['watches-v3', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [
         'transactions-v1',

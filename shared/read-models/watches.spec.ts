@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { PauseReason } from '../../schemas/events/watch-events.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { project } from '../testing/project.ts';
 import { watchesModel } from './watches.ts';
@@ -35,6 +36,13 @@ const registeredBy = (appId: string, position: number) =>
 const extendedTo = (startBlock: number, position: number) =>
   storedEvent('WatchExtended', { watchId: 'wch_1', chainId: 10, contractAddress, startBlock }, { position });
 
+const about = { watchId: 'wch_1', chainId: 10, contractAddress };
+const paused = (reason: PauseReason, position: number) =>
+  storedEvent('WatchPaused', { ...about, reason }, { position });
+const resumed = (isUnbounded: boolean, position: number) =>
+  storedEvent('WatchResumed', { ...about, isUnbounded }, { position });
+const removed = (appId: string, position: number) => storedEvent('WatchRemoved', { ...about, appId }, { position });
+
 const watch = {
   id: 'wch_1',
   chainId: 10,
@@ -52,9 +60,13 @@ const watch = {
   },
   startBlock: 100,
   apps: ['app_1'],
+  isRemoved: false,
+  paused: null,
+  isUnbounded: false,
   appPositions: { app_1: 5 },
   createdAt: '2026-01-02T01:00:00.000Z',
   createdPosition: 5,
+  readSince: 5,
 };
 
 describe('a watch', () => {
@@ -116,8 +128,41 @@ describe('a watch', () => {
           appPositions: { app_2: 6 },
           createdAt: '2026-01-02T03:00:00.000Z',
           createdPosition: 6,
+          readSince: 6,
         },
       },
+    });
+  });
+
+  it('is paused until it is resumed, and is read from there on', async () => {
+    const stopped = [registered, paused('app', 6)];
+    expect(await project(watchesModel, stopped)).toEqual({ watch: { wch_1: { ...watch, paused: 'app' } } });
+    expect(await project(watchesModel, [...stopped, paused('operator', 7)])).toEqual({
+      watch: { wch_1: { ...watch, paused: 'operator' } },
+    });
+    expect(await project(watchesModel, [...stopped, resumed(false, 8)])).toEqual({
+      watch: { wch_1: { ...watch, readSince: 8 } },
+    });
+  });
+
+  it('keeps that the operator resumed it', async () => {
+    const events = [registered, paused('blocks', 6), resumed(true, 7), paused('app', 8), resumed(false, 9)];
+    expect(await project(watchesModel, events)).toEqual({
+      watch: { wch_1: { ...watch, isUnbounded: true, readSince: 9 } },
+    });
+  });
+
+  it('is removed when no app claims it any more, until one does again', async () => {
+    const both = [registered, registeredBy('app_2', 6)];
+    expect(await project(watchesModel, [...both, removed('app_1', 7)])).toEqual({
+      watch: { wch_1: { ...watch, apps: ['app_2'], appPositions: { app_2: 6 } } },
+    });
+    const none = [...both, removed('app_1', 7), removed('app_2', 8)];
+    expect(await project(watchesModel, none)).toEqual({
+      watch: { wch_1: { ...watch, apps: [], isRemoved: true, appPositions: {} } },
+    });
+    expect(await project(watchesModel, [...none, registeredBy('app_2', 9)])).toEqual({
+      watch: { wch_1: { ...watch, apps: ['app_2'], appPositions: { app_2: 9 }, readSince: 9 } },
     });
   });
 });

@@ -1,34 +1,56 @@
 import { z } from 'zod';
-import { eventFragment, watchEvents, type WatchEvent } from '../../schemas/events/watch-events.ts';
+import { eventFragment, pauseReason, watchEvents, type WatchEvent } from '../../schemas/events/watch-events.ts';
 import { watchedContract } from '../../schemas/http/event-catcher-routes.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
 
 const watchDocument = watchedContract.omit({ state: true }).extend({
   fragment: eventFragment,
-  /** The apps that registered it, in the order of registration; never empty. */
+  /** The apps that claim it, in the order of registration. */
   apps: z.array(z.string()),
-  /** Position of each app's registration. */
+  /** Whether no app claims it any more. It is found only by those who know its id, until an app registers it again. */
+  isRemoved: z.boolean(),
+  paused: pauseReason.nullable(),
+  /** Whether its backfill has no bounds: the operator resumed it. */
+  isUnbounded: z.boolean(),
+  /** Position of each claiming app's registration. */
   appPositions: z.record(z.string(), z.int()),
   /** Position of the first registration. */
   createdPosition: z.int(),
+  /** Position from which on it is read: of the first registration, or where it was resumed or registered again. */
+  readSince: z.int(),
 });
 export type WatchDocument = z.infer<typeof watchDocument>;
 /** A contract event that is watched, and the apps for which it is. */
-export type Watch = Omit<WatchDocument, 'createdPosition' | 'appPositions'>;
+export type Watch = Omit<WatchDocument, 'createdPosition' | 'appPositions' | 'readSince'>;
+
+/** Whether nothing more is read for it. */
+export const isStopped = ({ isRemoved, paused }: Pick<Watch, 'isRemoved' | 'paused'>): boolean =>
+  isRemoved || paused !== null;
 
 /** Watched contract events, by watch id. */
 export const watchesModel = readModel({
-  name: 'watches-v2',
-  collections: { watch: { name: 'watches-v2', document: watchDocument, indexes: [['chainId', 'contractAddress']] } },
+  name: 'watches-v3',
+  collections: {
+    watch: { name: 'watches-v3', document: watchDocument, indexes: [['chainId', 'contractAddress'], ['isRemoved']] },
+  },
   events: watchEvents,
   touches: ({ data }) => ({ watch: data.watchId }),
   evolve: ({ watch: known }, event) => {
     const watch = evolveWatch(known, event, event.time);
+    if (!watch) return { watch };
     const { position } = event;
     const registered = event.type === 'ContractRegistered' ? { [event.data.appId]: position } : {};
-    const appPositions = { ...registered, ...known?.appPositions };
-    return { watch: watch && { ...watch, appPositions, createdPosition: known?.createdPosition ?? position } };
+    const positions = Object.entries({ ...registered, ...known?.appPositions });
+    const isStarted = known !== undefined && isStopped(known) && !isStopped(watch);
+    return {
+      watch: {
+        ...watch,
+        appPositions: Object.fromEntries(positions.filter(([appId]) => watch.apps.includes(appId))),
+        createdPosition: known?.createdPosition ?? position,
+        readSince: known && !isStarted ? known.readSince : position,
+      },
+    };
   },
 });
 
@@ -37,14 +59,25 @@ export const watchesModel = readModel({
  * @param watch `undefined` before the first event
  * @param time Unix milliseconds of the event
  */
-export const evolveWatch = (watch: Watch | undefined, { type, data }: WatchEvent, time: number): Watch | undefined => {
+export const evolveWatch = (watch: Watch | undefined, event: WatchEvent, time: number): Watch | undefined => {
+  if (event.type === 'ContractRegistered') {
+    const { watchId: id, appId, ...registered } = event.data;
+    const unstopped = { isRemoved: false, paused: null, isUnbounded: false };
+    if (!watch) return { id, ...registered, apps: [appId], ...unstopped, createdAt: toIso(time) };
+    return { ...watch, apps: [...new Set([...watch.apps, appId])], isRemoved: false };
+  }
+  if (!watch) return undefined;
+  const { type, data } = event;
   switch (type) {
-    case 'ContractRegistered': {
-      const { watchId: id, appId, ...registered } = data;
-      if (!watch) return { id, ...registered, apps: [appId], createdAt: toIso(time) };
-      return { ...watch, apps: [...new Set([...watch.apps, appId])] };
-    }
     case 'WatchExtended':
-      return watch && { ...watch, startBlock: data.startBlock };
+      return { ...watch, startBlock: data.startBlock };
+    case 'WatchPaused':
+      return { ...watch, paused: data.reason };
+    case 'WatchResumed':
+      return { ...watch, paused: null, isUnbounded: watch.isUnbounded || data.isUnbounded };
+    case 'WatchRemoved': {
+      const apps = watch.apps.filter((app) => app !== data.appId);
+      return { ...watch, apps, isRemoved: apps.length === 0 };
+    }
   }
 };

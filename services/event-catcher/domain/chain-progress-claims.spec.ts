@@ -19,6 +19,7 @@ const steps = {
   cover: (chain, watch, block, count) => chain.cover(watch, block, count - 1),
   coverNext: (chain, _watch, block, count) => chain.coverNext(block, count),
   join: (chain, watch) => chain.join(watch),
+  stop: (chain, watch) => chain.stop(watch),
   fallBehind: (chain, watch) => chain.fallBehind(watch),
   storeProgress: (chain) => chain.storeProgress(),
   finish: (chain) => chain.finish(),

@@ -13,6 +13,7 @@ import {
   isCovered,
   join,
   skipAhead,
+  stopWatch,
   storedAt,
   addWatch,
   extendWatch,
@@ -277,6 +278,19 @@ describe('a watch that falls behind', () => {
       behind,
       { watchId: 'w', from: 3, next: 3, to: 10, joins: false },
     ]);
+  });
+});
+
+describe('a watch that is stopped', () => {
+  it('has what follows the tip as a range, once', () => {
+    const rest: Range = { watchId: 'w', from: 13, next: 13, to: 10, joins: true };
+    expect(after(reading(extension(2)), stopWatch(watch, 31))).toEqual({
+      ...progress,
+      backfills: [extension(2), rest],
+      watchesUpTo: 31,
+    });
+    expect(after(reading(joining(6)), stopWatch(watch, 31)).backfills).toEqual([joining(6)]);
+    expect(() => after(progress, stopWatch(watch, 30))).toThrow('in the order of their positions');
   });
 });
 

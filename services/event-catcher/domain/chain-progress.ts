@@ -108,6 +108,12 @@ export const addWatch =
     return setWatchesUpTo(position)({ ...progress, backfills: [...backfills, newJoiningRange(window, watch)] });
   };
 
+/** Nothing more is read for a watch: what follows the tip is a range, which is read when the watch is resumed. */
+export const stopWatch =
+  (watch: CoveredWatch, position: Position): Transition =>
+  (progress) =>
+    setWatchesUpTo(position)(fallBehind([watch])(progress));
+
 /**
  * A watch begins earlier, and its records in `blocksToExtend` are stored, because no block that may be reorganised is
  * read as a range. If nothing of the watch was read yet, its only range begins earlier; otherwise it gets another one.

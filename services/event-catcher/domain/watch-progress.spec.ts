@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { BackfillRange as Range } from '../../../schemas/events/chain-events.ts';
 import { progressOf } from './watch-progress.ts';
 
-const watch = { id: 'w', startBlock: 10, createdPosition: 30 };
+const watch = { id: 'w', startBlock: 10, readSince: 30, isRemoved: false, paused: null };
 const joining: Range = { watchIds: ['x', 'w'], from: 10, next: 21, to: 40, joins: true };
 const extension: Range = { watchIds: ['x', 'w'], from: 2, next: 5, to: 9, joins: false };
 const ofOther = (range: Range): Range => ({ ...range, watchIds: ['other'], next: range.next - 1 });
@@ -59,5 +59,25 @@ describe('the progress of a watch', () => {
     const gaps = [{ from: 5, to: 9 }];
     expect(progressOf(watch, chain(extension, ofOther(extension)))).toMatchObject({ state: 'live', gaps });
     expect(progressOf(watch, chain(joining, extension))).toMatchObject({ state: 'backfilling', blocksLeft: 20, gaps });
+  });
+
+  it('is paused where its reading stopped, whether an app wanted it or none claims it', () => {
+    const rest = { ...joining, next: 31 };
+    for (const stopped of [{ paused: 'app' as const }, { isRemoved: true }]) {
+      expect(progressOf({ ...watch, ...stopped }, chain(rest))).toEqual({
+        state: 'paused',
+        currentBlockNumber: 30,
+        blocksLeft: 10,
+        gaps: [],
+      });
+    }
+  });
+
+  it('is backfilling before the follower reads it again', () => {
+    expect(progressOf({ ...watch, readSince: 31 }, chain({ ...joining, next: 31 }))).toMatchObject({
+      state: 'backfilling',
+      currentBlockNumber: 30,
+    });
+    expect(progressOf({ ...watch, readSince: 31 }, chain()).state).toBe('backfilling');
   });
 });

@@ -1,8 +1,7 @@
 import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
-import type { CoveredWatch } from './coverage.ts';
+import { isStopped, type WatchDocument } from '../../../shared/read-models/watches.ts';
 
-/** A watch, with the position of its registration. */
-type Watched = CoveredWatch & { readonly createdPosition: number };
+type Watched = Pick<WatchDocument, 'id' | 'startBlock' | 'readSince' | 'isRemoved' | 'paused'>;
 interface ReadChain {
   readonly backfills: readonly BackfillRange[];
   readonly watchesUpTo: number;
@@ -10,7 +9,7 @@ interface ReadChain {
 }
 
 export interface WatchProgress {
-  state: 'backfilling' | 'live';
+  state: 'backfilling' | 'live' | 'paused';
   /** Everything up to this block has been read, except the gaps. */
   currentBlockNumber: number;
   /** How many blocks are to be read before the watch is live. */
@@ -21,11 +20,16 @@ export interface WatchProgress {
 
 /** How far a watch was read. A watch that the follower has not added yet is backfilling. */
 export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchProgress => {
-  if (!chain || chain.watchesUpTo < watch.createdPosition) return backfilling(watch.startBlock, chain?.head ?? -1, []);
-  const ranges = chain.backfills.filter(({ watchIds }) => watchIds.includes(watch.id));
+  const read = readProgress(watch, chain);
+  return isStopped(watch) ? { ...read, state: 'paused' } : read;
+};
+
+const readProgress = ({ id, startBlock, readSince }: Watched, chain: ReadChain | undefined): WatchProgress => {
+  const ranges = chain?.backfills.filter(({ watchIds }) => watchIds.includes(id)) ?? [];
   const gaps = ranges.filter(({ joins }) => !joins).map(({ next, to }) => ({ from: next, to }));
   const joining = ranges.find(({ joins }) => joins);
   if (joining) return backfilling(joining.next, joining.to, gaps);
+  if (!chain || chain.watchesUpTo < readSince) return backfilling(startBlock, chain?.head ?? -1, gaps);
   return { state: 'live', currentBlockNumber: chain.head, blocksLeft: 0, gaps };
 };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import type { PauseReason, WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import {
   formerWatchIdOf,
@@ -49,6 +49,19 @@ describe('registering a contract event', () => {
     const earlier = { ...first, appId: 'app_2', startBlock: 50 };
     expect(registerContract(given(registered), earlier)).toEqual([byOtherApp, extendedTo(50)]);
     expect(given(registered, byOtherApp)?.apps).toEqual(['app_1', 'app_2']);
+  });
+
+  it('resumes a watch that its only holder paused when another app registers it, and no other pause', () => {
+    const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...first, appId: 'app_2' } };
+    const about = { watchId, chainId, contractAddress };
+    const paused = (reason: PauseReason): WatchEvent => ({ type: 'WatchPaused', data: { ...about, reason } });
+    const resumed: WatchEvent = { type: 'WatchResumed', data: { ...about, isUnbounded: false } };
+    const other = { ...first, appId: 'app_2' };
+    expect(registerContract(given(registered, paused('app')), other)).toEqual([byOtherApp, resumed]);
+    expect(registerContract(given(registered, paused('app')), first)).toEqual([]);
+    for (const reason of ['operator', 'records', 'blocks'] as const) {
+      expect(registerContract(given(registered, paused(reason)), other)).toEqual([byOtherApp]);
+    }
   });
 
   it('does nothing a second time', () => {

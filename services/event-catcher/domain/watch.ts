@@ -5,6 +5,10 @@ import { fragmentText, signatureOf } from './event-abi.ts';
 
 export const watchStream = (watchId: string): string => `watch-${watchId}`;
 
+const WATCH_ID = /^wch_[0-9a-z]{26}$/;
+/** Whether a text may be the id of a watch: other texts name no stream. */
+export const isWatchId = (text: string): boolean => WATCH_ID.test(text);
+
 export interface Watched {
   chainId: number;
   contractAddress: string;
@@ -24,19 +28,22 @@ export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['
 export const watchFold = { initial: undefined as State, evolve: evolveWatch };
 
 /**
- * The first registration creates the watch. A registration by another app adds that app, and keeps the stored start
- * block. An earlier start block extends the watch backwards; a later one changes nothing.
+ * The first registration creates the watch. A registration by another app adds that app, keeps the stored start block, and
+ * ends a pause that the only holder wanted. An earlier start block extends the watch backwards; a later one changes nothing.
  */
 export const registerContract = (watch: State, asked: Registration): WatchEvent[] => {
   if (!watch) return [{ type: 'ContractRegistered', data: asked }];
-  const { id: watchId, chainId, contractAddress, startBlock } = watch;
+  const { startBlock } = watch;
   const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...asked, startBlock } };
+  const resumption: WatchEvent = { type: 'WatchResumed', data: { ...about(watch), isUnbounded: false } };
   const extension: WatchEvent = {
     type: 'WatchExtended',
-    data: { watchId, chainId, contractAddress, startBlock: asked.startBlock },
+    data: { ...about(watch), startBlock: asked.startBlock },
   };
+  const isHolder = watch.apps.includes(asked.appId);
   return [
-    ...(watch.apps.includes(asked.appId) ? [] : [byOtherApp]),
+    ...(isHolder ? [] : [byOtherApp]),
+    ...(!isHolder && watch.paused === 'app' ? [resumption] : []),
     ...(asked.startBlock < startBlock ? [extension] : []),
   ];
 };
@@ -44,3 +51,5 @@ export const registerContract = (watch: State, asked: Registration): WatchEvent[
 /** Whether two fragments are of one watch: they differ in nothing. */
 export const isSameFragment = (left: EventFragment, right: EventFragment): boolean =>
   fragmentText(left) === fragmentText(right);
+
+export const about = ({ id: watchId, chainId, contractAddress }: Watch) => ({ watchId, chainId, contractAddress });

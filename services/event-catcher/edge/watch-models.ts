@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { WatchState } from '../../../schemas/http/event-catcher-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { chainsModel, type ChainDocument } from '../../../shared/read-models/chains.ts';
-import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
+import { isStopped, watchesModel, type Watch, type WatchDocument } from '../../../shared/read-models/watches.ts';
+import { progressOf } from '../domain/watch-progress.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
@@ -22,7 +24,7 @@ export class WatchModels {
   /** Returns at least one watch. @throws Refusal watch_not_found, not_caught_up */
   async ofContract(chainId: number, contractAddress: string): Promise<WatchDocument[]> {
     const found = await this.models.find(watchesModel.name, async () => {
-      const filter = { chainId, contractAddress };
+      const filter = { chainId, contractAddress, isRemoved: false };
       const documents = await this.readStore.find(watch.name, {
         filter,
         sort: [['id', 'asc']],
@@ -36,7 +38,10 @@ export class WatchModels {
 
   /** @throws Refusal watch_not_found, not_caught_up */
   async byId(id: string): Promise<WatchDocument> {
-    const found = await this.models.find(watchesModel.name, () => this.findProjected(id));
+    const found = await this.models.find(watchesModel.name, async () => {
+      const watch = await this.findProjected(id);
+      return watch?.isRemoved === false ? watch : undefined;
+    });
     if (!found) throw new Refusal('watch_not_found', 'no registration has this id');
     return found;
   }
@@ -45,6 +50,14 @@ export class WatchModels {
   async findProjected(id: string): Promise<WatchDocument | undefined> {
     const stored = (await this.readStore.getMany(watch.name, [id])).get(id);
     return stored && watch.document.parse(stored.document);
+  }
+
+  /** The state of a watch as a command has left it, which the read models may not contain yet. */
+  async stateOf(watch: Watch): Promise<WatchState> {
+    if (isStopped(watch)) return 'paused';
+    const known = await this.findProjected(watch.id);
+    if (!known || isStopped(known)) return 'backfilling';
+    return progressOf(known, await this.chain(known.chainId)).state;
   }
 
   /** Returns `undefined` if the chain has not been read yet. */

@@ -19,7 +19,8 @@ const others = ['wch_a', 'wch_b', 'wch_c', 'wch_d'].map((watchId) => ({ watchId,
 const documentOf = async ({ store }: FollowerUnderTest, watchId: string) => {
   const [first] = await store.read(`watch-${watchId}`);
   if (!first) throw new Error(`${watchId} is not registered`);
-  return { id: watchId, startBlock: Number(first.data['startBlock']), createdPosition: first.position };
+  const startBlock = Number(first.data['startBlock']);
+  return { id: watchId, startBlock, readSince: first.position, isRemoved: false, paused: null };
 };
 
 /** A store that notes the number of unfinished ranges each time progress is stored. */
@@ -48,7 +49,7 @@ describe('registrations, when there is no room for more ranges', () => {
     follower.start({ store, reader });
     const second = await documentOf(follower, 'wch_b');
     await eventually(
-      async () => (await follower.progress())?.watchesUpTo === second.createdPosition,
+      async () => (await follower.progress())?.watchesUpTo === second.readSince,
       15_000,
       'the first two must be added, and no more',
     );
@@ -60,7 +61,7 @@ describe('registrations, when there is no room for more ranges', () => {
     );
     const progress = await follower.progress();
     expect(await follower.joining()).toEqual(['wch_a', 'wch_b']);
-    expect(progress?.watchesUpTo).toBe(second.createdPosition);
+    expect(progress?.watchesUpTo).toBe(second.readSince);
     for (const { watchId } of [...others, transferWatch]) {
       expect(progressOf(await documentOf(follower, watchId), progress).state).toBe('backfilling');
     }

@@ -1,13 +1,21 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import { blocksToExtend, addWatch, extendWatch, setWatchesUpTo, type ChainProgress } from '../domain/chain-progress.ts';
+import {
+  addWatch,
+  blocksToExtend,
+  extendWatch,
+  setWatchesUpTo,
+  stopWatch,
+  type ChainProgress,
+} from '../domain/chain-progress.ts';
 import { readIn, readWindow } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
+import { hasRoom } from './ranges-to-read.ts';
 import type { Change, Steps } from './store-changes/chain-writer.ts';
-import type { WatchChange } from './watches.ts';
+import { changed, type WatchChange } from './watches.ts';
 
 /**
- * Adds the watches that were registered or extended, in order, while there is room for ranges.
- * @param upTo position up to which nothing else was registered
+ * Takes what happened to watches into account, in order, while there is room for ranges.
+ * @param upTo position up to which nothing else happened
  * @returns the changes that have to wait
  */
 export async function* addWatches(
@@ -17,7 +25,7 @@ export async function* addWatches(
 ): Steps<readonly WatchChange[]> {
   let now = progress;
   for (const [at, change] of changes.entries()) {
-    if (now.backfills.length >= chain.rangesMax) return changes.slice(at);
+    if (!hasRoom(now, chain)) return changes.slice(at);
     now = yield await changeFor(now, change, chain);
   }
   if (upTo > now.watchesUpTo) yield { transition: setWatchesUpTo(upTo) };
@@ -29,18 +37,17 @@ const changeFor = async (
   change: WatchChange,
   { reader, watches }: FollowedChain,
 ): Promise<Change> => {
-  const { kind, position } = change;
-  const added = watches.at(progress);
-  if (kind === 'registered') {
-    return { transition: added.has(change.watch.id) ? setWatchesUpTo(position) : addWatch(change.watch, position) };
-  }
-  const watch = added.get(change.watchId);
-  const { startBlock } = change;
-  if (!watch || startBlock >= watch.startBlock) return { transition: setWatchesUpTo(position) };
+  const { position } = change;
+  const watch = watches.at(progress).get(change.watchId);
+  const after = changed(watch, change);
+  if (!after) return { transition: setWatchesUpTo(position) };
+  if (!watch) return { transition: addWatch(after, position) };
+  if (after.isStopped && !watch.isStopped) return { transition: stopWatch(watch, position) };
+  const { startBlock } = after;
+  if (startBlock >= watch.startBlock) return { transition: setWatchesUpTo(position) };
   const blocks = blocksToExtend(progress, watch, startBlock);
-  const extended = [{ ...watch, startBlock }];
   return {
-    ...readIn(blocks, extended, await readWindow(reader, blocks, extended)),
+    ...readIn(blocks, [after], await readWindow(reader, blocks, [after])),
     transition: extendWatch(watch, startBlock, position),
   };
 };

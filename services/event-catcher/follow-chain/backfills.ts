@@ -4,6 +4,7 @@ import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import { ChunkSize } from '../domain/chunk-size.ts';
 import { findRange, lastBlockOf, rangeId, type Range } from '../domain/coverage.ts';
+import { isToRead } from './ranges-to-read.ts';
 import { RangeReading, type BackfillDependencies } from './range-reading.ts';
 
 /** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
@@ -97,10 +98,12 @@ export class Backfills {
   /** Those that are to have a turn, the one that comes first at the beginning, the others in no order. */
   private waiting(): Range[] {
     const now = this.dependencies.clock.elapsed();
-    const waiting = this.dependencies.writer.progress.backfills.filter((range) => {
+    const { chain, writer } = this.dependencies;
+    const { progress } = writer;
+    const waiting = progress.backfills.filter((range) => {
       const { waitsUntil, retryMs } = this.of(range);
       const mayFail = retryMs === undefined || this.retries < FAILED_AT_ONCE;
-      return mayFail && waitsUntil <= now && !this.reading.has(rangeId(range));
+      return mayFail && waitsUntil <= now && !this.reading.has(rangeId(range)) && isToRead(range, progress, chain);
     });
     let first = 0;
     for (let at = 1; at < waiting.length; at += 1) if (this.isBefore(waiting[at], waiting[first])) first = at;
@@ -120,7 +123,7 @@ export class Backfills {
 
   private appOf({ watchId }: Range): string {
     const { chain, writer } = this.dependencies;
-    return chain.watches.of(writer.progress, watchId).appId;
+    return chain.watches.of(writer.progress, watchId).apps[0] ?? '';
   }
 
   private of(range: Range): Waits {

@@ -1,12 +1,13 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import type { Semaphore } from '../../../shared/primitives/semaphore.ts';
-import { cover, isCovered, join, type ChainProgress, type Transition } from '../domain/chain-progress.ts';
+import { cover, fallBehind, isCovered, join, type ChainProgress, type Transition } from '../domain/chain-progress.ts';
 import type { ChunkSize } from '../domain/chunk-size.ts';
 import { findRange, lastBlockOf, type Range } from '../domain/coverage.ts';
 import { readIn, readWindow, recordsOfRange } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
+import { isToRead } from './ranges-to-read.ts';
 import type { ChainWriter, SyncSteps } from './store-changes/chain-writer.ts';
 import { belongsTo, type WatchedEvent } from './watched-event.ts';
 
@@ -79,11 +80,13 @@ export class RangeReading {
     }
   }
 
-  /** These ranges as they are now, but for those that begin elsewhere by now: their watch was extended. */
+  /**
+   * These ranges as they are now, but for those whose watch was extended, so that they begin elsewhere by now, or stopped.
+   */
   private rangesAt(next: number, progress: ChainProgress): Range[] {
     return this.ranges.flatMap((range) => {
       const now = findRange(progress, range);
-      return now?.next === next ? [now] : [];
+      return now?.next === next && isToRead(now, progress, this.dependencies.chain) ? [now] : [];
     });
   }
 
@@ -150,7 +153,10 @@ export class RangeReading {
       if (blocks.some(({ hash }) => !read.has(hash))) return false;
       yield {
         ...readIn(blocks, this.watchesOf(ranges, progress), read),
-        transition: each(ranges, ({ watchId }) => join(watchId)),
+        transition: each(ranges, ({ watchId }) => {
+          const watch = chain.watches.of(progress, watchId);
+          return (now) => (watch.isStopped ? fallBehind([watch]) : asItIs)(join(watchId)(now));
+        }),
       };
       return true;
     };
@@ -162,6 +168,8 @@ export class RangeReading {
     } while (!(await writer.commit((progress) => joinRead.call(this, progress))));
   }
 }
+
+const asItIs: Transition = (progress) => progress;
 
 const each =
   (ranges: readonly Range[], transitionOf: (range: Range) => Transition): Transition =>

@@ -22,7 +22,9 @@ type ChainStep =
   | { kind: 'reorganise'; depth: number; blocks: number }
   | { kind: 'restore' }
   | { kind: 'register'; what: keyof typeof watches; startBlock: number }
-  | { kind: 'extend'; what: keyof typeof watches; by: number };
+  | { kind: 'extend'; what: keyof typeof watches; by: number }
+  | { kind: 'stop'; what: keyof typeof watches; how: 'pause' | 'remove' }
+  | { kind: 'read again'; what: keyof typeof watches };
 type Run = { appends: number; meanwhile: ChainStep; afterCalls: number };
 type Step =
   | ChainStep
@@ -93,6 +95,16 @@ class Simulation {
         const { watchId } = watches[step.what];
         const watch = registered.get(watchId);
         if (watch && watch.startBlock > 0) await this.follower.extend(Math.max(0, watch.startBlock - step.by), watchId);
+        return;
+      }
+      case 'stop': {
+        const watch = registered.get(watches[step.what].watchId);
+        if (watch && !watch.stopped) await this.follower.stopWatch(watch.watchId, step.how);
+        return;
+      }
+      case 'read again': {
+        const { watchId } = watches[step.what];
+        if (registered.get(watchId)?.stopped) await this.follower.readAgain(watchId);
       }
     }
   }
@@ -104,6 +116,10 @@ class Simulation {
     if (step.kind === 'run') return follower.runUntilKilled(step.appends, step.isLost, reader);
     const release = await follower.runUntilCutOff(step.appends, reader);
     this.inFlight.push({ releasedAfter: step.releasedAfter, release });
+  }
+
+  async readAllAgain(): Promise<void> {
+    for (const [watchId, { stopped }] of this.follower.registered) if (stopped) await this.follower.readAgain(watchId);
   }
 
   /** Releases all appends that are still in flight, and waits until the followers that sent them have ended. */
@@ -148,6 +164,8 @@ const chainStep: fc.Arbitrary<ChainStep> = fc.oneof(
   fc.record({ kind: fc.constant('restore' as const) }),
   fc.record({ kind: fc.constant('register' as const), what, startBlock: fc.integer({ min: 0, max: 30 }) }),
   fc.record({ kind: fc.constant('extend' as const), what, by: fc.integer({ min: 1, max: 12 }) }),
+  fc.record({ kind: fc.constant('stop' as const), what, how: fc.constantFrom('pause' as const, 'remove' as const) }),
+  fc.record({ kind: fc.constant('read again' as const), what }),
 );
 const run = {
   appends: fc.integer({ min: 0, max: 10 }),
@@ -171,7 +189,7 @@ const steps = fc.array(step, { minLength: 1, maxLength: 9 });
 const rangesMax = fc.constantFrom(1, 2, 1_000);
 
 describe('following a chain', () => {
-  it('stores exactly what the chain has through kills, cut-off appends, reorganisations and extensions', async () => {
+  it('stores exactly what the chain has through kills, cut-off appends, reorganisations, extensions and pauses', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), rangesMax, async (steps, isDevelopment, rangesMax) => {
         await using simulation = new Simulation(isDevelopment, rangesMax);
@@ -179,6 +197,8 @@ describe('following a chain', () => {
         await simulation.follower.register({ startBlock: 8 });
         for (const one of steps) await simulation.run(one);
         simulation.follower.start({ reader: canonicalOnly(simulation.follower.chain) });
+        await simulation.follower.caughtUp();
+        await simulation.readAllAgain();
         await simulation.follower.expectChain();
         await simulation.releaseAll();
         simulation.mine(1);

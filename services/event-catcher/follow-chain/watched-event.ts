@@ -23,8 +23,11 @@ export interface WatchedEvent {
   readonly matches: ReturnType<typeof compileMatcher>;
   readonly bloom: readonly BloomBits[];
   readonly startBlock: number;
-  /** The app that registered it first. */
-  readonly appId: string;
+  /** The apps that claim it, in the order of registration. */
+  readonly apps: readonly string[];
+  readonly isPaused: boolean;
+  /** Whether nothing more is read for it: it is paused, or no app claims it. */
+  readonly isStopped: boolean;
 }
 
 export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegistered' }>): WatchedEvent => {
@@ -53,7 +56,9 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
     matches: compileMatcher(fragment, topic0),
     bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
     startBlock,
-    appId,
+    apps: [appId],
+    isPaused: false,
+    isStopped: false,
   };
 };
 

@@ -1,15 +1,18 @@
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { watchEvents, type WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
 import { liveWatches } from '../domain/coverage.ts';
 import { watchedEvent, type WatchedEvent } from './watched-event.ts';
 
-/** A registration or an extension of a watch. */
-export type WatchChange = { position: Position } & (
-  { kind: 'registered'; watch: WatchedEvent } | { kind: 'extended'; watchId: string; startBlock: number }
+/** What happened to a watch. `watch` is how it is if this registration is its first one. */
+export type WatchChange = { position: Position; watchId: string } & (
+  | { kind: 'registered'; watch: WatchedEvent }
+  | { kind: 'extended'; startBlock: number }
+  | { kind: 'paused' | 'resumed' }
+  | { kind: 'removed'; appId: string }
 );
 
-const types = ['ContractRegistered', 'WatchExtended'] as const;
+const types = Object.keys(watchEvents) as WatchEvent['type'][];
 
 /**
  * The watches of one chain, read from the event store. They outlive a follower that fails, so that the next one reads
@@ -48,7 +51,8 @@ export class Watches {
     for (;;) {
       const change = this.changes[this.applied];
       if (!change || change.position > watchesUpTo) return this.byId;
-      apply(this.byId, change);
+      const watch = changed(this.byId.get(change.watchId), change);
+      if (watch) this.byId.set(watch.id, watch);
       this.applied += 1;
     }
   }
@@ -90,17 +94,38 @@ export class Watches {
 
 const changeOf = (event: StoredEvent & WatchEvent): WatchChange => {
   const { type, position, data } = event;
-  return type === 'ContractRegistered'
-    ? { kind: 'registered', position, watch: watchedEvent(event) }
-    : { kind: 'extended', position, watchId: data.watchId, startBlock: data.startBlock };
+  const { watchId } = data;
+  switch (type) {
+    case 'ContractRegistered':
+      return { kind: 'registered', position, watchId, watch: watchedEvent(event) };
+    case 'WatchExtended':
+      return { kind: 'extended', position, watchId, startBlock: data.startBlock };
+    case 'WatchPaused':
+      return { kind: 'paused', position, watchId };
+    case 'WatchResumed':
+      return { kind: 'resumed', position, watchId };
+    case 'WatchRemoved':
+      return { kind: 'removed', position, watchId, appId: data.appId };
+  }
 };
 
-/** A registration by another app changes nothing. */
-const apply = (watches: Map<string, WatchedEvent>, change: WatchChange): void => {
-  if (change.kind === 'registered') {
-    if (!watches.has(change.watch.id)) watches.set(change.watch.id, change.watch);
-    return;
+/** Returns a watch after a change; `undefined` if it was never registered. */
+export const changed = (watch: WatchedEvent | undefined, change: WatchChange): WatchedEvent | undefined => {
+  if (!watch) return change.kind === 'registered' ? change.watch : undefined;
+  switch (change.kind) {
+    case 'registered':
+      return withClaims(watch, { apps: [...new Set([...watch.apps, ...change.watch.apps])] });
+    case 'extended':
+      return { ...watch, startBlock: Math.min(watch.startBlock, change.startBlock) };
+    case 'paused':
+    case 'resumed':
+      return withClaims(watch, { isPaused: change.kind === 'paused' });
+    case 'removed':
+      return withClaims(watch, { apps: watch.apps.filter((app) => app !== change.appId) });
   }
-  const watch = watches.get(change.watchId);
-  if (watch) watches.set(watch.id, { ...watch, startBlock: Math.min(watch.startBlock, change.startBlock) });
+};
+
+const withClaims = (watch: WatchedEvent, changes: Partial<Pick<WatchedEvent, 'apps' | 'isPaused'>>): WatchedEvent => {
+  const { apps, isPaused } = { ...watch, ...changes };
+  return { ...watch, apps, isPaused, isStopped: isPaused || apps.length === 0 };
 };

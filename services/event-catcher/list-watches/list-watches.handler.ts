@@ -1,17 +1,12 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import {
-  watchedContract,
-  type WatchedContract,
-  type WatchedContracts,
-} from '../../../schemas/http/event-catcher-routes.ts';
+import type { WatchedContract, WatchedContracts } from '../../../schemas/http/event-catcher-routes.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
-import type { ChainDocument } from '../../../shared/read-models/chains.ts';
-import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
+import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { progressOf } from '../domain/watch-progress.ts';
 import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
+import { watchAnswer } from '../edge/watch-answer.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
 export class ListWatches extends Query<WatchedContracts> {
@@ -40,6 +35,7 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
   async execute({ asked }: ListWatches): Promise<WatchedContracts> {
     const { chainId, contractAddress, take, skip } = asked;
     const filter = {
+      isRemoved: false,
       ...(chainId !== undefined && { chainId }),
       ...(contractAddress !== undefined && { contractAddress: readAddressMember('contractAddress', contractAddress) }),
     };
@@ -51,7 +47,7 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
     const chainIds = [...new Set(watches.map((watch) => watch.chainId))];
     const chains = new Map(await Promise.all(chainIds.map(async (id) => [id, await this.models.chain(id)] as const)));
     return {
-      items: watches.map((watch) => answerOf(watch, chains.get(watch.chainId), this.follower)),
+      items: watches.map((watch) => watchAnswer(watch, chains.get(watch.chainId), this.follower)),
       take,
       skip,
       total,
@@ -74,13 +70,6 @@ export class GetWatchHandler implements IQueryHandler<GetWatch> {
 
   async execute({ id }: GetWatch): Promise<WatchedContract> {
     const watch = await this.models.byId(id);
-    return answerOf(watch, await this.models.chain(watch.chainId), this.follower);
+    return watchAnswer(watch, await this.models.chain(watch.chainId), this.follower);
   }
 }
-
-const answerOf = (
-  watch: WatchDocument,
-  chain: ChainDocument | undefined,
-  { errorOf }: Pick<FollowerStatus, 'errorOf'>,
-): WatchedContract =>
-  watchedContract.parse({ ...watch, state: errorOf(watch) === null ? progressOf(watch, chain).state : 'failed' });

@@ -8,8 +8,9 @@ import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
-import type { WatchDocument } from '../../../shared/read-models/watches.ts';
+import { isStopped, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { pauseText } from '../domain/stopped-watch.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
@@ -42,13 +43,13 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
     const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
     const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch.id);
-    const lastError = this.follower.errorOf(watch);
+    const error = isStopped(watch) ? null : this.follower.errorOf(watch);
     return {
       id: watch.id,
       chainId,
       contractAddress,
       eventName: watch.eventName,
-      state: lastError === null ? state : 'failed',
+      state: error === null ? state : 'failed',
       startBlock: watch.startBlock,
       currentBlockNumber,
       headBlock: chain?.head ?? null,
@@ -58,7 +59,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
       eventsTotal,
       eventsPerSecond,
       etaSeconds: state === 'live' ? 0 : secondsFor(blocksLeft, blocksPerSecond),
-      lastError,
+      lastError: error ?? pauseText(watch.paused),
       gaps,
     };
   }

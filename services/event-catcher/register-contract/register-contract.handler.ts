@@ -17,7 +17,6 @@ import {
   watchStream,
   type Watched,
 } from '../domain/watch.ts';
-import { progressOf } from '../domain/watch-progress.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { topic0Of } from '../domain/topic0.ts';
 import { WatchModels } from '../edge/watch-models.ts';
@@ -87,7 +86,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       eventSignature: state.eventSignature,
       topic0: state.topic0,
       startBlock: state.startBlock,
-      state: await this.stateOf(state.id),
+      state: await this.models.stateOf(state),
       createdAt: state.createdAt,
       ...(warnings.length > 0 && { warnings }),
     };
@@ -99,10 +98,5 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     const formerId = formerWatchIdOf(watched);
     const { state } = await this.transactor.load(watchStream(formerId), watchFold);
     return state && isSameFragment(state.fragment, watched.fragment) ? formerId : watchIdOf(watched);
-  }
-
-  private async stateOf(watchId: string) {
-    const watch = await this.models.findProjected(watchId);
-    return watch ? progressOf(watch, await this.models.chain(watch.chainId)).state : 'backfilling';
   }
 }

@@ -15,10 +15,20 @@ import { ReadStatusHandler } from '../read-status/read-status.handler.ts';
 import { ReadStatusHttp } from '../read-status/read-status.http.ts';
 import { RegisterContractHandler } from '../register-contract/register-contract.handler.ts';
 import { RegisterContractHttp } from '../register-contract/register-contract.http.ts';
+import { PauseContractHandler, RemoveContractHandler } from '../stop-watch/stop-watch.handler.ts';
+import { StopWatchHttp } from '../stop-watch/stop-watch.http.ts';
 import { CHAIN_ID, DeployingChain, registration } from './catcher-fixtures.ts';
 import { CaughtDocuments } from './caught-documents.ts';
 
-const handlers = [RegisterContractHandler, ListWatchesHandler, GetWatchHandler, QueryEventsHandler, ReadStatusHandler];
+const handlers = [
+  RegisterContractHandler,
+  ListWatchesHandler,
+  GetWatchHandler,
+  QueryEventsHandler,
+  ReadStatusHandler,
+  RemoveContractHandler,
+  PauseContractHandler,
+];
 
 interface Asked {
   signal?: AbortSignal;
@@ -39,7 +49,7 @@ export const startCatcherRoutes = async () => {
   const follower: FollowerStatus = { ratesOf: () => progress, errorOf: () => progress.error };
 
   @Module({
-    controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp],
+    controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp, StopWatchHttp],
     providers: [
       { provide: CHAINS, useValue: new Map([[CHAIN_ID, chain]]) },
       { provide: FOLLOWER_STATUS, useValue: follower },

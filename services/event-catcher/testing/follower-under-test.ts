@@ -1,6 +1,5 @@
 import { pino } from 'pino';
 import type { ChainEvent, ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
-import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
@@ -11,13 +10,13 @@ import type { LeasedLoopOptions } from '../../../shared/loops/leased-loop.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { changesIn } from '../domain/observed-records.ts';
 import { followChain } from '../follow-chain/chain-follower.ts';
 import type { FollowSettings } from '../follow-chain/followed-chain.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
 import { Watches } from '../follow-chain/watches.ts';
+import { Registrations, type Registered, type RegisteredWatch } from './registrations.ts';
 import { cutOffAt, dyingAfter } from './faulty-stores.ts';
 
 const CHAIN_ID = 2484;
@@ -56,7 +55,6 @@ export const anonymousWatch = {
     inputs: ['bytes32', 'address', 'address', 'uint256'].map((type, at) => ({ name: '', type, indexed: at < 3 })),
   },
 };
-type Registered = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'];
 
 export const contract = transferWatch.contractAddress.toLowerCase();
 export const otherContract = `0x${'0'.repeat(39)}1`;
@@ -100,13 +98,12 @@ export class FollowerUnderTest {
   readonly chain = new MemoryChain(CHAIN_ID);
   readonly store = new MemoryEventStore();
   readonly meter = new ProgressMeter(systemClock);
-  readonly registered = new Map<string, Registered & { extensions: number; firstBlock: number }>();
+  private readonly registrations = new Registrations(this.store);
   loop: SupervisedLoop | undefined;
   /** How often the follower was started, including restarts by its supervisor. */
   starts = 0;
   /** What the lease tells the next follower that starts. */
   nothingInFlightBefore = true;
-  private registeredUpTo = 0;
   private readonly confirmations: number;
   private readonly isDevelopment: boolean;
   private readonly rangesMax: number;
@@ -141,26 +138,27 @@ export class FollowerUnderTest {
     await this.loop?.stop();
   }
 
-  async register(data: Partial<Registered> = {}): Promise<void> {
-    const watch = { ...transferWatch, ...data };
-    this.registered.set(watch.watchId, { ...watch, extensions: 0, firstBlock: watch.startBlock });
-    const { position } = await this.store.append(`watch-${watch.watchId}`, -1, [
-      anEvent({ type: 'ContractRegistered', data: watch }),
-    ]);
-    this.registeredUpTo = position;
+  get registered(): ReadonlyMap<string, RegisteredWatch> {
+    return this.registrations.byId;
+  }
+
+  register(data: Partial<Registered> = {}): Promise<void> {
+    return this.registrations.register({ ...transferWatch, ...data });
   }
 
   /** Extends a watch backwards. */
-  async extend(startBlock: number, watchId = transferWatch.watchId): Promise<void> {
-    const watch = this.registered.get(watchId);
-    if (!watch) throw new Error(`${watchId} is not registered`);
-    const data = { watchId, chainId: CHAIN_ID, contractAddress: watch.contractAddress, startBlock };
-    const { position } = await this.store.append(`watch-${watchId}`, watch.extensions, [
-      anEvent({ type: 'WatchExtended', data }),
-    ]);
-    this.registeredUpTo = position;
-    watch.extensions += 1;
-    watch.startBlock = startBlock;
+  extend(startBlock: number, watchId = transferWatch.watchId): Promise<void> {
+    return this.registrations.extend(watchId, startBlock);
+  }
+
+  /** Pauses a watch, or removes the only claim on it. */
+  stopWatch(watchId = transferWatch.watchId, how: 'pause' | 'remove' = 'pause'): Promise<void> {
+    return this.registrations.stop(watchId, how);
+  }
+
+  /** Resumes a watch that was paused, or registers one again that was removed. */
+  readAgain(watchId = transferWatch.watchId): Promise<void> {
+    return this.registrations.readAgain(watchId);
   }
 
   /** The observations and reversals of a contract. */
@@ -234,11 +232,12 @@ export class FollowerUnderTest {
     return progress?.backfills.flatMap(({ watchIds, joins }) => (joins ? watchIds : [])) ?? [];
   }
 
-  /** Whether the stored progress has the head and every registration, and no range is left to read. */
+  /** Whether the stored progress has the head and every registration, and only stopped watches have ranges. */
   async isCaughtUp(): Promise<boolean> {
     const progress = await this.progress();
-    const isKnown = progress !== undefined && progress.watchesUpTo >= this.registeredUpTo;
-    return isKnown && progress.window.at(-1)?.hash === this.chain.tip.hash && progress.backfills.length === 0;
+    const isKnown = progress !== undefined && progress.watchesUpTo >= this.registrations.upTo;
+    if (!isKnown || progress.window.at(-1)?.hash !== this.chain.tip.hash) return false;
+    return progress.backfills.every(({ watchIds }) => watchIds.every((id) => this.registered.get(id)?.stopped));
   }
 
   async caughtUp(): Promise<void> {

@@ -9,6 +9,7 @@ import {
   rewind,
   join,
   skipAhead,
+  stopWatch,
   storedAt,
   addWatch,
   extendWatch,
@@ -138,6 +139,14 @@ export class ModelledChain {
     const { backfills } = this.progress;
     const range = backfills[at % Math.max(1, backfills.length)];
     if (range) this.cover(range.watchId as WatchId, range.next, blocks);
+  }
+
+  /** Once everything that is registered was added, a watch is stopped. */
+  stop(id: WatchId): void {
+    if (this.registered.some(({ position }) => position > this.progress.watchesUpTo)) return;
+    const watch = this.watches().find((one) => one.id === id);
+    this.position += 1;
+    if (watch) this.change(stopWatch(watch, this.position));
   }
 
   fallBehind(id: WatchId): void {

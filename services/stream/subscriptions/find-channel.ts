@@ -20,7 +20,9 @@ export class FindChannel {
   async find({ chainId, contractAddress, ...asked }: Subscribe, appId: string): Promise<Channel> {
     const address = readAddressMember('contractAddress', contractAddress);
     const watch = await this.projections.find(watchesModel.name, async () => {
-      const found = await this.readStore.find(watchCollection.name, { filter: { chainId, contractAddress: address } });
+      const found = await this.readStore.find(watchCollection.name, {
+        filter: { chainId, contractAddress: address, isRemoved: false },
+      });
       const watches = found.map(({ document }) => watchCollection.document.parse(document));
       return findNamed(watches, 'eventSignature', { name: asked.eventSignature, watchId: asked.watchId, appId });
     });

@@ -1,0 +1,29 @@
+import type { ChainProgress } from '../domain/chain-progress.ts';
+import type { Range } from '../domain/coverage.ts';
+import type { FollowedChain } from './followed-chain.ts';
+import { belongsTo } from './watched-event.ts';
+
+/**
+ * Whether a range is to be read now. That of a stopped watch is not, unless an earlier follower has stored records of it: as long
+ * as they are unconfirmed, no progress is stored.
+ */
+export const isToRead = (
+  range: Range,
+  progress: ChainProgress,
+  { watches, records }: Pick<FollowedChain, 'watches' | 'records'>,
+): boolean => {
+  const watch = watches.of(progress, range.watchId);
+  if (!watch.isStopped) return true;
+  const to = range.joins ? Infinity : range.to;
+  return records.unconfirmed.some(
+    (record) => range.next <= record.BlockNumber && record.BlockNumber <= to && belongsTo(watch, record),
+  );
+};
+
+/** Whether there is room for one more range. Nobody waits until those of stopped watches are finished. */
+export const hasRoom = (
+  progress: ChainProgress,
+  { watches, rangesMax }: Pick<FollowedChain, 'watches' | 'rangesMax'>,
+): boolean =>
+  progress.backfills.length < rangesMax ||
+  progress.backfills.filter(({ watchId }) => !watches.of(progress, watchId).isStopped).length < rangesMax;

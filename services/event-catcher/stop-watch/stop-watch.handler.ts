@@ -1,0 +1,79 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { watchedContract, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Watch } from '../../../shared/read-models/watches.ts';
+import { pauseWatch, removeClaim, resumeWatch } from '../domain/stopped-watch.ts';
+import { isWatchId, watchFold, watchStream } from '../domain/watch.ts';
+import { WatchModels } from '../edge/watch-models.ts';
+
+interface Asked {
+  watchId: string;
+  appId: string;
+}
+
+/** Drops the claim of an app on a watch. */
+export class RemoveContract extends Command<Position> {
+  constructor(
+    readonly asked: Asked,
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
+
+/** Pauses a watch, or resumes it. */
+export class PauseContract extends Command<{ contract: WatchedContract; position: Position }> {
+  constructor(
+    readonly asked: Asked & { isPaused: boolean },
+    readonly metadata: EventMetadata,
+  ) {
+    super();
+  }
+}
+
+const changeWatch = async (
+  transactor: Transactor,
+  { watchId }: Asked,
+  metadata: EventMetadata,
+  decide: (watch: Watch | undefined) => WatchEvent[],
+): Promise<{ watch: Watch; position: Position }> => {
+  const { state, position } = await transactor.transact({
+    stream: watchStream(isWatchId(watchId) ? watchId : 'unknown'),
+    fold: watchFold,
+    metadata,
+    decide,
+  });
+  if (!state) throw new Refusal('watch_not_found', 'no registration has this id');
+  return { watch: state, position };
+};
+
+@CommandHandler(RemoveContract)
+export class RemoveContractHandler implements ICommandHandler<RemoveContract> {
+  constructor(private readonly transactor: Transactor) {}
+
+  async execute({ asked, metadata }: RemoveContract): Promise<Position> {
+    const remove = (watch: Watch | undefined) => removeClaim(watch, asked.appId);
+    return (await changeWatch(this.transactor, asked, metadata, remove)).position;
+  }
+}
+
+@CommandHandler(PauseContract)
+export class PauseContractHandler implements ICommandHandler<PauseContract> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly models: WatchModels,
+  ) {}
+
+  async execute({ asked, metadata }: PauseContract) {
+    const by = { kind: 'app', appId: asked.appId } as const;
+    const { watch, position } = await changeWatch(this.transactor, asked, metadata, (known) =>
+      asked.isPaused ? pauseWatch(known, by) : resumeWatch(known, by),
+    );
+    const contract = watchedContract.parse({ ...watch, state: await this.models.stateOf(watch) });
+    return { contract, position };
+  }
+}

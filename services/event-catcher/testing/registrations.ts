@@ -1,0 +1,65 @@
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+
+export type Registered = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'];
+export interface RegisteredWatch extends Registered {
+  /** Revision of the newest event of its stream. */
+  revision: number;
+  /** The block where it began at first. */
+  firstBlock: number;
+  stopped?: 'pause' | 'remove' | undefined;
+}
+
+/** Stores the events of watches, each of which one app claims, and knows them. */
+export class Registrations {
+  readonly byId = new Map<string, RegisteredWatch>();
+  /** Position of the newest event. */
+  upTo: Position = 0;
+
+  constructor(private readonly store: Pick<EventStore, 'append'>) {}
+
+  async register(data: Registered): Promise<void> {
+    this.byId.set(data.watchId, { ...data, revision: -1, firstBlock: data.startBlock });
+    await this.append({ type: 'ContractRegistered', data });
+  }
+
+  async extend(watchId: string, startBlock: number): Promise<void> {
+    const { about } = this.of(watchId);
+    const watch = await this.append({ type: 'WatchExtended', data: { ...about, startBlock } });
+    watch.startBlock = startBlock;
+  }
+
+  async stop(watchId: string, how: 'pause' | 'remove'): Promise<void> {
+    const { about, registered } = this.of(watchId);
+    const pause = { type: 'WatchPaused', data: { ...about, reason: 'app' } } as const;
+    const removal = { type: 'WatchRemoved', data: { ...about, appId: registered.appId } } as const;
+    const watch = await this.append(how === 'pause' ? pause : removal);
+    watch.stopped = how;
+  }
+
+  async readAgain(watchId: string): Promise<void> {
+    const { about, registered, stopped } = this.of(watchId);
+    const resumption = { type: 'WatchResumed', data: { ...about, isUnbounded: false } } as const;
+    const registration = { type: 'ContractRegistered', data: registered } as const;
+    const watch = await this.append(stopped === 'pause' ? resumption : registration);
+    watch.stopped = undefined;
+  }
+
+  private of(watchId: string) {
+    const watch = this.byId.get(watchId);
+    if (!watch) throw new Error(`${watchId} is not registered`);
+    const { revision: _revision, firstBlock: _firstBlock, stopped, ...registered } = watch;
+    const { chainId, contractAddress } = registered;
+    return { about: { watchId, chainId, contractAddress }, registered, stopped };
+  }
+
+  private async append(event: WatchEvent): Promise<RegisteredWatch> {
+    const watch = this.byId.get(event.data.watchId);
+    if (!watch) throw new Error(`${event.data.watchId} is not registered`);
+    const { position } = await this.store.append(`watch-${watch.watchId}`, watch.revision, [anEvent(event)]);
+    this.upTo = position;
+    watch.revision += 1;
+    return watch;
+  }
+}
