@@ -7,7 +7,7 @@ import {
   LOCAL_FUNDER_KEY,
   type DevelopmentToken,
 } from '../../shared/chain/development-token.ethers.ts';
-import { endLeftOverChain, startLocalChain } from '../../shared/chain/local-chain-process.ts';
+import { endLeftOverChain, LOCAL_FINAL_DEPTH, startLocalChain } from '../../shared/chain/local-chain-process.ts';
 import { requireServedChains } from '../../shared/chain/served-chains.ts';
 import { loadMasterKey } from '../../shared/keys/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
@@ -34,8 +34,6 @@ import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
 
 const LOCAL_CHAIN_ID = 2484;
-/** Enough for a reorganisation that somebody tries by hand, and few enough to see blocks become final. */
-const LOCAL_CONFIRMATIONS = 12;
 
 export interface Standalone {
   accountUrl: string;
@@ -83,7 +81,7 @@ const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chai
   const chain = await startLocalChain({ chainId: LOCAL_CHAIN_ID, folder, port: settings.LOCAL_CHAIN_PORT });
   shutdown.add('local chain', chain.stop);
   const { chainId, rpcUrl } = chain;
-  const followed = chainSettings.parse({ chainId, rpcUrls: [rpcUrl], confirmations: LOCAL_CONFIRMATIONS });
+  const followed = chainSettings.parse({ chainId, rpcUrls: [rpcUrl], confirmations: LOCAL_FINAL_DEPTH });
   return { settings: [followed], localChainId: chainId, token: await ensureDevelopmentToken(rpcUrl) };
 };
 

@@ -17,8 +17,9 @@ export class MemoryChain implements ChainReader {
   private forks = 0;
   /** Method names in the order of the calls. */
   readonly calls: string[] = [];
-  /** How far the finalized block is behind the tip. Without it there is none. */
+  /** How far the finalized block is behind the highest tip that there was. Without it there is none. */
   finalizedDepth: number | undefined;
+  private highest = 0;
 
   constructor(readonly chainId: number) {
     this.mine([]);
@@ -56,6 +57,7 @@ export class MemoryChain implements ChainReader {
       logIndex,
     }));
     const block = { header, logs: mined };
+    this.highest = Math.max(this.highest, number);
     this.canonical.push(block);
     this.byHash.set(hash, block);
     return header;
@@ -80,7 +82,7 @@ export class MemoryChain implements ChainReader {
   finalized(): Promise<BlockHeader | undefined> {
     this.calls.push('finalized');
     const { finalizedDepth: depth } = this;
-    return Promise.resolve(depth === undefined ? undefined : this.canonical[this.tip.number - depth]?.header);
+    return Promise.resolve(depth === undefined ? undefined : this.canonical[Math.max(0, this.highest - depth)]?.header);
   }
 
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {

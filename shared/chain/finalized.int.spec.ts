@@ -5,6 +5,7 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import { ChainUnavailable } from './chain-reader.ts';
+import { LOCAL_FINAL_DEPTH } from './local-chain-process.ts';
 
 const CHAIN_ID = 2484;
 const LIMITS = { withinMs: 2_000, quarantineMs: 1_000 };
@@ -92,14 +93,14 @@ describe('the finalized block', () => {
 describe('the finalized block of anvil', () => {
   const folder = temporaryFolder();
 
-  it('is one of its chain, 64 blocks behind the head', async () => {
+  it('is one of its chain, as deep as it is started with', async () => {
     const anvil = await Anvil.start(folder);
     const reader = new JsonRpcChainReader(Anvil.chainId, [anvil.rpcUrl]);
     await anvil.call('anvil_mine', '0x50');
     const head = await reader.head();
     const finalized = await reader.finalized();
-    expect(finalized?.number).toBe(head.number - 64);
-    expect((await reader.headersByNumber([head.number - 64]))[0]).toEqual(finalized);
+    expect(finalized?.number).toBe(head.number - LOCAL_FINAL_DEPTH);
+    expect((await reader.headersByNumber([head.number - LOCAL_FINAL_DEPTH]))[0]).toEqual(finalized);
     reader.close();
     await anvil.stop();
   });

@@ -32,6 +32,8 @@ const HOST = '127.0.0.1';
  * look like another one.
  */
 const GENESIS_TIME = 1_700_000_000;
+/** Blocks. Enough for a reorganisation that somebody tries by hand, and few enough to see blocks become final. */
+export const LOCAL_FINAL_DEPTH = 12;
 const STARTS_WITHIN_MS = 20_000;
 const STOPS_WITHIN_MS = 4_000;
 /** The most that a crash of the whole machine may lose. A crash of this program loses nothing. */
@@ -75,7 +77,8 @@ export const startLocalChain = async ({ chainId, folder, port }: LocalChainOptio
 
 const argumentsFor = (chainId: number, folder: string, port: number): string[] => [
   ...['--host', HOST, '--port', String(port), '--chain-id', String(chainId), '--hardfork', 'london', '--quiet'],
-  ...['--timestamp', String(GENESIS_TIME)],
+  // Its finalized block is two epochs deep.
+  ...['--timestamp', String(GENESIS_TIME), '--slots-in-an-epoch', String(LOCAL_FINAL_DEPTH / 2)],
   ...['--state', join(folder, 'state.json'), '--state-interval', String(STATE_EVERY_SECONDS)],
 ];
 

@@ -75,8 +75,8 @@ describe('the progress of a chain', () => {
 
 describe('the window of the progress', () => {
   it('is extended by the block after the tip, and drops blocks that are final by now', () => {
-    expect(after(progress, advance(header(13), 2)).window).toEqual([block(11, 40), block(12, 50), block(13, 50)]);
-    expect(after(progress, advance(header(13), 3)).window).toHaveLength(4);
+    expect(after(progress, advance(header(13), { number: 11 })).window).toEqual([block(11, 40), block(12, 50), block(13, 50)]);
+    expect(after(progress, advance(header(13), { number: 10 })).window).toHaveLength(4);
   });
 
   it.each([
@@ -85,7 +85,7 @@ describe('the window of the progress', () => {
     ['is on another branch', { ...header(13), parentHash: '12x' }],
     ['has the wrong number', { ...header(13), number: 14 }],
   ])('is not extended by a block that %s', (_what, wrong) => {
-    expect(() => after(progress, advance(wrong, 2))).toThrow(`block ${wrong.hash} does not follow the tip`);
+    expect(() => after(progress, advance(wrong, { number: wrong.number - 2 }))).toThrow(`block ${wrong.hash} does not follow the tip`);
   });
 
   it('is rewound to one of its blocks, and to no other', () => {
@@ -257,7 +257,7 @@ describe('a watch that falls behind', () => {
   });
 
   it('joins with the blocks of the window from there on', () => {
-    const progress = after(reading(behind), advance(header(13), 2));
+    const progress = after(reading(behind), advance(header(13), { number: 11 }));
     expect(numbers(blocksToJoin(progress, watch))).toEqual([13]);
     expect(after(progress, join('w')).backfills).toEqual([]);
   });
@@ -272,7 +272,7 @@ describe('a watch that falls behind', () => {
   it('is extended by blocks of the window, too', () => {
     const young = { id: 'w', startBlock: 12 };
     expect(numbers(blocksToExtend(reading(behind), young, 3))).toEqual([11]);
-    const later = after(reading(behind), advance(header(13), 2));
+    const later = after(reading(behind), advance(header(13), { number: 11 }));
     expect(numbers(blocksToExtend(later, { ...young, startBlock: 15 }, 3))).toEqual([12]);
     expect(after(reading(behind), extendWatch(young, 3, 31)).backfills).toEqual([
       behind,
@@ -299,7 +299,7 @@ describe('a comparison of two values', () => {
     const before = reading(joining(5), extension(2));
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 5, to: 6 })))).toBe(true);
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 2, to: 3 })))).toBe(false);
-    expect(hasOnlyCovered(before, after(before, advance(header(13), 2)))).toBe(false);
+    expect(hasOnlyCovered(before, after(before, advance(header(13), { number: 11 })))).toBe(false);
     expect(hasOnlyCovered(before, after(before, setWatchesUpTo(31)))).toBe(false);
   });
 });

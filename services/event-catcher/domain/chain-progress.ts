@@ -9,7 +9,7 @@ import {
   type Range,
   type CoveredWatch,
 } from './coverage.ts';
-import { splitAfter, extend, follows, tipOf, toWindow, toWindowBlock, type Header, type Window } from './window.ts';
+import { splitAfter, extend, follows, tipOf, toWindow, toWindowBlock, type FinalBlock, type Header, type Window } from './window.ts';
 
 /**
  * How far a chain was read. Every record that it says was read is stored, and it accounts for every record that is
@@ -45,11 +45,11 @@ export const storedAt =
 
 /** A block follows the tip, and the records that the live watches have in it are stored. */
 export const advance =
-  (header: Header, confirmations: number): Transition =>
+  (header: Header, final: FinalBlock): Transition =>
   (progress) => {
     if (!follows(progress.window, header)) throw new Error(`block ${header.hash} does not follow the tip`);
     const block = toWindowBlock(header, progress.position);
-    return { ...progress, window: extend(progress.window, block, confirmations) };
+    return { ...progress, window: extend(progress.window, block, final) };
   };
 
 /** The blocks after this one left the chain, and what was observed in them is reverted. */

@@ -9,6 +9,7 @@ import {
   linkedWindow,
   tipOf,
   toWindow,
+  type FinalBlock,
   type LinkedBlock,
   type Window,
 } from './window.ts';
@@ -39,8 +40,17 @@ describe('the window of a chain', () => {
   });
 
   it('keeps the blocks that may be reorganised, and the final one before them', () => {
-    const longer = extend(window, block(8, 'h', 'g'), 2);
+    const longer = extend(window, block(8, 'h', 'g'), { number: 6 });
     expect(longer.map(({ hash }) => hash)).toEqual(['f', 'g', 'h']);
+  });
+
+  it('keeps all of them while the final block is older, newer, or on another branch', () => {
+    const hashes = ({ number, hash }: FinalBlock) =>
+      extend(window, block(8, 'h', 'g'), { number, ...(hash === undefined ? {} : { hash }) }).map((kept) => kept.hash);
+    expect(hashes({ number: 6, hash: 'f' })).toEqual(['f', 'g', 'h']);
+    expect(hashes({ number: 8, hash: 'h' })).toEqual(['h']);
+    for (const final of [{ number: 3 }, { number: 3, hash: 'c' }, { number: 6, hash: 'x' }, { number: 9, hash: 'i' }])
+      expect(hashes(final)).toEqual(['d', 'e', 'f', 'g', 'h']);
   });
 
   it('has a tip, which the next block follows', () => {
@@ -65,9 +75,9 @@ describe('the window of a chain', () => {
     expect(splitAfter(window, 'd')).toEqual({ kept: [first], removed: [fourth, third, second] });
   });
 
-  it('is far behind a head that is more than 500 blocks and the confirmations away', () => {
-    expect(isFarAhead(window, block(7 + 500 + 12, 'x', 'y'), 12)).toBe(false);
-    expect(isFarAhead(window, block(7 + 500 + 13, 'x', 'y'), 12)).toBe(true);
+  it('is far behind a head whose final block is more than 500 blocks away', () => {
+    expect(isFarAhead(window, { number: 7 + 500 })).toBe(false);
+    expect(isFarAhead(window, { number: 7 + 501 })).toBe(true);
   });
 
   it('keeps number, hash, parent and time of a header, and the position since which it is read', () => {
@@ -102,9 +112,9 @@ describe('the window of a chain', () => {
           if (kind === 'reorganisation') {
             const { kept, removed } = splitAfter(followed, header.parentHash);
             expect([...kept, ...removed.toReversed()]).toEqual(followed);
-            followed = extend(kept, header, 5);
+            followed = extend(kept, header, { number: header.number - 5 });
           }
-          if (kind === 'extension') followed = extend(followed, header, 5);
+          if (kind === 'extension') followed = extend(followed, header, { number: header.number - 5 });
           expect(isLinked(followed)).toBe(true);
           expect(followed.length).toBeLessThanOrEqual(6);
         }

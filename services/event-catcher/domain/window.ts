@@ -4,6 +4,9 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 /** How many headers are fetched one by one in one advance to a head, also when a reorganisation rewinds the window. */
 export const WALK_BLOCKS_MAX = 500;
 
+/** A block that is deeper than this is taken for final even where the chain does not say so: a window cannot grow for ever. */
+export const FINAL_DEPTH_MAX = 1_024;
+
 /** The links of a block, by which a header is compared with the window. */
 export interface LinkedBlock {
   number: number;
@@ -75,23 +78,30 @@ export const splitAfter = <Block extends LinkedBlock>(
   return { kept: [first, ...rest.slice(0, at)], removed: window.slice(at + 1).toReversed() };
 };
 
-/** Appends the block after the tip, and drops the blocks that are more than `confirmations` behind it. */
+/** A block that cannot be reorganised. Without a hash it is the one of this number, on whatever branch. */
+export interface FinalBlock {
+  number: number;
+  hash?: string;
+}
+
+/** Appends the block after the tip, and drops the blocks before the final one, unless that is on another branch. */
 export const extend = <Block extends LinkedBlock>(
   window: Window<Block>,
   block: Block,
-  confirmations: number,
+  final: FinalBlock,
 ): Window<Block> => {
-  const longer = [...window, block];
-  const [first = block, ...rest] = longer.slice(-(confirmations + 1));
-  return [first, ...rest];
+  const longer: Window<Block> = [...window, block];
+  const at = longer.findIndex(({ number }) => number === final.number);
+  const [first, ...rest] = longer.slice(Math.max(0, at));
+  return first && (final.hash === undefined || final.hash === first.hash) ? [first, ...rest] : longer;
 };
 
 /**
  * Whether a head is too far ahead for its headers to be fetched one by one. The blocks up to it are then read as ranges, or
  * it is approached in steps. A window around such a head has no block in common with this one.
  */
-export const isFarAhead = (window: Window<LinkedBlock>, header: LinkedBlock, confirmations: number): boolean =>
-  header.number - tipOf(window).number > confirmations + WALK_BLOCKS_MAX;
+export const isFarAhead = (window: Window<LinkedBlock>, final: FinalBlock): boolean =>
+  final.number - tipOf(window).number > WALK_BLOCKS_MAX;
 
 /** @param since every event that is observed in the block is stored after this position */
 export const toWindowBlock = ({ number, hash, parentHash, timestamp }: Header, since: Position): WindowBlock => ({

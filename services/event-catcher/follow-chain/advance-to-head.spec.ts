@@ -15,6 +15,7 @@ import type { FollowedChain } from './followed-chain.ts';
 import { ProgressMeter } from './progress-meter.ts';
 import { DeeperThanFinality, FinalBlocksLost } from './reconcile.ts';
 import type { Change } from './store-changes/chain-writer.ts';
+import { Finality } from './finality.ts';
 import { Watches } from './watches.ts';
 
 const CONFIRMATIONS = 3;
@@ -37,6 +38,7 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
     rangesMax: 10,
     reader,
     newHeads: new NewHeads(),
+    finality: new Finality(reader, { confirmations: CONFIRMATIONS, isDevelopment: true }),
     watches,
     records: { unconfirmed: [] },
     meter: new ProgressMeter(systemClock),

@@ -17,7 +17,7 @@ const STEPS_MAX = 5_000;
 export async function* advanceToHead(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps {
   let now = chain.isDevelopment ? yield* rewindToOlderHead(progress, head, chain) : progress;
   let target = head;
-  if (isFarAhead(now.window, head, chain.confirmations)) {
+  if (isFarAhead(now.window, chain.finality.at(head.number))) {
     if (canSkipAhead(now, chain)) now = yield* skipAheadTo(yield* reconcileUnconfirmed(now, chain), head, chain);
     else target = await headerAt(chain, tipOf(now.window).number + WALK_BLOCKS_MAX);
   }
@@ -61,7 +61,7 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
 }
 
 const extension = async (progress: ChainProgress, header: BlockHeader, chain: FollowedChain): Promise<Change> => {
-  const { reader, watches, confirmations, meter } = chain;
+  const { reader, watches, finality, meter } = chain;
   const { observed, isRead, refused } = await readBlock(reader, header, watches.live(progress, header.number));
   for (const { id } of refused) meter.failed(id, `no provider gives its logs of block ${String(header.number)}`);
   return {
@@ -69,7 +69,7 @@ const extension = async (progress: ChainProgress, header: BlockHeader, chain: Fo
     isOrphan: ({ BlockNumber, BlockHash }) => BlockNumber === header.number && BlockHash !== header.hash,
     observed,
     isRead,
-    transition: (now) => advance(header, confirmations)(fallBehind(refused)(now)),
+    transition: (now) => advance(header, finality.at(header.number))(fallBehind(refused)(now)),
   };
 };
 

@@ -101,12 +101,13 @@ class ChainFollower {
   }
 
   private async followHead(signal: AbortSignal, reportRunning: () => void): Promise<void> {
-    const { newHeads, reader } = this.chain;
+    const { newHeads, reader, finality } = this.chain;
     let foundAtMs = performance.now();
     while (!signal.aborted) {
       const { rung } = newHeads.announced;
       const before = this.writer.progress.window;
       const head = await reader.head();
+      await finality.look(head.number);
       await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
       this.backfills.lookAgain();
       reportRunning();

@@ -2,6 +2,7 @@ import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import type { Logger } from '../../../shared/host/logger.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
+import type { Finality } from './finality.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { AppendDependencies } from './store-changes/chain-appends.ts';
 import type { ChainRecords } from './store-changes/chain-records.ts';
@@ -9,6 +10,7 @@ import type { Watches } from './watches.ts';
 
 export interface FollowSettings {
   readonly chainId: number;
+  /** How deep a block is final, on a chain that has no finalized block. */
   readonly confirmations: number;
   /** The shortest pause between two looks for a new head, and the longest. */
   readonly pollMs: number;
@@ -34,6 +36,7 @@ export interface FollowerDependencies extends AppendDependencies {
 export interface FollowedChain extends FollowSettings {
   readonly reader: ChainReader;
   readonly newHeads: AnnouncedHeads;
+  readonly finality: Pick<Finality, 'look' | 'at'>;
   readonly watches: Watches;
   readonly records: Pick<ChainRecords, 'unconfirmed'>;
   readonly meter: Pick<ProgressMeter, 'failed'>;

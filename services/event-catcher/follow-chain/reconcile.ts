@@ -1,5 +1,5 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
 import { linkedWindow, type Window } from '../domain/window.ts';
 import type { FollowedChain } from './followed-chain.ts';
@@ -31,10 +31,10 @@ export const finalBlockError = ({ chainId, isDevelopment }: FollowedChain, found
 
 /** Reads the final block, and the blocks after it up to a head, which may be reorganised. */
 export const windowUpTo = async (
-  { reader, confirmations }: { reader: ChainReader; confirmations: number },
+  { reader, finality }: Pick<FollowedChain, 'reader' | 'finality'>,
   head: BlockHeader,
 ): Promise<Window<BlockHeader>> => {
-  const from = Math.max(0, head.number - confirmations);
+  const from = Math.min(head.number, finality.at(head.number).number);
   const numbers = Array.from({ length: head.number - from + 1 }, (_, index) => from + index);
   const headers = await reader.headersByNumber(numbers);
   const window = linkedWindow(headers.filter((header) => header !== undefined));

@@ -1,6 +1,7 @@
 import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import { initialProgress, resetProgress, type ChainProgress } from '../domain/chain-progress.ts';
 import { advanceToHead } from './advance-to-head.ts';
+import { Finality } from './finality.ts';
 import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
 import { finalBlockError, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
 import type { ChainAppends } from './store-changes/chain-appends.ts';
@@ -22,8 +23,10 @@ export const resume = async (
   const records = new ChainRecords({ eventStore, appends }, settings.chainId);
   // This includes watches that the progress does not contain: records of them may have been stored after it.
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
-  const chain = { ...settings, reader, newHeads, watches, records, meter, logger };
+  const finality = new Finality(reader, settings);
+  const chain = { ...settings, reader, newHeads, finality, watches, records, meter, logger };
   const head = await reader.head();
+  await finality.look(head.number);
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);
   // This is one commit, before any backfill: a watch that joined in between would request blocks that left the chain.

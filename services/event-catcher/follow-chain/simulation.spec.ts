@@ -14,6 +14,7 @@ import {
 } from '../testing/follower-under-test.ts';
 
 const CONFIRMATIONS = 5;
+const FINALIZED_DEPTH_MAX = 64;
 /** More blocks than the follower walks one by one in one go. */
 const LONG_BLOCKS = 520;
 
@@ -47,17 +48,23 @@ const watches = {
 /** A chain, and followers that replace one another. Its reorganisations are never deeper than finality. */
 class Simulation {
   readonly follower: FollowerUnderTest;
-  private readonly isDevelopment: boolean;
+  private readonly finalDepth: number;
   private value = 1_000;
   private highest = 0;
   private inFlight: { releasedAfter: number; release: () => Promise<void> }[] = [];
   private readonly ended: Promise<void>[] = [];
   private reverted: { forkedAt: number; restore: () => void } | undefined;
 
-  constructor(isDevelopment: boolean, rangesMax: number) {
-    this.isDevelopment = isDevelopment;
+  constructor(
+    private readonly isDevelopment: boolean,
+    rangesMax: number,
+    /** Of the chain's finalized block, if it has one. A development chain goes by depth all the same. */
+    finalizedDepth: number | undefined,
+  ) {
     this.follower = new FollowerUnderTest({ confirmations: CONFIRMATIONS, isDevelopment, rangesMax });
-    const { store } = this.follower;
+    this.finalDepth = isDevelopment ? CONFIRMATIONS : (finalizedDepth ?? CONFIRMATIONS);
+    const { store, chain } = this.follower;
+    chain.finalizedDepth = finalizedDepth;
     const append = store.append.bind(store);
     store.append = async (...args) => {
       for (const one of this.inFlight) one.releasedAfter -= 1;
@@ -73,14 +80,14 @@ class Simulation {
         this.mine(step.blocks);
         return;
       case 'reorganise': {
-        const depth = Math.min(step.depth, chain.tip.number - this.highest + CONFIRMATIONS);
+        const depth = Math.min(step.depth, chain.tip.number, chain.tip.number - this.highest + this.finalDepth);
         if (depth <= 0) return;
         this.reverted = { restore: chain.rollBack(depth), forkedAt: chain.tip.number };
         this.mine(Math.max(step.blocks, this.isDevelopment ? 0 : 1));
         return;
       }
       case 'restore':
-        if (!this.reverted || this.reverted.forkedAt < this.highest - CONFIRMATIONS) return;
+        if (!this.reverted || this.reverted.forkedAt < this.highest - this.finalDepth) return;
         this.reverted.restore();
         this.reverted = undefined;
         this.mine(1);
@@ -157,7 +164,7 @@ const chainStep: fc.Arbitrary<ChainStep> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('reorganise' as const),
-      depth: fc.integer({ min: 1, max: CONFIRMATIONS }),
+      depth: fc.integer({ min: 1, max: FINALIZED_DEPTH_MAX }),
       blocks: fc.integer({ min: 0, max: 7 }),
     }),
   },
@@ -187,12 +194,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const steps = fc.array(step, { minLength: 1, maxLength: 9 });
 /** With a low limit, registrations wait for one another. */
 const rangesMax = fc.constantFrom(1, 2, 1_000);
+const finalizedDepth = fc.constantFrom(undefined, undefined, 1, 3, FINALIZED_DEPTH_MAX);
 
 describe('following a chain', () => {
   it('stores exactly what the chain has through kills, cut-off appends, reorganisations, extensions and pauses', async () => {
     await fc.assert(
-      fc.asyncProperty(steps, fc.boolean(), rangesMax, async (steps, isDevelopment, rangesMax) => {
-        await using simulation = new Simulation(isDevelopment, rangesMax);
+      fc.asyncProperty(steps, fc.boolean(), rangesMax, finalizedDepth, async (steps, isDevelopment, ...chain) => {
+        await using simulation = new Simulation(isDevelopment, ...chain);
         simulation.mine(12);
         await simulation.follower.register({ startBlock: 8 });
         for (const one of steps) await simulation.run(one);

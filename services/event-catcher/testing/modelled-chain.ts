@@ -232,7 +232,7 @@ export class ModelledChain {
     const live = liveWatches(this.progress, this.watches(), header.number).filter(
       ({ startBlock }) => startBlock <= header.number,
     );
-    this.change(advance(header, CONFIRMATIONS), () => {
+    this.change(advance(header, { number: header.number - CONFIRMATIONS }), () => {
       for (const { id } of live) this.store(id, [header]);
     });
   }

@@ -35,7 +35,7 @@ const contract = eventExamples.ChainEventObserved.ContractAddress.toLowerCase();
 const following = (number: number): Change => ({
   observed: [record(number)],
   isRead: ({ BlockNumber }) => BlockNumber === number,
-  transition: advance(header(number), 5),
+  transition: advance(header(number), { number: number - 5 }),
 });
 
 /** A writer on a store, which begins at block 0 or continues from the stored progress. */
@@ -85,7 +85,7 @@ describe('a change', () => {
   it('stores nothing if its transition is refused', async () => {
     const { writer, commit, types } = await aWriter();
     const before = writer.progress;
-    await expect(commit({ ...following(1), transition: advance(header(7), 5) })).rejects.toThrow('does not follow');
+    await expect(commit({ ...following(1), transition: advance(header(7), { number: 2 }) })).rejects.toThrow('does not follow');
     expect(writer.progress).toBe(before);
     expect(await types()).toEqual([]);
   });
@@ -97,7 +97,7 @@ describe('a change', () => {
       writer.commit(async function* (progress) {
         await Promise.resolve();
         seen.push(progress);
-        const next = yield { transition: advance(header(number), 5) };
+        const next = yield { transition: advance(header(number), { number: number - 5 }) };
         seen.push(next);
         return number;
       });
@@ -146,7 +146,7 @@ describe('the progress of a writer', () => {
     const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
     await move(
       addWatch({ id: 'w', startBlock: 0 }, 7),
-      ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), 2)),
+      ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), { number: n - 2 })),
     );
     await move(cover('w', { from: 0, to: 1 }));
     pass(999);
@@ -157,7 +157,7 @@ describe('the progress of a writer', () => {
     expect(await next()).toEqual([4]);
     await move(cover('w', { from: 4, to: 4 }));
     expect(await next()).toEqual([4]);
-    await move(advance(header(10), 2));
+    await move(advance(header(10), { number: 8 }));
     expect(await next()).toEqual([5]);
   });
 
@@ -165,7 +165,7 @@ describe('the progress of a writer', () => {
     const { move, pass, stored } = await aWriter();
     const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
     const ids = Array.from({ length: 2_000 }, (_, at) => `w${String(at)}`);
-    const blocks = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), 2));
+    const blocks = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => advance(header(n), { number: n - 2 }));
     await move(...ids.map((id, at) => addWatch({ id, startBlock: 0 }, 7 + at)), ...blocks);
     expect((await stored())?.['backfills']).toMatchObject([{ watchIds: ids, next: 0, joins: true }]);
     await move(cover('w0', { from: 0, to: 1 }));
@@ -188,7 +188,7 @@ describe('the progress of a writer', () => {
       .catch(() => undefined);
     expect(await first.types()).toEqual(['ChainEventObserved', 'ChainAdvanced', 'ChainEventObserved']);
     const { commit, types, stored } = await aWriter(first.eventStore);
-    await commit({ transition: advance(header(2), 5) });
+    await commit({ transition: advance(header(2), { number: -3 }) });
     await commit({ isRead: ({ BlockNumber }) => BlockNumber === 1 });
     expect(await stored()).toMatchObject({ head: 1 });
     await commit({ observed: [record(2)] });
