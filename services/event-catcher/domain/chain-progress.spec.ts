@@ -75,7 +75,11 @@ describe('the progress of a chain', () => {
 
 describe('the window of the progress', () => {
   it('is extended by the block after the tip, and drops blocks that are final by now', () => {
-    expect(after(progress, advance(header(13), { number: 11 })).window).toEqual([block(11, 40), block(12, 50), block(13, 50)]);
+    expect(after(progress, advance(header(13), { number: 11 })).window).toEqual([
+      block(11, 40),
+      block(12, 50),
+      block(13, 50),
+    ]);
     expect(after(progress, advance(header(13), { number: 10 })).window).toHaveLength(4);
   });
 
@@ -85,7 +89,9 @@ describe('the window of the progress', () => {
     ['is on another branch', { ...header(13), parentHash: '12x' }],
     ['has the wrong number', { ...header(13), number: 14 }],
   ])('is not extended by a block that %s', (_what, wrong) => {
-    expect(() => after(progress, advance(wrong, { number: wrong.number - 2 }))).toThrow(`block ${wrong.hash} does not follow the tip`);
+    expect(() => after(progress, advance(wrong, { number: wrong.number - 2 }))).toThrow(
+      `block ${wrong.hash} does not follow the tip`,
+    );
   });
 
   it('is rewound to one of its blocks, and to no other', () => {

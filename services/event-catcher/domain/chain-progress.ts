@@ -9,7 +9,17 @@ import {
   type Range,
   type CoveredWatch,
 } from './coverage.ts';
-import { splitAfter, extend, follows, tipOf, toWindow, toWindowBlock, type FinalBlock, type Header, type Window } from './window.ts';
+import {
+  splitAfter,
+  extend,
+  follows,
+  tipOf,
+  toWindow,
+  toWindowBlock,
+  type FinalBlock,
+  type Header,
+  type Window,
+} from './window.ts';
 
 /**
  * How far a chain was read. Every record that it says was read is stored, and it accounts for every record that is

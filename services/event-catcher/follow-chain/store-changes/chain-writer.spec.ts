@@ -85,7 +85,9 @@ describe('a change', () => {
   it('stores nothing if its transition is refused', async () => {
     const { writer, commit, types } = await aWriter();
     const before = writer.progress;
-    await expect(commit({ ...following(1), transition: advance(header(7), { number: 2 }) })).rejects.toThrow('does not follow');
+    await expect(commit({ ...following(1), transition: advance(header(7), { number: 2 }) })).rejects.toThrow(
+      'does not follow',
+    );
     expect(writer.progress).toBe(before);
     expect(await types()).toEqual([]);
   });
