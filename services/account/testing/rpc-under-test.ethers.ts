@@ -63,16 +63,14 @@ export class RpcUnderTest {
     return this.caller.bearer;
   }
 
-  /** @param factory default: that of this service */
-  account(factory = this.sends.prepared.accountFactory): OwnedAccount {
-    const owner = randomWallet();
+  /** @param factory default: that of this service; @param owner default: a new one */
+  account(factory = this.sends.prepared.accountFactory, owner = randomWallet()): OwnedAccount {
     const address = accountAddress(factory, owner.address);
     return { owner, address, factory: { address: factory, data: createAccountData(owner.address) } };
   }
 
   /** An account that can pay, and is deployed. */
-  async deployed(): Promise<OwnedAccount> {
-    const account = this.account();
+  async deployed(account = this.account()): Promise<OwnedAccount> {
     await this.sends.fund(account.address, ETHER);
     const { result } = await this.send(this.operation(account, { factory: account.factory }));
     await this.receipt(result);

@@ -1,0 +1,188 @@
+import { Wallet } from 'ethers';
+import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
+import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
+import { maxCostOf, nonceOf, type UserOperation } from '../domain/user-operation.ts';
+import { RandomCallsOn, type RandomCalls } from './random-calls.ethers.ts';
+import type { OwnedAccount, RpcAnswer, RpcUnderTest } from './rpc-under-test.ethers.ts';
+import type { SeededRandom } from './seeded-random.ts';
+import type { Sender } from './sends-under-test.ethers.ts';
+
+const ETHER = 10n ** 18n;
+const GWEI = 10n ** 9n;
+/** More than an estimate tries. */
+const PLENTY = { callGasLimit: 16_000_000n, verificationGasLimit: 500_000n, preVerificationGas: 300_000n };
+const LIMITS = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
+
+/** What was said of an operation, and what became of it, each as words that are the same where both agree. */
+interface EstimatedOutcome {
+  estimated: string;
+  happened: string;
+}
+interface EstimatedOperation {
+  /** For whoever reads of a failure. */
+  name: string;
+  outcome: () => Promise<EstimatedOutcome>;
+}
+
+interface Drawn {
+  account: OwnedAccount;
+  calls: RandomCalls;
+  wei: bigint;
+  draft: Partial<UserOperation>;
+  isSponsored: boolean;
+}
+
+interface UsersCall {
+  request: { sponsor: boolean; transactionReq: JsonObject };
+  calls: RandomCalls;
+  wei: bigint;
+}
+
+/** Operations that are drawn, estimated, sent and waited for, over HTTP. */
+export class EstimatedOperations {
+  constructor(private readonly rpc: RpcUnderTest) {}
+
+  private get sends() {
+    return this.rpc.sends;
+  }
+
+  /** One that its owner signs, over `/rpc`. What its estimate refuses is sent with plenty of gas. */
+  async overRpc(random: SeededRandom): Promise<EstimatedOperation> {
+    const account = this.rpc.account(undefined, new Wallet(random.hash()));
+    const [isNew, isSponsored] = [random.chance(0.4), random.chance(0.5)];
+    const calls = await this.calls(random).draw();
+    const { wei, has } = balanceFor(calls, random, { lacksSome: 0.1 });
+    const key = random.between(0, 3);
+    if (!isNew) await this.deploy(account, random);
+    await this.fund(account.address, wei);
+    const nonce = nonceOf(BigInt(key), key === 0 && !isNew ? 1n : 0n);
+    const factory = isNew ? account.factory : undefined;
+    const draft = { nonce, factory, callData: calls.callData, ...(await this.fees()) };
+    const name = `${isNew ? 'a new' : 'an'} account that has ${has}, ${isSponsored ? 'sponsored' : 'unsponsored'}: ${calls.name}`;
+    return { name, outcome: () => this.outcomeOverRpc({ account, calls, wei, draft, isSponsored }) };
+  }
+
+  /** One of a user of this service, whose estimate refuses nothing for funds. What it refuses is refused when it is sent. */
+  async ofUser(random: SeededRandom): Promise<EstimatedOperation> {
+    const { sends } = this;
+    const sender = await sends.sender(this.rpc.app);
+    const [isNew, sponsor] = [random.chance(0.4), random.chance(0.5)];
+    const calls = await this.calls(random).draw(1);
+    const { wei, has } = balanceFor(calls, random, { lacksSome: 0 });
+    if (!isNew) {
+      const { body } = await sends.send(sender);
+      await sends.until(sender, body['id'], 'included');
+    }
+    await this.fund(sender.address, wei);
+    const [{ to, value, data } = { to: '', value: 0n, data: '0x' }] = calls.calls;
+    const request = { sponsor, transactionReq: { to, value: String(value), data } };
+    const name = `a user's ${isNew ? 'new ' : ''}account that has ${has}, ${sponsor ? 'sponsored' : 'unsponsored'}: ${calls.name}`;
+    return { name, outcome: () => this.outcomeOfUser(sender, { request, wei, calls }) };
+  }
+
+  private async outcomeOfUser(sender: Sender, { request, wei, calls }: UsersCall): Promise<EstimatedOutcome> {
+    const { sends } = this;
+    const estimate = await sends.post('/onchain/estimate-user-op-gas', sender, { ...request });
+    const estimated = estimate.status === 201 ? 'succeeds' : outcomeOfProblem(estimate.body);
+    const maxCost = BigInt((estimate.body['maxCost'] as string | undefined) ?? 0);
+    // Twice, for fees are those of the moment.
+    if (!request.sponsor) await this.fund(sender.address, wei + 2n * maxCost);
+    const sent = await sends.send(sender, { ...request });
+    if (sent.status !== 201) return { estimated, happened: outcomeOfProblem(sent.body) };
+    const { status } = await sends.until(sender, sent.body['id'], 'included', 'reverted', 'dropped');
+    return { estimated, happened: status === 'included' ? await this.succeeded(calls) : JSON.stringify(status) };
+  }
+
+  private calls(random: SeededRandom): RandomCallsOn {
+    return new RandomCallsOn(random, (address, code) => this.sends.anvil.call('anvil_setCode', address, code));
+  }
+
+  private async deploy(account: OwnedAccount, random: SeededRandom): Promise<void> {
+    await this.fund(account.address, ETHER);
+    await this.rpc.deployed(account);
+    if (random.chance(0.5)) await this.sends.setDeposit(0n, account.address);
+  }
+
+  private async fees(): Promise<Pick<UserOperation, 'maxFeePerGas' | 'maxPriorityFeePerGas'>> {
+    const head = (await this.sends.anvil.call('eth_getBlockByNumber', 'latest', false)) as { baseFeePerGas: string };
+    return { maxFeePerGas: 2n * BigInt(head.baseFeePerGas) + GWEI, maxPriorityFeePerGas: GWEI };
+  }
+
+  private async outcomeOverRpc(drawn: Drawn): Promise<EstimatedOutcome> {
+    const { account, calls, wei, draft, isSponsored } = drawn;
+    const stub = { address: this.sends.prepared.paymaster, ...{ verificationGasLimit: 0n, postOpGasLimit: 0n } };
+    const payer = isSponsored ? { ...stub, data: STUB_PAYMASTER_DATA } : undefined;
+    const asked = { ...this.rpc.operation(account, { ...draft, paymaster: payer }), signature: STUB_SIGNATURE };
+    const { result, error } = await this.rpc.estimate(asked);
+    const limits = error ? PLENTY : limitsOf(result);
+    const priced = { ...draft, ...limits };
+    const isPaidFor = isSponsored && !error;
+    const operation = this.rpc.operation(account, isPaidFor ? await this.sponsored(account, priced) : priced);
+    if (!isPaidFor) await this.fundToPay(operation, wei);
+    const estimated = error ? outcomeOfError(error) : 'succeeds';
+    const sent = await this.rpc.send(operation);
+    if (sent.error) return { estimated, happened: outcomeOfError(sent.error) };
+    const receipt = await this.rpc.receipt(sent.result);
+    return {
+      estimated,
+      happened: receipt['success'] === true ? await this.succeeded(calls) : revertedWith(receipt['reason']),
+    };
+  }
+
+  /**
+   * Anvil may answer a call of the block before the newest one while that comes, without what was set in between: only
+   * what a block stands upon is always seen.
+   */
+  private async fund(address: string, wei: bigint): Promise<void> {
+    await this.sends.fund(address, wei);
+    await this.sends.mine(1);
+  }
+
+  /** So that its account is left with so much when it is executed, for its deposit pays first. */
+  private async fundToPay(operation: UserOperation, wei: bigint): Promise<void> {
+    const missing = maxCostOf(operation) - (await this.sends.deposit(operation.sender));
+    await this.fund(operation.sender, wei + (missing > 0n ? missing : 0n));
+  }
+
+  private async sponsored(account: OwnedAccount, priced: Partial<UserOperation>): Promise<Partial<UserOperation>> {
+    const { result, error } = await this.rpc.sponsor(this.rpc.operation(account, priced));
+    if (error) throw new Error(`the paymaster refused: ${error.message}`);
+    const { paymaster, paymasterData, ...gas } = result as Record<string, string>;
+    const verificationGasLimit = BigInt(gas['paymasterVerificationGasLimit'] ?? 0);
+    const postOpGasLimit = BigInt(gas['paymasterPostOpGasLimit'] ?? 0);
+    return {
+      ...priced,
+      paymaster: { address: paymaster ?? '', data: paymasterData ?? '', verificationGasLimit, postOpGasLimit },
+    };
+  }
+
+  private async succeeded({ written }: RandomCalls): Promise<string> {
+    const slots = written.map((address) => this.sends.anvil.call('eth_getStorageAt', address, '0x0', 'latest'));
+    const areAll = (await Promise.all(slots)).every((slot) => BigInt(slot as string) === 1n);
+    return areAll ? 'succeeds' : 'succeeds, and has not written all';
+  }
+}
+
+/** Near to what is sent: all of it, or more, or one wei too little. */
+const balanceFor = (
+  { wei }: RandomCalls,
+  random: SeededRandom,
+  { lacksSome }: { lacksSome: number },
+): { wei: bigint; has: string } => {
+  if (wei > 0n && random.chance(lacksSome)) return { wei: wei - 1n, has: 'a wei too little' };
+  if (random.chance(0.6)) return { wei, has: 'what it sends' };
+  return { wei: wei + BigInt(random.between(1, 10 ** 15)), has: 'more than it sends' };
+};
+
+const limitsOf = (result: RpcAnswer['result']): Pick<UserOperation, (typeof LIMITS)[number]> => {
+  const limits = result as Record<(typeof LIMITS)[number], string>;
+  const [callGasLimit, verificationGasLimit, preVerificationGas] = LIMITS.map((name) => BigInt(limits[name]));
+  return { callGasLimit, verificationGasLimit, preVerificationGas } as Record<(typeof LIMITS)[number], bigint>;
+};
+
+const outcomeOfError = ({ code, message, data }: NonNullable<RpcAnswer['error']>): string =>
+  code === rpcCodes.callReverts ? revertedWith(data?.['revertData']) : `${String(code)} ${message}`;
+const outcomeOfProblem = ({ code, detail, revertData }: JsonObject): string =>
+  code === 'execution_reverted' ? revertedWith(revertData) : JSON.stringify({ code, detail });
+const revertedWith = (revertData: JsonValue = '0x'): string => `reverts with ${JSON.stringify(revertData)}`;
