@@ -69,17 +69,26 @@ export const answeredOperation = z.object({
 });
 export type AnsweredOperation = z.infer<typeof answeredOperation>;
 
-const word = z.string().regex(/^0x[0-9a-fA-F]{1,64}$/, 'is not a word: 0x and hex digits');
+const word = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, 'is not a word: 0x and 64 hex digits')
+  .describe('32 bytes');
 const slots = z.record(word, word);
 
 /** What `eth_call` takes as state override set, by address. */
 export const stateOverride = z.record(
   addressInput,
-  z.object({
-    balance: quantityInput.exactOptional(),
-    nonce: quantityInput.exactOptional(),
-    code: bytesInput.exactOptional(),
-    state: slots.exactOptional(),
-    stateDiff: slots.exactOptional(),
-  }),
+  z
+    .strictObject({
+      balance: quantityInput.exactOptional(),
+      nonce: z
+        .string()
+        .regex(/^0x[0-9a-fA-F]{1,16}$/, 'is not a nonce: 0x and at most 16 hex digits')
+        .exactOptional(),
+      code: bytesInput.exactOptional(),
+      state: slots.exactOptional(),
+      stateDiff: slots.exactOptional(),
+    })
+    .refine(({ state, stateDiff }) => state === undefined || stateDiff === undefined, 'has both state and stateDiff'),
 );
+export type StateOverride = z.output<typeof stateOverride>;

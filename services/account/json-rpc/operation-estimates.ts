@@ -2,7 +2,7 @@ import type { RpcParams, RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
 import { preVerificationGas } from '../domain/pre-verification-gas.ts';
 import type { EstimationRequest, GasLimits } from '../edge/gas-estimator.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
-import { quantityOf, readOperation } from './operation-numbers.ts';
+import { quantityOf, readOperation, readStateOverride } from './operation-numbers.ts';
 import { rpcErrorOf } from './rpc-error.ts';
 import type { RpcContext } from './rpc-context.ts';
 
@@ -13,7 +13,8 @@ export class OperationEstimates {
     { chain }: Pick<RpcContext, 'chain'>,
   ): Promise<RpcResult<'eth_estimateUserOperationGas'>> {
     const operation = readOperation(userOperation);
-    const limits = await this.limitsOf(chain, { operation, ...(stateOverride && { stateOverride }) });
+    const overridden = stateOverride && { stateOverride: readStateOverride(stateOverride) };
+    const limits = await this.limitsOf(chain, { operation, ...overridden });
     return {
       callGasLimit: quantityOf(limits.callGasLimit),
       verificationGasLimit: quantityOf(limits.verificationGasLimit),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AnsweredOperation, DraftOperation } from '../../../schemas/rpc/rpc-operation.ts';
+import type { AnsweredOperation, DraftOperation, StateOverride } from '../../../schemas/rpc/rpc-operation.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
 import { STUB_SIGNATURE } from '../domain/operation-hash.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
@@ -10,7 +10,7 @@ export const quantityOf = (value: bigint | number): string => `0x${value.toStrin
 /** @throws RpcError where a checksum is wrong */
 export const addressOf = (member: string, text: string): string => {
   const address = readAddress(text);
-  if (address === undefined) throw invalidParams(`${member} does not have its EIP-55 checksum`);
+  if (address === undefined) throw invalidParams(`${member}: does not have its EIP-55 checksum`);
   return address;
 };
 
@@ -20,9 +20,10 @@ const amountOf = (text: string | null | undefined): bigint => BigInt(text ?? 0);
 export const readOperation = (given: DraftOperation): UserOperation => {
   const { factory, factoryData, paymaster, paymasterData } = given;
   return {
-    sender: addressOf('sender', given.sender),
+    sender: addressOf('userOperation.sender', given.sender),
     nonce: BigInt(given.nonce),
-    factory: factory == null ? undefined : { address: addressOf('factory', factory), data: factoryData ?? '0x' },
+    factory:
+      factory == null ? undefined : { address: addressOf('userOperation.factory', factory), data: factoryData ?? '0x' },
     callData: given.callData,
     callGasLimit: amountOf(given.callGasLimit),
     verificationGasLimit: amountOf(given.verificationGasLimit),
@@ -33,13 +34,28 @@ export const readOperation = (given: DraftOperation): UserOperation => {
       paymaster == null
         ? undefined
         : {
-            address: addressOf('paymaster', paymaster),
+            address: addressOf('userOperation.paymaster', paymaster),
             verificationGasLimit: amountOf(given.paymasterVerificationGasLimit),
             postOpGasLimit: amountOf(given.paymasterPostOpGasLimit),
             data: paymasterData ?? '0x',
           },
     signature: given.signature ?? STUB_SIGNATURE,
   };
+};
+
+/** Reads a state override set, with amounts as every node takes them. @throws RpcError */
+export const readStateOverride = (given: StateOverride): StateOverride => {
+  const read = new Map<string, StateOverride[string]>();
+  for (const [text, { balance, nonce, ...rest }] of Object.entries(given)) {
+    const address = addressOf(`stateOverride.${text}`, text);
+    if (read.has(address)) throw invalidParams(`stateOverride.${text}: is there twice`);
+    read.set(address, {
+      ...rest,
+      ...(balance !== undefined && { balance: quantityOf(BigInt(balance)) }),
+      ...(nonce !== undefined && { nonce: quantityOf(BigInt(nonce)) }),
+    });
+  }
+  return Object.fromEntries(read);
 };
 
 export const answeredOperationOf = (operation: UserOperation): AnsweredOperation => {
@@ -64,15 +80,19 @@ export const answeredOperationOf = (operation: UserOperation): AnsweredOperation
   };
 };
 
+/** Of a key the schema that it has to fit says why. */
+const sentenceOf = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'invalid_key' ? `its name ${issue.issues[0]?.message ?? 'does not fit'}` : issue.message;
+
 /** Reads params by the schema of each. @throws RpcError */
 export const readParams = <Shape extends Record<string, z.ZodType>>(
   shape: Shape,
   params: readonly unknown[],
 ): { [Param in keyof Shape]: z.output<Shape[Param]> } => {
   const names = Object.keys(shape);
-  if (params.length > names.length) throw invalidParams(`there are ${String(names.length)} params`);
+  if (params.length > names.length) throw invalidParams(`there are ${String(names.length)} params at most`);
   const parsed = z.object(shape).safeParse(Object.fromEntries(params.map((param, at) => [names[at], param])));
   if (parsed.success) return parsed.data as { [Param in keyof Shape]: z.output<Shape[Param]> };
   const [issue] = parsed.error.issues;
-  throw invalidParams(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'does not fit'}`);
+  throw invalidParams(`${issue?.path.join('.') ?? ''}: ${issue ? sentenceOf(issue) : 'does not fit'}`);
 };

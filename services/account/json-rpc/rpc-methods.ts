@@ -64,5 +64,5 @@ export class RpcMethods {
 
 const requireEntryPoint = ({ settings }: ServedChain, given: string): void => {
   if (addressOf('entryPoint', given) === settings.entryPoint) return;
-  throw invalidParams(`the entry point is not supported: ${settings.entryPoint} is`);
+  throw invalidParams(`entryPoint: is not supported, ${settings.entryPoint} is`);
 };

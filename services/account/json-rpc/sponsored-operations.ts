@@ -37,11 +37,12 @@ export class SponsoredOperations {
   ) {}
 
   async stub(
-    { userOperation: { callData, factoryData } }: RpcParams<'pm_getPaymasterStubData'>,
+    { userOperation }: RpcParams<'pm_getPaymasterStubData'>,
     { chain }: Pick<RpcContext, 'chain'>,
   ): Promise<RpcResult<'pm_getPaymasterStubData'>> {
+    const { callData, factory } = readOperation(userOperation);
     const { paymaster: address } = await chain.preparation();
-    const words = BigInt(callData.length + (factoryData ?? '').length) / 2n / WORD_BYTES;
+    const words = BigInt(callData.length + (factory?.data ?? '').length) / 2n / WORD_BYTES;
     const verificationGasLimit = VERIFICATION_GAS + words * WORD_GAS + (words * words) / MEMORY_DIVISOR;
     const limits = { verificationGasLimit, postOpGasLimit: 0n };
     return answerOf({ address, ...limits, data: STUB_PAYMASTER_DATA });
