@@ -3,6 +3,7 @@ import { answerHeaders } from '../../../schemas/http/headers.ts';
 import { problem, problemCatalogue } from '../../../schemas/http/problem.ts';
 import { exportedItem, exportEnd } from '../../../schemas/http/user-routes.ts';
 import type { RouteContract } from '../../../schemas/http/route.ts';
+import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
 import type { HttpAnswer } from './http-client.ts';
 import type { RouteUnderTest } from './routes-under-test.ts';
 import type { z } from 'zod';
@@ -15,9 +16,19 @@ const BUSY = 503;
 export const isSuccessOrBusy = (contract: RouteContract, answer: HttpAnswer): boolean =>
   isSuccess(contract, answer) || answer.status === BUSY;
 
-/** Whether a request did what it is for. */
-export const isSuccess = ({ status, repeated }: RouteContract, answer: HttpAnswer): boolean =>
+/** Whether a request did what it is for; of JSON-RPC, every call of it. */
+export const isSuccess = (contract: RouteContract, answer: HttpAnswer): boolean =>
+  hasStatusOfSuccess(contract, answer) && codesOfCalls(contract, answer).length === 0;
+
+const hasStatusOfSuccess = ({ status, repeated }: RouteContract, answer: HttpAnswer): boolean =>
   answer.status === status || answer.status === repeated;
+
+/** The codes of the calls that failed, where a route answers JSON-RPC. */
+const codesOfCalls = ({ readsBody }: RouteContract, { text }: HttpAnswer): number[] => {
+  if (!readsBody || text === '') return [];
+  const answers = [JSON.parse(text) as { error?: { code: number } }].flat();
+  return answers.flatMap(({ error }) => error?.code ?? []);
+};
 
 /** Returns what is wrong with an answer; `undefined` if it is as documented. */
 export const faultOf = (
@@ -36,7 +47,9 @@ export const faultOf = (
   const invalid = status === 400 ? route?.contract.readsBody?.invalid : undefined;
   if (invalid && JSON_TYPE.test(headers['content-type'] ?? '')) return read(invalid, answer.text).fault;
   if (status >= 400) return faultOfProblem(answer, codes);
-  if (!route || !isSuccess(route.contract, answer)) return 'this status is not documented';
+  if (!route || !hasStatusOfSuccess(route.contract, answer)) return 'this status is not documented';
+  if (codesOfCalls(route.contract, answer).includes(rpcCodes.internalError))
+    return 'a call failed by an error of the server';
   return faultOfSuccess(route, answer);
 };
 

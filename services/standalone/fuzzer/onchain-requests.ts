@@ -8,6 +8,7 @@ import type { AccountUnderFuzzing } from './account-under-fuzzing.ts';
 import type { Caller } from './fuzz-request.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
 import type { Succeed } from './login-requests.ts';
+import { rpcRequests } from './rpc-requests.ts';
 
 const TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
 const ANYTHING: SponsorshipPolicy = {
@@ -49,14 +50,8 @@ export const onchainRequests = async (
     anEvent({ type: 'TxDropped', data: { ...TxDropped, userId } }),
   ]);
   const operation = { chainId: String(chainId), hash: userOpHash };
-  const call = { jsonrpc: '2.0', chainID: chainIdOnAnvil, apiKey: app.apiKey, id: 1 };
-  const hashes = ['eth_getUserOperationByHash', 'eth_getUserOperationReceipt'];
-  const calls = [
-    ...['eth_chainId', 'eth_supportedEntryPoints', 'web3_clientVersion'].map((method) => ({ ...call, method })),
-    ...hashes.map((method) => ({ ...call, method, params: [userOpHash] })),
-  ];
   return {
-    rpc: { next: () => Promise.resolve({ caller, body: calls }) },
+    rpc: await rpcRequests(account, caller, succeed),
     sendTransaction: { next: () => Promise.resolve(send(true)) },
     estimateGas: { next: () => Promise.resolve(send(true)) },
     cancelTransaction: { next: () => Promise.resolve(cancel) },
