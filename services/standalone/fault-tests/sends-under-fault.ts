@@ -9,6 +9,7 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { JsonRpcOperationsChain } from '../../account/edge/operations-chain.json-rpc.ts';
 import { ProgramOnChain, type Mining, type StartProgram } from '../end-to-end/program-on-chain.ts';
@@ -22,10 +23,16 @@ const OVER_WITHIN_MS = 45_000;
 const DEPOSIT_WEI = 10n ** 18n;
 const TARGET = '0x00000000000000000000000000000000000b0d1e';
 
+/** A user, who signs in again when the session has expired. */
+interface Sender {
+  wallet: ReturnType<typeof randomWallet>;
+  session: SignedIn;
+}
+
 /** A send with an Idempotency-Key, and its first answer. */
 interface AnsweredSend {
   key: string;
-  sender: SignedIn;
+  sender: Sender;
   answer: Answered;
 }
 
@@ -68,14 +75,19 @@ export class SendsUnderFault {
   }
 
   /** @param url where clients of the program send; of several processes any */
-  async signIn(): Promise<SignedIn> {
-    const session = await retryUntilAnswered(() => signIn(this.program.development));
+  async signIn(): Promise<Sender> {
+    const wallet = randomWallet();
+    const session = await this.signInWith(wallet);
     this.userIds.push(session.userId);
-    return session;
+    return { wallet, session };
+  }
+
+  private signInWith(wallet: Sender['wallet']): Promise<SignedIn> {
+    return retryUntilAnswered(() => signIn(this.program.development, wallet));
   }
 
   /** Sends until it is answered, with a key of its own, however often the program is killed meanwhile. */
-  async send(sender: SignedIn, urls: readonly string[] = [this.program.development.accountUrl]): Promise<void> {
+  async send(sender: Sender, urls: readonly string[] = [this.program.development.accountUrl]): Promise<void> {
     const key = `key-${String((this.keys += 1))}`;
     const answer = await this.sendWith(key, sender, urls);
     this.answered.push({ key, sender, answer });
@@ -163,13 +175,14 @@ export class SendsUnderFault {
     return BigInt((await this.running.anvil.call('eth_call', { to: entryPoint, data }, 'latest')) as string);
   }
 
-  private sendWith(key: string, { bearer }: SignedIn, urls: readonly string[]): Promise<Answered> {
-    const headers = { ...bearer, 'idempotency-key': key };
+  private sendWith(key: string, sender: Sender, urls: readonly string[]): Promise<Answered> {
     const body = { chainId: Anvil.chainId, sponsor: true, transactionReq: { to: TARGET } };
     let attempts = 0;
     return retryUntilAnswered(async () => {
       const url = urls[(attempts += 1) % urls.length] ?? '';
+      const headers = { ...sender.session.bearer, 'idempotency-key': key };
       const answer = await call(`${url}/onchain/send`, { method: 'POST', body, headers });
+      if (answer.body['code'] === 'token_expired') sender.session = await this.signInWith(sender.wallet);
       if (answer.status !== 201) throw new Error(`${String(answer.status)} ${JSON.stringify(answer.body)}`);
       return answer;
     });
