@@ -3,11 +3,12 @@ import { pino } from 'pino';
 import { executorStream } from '../../../schemas/events/executor-events.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
-import { BundlerWasReplaced } from '../domain/executor.ts';
+import { BundlerWasReplaced, executorFold } from '../domain/executor.ts';
 import { Sponsorships } from '../edge/sponsorships.ts';
 import { SeededRandom } from '../testing/seeded-random.ts';
 import { SimulatedChain, type SimulatedChainOptions } from '../testing/simulated-chain.ts';
@@ -16,8 +17,13 @@ import { SimulatedNode } from '../testing/simulated-node.ts';
 import { SimulatedSenders, type Send } from '../testing/simulated-senders.ts';
 import { named } from '../testing/simulated-state.ts';
 import { Bundler } from './bundler.ts';
+import { Bundles } from './bundles.ts';
 import { ExecutorAccount } from './executor-account.ts';
+import { ForeignEntities } from './foreign-entities.ts';
+import { OperationPool } from './operation-pool.ts';
 import { Records } from './records.ts';
+import { RefusedOperations } from './refused-operations.ts';
+import type { Replacements } from './replacements.ts';
 import { ReservationsOnChain } from './reservations-on-chain.ts';
 
 const ETHER = 10n ** 18n;
@@ -26,6 +32,8 @@ const FILLED_MS = 100;
 const GWEI = 10n ** 9n;
 const FEE_CAP = 200n * GWEI;
 const { chainId, entryPoint, paymaster } = CONTRACTS;
+
+const NOTHING_ANEW: Replacements = { signAnew: () => Promise.reject(new Error('nothing is to be signed anew')) };
 
 /** Operations that wait for a bundler, on a chain whose blocks only come when they are asked for. */
 class WaitingOperations {
@@ -69,11 +77,30 @@ class WaitingOperations {
       records: new Records(transactor, chainId),
       executors: EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key)),
       own: OWN_CONTRACTS,
-      replacements: { signAnew: () => Promise.reject(new Error('nothing is to be signed anew')) },
+      replacements: NOTHING_ANEW,
     });
     await bundler.recover({ open: this.sends.flatMap(({ ids }) => ids), finalBlock: undefined });
     this.bundler = bundler;
     return bundler;
+  }
+
+  /** Without a bundler: what it makes of its bundles is asked for by whoever tests it. */
+  async bundlesAlone(): Promise<{ pool: OperationPool; bundles: Bundles; executor: ExecutorAccount }> {
+    const { clock, transactor } = this;
+    const [chain, pool, records] = [
+      new SimulatedNode(this.chain, this.random),
+      new OperationPool(),
+      new Records(transactor, chainId),
+    ];
+    for (const id of this.sends.flatMap(({ ids }) => ids)) pool.put(id, await records.load(id));
+    const executors = EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key));
+    const foreign = new ForeignEntities({ chain, records, own: OWN_CONTRACTS, clock });
+    const lookAgain = () => Promise.resolve();
+    const refused = new RefusedOperations({ chain, pool, records, replacements: NOTHING_ANEW, lookAgain, clock });
+    const parts = { chain, pool, records, executors, foreign, refused, clock };
+    const [executor] = executors;
+    if (!executor) throw new Error('there are executors');
+    return { pool, executor, bundles: new Bundles({ ...parts, feeCap: FEE_CAP, logger: pino({ level: 'silent' }) }) };
   }
 
   /** Makes bundles of all of them. Returns how many operations each has. */
@@ -135,6 +162,29 @@ describe('a bundler that another process has replaced', () => {
     await expect(replaced.step()).rejects.toThrow(BundlerWasReplaced);
     expect(await waiting.storedOf('BundleMined')).toHaveLength(1);
     expect(await waiting.storedOf('BundleSigned')).toHaveLength(1);
+  });
+});
+
+describe('an operation that two bundles have since a reorganisation', () => {
+  it('is in no other one before the nonces of both are used', async () => {
+    const waiting = new WaitingOperations();
+    await waiting.send(1);
+    const { pool, bundles, executor } = await waiting.bundlesAlone();
+    const [id = ''] = [...pool.all()].map((one) => one.id);
+    const signed = { ...eventExamples.BundleSigned, chainId, executor: executor.address, operations: [id] };
+    for (const nonce of [0, 1]) {
+      executor.state = executorFold.evolve(executor.state, { type: 'BundleSigned', data: { ...signed, nonce } });
+    }
+    bundles.assign(executor);
+    const [first, second] = executor.state.bundles;
+    if (!first || !second) throw new Error('both were signed');
+    const by = { executor, success: true, transactionHash: '0x' };
+    expect(bundles.waits).toBe(false);
+    await bundles.mined(second, by);
+    expect(bundles.waits).toBe(false);
+    executor.state = { ...executor.state, bundles: [first] };
+    await bundles.mined(first, by);
+    expect(bundles.waits).toBe(true);
   });
 });
 

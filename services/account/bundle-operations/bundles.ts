@@ -76,7 +76,7 @@ export class Bundles implements BundleWork {
     for (const id of operations) {
       const one = this.options.pool.get(id);
       if (!one) continue;
-      if (one.bundle?.executor === executor.address && one.bundle.nonce === nonce) one.bundle = undefined;
+      if (one.bundle?.executor === executor.address && one.bundle.nonce === nonce) one.bundle = this.otherBundleOf(one);
       if (success) continue;
       one.bundleMax = Math.max(1, Math.ceil(operations.length / 2));
       const { status } = one.transaction;
@@ -84,6 +84,14 @@ export class Bundles implements BundleWork {
       await this.options.foreign.ban(one, transactionHash);
       await this.options.refused.refuse(one, 'the bundle with it was reverted');
     }
+  }
+
+  /** Returns another bundle under way that has it too. */
+  private otherBundleOf({ id, bundle }: PooledOperation): PooledOperation['bundle'] {
+    const all = this.options.executors.flatMap((account) =>
+      account.noncesOf(id).map((nonce) => ({ executor: account.address, nonce })),
+    );
+    return all.find(({ executor, nonce }) => executor !== bundle?.executor || nonce !== bundle.nonce);
   }
 
   /** Sends bundles again that no block has yet, and raises their fees. */

@@ -53,6 +53,13 @@ export class ExecutorAccount {
     return this.state.bundles.find(({ mined }) => !mined);
   }
 
+  /** The nonces of the bundles under way that have an operation: since a reorganisation there may be several. */
+  noncesOf(id: string): number[] {
+    return this.state.bundles
+      .filter(({ mined, operations }) => !mined && operations.includes(id))
+      .map(({ nonce }) => nonce);
+  }
+
   sign(operations: readonly UserOperation[], terms: BundleTerms): { raw: string; hash: string } {
     const transaction: BundleTransaction = {
       chainId: this.chainId,
