@@ -182,7 +182,7 @@ export class Bundles implements BundleWork {
       this.alarm(`the executor ${executor.address} has too little balance to send a bundle: send it some`);
       return false;
     }
-    const nonce = executor.state.nextNonce ?? (await chain.transactionCount(executor.address));
+    const nonce = executor.state.nextNonce ?? (await chain.transactionCount(executor.address, head.number));
     const signed = this.signed(executor, tried.ready, { nonce, ...terms });
     executor.state = await records.executor(executor.address, (state) =>
       signBundle(state, executor.epoch, signed.bundle),

@@ -206,7 +206,8 @@ describe('the chain of operations, on anvil', () => {
   it('says what became of a transaction', async () => {
     const poor = randomWallet();
     const { executor, chain } = local;
-    const nonce = await chain.transactionCount(executor.address);
+    const before = (await chain.head()).number;
+    const nonce = await chain.transactionCount(executor.address, before);
     const base = { to: poor.address, value: 1n, gasLimit: 21_000n, chainId: chain.chainId, type: 2 };
     const fees = { maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 10n ** 9n };
     const raw = await executor.signTransaction({ ...base, ...fees, nonce });
@@ -221,7 +222,9 @@ describe('the chain of operations, on anvil', () => {
     expect(await chain.send(await executor.signTransaction({ ...base, ...fees, value: 2n, nonce }))).toBe(
       'nonce-too-low',
     );
-    expect(await chain.transactionCount(executor.address)).toBe(nonce + 1);
+    expect(await chain.transactionCount(executor.address, (await chain.head()).number)).toBe(nonce + 1);
+    expect(await chain.transactionCount(executor.address, before)).toBe(nonce);
+    await expect(chain.transactionCount(executor.address, before + 1_000_000)).rejects.toThrow(ChainUnavailable);
     const cheap = { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
     expect(await chain.send(await executor.signTransaction({ ...base, ...cheap, nonce: nonce + 1 }))).toBe(
       'underpriced',

@@ -183,9 +183,10 @@ export class JsonRpcOperationsChain implements OperationsChain {
     });
   }
 
-  transactionCount(address: string): Promise<number> {
+  transactionCount(address: string, blockNumber: number): Promise<number> {
     return this.endpoints.ask('a nonce', async (endpoint) => {
-      const [answer] = await endpoint.call([latest('eth_getTransactionCount', address)]);
+      const params = [address, quantity(blockNumber)];
+      const [answer] = await endpoint.call([{ method: 'eth_getTransactionCount', params }]);
       return checkNumber(answer, 'the nonce');
     });
   }

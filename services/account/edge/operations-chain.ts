@@ -126,8 +126,11 @@ export interface OperationsChain {
   tryBundle(operations: readonly UserOperation[], beneficiary: string): Promise<BundleTrial>;
   /** `eth_sendRawTransaction` */
   send(rawTransaction: string): Promise<SendOutcome>;
-  /** `eth_getTransactionCount latest`: the nonce that is next. */
-  transactionCount(address: string): Promise<number>;
+  /**
+   * `eth_getTransactionCount` after a block: the nonce that is next. Of the newest block a node may answer what was, or count
+   * what no block has.
+   */
+  transactionCount(address: string, blockNumber: number): Promise<number>;
   /** `eth_getTransactionReceipt`, for each of these; in the order asked for. */
   receipts(hashes: readonly string[]): Promise<(TransactionReceipt | undefined)[]>;
   close(): void;

@@ -1,4 +1,5 @@
-import { executorStream } from '../../../schemas/events/executor-events.ts';
+import { executorStream, type ExecutorEvent } from '../../../schemas/events/executor-events.ts';
+import type { SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
 import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
 import { sponsorshipFold, spendingOn } from '../domain/sponsorship.ts';
 import type { Transaction } from '../domain/transaction.ts';
@@ -10,7 +11,7 @@ type Inclusions = ReadonlyMap<string, readonly OperationInclusion[]>;
 
 /** Returns which invariants do not hold after a simulation, as sentences. */
 export const violationsAfter = async (simulation: BundlerSimulation): Promise<string[]> => {
-  const all = [ofSends(simulation), ofSponsorship(simulation), ofExecutors(simulation)];
+  const all = [ofSends(simulation), ofSponsorship(simulation), ofExecutors(simulation), ofEvents(simulation)];
   return (await Promise.all(all)).flat();
 };
 
@@ -57,15 +58,56 @@ const ofSponsorship = async ({ chain, store, sponsorship, depositedWei }: Bundle
   ];
 };
 
-const ofExecutors = async ({ chain, store, executors }: BundlerSimulation): Promise<string[]> => {
+const ofExecutors = async ({ chain, store, firstNonces }: BundlerSimulation): Promise<string[]> => {
   const violations: string[] = [];
-  for (const executor of executors) {
+  for (const [executor, first] of firstNonces) {
     const events = await store.read(executorStream(chain.options.chainId, executor));
     const signed = events.filter(({ type }) => type === 'BundleSigned').map(({ data }) => data as { nonce: number });
-    const used = chain.countOf(executor);
-    if (signed.some(({ nonce }, at) => nonce !== at)) violations.push(`${executor}: a nonce was skipped`);
+    const used = chain.countOf(executor) - first;
+    if (signed.some(({ nonce }, at) => nonce !== first + at)) violations.push(`${executor}: a nonce was skipped`);
     if (used !== signed.length)
       violations.push(`${executor}: ${String(signed.length)} bundles, ${String(used)} nonces used`);
   }
   return violations;
 };
+
+/** What was so at some time, and may have been made good since. */
+const ofEvents = async ({ store }: BundlerSimulation): Promise<string[]> => {
+  const { events } = await store.readAll(0, undefined, Infinity);
+  const known = events as unknown as (ExecutorEvent | SponsorshipEvent)[];
+  const released = new Set<string>();
+  /** By executor and nonce: the operations of bundles that no block has. */
+  const underWay = new Map<string, readonly string[]>();
+  const bundles = new Map<string, readonly string[]>();
+  return known.flatMap((event) => {
+    const { type, data } = event;
+    switch (type) {
+      case 'SponsorshipReserved':
+        released.delete(slotOf(data));
+        return [];
+      case 'SponsorshipReleased':
+        released.add(slotOf(data));
+        return [];
+      case 'SponsorshipSettled':
+        return released.has(slotOf(data)) ? [`${data.userOpHash}: settled after it was released`] : [];
+      case 'BundleSigned': {
+        const inOthers = new Set([...underWay.values()].flat());
+        bundles.set(bundleOf(data), data.operations);
+        underWay.set(bundleOf(data), data.operations);
+        return data.operations.filter((id) => inOthers.has(id)).map((id) => `${id}: in two bundles at once`);
+      }
+      case 'BundleReorged':
+        underWay.set(bundleOf(data), bundles.get(bundleOf(data)) ?? []);
+        return [];
+      case 'BundleMined':
+      case 'BundleFinalized':
+        underWay.delete(bundleOf(data));
+        return [];
+      default:
+        return [];
+    }
+  });
+};
+
+const slotOf = ({ sender, nonce }: { sender: string; nonce: string }): string => `${sender} ${nonce}`;
+const bundleOf = ({ executor, nonce }: { executor: string; nonce: number }): string => `${executor} ${String(nonce)}`;

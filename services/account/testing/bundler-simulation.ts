@@ -3,7 +3,6 @@ import { sponsorshipStream } from '../../../schemas/events/sponsorship-events.ts
 import { transactionStream } from '../../../schemas/events/transaction-events.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { foldEvents } from '../../../shared/event-store/folded-streams.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -20,10 +19,13 @@ import { checkpointOf, FOLLOWED, recoverOperations, takeOver } from '../bundle-o
 import { Records } from '../bundle-operations/records.ts';
 import { Sponsorships, utcDay } from '../edge/sponsorships.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
+import { InjectedFaults } from './injected-faults.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from './simulated-contracts.ts';
-import { SimulatedNode, type NodeHabits } from './simulated-node.ts';
+import { randomHabits, type SimulatedHabits } from './simulated-habits.ts';
+import { SimulatedLife } from './simulated-life.ts';
+import { SimulatedNode } from './simulated-node.ts';
 import { APP, SimulatedSenders, type Send } from './simulated-senders.ts';
 import { named } from './simulated-state.ts';
 
@@ -42,21 +44,17 @@ const ROUNDS = 50;
 /** With what the clock was set back. */
 const EXPIRED_WITHIN_MS = 1_500_000;
 const CALM_ROUNDS_MOST = 600;
+const CALM_SECONDS = 60;
 const GENESIS_MS = Date.parse('2026-01-02T03:00:00.000Z');
 
-/** The process was killed: nothing that it does from then on has any effect. */
-class Killed extends Error {
-  override readonly name = 'Killed';
-}
-
-interface Life {
+interface Process {
+  life: SimulatedLife;
   bundler: Bundler;
   reservations: ReservationsOnChain;
   senders: SimulatedSenders;
   /** The position up to which it has taken over events. */
   taken: number;
   isRecovered: boolean;
-  isKilled: boolean;
 }
 
 /** One seed: users, processes of the service that are killed, and a chain of which anything that can happen does. */
@@ -64,6 +62,8 @@ export class BundlerSimulation {
   readonly chain: SimulatedChain;
   readonly store: MemoryEventStore;
   readonly executors = EXECUTORS.map(({ address }) => address);
+  /** Somebody has sent transactions with these accounts before. */
+  readonly firstNonces: ReadonlyMap<string, number>;
   readonly sends: Send[] = [];
   /** The stream of what the paymaster's app has reserved. */
   readonly sponsorship = sponsorshipStream(APP, utcDay(GENESIS_MS));
@@ -73,37 +73,27 @@ export class BundlerSimulation {
   private readonly random: SeededRandom;
   /** Behind what is stored, as far as it happens to be. */
   private readonly readStore = new MemoryReadStore();
-  private readonly habits: Partial<NodeHabits>;
-  private readonly killed: number;
+  private readonly habits: SimulatedHabits;
   private isCalm = false;
   /** When no signature of a paymaster counts any more. */
   private expiredAt = Infinity;
-  private life: Life | undefined;
+  private process: Process | undefined;
 
-  constructor(seed: number) {
+  constructor(
+    seed: number,
+    private readonly faults = new InjectedFaults(),
+  ) {
     const random = new SeededRandom(seed);
-    const often = (most: number) => (random.chance(0.5) ? random.next() * most : 0);
     this.random = random;
+    this.habits = randomHabits(random);
     this.store = new MemoryEventStore(this.clock);
-    this.killed = often(0.03);
-    this.habits = {
-      ...{ unavailable: often(0.05), failsAfterSend: often(0.2), staleHead: often(0.2), staleState: often(0.1) },
-      ...{
-        countTooHigh: often(0.3),
-        countTooLow: often(0.3),
-        receiptMissing: often(0.2),
-        receiptStale: often(0.5),
-      },
-    };
-    this.chain = new SimulatedChain({
-      ...CONTRACTS,
-      random,
-      genesisTime: GENESIS_MS / 1_000,
-      losesTransactions: often(0.5),
-      pool: { forgets: often(0.2), minesReplaced: often(0.3) },
-      strangers: { bundle: often(0.2), deploy: often(0.05), drain: often(0.05) },
+    const chance = { random, faults, genesisTime: GENESIS_MS / 1_000 };
+    this.chain = new SimulatedChain({ ...CONTRACTS, ...chance, ...this.habits.chain });
+    this.firstNonces = new Map(this.executors.map((address) => [address, random.between(0, 3)]));
+    this.chain.inNextBlock((state) => {
+      for (const [address, nonce] of this.firstNonces) state.set(named.count(address), BigInt(nonce));
     });
-    this.deposit(FOR_PAYMASTER);
+    this.deposit(FOR_PAYMASTER / BigInt(random.between(1, 40)));
     for (const address of this.executors) this.chain.sendWei(address, FOR_EXECUTOR);
     for (const owner of OWNERS) this.chain.sendWei(this.chain.entryPoint.accountOf(owner.address), FOR_ACCOUNT);
     for (let blocks = 0; blocks <= CONFIRMATIONS; blocks += 1) this.mine();
@@ -120,48 +110,54 @@ export class BundlerSimulation {
   private async round(): Promise<void> {
     const { random, chain, clock } = this;
     clock.time += random.between(0, 1_500);
-    if (random.chance(0.04)) clock.jump(random.between(-600_000, 600_000));
+    if (random.chance(0.04)) this.setClock(random.between(-600_000, 600_000));
     if (random.chance(0.4)) this.mine();
     if (random.chance(0.06)) this.reorganise();
     if (random.chance(0.02)) chain.pool.forgetAll();
     if (random.chance(0.1)) this.changeBalances();
-    await this.work((life) => {
+    await this.work((process) => {
       const sends = random.chance(0.4) ? random.between(1, 3) : 0;
-      const sending = Array.from({ length: sends }, () => this.send(life));
-      return [...sending, this.follow(life), ...(random.chance(0.8) ? [this.step(life)] : [])];
+      const sending = Array.from({ length: sends }, () => this.send(process));
+      return [...sending, this.follow(process), ...(random.chance(0.8) ? [this.step(process)] : [])];
     });
   }
 
   private async calmRound(): Promise<void> {
     const { chain, clock } = this;
-    clock.time += 1_500;
+    clock.time += CALM_SECONDS * 1_000;
     for (const owner of OWNERS) chain.sendWei(chain.entryPoint.accountOf(owner.address), FOR_ACCOUNT);
-    chain.mine({ baseFeePerGas: GWEI / 10n, timestamp: chain.head.timestamp + 60 });
-    await this.work((life) => [this.follow(life).then(() => this.step(life))]);
+    chain.mine({ baseFeePerGas: GWEI / 10n, timestamp: chain.head.timestamp + CALM_SECONDS });
+    await this.work((process) => [this.follow(process).then(() => this.calmSteps(process))]);
+  }
+
+  /** So that in one block each operation is looked at that cannot be included. */
+  private async calmSteps(process: Process): Promise<void> {
+    const steps = 1 + process.bundler.pool.size / this.executors.length;
+    for (let step = 0; step < steps; step += 1) await this.step(process);
   }
 
   /** Runs parts of what a process does, at once; begins another process where there is none. */
-  private async work(parts: (life: Life) => Promise<void>[]): Promise<void> {
-    const life = (this.life ??= this.begin());
-    const results = await Promise.allSettled(life.isRecovered ? parts(life) : [this.recover(life)]);
+  private async work(parts: (process: Process) => Promise<void>[]): Promise<void> {
+    const process = (this.process ??= this.begin());
+    const results = await Promise.allSettled(process.isRecovered ? parts(process) : [this.recover(process)]);
     const failed = results.find((result) => result.status === 'rejected');
-    if (life.isKilled) this.life = undefined;
+    if (process.life.isOver) this.process = undefined;
     else if (failed) throw failed.reason;
   }
 
-  private begin(): Life {
+  private begin(): Process {
     const { random, chain, clock } = this;
-    const life = { isKilled: false, isRecovered: false, taken: 0 };
+    const life = new SimulatedLife(() => this.isKilledNow());
     const between = () => {
       if (!this.isCalm && random.chance(0.02)) this.mine();
       if (!this.isCalm && random.chance(0.006)) this.reorganise();
-      this.mayKill(life);
+      life.goOn();
     };
-    const transactor = new Transactor(this.storeOf(life), clock, {
+    const transactor = new Transactor(life.storeOf(this.store), clock, {
       uuid: () => random.hash(),
       token: (length) => random.hash().slice(2, 2 + length),
     });
-    const node = new SimulatedNode(chain, random, this.isCalm ? {} : this.habits, between);
+    const node = new SimulatedNode(chain, random, this.isCalm ? {} : this.habits.node, between);
     const sponsorships = new Sponsorships(transactor);
     const reservations = new ReservationsOnChain(CHAIN_ID, CONTRACTS.paymaster.address, sponsorships);
     const senders = new SimulatedSenders(chain, random, this.sends, transactor, sponsorships);
@@ -180,37 +176,26 @@ export class BundlerSimulation {
       executors: EXECUTORS.map((key) => new ExecutorAccount(CHAIN_ID, chain.options.entryPoint, key)),
       replacements: { signAnew: (one, { deploys }) => senders.signAnew(one, deploys) },
     });
-    return Object.assign(life, { bundler, reservations, senders });
+    return { life, isRecovered: false, taken: 0, bundler, reservations, senders };
   }
 
-  /** A store that a process may be killed before and after each append to. */
-  private storeOf(life: Pick<Life, 'isKilled'>): EventStore {
-    const { store } = this;
-    const append: EventStore['append'] = async (...parameters) => {
-      this.mayKill(life);
-      const appended = await store.append(...parameters);
-      this.mayKill(life);
-      return appended;
-    };
-    return Object.assign(Object.create(store) as EventStore, { append });
-  }
-
-  private mayKill(life: Pick<Life, 'isKilled'>): void {
-    life.isKilled ||= !this.isCalm && this.random.chance(this.killed);
-    if (life.isKilled) throw new Killed('the process was killed');
+  private isKilledNow(): boolean {
+    const isKilled = !this.isCalm && this.random.chance(this.habits.killed);
+    if (isKilled) this.faults.count('a process is killed');
+    return isKilled;
   }
 
   /** As the loop does that bundles. */
-  private async recover(life: Life): Promise<void> {
+  private async recover(process: Process): Promise<void> {
     const { readStore } = this;
     for (const model of [transactionsModel, reservationsModel]) await this.project(model);
     try {
-      life.taken = await recoverOperations(life, { chainId: CHAIN_ID, eventStore: this.store, readStore });
-      life.isRecovered = true;
+      process.taken = await recoverOperations(process, { chainId: CHAIN_ID, eventStore: this.store, readStore });
+      process.isRecovered = true;
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       // The next one recovers anew.
-      life.isKilled = true;
+      process.life.end();
     }
   }
 
@@ -218,18 +203,19 @@ export class BundlerSimulation {
     await this.readStore.define(Object.values(model.collections));
     const behind = this.isCalm ? 0 : this.random.between(0, 20);
     const { events } = await this.store.readAll(await this.readStore.position(model.name), undefined, Infinity);
+    if (behind > 0 && events.length > 0) this.faults.count('a read model is behind');
     await projectInto(this.readStore, [model], events.slice(0, Math.max(0, events.length - behind)));
   }
 
-  private async follow(life: Life): Promise<void> {
-    const { events } = await this.store.readAll(life.taken, { types: FOLLOWED }, Infinity);
+  private async follow(process: Process): Promise<void> {
+    const { events } = await this.store.readAll(process.taken, { types: FOLLOWED }, Infinity);
     for (const event of events) {
-      await takeOver(life, event);
-      life.taken = event.position;
+      await takeOver(process, event);
+      process.taken = event.position;
     }
   }
 
-  private async step({ bundler }: Life): Promise<void> {
+  private async step({ bundler }: Process): Promise<void> {
     try {
       await bundler.step();
     } catch (error) {
@@ -240,11 +226,12 @@ export class BundlerSimulation {
     }
   }
 
-  private async send({ senders }: Life): Promise<void> {
+  private async send({ senders }: Process): Promise<void> {
     try {
       await senders.send();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
+      this.faults.count('the deposit is too low for another operation');
     }
   }
 
@@ -255,8 +242,15 @@ export class BundlerSimulation {
   }
 
   private get isAllOver(): boolean {
-    const { life, chain } = this;
-    return life?.isRecovered === true && life.bundler.pool.size === 0 && chain.head.timestamp * 1_000 > this.expiredAt;
+    const { process, chain } = this;
+    return (
+      process?.isRecovered === true && process.bundler.pool.size === 0 && chain.head.timestamp * 1_000 > this.expiredAt
+    );
+  }
+
+  private setClock(ms: number): void {
+    this.faults.count(ms > 0 ? 'the clock is set forward' : 'the clock is set back');
+    this.clock.jump(ms);
   }
 
   private mine(): void {
@@ -274,19 +268,26 @@ export class BundlerSimulation {
   private changeBalances(): void {
     const { random, chain, executors } = this;
     const executor = random.pick(executors) ?? '';
-    if (random.chance(1 / 3)) chain.inNextBlock((state) => state.set(named.wei(executor), GWEI));
+    if (random.chance(1 / 3)) this.drain(executor);
     else chain.sendWei(executor, FOR_EXECUTOR);
     const owner = random.pick(OWNERS);
     if (owner) chain.sendWei(chain.entryPoint.accountOf(owner.address), FOR_ACCOUNT);
     if (random.chance(1 / 3)) this.deposit(FOR_PAYMASTER);
   }
 
+  private drain(executor: string): void {
+    this.chain.inNextBlock((state) => {
+      if (state.get(named.wei(executor)) > GWEI) this.faults.count('an executor runs dry');
+      state.set(named.wei(executor), GWEI);
+    });
+  }
+
   private calmDown(): void {
     const { chain } = this;
     this.isCalm = true;
     this.expiredAt = Math.max(this.clock.now(), chain.head.timestamp * 1_000) + EXPIRED_WITHIN_MS;
-    this.life = undefined;
-    chain.pool.habits = { forgets: 0, minesReplaced: 0 };
+    this.process = undefined;
+    chain.pool.habits = { forgets: 0, leavesOut: 0, minesReplaced: 0 };
     chain.strangers.habits = { bundle: 0, deploy: 0, drain: 0 };
     this.deposit(FOR_PAYMASTER);
     for (const address of this.executors) chain.sendWei(address, ETHER);

@@ -73,7 +73,7 @@ const executorFaults = async (
   const nonces = signed.map(({ data }) => Number(data['nonce']));
   const [first] = signed;
   if (!first) return [];
-  const used = await chain.transactionCount(first.data['executor'] as string);
+  const used = await chain.transactionCount(first.data['executor'] as string, (await chain.head()).number);
   const { bundles } = foldEvents(executorFold, executorFold.initial, events as never);
   const isGapless = nonces.every((nonce, at) => nonce === at) && used === nonces.length && bundles.length === 0;
   return isGapless

@@ -216,7 +216,7 @@ describe('a node of a simulated chain', () => {
     expect(await node.blocks([chain.head.number, 99])).toEqual([chain.head, undefined]);
     expect(await node.inclusions(0, 9)).toEqual(chain.inclusions());
     expect(await node.receipts([transactionHash(raw), '0x'])).toMatchObject([{ success: true }, undefined]);
-    expect(await node.transactionCount(executor)).toBe(1);
+    expect(await node.transactionCount(executor, chain.head.number)).toBe(1);
     expect(
       await node.sequences([
         { sender, key: 0n },
@@ -248,8 +248,9 @@ describe('a node of a simulated chain', () => {
     chain.send(raw);
     chain.mine();
     expect((await nodeOf(chain, { staleHead: 1 }).head()).number).toBeLessThan(chain.head.number);
-    expect(await nodeOf(chain, { countTooLow: 1 }).transactionCount(executor)).toBe(0);
-    expect(await nodeOf(chain, { countTooHigh: 1 }).transactionCount(executor)).toBeGreaterThan(1);
+    const asked = nodeOf(chain, { staleHead: 1 }).transactionCount(executor, chain.head.number);
+    await expect(asked).rejects.toThrow(ChainUnavailable);
+    expect(await nodeOf(chain, { sequenceTooHigh: 1 }).sequences([{ sender, key: 0n }])).toEqual([2n]);
     expect(await nodeOf(chain, { staleState: 1 }).accounts([sender])).toMatchObject([{ hasCode: false }]);
     expect(await nodeOf(chain, { receiptMissing: 1 }).receipts([transactionHash(raw)])).toEqual([undefined]);
     const { hash } = chain.head;

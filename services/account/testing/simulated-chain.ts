@@ -8,6 +8,7 @@ import type {
   SimulationRequest,
   TransactionReceipt,
 } from '../edge/operations-chain.ts';
+import { InjectedFaults } from './injected-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { runBundle } from './simulated-bundle.ts';
 import {
@@ -44,6 +45,7 @@ export interface SimulatedChainOptions extends SimulatedContracts {
   strangers?: Partial<StrangersHabits>;
   /** With which probability a transaction of a block that leaves the chain is lost. */
   losesTransactions?: number;
+  faults?: InjectedFaults;
 }
 
 interface BlockChoices {
@@ -70,6 +72,7 @@ export class SimulatedChain {
   readonly entryPoint: SimulatedEntryPoint;
   readonly pool: SimulatedPool;
   readonly strangers: SimulatedStrangers;
+  readonly faults: InjectedFaults;
   private readonly chain: SimulatedBlock[];
   private readonly known = new Map<string, SimulatedTransaction | undefined>();
   private actions: BlockAction[] = [];
@@ -77,10 +80,11 @@ export class SimulatedChain {
   private readonly orphaned = new Map<string, TransactionReceipt>();
 
   constructor(readonly options: SimulatedChainOptions) {
-    const { random, genesisTime, gasOf = usualGas } = options;
+    const { random, genesisTime, gasOf = usualGas, faults = new InjectedFaults() } = options;
+    this.faults = faults;
     this.entryPoint = new SimulatedEntryPoint(options, this.state, gasOf);
-    this.pool = new SimulatedPool({ forgets: 0, minesReplaced: 0, ...options.pool }, random);
-    this.strangers = new SimulatedStrangers(random, { bundle: 0, deploy: 0, drain: 0, ...options.strangers });
+    this.pool = new SimulatedPool({ forgets: 0, leavesOut: 0, minesReplaced: 0, ...options.pool }, random, faults);
+    this.strangers = new SimulatedStrangers(random, { bundle: 0, deploy: 0, drain: 0, ...options.strangers }, faults);
     this.chain = [
       {
         ...{ number: 0, hash: random.hash(), parentHash: `0x${'0'.repeat(64)}`, timestamp: genesisTime, mark: 0 },
@@ -164,9 +168,12 @@ export class SimulatedChain {
     if (!first) return;
     this.state.goBack(first.mark);
     this.actions.unshift(...dropped.flatMap(({ actions }) => actions));
-    for (const { receipts, transactions } of dropped) {
+    for (const { receipts, transactions, inclusions } of dropped) {
+      if (inclusions.length > 0) this.faults.count('a reorganisation takes back a block with operations');
       for (const receipt of receipts) this.orphaned.set(receipt.transactionHash, receipt);
-      this.pool.takeBack(transactions.filter(() => !random.chance(losesTransactions)));
+      const kept = transactions.filter(() => !random.chance(losesTransactions));
+      if (kept.length < transactions.length) this.faults.count('a transaction of a block that left the chain is lost');
+      this.pool.takeBack(kept);
     }
   }
 
@@ -239,6 +246,7 @@ export class SimulatedChain {
   private includeStrangers(block: SimulatedBlock): void {
     for (const operation of this.strangers.bundles(this.state)) {
       const { executed } = runBundle(this, { operations: [operation], beneficiary: STRANGER }, block);
+      if (executed.length > 0) this.faults.count('a stranger has an operation included');
       record(executed, this.options.random.hash(), block);
     }
   }

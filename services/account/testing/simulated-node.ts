@@ -11,6 +11,7 @@ import type {
   SimulationRequest,
   TransactionReceipt,
 } from '../edge/operations-chain.ts';
+import type { InjectedFaults } from './injected-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimulatedChain } from './simulated-chain.ts';
 import { named } from './simulated-state.ts';
@@ -23,9 +24,8 @@ export interface NodeHabits {
   failsAfterSend: number;
   /** Its head is one of some blocks ago. */
   staleHead: number;
-  /** It counts transactions that no block has, of an account that has sent some, or not those of the newest blocks. */
-  countTooHigh: number;
-  countTooLow: number;
+  /** It counts an operation that no block has. */
+  sequenceTooHigh: number;
   receiptMissing: number;
   /** Its receipt is of a block that has left the chain. */
   receiptStale: number;
@@ -37,7 +37,7 @@ export interface NodeHabits {
 export type Between = (method: string, when: 'before' | 'after') => void;
 
 const HONEST: NodeHabits = {
-  ...{ unavailable: 0, failsAfterSend: 0, staleHead: 0, countTooHigh: 0, countTooLow: 0 },
+  ...{ unavailable: 0, failsAfterSend: 0, staleHead: 0, sequenceTooHigh: 0 },
   ...{ receiptMissing: 0, receiptStale: 0, staleState: 0 },
 };
 const BLOCKS_BEHIND = 3;
@@ -49,6 +49,7 @@ export class SimulatedNode implements OperationsChain {
   readonly entryPoint: string;
   private readonly habits: NodeHabits;
   private readonly implementation: string;
+  private readonly faults: InjectedFaults;
   private isClosed = false;
 
   constructor(
@@ -58,11 +59,16 @@ export class SimulatedNode implements OperationsChain {
     private readonly between: Between = () => undefined,
   ) {
     this.habits = { ...HONEST, ...habits };
+    this.faults = chain.faults;
     ({ chainId: this.chainId, entryPoint: this.entryPoint, implementation: this.implementation } = chain.options);
   }
 
   head(): Promise<OperationsBlock> {
-    return this.answer('head', () => this.chain.blockAt(this.behind(this.habits.staleHead)) ?? this.chain.head);
+    return this.answer('head', () => {
+      const head = this.chain.blockAt(this.behind(this.habits.staleHead)) ?? this.chain.head;
+      if (head !== this.chain.head) this.faults.count('a node answers an earlier head');
+      return head;
+    });
   }
 
   blocks(numbers: readonly number[]): Promise<(OperationsBlock | undefined)[]> {
@@ -97,7 +103,12 @@ export class SimulatedNode implements OperationsChain {
   sequences(keys: readonly { sender: string; key: bigint }[]): Promise<bigint[]> {
     return this.answer('sequences', () => {
       const get = this.reading();
-      return keys.map(({ sender, key }) => get(named.sequence(sender, key)));
+      return keys.map(({ sender, key }) => {
+        const next = get(named.sequence(sender, key));
+        if (!this.random.chance(this.habits.sequenceTooHigh)) return next;
+        this.faults.count('a node counts an operation that no block has');
+        return next + 1n;
+      });
     });
   }
 
@@ -112,27 +123,36 @@ export class SimulatedNode implements OperationsChain {
   send(rawTransaction: string): Promise<SendOutcome> {
     return this.answer('send', () => {
       const outcome = this.chain.send(rawTransaction);
-      if (this.random.chance(this.habits.failsAfterSend)) throw new ChainUnavailable('it took it, and said nothing');
+      if (this.random.chance(this.habits.failsAfterSend)) {
+        this.faults.count('a node takes a transaction and does not answer');
+        throw new ChainUnavailable('it took it, and said nothing');
+      }
       return outcome;
     });
   }
 
-  transactionCount(address: string): Promise<number> {
+  transactionCount(address: string, blockNumber: number): Promise<number> {
     return this.answer('transactionCount', () => {
-      const count = this.chain.countOf(address);
-      if (count > 0 && this.random.chance(this.habits.countTooHigh))
-        return count + this.random.between(1, BLOCKS_BEHIND);
-      const before = this.chain.markAfter(this.behind(this.habits.countTooLow));
-      return Number(this.chain.state.getAt(named.count(address), before));
+      if (this.behind(this.habits.staleHead) < blockNumber) {
+        this.faults.count('a node does not have a block yet');
+        throw new ChainUnavailable('it does not have the block yet');
+      }
+      const mark = this.chain.markAfter(blockNumber);
+      return Number(this.chain.state.getAt(named.count(address), mark));
     });
   }
 
   receipts(hashes: readonly string[]): Promise<(TransactionReceipt | undefined)[]> {
     return this.answer('receipts', () =>
       hashes.map((hash) => {
-        if (this.random.chance(this.habits.receiptMissing)) return undefined;
+        const receipt = this.chain.receiptOf(hash);
+        if (this.random.chance(this.habits.receiptMissing)) {
+          if (receipt) this.faults.count('a node does not find a receipt');
+          return undefined;
+        }
         const stale = this.random.chance(this.habits.receiptStale) ? this.chain.orphanedReceiptOf(hash) : undefined;
-        return stale ?? this.chain.receiptOf(hash);
+        if (stale) this.faults.count('a node answers a receipt of a block that left the chain');
+        return stale ?? receipt;
       }),
     );
   }
@@ -144,7 +164,11 @@ export class SimulatedNode implements OperationsChain {
   /** Returns how state is read: as it is, or as it was some blocks ago. */
   private reading(): (name: string) => bigint {
     const mark = this.chain.markAfter(this.behind(this.habits.staleState));
-    return (name) => this.chain.state.getAt(name, mark);
+    return (name) => {
+      const value = this.chain.state.getAt(name, mark);
+      if (value !== this.chain.state.get(name)) this.faults.count('a node answers earlier state');
+      return value;
+    };
   }
 
   /** Returns the number of the newest block, or of one before it. */
@@ -157,7 +181,10 @@ export class SimulatedNode implements OperationsChain {
     this.between(method, 'before');
     await Promise.resolve();
     if (this.isClosed) throw new ChainUnavailable('closed');
-    if (this.random.chance(this.habits.unavailable)) throw new ChainUnavailable(`${method}: no answer`);
+    if (this.random.chance(this.habits.unavailable)) {
+      this.faults.count('a node does not answer');
+      throw new ChainUnavailable(`${method}: no answer`);
+    }
     const answer = ask();
     this.between(method, 'after');
     return answer;

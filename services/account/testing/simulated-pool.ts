@@ -1,4 +1,5 @@
 import type { SendOutcome } from '../edge/operations-chain.ts';
+import type { InjectedFaults } from './injected-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SimulatedTransaction } from './simulated-transaction.ts';
 
@@ -6,6 +7,8 @@ import type { SimulatedTransaction } from './simulated-transaction.ts';
 export interface PoolHabits {
   /** One transaction is forgotten. */
   forgets: number;
+  /** Some blocks leave out all that waits. */
+  leavesOut: number;
   /** What was replaced is put in the block, instead of what replaced it. */
   minesReplaced: number;
 }
@@ -16,15 +19,21 @@ interface Funds {
   count: number;
 }
 
+/** So many that a bundler raises its fees. */
+const LEFT_OUT_BLOCKS = 4;
+
 /** Transactions that wait for a block, of one node that every other one agrees with. */
 export class SimulatedPool {
   private waiting: SimulatedTransaction[] = [];
   /** Replaced by another of the same nonce; some node may have it still. */
   private replaced: SimulatedTransaction[] = [];
+  /** Blocks that are still to leave out all that waits. */
+  private leftOut = 0;
 
   constructor(
     public habits: PoolHabits,
     private readonly random: SeededRandom,
+    private readonly faults: InjectedFaults,
   ) {}
 
   get size(): number {
@@ -61,7 +70,14 @@ export class SimulatedPool {
   candidates(): SimulatedTransaction[] {
     const { habits, random } = this;
     if (random.chance(habits.forgets)) this.forget(random.between(0, this.waiting.length - 1));
+    if (this.leftOut === 0 && this.size > 0 && random.chance(habits.leavesOut)) this.leftOut = LEFT_OUT_BLOCKS;
+    if (this.leftOut > 0) {
+      this.leftOut -= 1;
+      this.faults.count('a block leaves out all that waits');
+      return [];
+    }
     const old = random.chance(habits.minesReplaced) ? random.pick(this.replaced) : undefined;
+    if (old) this.faults.count('a block has a transaction that was replaced');
     const chosen = old ? [old, ...this.waiting.filter((other) => !isSameNonce(other, old))] : [...this.waiting];
     return chosen.sort((one, other) => one.nonce - other.nonce);
   }
@@ -73,12 +89,13 @@ export class SimulatedPool {
   }
 
   forgetAll(): void {
+    if (this.size > 0) this.faults.count('a pool forgets all of them');
     this.waiting = [];
     this.replaced = [];
   }
 
   private forget(index: number): void {
-    this.waiting.splice(index, 1);
+    if (this.waiting.splice(index, 1).length > 0) this.faults.count('a pool forgets a transaction');
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { transactionStream } from '../../../schemas/events/transaction-events.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { PooledOperation } from '../bundle-operations/operation-pool.ts';
 import type { SigningAnew } from '../bundle-operations/replacements.ts';
@@ -56,13 +57,19 @@ export class SimulatedSenders {
     const to = random.chance(0.15) ? REFUSING : FRIEND;
     const tip = BigInt(random.between(1, 3)) * GWEI;
     this.sends.push({ ids: [id] });
-    await this.submit(id, null, {
+    const submitting = this.submit(id, null, {
       ...{ sender, nonce, factory: deploys ? this.factory(owner) : undefined },
       callData: executeCall({ to, value: BigInt(random.between(0, 2)), data: `0x${id.slice(-20)}` }),
       ...{ callGasLimit: 100_000n, verificationGasLimit: 400_000n, preVerificationGas: 50_000n },
       ...{ maxFeePerGas: 2n * chain.head.baseFeePerGas + tip, maxPriorityFeePerGas: tip, signature: '0x' },
       paymaster: random.chance(0.6) ? this.paymaster() : undefined,
     });
+    try {
+      await submitting;
+    } catch (error) {
+      if (error instanceof Refusal) await nonces.release(id, account, this.metadata);
+      throw error;
+    }
   }
 
   /** The same nonce, with the factory or without. */
@@ -76,8 +83,13 @@ export class SimulatedSenders {
     const account = { chainId: this.chain.options.chainId, sender };
     await this.nonces.take(replacement, { ...account, nonce, deploys }, this.metadata);
     const factory = deploys ? this.factory(this.ownerOf(sender).address) : undefined;
-    await this.submit(replacement, id, { ...operation, factory });
-    return 'done';
+    try {
+      await this.submit(replacement, id, { ...operation, factory });
+      return 'done';
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return 'refused now';
+    }
   }
 
   /** Nobody has seen the signature before it is stored. */

@@ -1,4 +1,5 @@
 import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
+import type { InjectedFaults } from './injected-faults.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import { CREATE_ACCOUNT, type SimulatedEntryPoint } from './simulated-entry-point.ts';
 import { named, type SimulatedState } from './simulated-state.ts';
@@ -22,6 +23,7 @@ export class SimulatedStrangers {
   constructor(
     private readonly random: SeededRandom,
     public habits: StrangersHabits,
+    private readonly faults: InjectedFaults,
   ) {}
 
   see(operation: UserOperation): void {
@@ -47,12 +49,16 @@ export class SimulatedStrangers {
     const owner = CREATE_ACCOUNT.exec(deploys ? (random.pick(operations)?.factory?.data ?? '') : '')?.[1];
     if (owner !== undefined) {
       const address = entryPoint.accountOf(`0x${owner}`);
-      actions.push((state) => state.set(named.code(address), 1n));
+      actions.push((state) => {
+        if (state.get(named.code(address)) === 0n) this.faults.count('a stranger deploys an account');
+        state.set(named.code(address), 1n);
+      });
     }
     const sender = drains ? random.pick(operations)?.sender : undefined;
     if (sender !== undefined) {
       actions.push((state) => {
         if (state.get(named.code(sender)) === 0n) return;
+        this.faults.count('an owner empties an account');
         state.set(named.wei(sender), 0n);
         state.set(named.deposit(sender), 0n);
       });

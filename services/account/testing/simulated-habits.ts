@@ -1,0 +1,33 @@
+import type { SeededRandom } from './seeded-random.ts';
+import type { SimulatedChainOptions } from './simulated-chain.ts';
+import type { NodeHabits } from './simulated-node.ts';
+
+/** How likely it is that what may go wrong does. */
+export interface SimulatedHabits {
+  /** A process is killed, at each place where it may be. */
+  killed: number;
+  node: NodeHabits;
+  chain: Pick<SimulatedChainOptions, 'losesTransactions' | 'pool' | 'strangers'>;
+}
+
+/** Every seed has half of what may go wrong, each as often as chance has it. */
+export const randomHabits = (random: SeededRandom): SimulatedHabits => {
+  const often = (most: number): number => (random.chance(0.5) ? random.next() * most : 0);
+  return {
+    killed: often(0.03),
+    node: {
+      unavailable: often(0.05),
+      failsAfterSend: often(0.2),
+      staleHead: often(0.2),
+      staleState: often(0.1),
+      sequenceTooHigh: often(0.3),
+      receiptMissing: often(0.2),
+      receiptStale: often(0.5),
+    },
+    chain: {
+      losesTransactions: often(0.5),
+      pool: { forgets: often(0.2), leavesOut: often(0.2), minesReplaced: often(0.5) },
+      strangers: { bundle: often(0.2), deploy: often(0.05), drain: often(0.05) },
+    },
+  };
+};
