@@ -8,6 +8,7 @@ import { identityEvents } from './identity-events.ts';
 import { nonceEvents } from './nonce-events.ts';
 import { onchainEvents } from './onchain-events.ts';
 import { otpEvents } from './otp-events.ts';
+import { quotaEvents } from './quota-events.ts';
 import { requestEvents, signatureEvents } from './request-events.ts';
 import { sessionEvents } from './session-events.ts';
 import { sponsorshipEvents } from './sponsorship-events.ts';
@@ -33,6 +34,7 @@ export const eventCatalogue = {
   ...sponsorshipEvents,
   ...executorEvents,
   ...entityEvents,
+  ...quotaEvents,
   ...watchEvents,
   ...chainEvents,
   ...followerEvents,

@@ -248,6 +248,8 @@ export const eventExamples: Example = {
     paymasterOwner: wallet,
     executors: ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'],
   },
+  QuotaTaken: { watchId: watch.watchId, appId: transaction.appId, userId: transaction.userId },
+  QuotaReturned: { watchId: watch.watchId, appId: transaction.appId, userId: transaction.userId },
   ContractRegistered: {
     ...watch,
     eventName: 'Transfer',

@@ -117,6 +117,7 @@ export const eventCatcherRoutes = {
       'event_abi_mismatch',
       'start_block_in_future',
       'deploy_block_unknown',
+      'quota_exceeded',
     ],
   }),
   listContracts: route({

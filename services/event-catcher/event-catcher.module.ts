@@ -6,6 +6,7 @@ import type { ChainSettings } from '../../shared/config/settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from './edge/ports.ts';
+import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { ChainLoops } from './follow-chain/chain-loops.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
@@ -25,6 +26,7 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
   controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp, StopWatchHttp],
   providers: [
     WatchModels,
+    WatchQuotas,
     RegisterContractHandler,
     ListWatchesHandler,
     GetWatchHandler,

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { appCommand } from './command-line/app.commands.ts';
 import { auditCommand } from './command-line/audit.commands.ts';
 import { vaultCommand } from './command-line/vault.commands.ts';
+import { watchCommand } from './command-line/watch.commands.ts';
 import { chainCommand } from './command-line/chain.commands.ts';
 import { configCommand } from './command-line/config.commands.ts';
 import { keysCommand } from './command-line/keys.commands.ts';
@@ -29,6 +30,7 @@ for (const command of [
   chainCommand(),
   keysCommand(),
   sessionsCommand(),
+  watchCommand(),
   vaultCommand(),
   auditCommand(),
   configCommand(),

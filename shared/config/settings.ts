@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { quotas, type QuotaName } from '../../schemas/http/quotas.ts';
 import { rateLimits, type RateLimitName } from '../../schemas/http/rate-limits.ts';
 import { uint } from '../../schemas/values.ts';
 import { allTopics } from '../../schemas/topics.ts';
@@ -92,6 +93,7 @@ const MAIL_SENDER = /^(?:[^\p{Cc}<>@,;:"\\]+ <[^\s<>@,;]+@[^\s<>@,;]+>|[^\s<>@,;
 const topicName = z.enum(allTopics.map(({ name }) => name) as [string, ...string[]]);
 
 const rateLimit = z.object({ points: z.int().positive(), seconds: z.int().positive() });
+const quotaName = z.enum(Object.keys(quotas) as [QuotaName, ...QuotaName[]]);
 const rateLimitName = z.enum(Object.keys(rateLimits) as [RateLimitName, ...RateLimitName[]]);
 
 interface SettingOptions {
@@ -209,7 +211,10 @@ export const settingDefinitions = {
     "pino's levels",
   ),
   DOCS: setting(z.enum(['on', 'off']).optional(), 'whether /docs is served; default on, in production off'),
-  QUOTAS: notUsedYet('JSON {name: number}'),
+  QUOTAS: setting(
+    json(z.partialRecord(quotaName, z.int().nonnegative())).default({}),
+    `JSON {name: number}: ${Object.keys(quotas).join(', ')}`,
+  ),
   RPC_DEBUG: notUsedYet('debug_bundler_*'),
   SMTP_URL: setting(
     z.string().refine(isSmtpUrl, 'is not an smtp or smtps URL').optional(),

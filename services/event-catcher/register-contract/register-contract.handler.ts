@@ -15,10 +15,12 @@ import {
   watchFold,
   watchIdOf,
   watchStream,
+  type Registration,
   type Watched,
 } from '../domain/watch.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { topic0Of } from '../domain/topic0.ts';
+import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { resolveStartBlock } from './start-block.ts';
 
@@ -34,6 +36,7 @@ export class RegisterContract extends Command<Registered> {
   constructor(
     readonly asked: {
       appId: string;
+      userId: string;
       chainId: number;
       contractAddress: string;
       eventSignature: string;
@@ -51,6 +54,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
   constructor(
     private readonly transactor: Transactor,
     private readonly models: WatchModels,
+    private readonly quotas: WatchQuotas,
     @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
   ) {}
 
@@ -71,6 +75,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       startBlock,
       appId,
     };
+    await this.takeQuota(registration, asked.userId, metadata);
     const { before, state, position } = await this.transactor.transact({
       stream: watchStream(registration.watchId),
       fold: watchFold,
@@ -98,5 +103,11 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     const formerId = formerWatchIdOf(watched);
     const { state } = await this.transactor.load(watchStream(formerId), watchFold);
     return state && isSameFragment(state.fragment, watched.fragment) ? formerId : watchIdOf(watched);
+  }
+
+  /** A registration that the app holds already counts nothing more. */
+  private async takeQuota({ watchId, appId }: Registration, userId: string, metadata: EventMetadata): Promise<void> {
+    const { state } = await this.transactor.load(watchStream(watchId), watchFold);
+    if (!state?.apps.includes(appId)) await this.quotas.take({ watchId, appId, userId }, metadata);
   }
 }

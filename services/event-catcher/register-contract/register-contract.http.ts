@@ -19,7 +19,7 @@ export class RegisterContractHttp {
     caller,
     context,
   }: ParsedRequest<typeof registerContract>): Promise<CommandAnswer<RegisteredContract>> {
-    const command = new RegisterContract({ ...body, appId: caller.appId }, context.metadata);
+    const command = new RegisterContract({ ...body, appId: caller.appId, userId: caller.userId }, context.metadata);
     const { contract, isNew, position } = await this.commands.execute(command);
     return { body: contract, position, status: isNew ? 201 : 200 };
   }

@@ -8,6 +8,7 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import { pauseWatch, removeClaim, resumeWatch } from '../domain/stopped-watch.ts';
 import { isWatchId, watchFold, watchStream } from '../domain/watch.ts';
+import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
 interface Asked {
@@ -53,11 +54,16 @@ const changeWatch = async (
 
 @CommandHandler(RemoveContract)
 export class RemoveContractHandler implements ICommandHandler<RemoveContract> {
-  constructor(private readonly transactor: Transactor) {}
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly quotas: WatchQuotas,
+  ) {}
 
   async execute({ asked, metadata }: RemoveContract): Promise<Position> {
     const remove = (watch: Watch | undefined) => removeClaim(watch, asked.appId);
-    return (await changeWatch(this.transactor, asked, metadata, remove)).position;
+    const { position } = await changeWatch(this.transactor, asked, metadata, remove);
+    await this.quotas.return(asked, metadata);
+    return position;
   }
 }
 

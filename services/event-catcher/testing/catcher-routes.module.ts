@@ -6,6 +6,7 @@ import { TestClock, testFoundation } from '../../../shared/testing/test-foundati
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
+import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { GetWatchHandler, ListWatchesHandler } from '../list-watches/list-watches.handler.ts';
 import { ListWatchesHttp } from '../list-watches/list-watches.http.ts';
@@ -37,12 +38,14 @@ interface Asked {
   body?: string;
   /** The app whose token is sent; `null` to send none. */
   app?: string | null;
+  /** The user whose token is sent. */
+  user?: string;
 }
 
 /** Serves the routes of the event catcher over HTTP, without a follower: tests fill the read models. */
-export const startCatcherRoutes = async () => {
+export const startCatcherRoutes = async (environment: Record<string, string> = {}) => {
   const clock = new TestClock(Date.now());
-  const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off' }, clock });
+  const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off', ...environment }, clock });
   const tokens = await testIssuer();
   const chain = new DeployingChain();
   const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
@@ -54,6 +57,7 @@ export const startCatcherRoutes = async () => {
       { provide: CHAINS, useValue: new Map([[CHAIN_ID, chain]]) },
       { provide: FOLLOWER_STATUS, useValue: follower },
       WatchModels,
+      WatchQuotas,
       ...handlers,
     ],
   })
@@ -62,16 +66,22 @@ export const startCatcherRoutes = async () => {
   const { issuer } = tokens;
   const service = await startService({ module: CatcherRoutesModule, foundation, issuer, host: '127.0.0.1', port: 0 });
 
-  const ask = async (path: string, { app = 'app_1', headers = {}, ...init }: Asked = {}): Promise<Response> => {
-    const bearer = app === null ? {} : { authorization: `Bearer ${await tokens.accessToken({ claims: { app } })}` };
+  const ask = async (path: string, { app = 'app_1', user, headers = {}, ...init }: Asked = {}): Promise<Response> => {
+    const bearer =
+      app === null
+        ? {}
+        : {
+            authorization: `Bearer ${await tokens.accessToken({ claims: { app, ...(user !== undefined && { sub: user }) } })}`,
+          };
     return fetch(service.url + path, { ...init, headers: { ...bearer, ...headers } });
   };
-  const register = (changes: object = {}, app: string | null = 'app_1'): Promise<Response> =>
+  const register = (changes: object = {}, app: string | null = 'app_1', user?: string): Promise<Response> =>
     ask('/api/v1/contracts', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(registration(changes)),
       app,
+      ...(user !== undefined && { user }),
     });
   /** Stores the watch of the token's transfers as it was registered when its id depended on its signature only. */
   const registerAsFormerly = async (anonymous = false): Promise<string> => {

@@ -49,7 +49,7 @@ describe('annals config print', () => {
   it('prints beside each setting which part of it has no effect yet', async () => {
     const lines = (await config(['print'], {})).output.split('\n');
     const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name} `));
-    expect(lineOf('QUOTAS')).toMatch(/\(no effect yet\)$/);
+    expect(lineOf('RPC_DEBUG')).toMatch(/\(no effect yet\)$/);
     expect(lineOf('HOST')).toMatch(/address to listen on$/);
   });
 });
@@ -91,10 +91,10 @@ describe('annals config check', () => {
   it('names settings that have no effect yet, and exits with 0', async () => {
     const environment = {
       RATE_LIMITS: '{"login":{"points":1,"seconds":1}}',
-      QUOTAS: '{}',
+      RPC_DEBUG: 'on',
       DOCS: '',
     };
-    const noEffectYet = ['QUOTAS'];
+    const noEffectYet = ['RPC_DEBUG'];
     const { output, exitCode } = await config(['check', '--json'], environment);
     expect(JSON.parse(output)).toEqual({ ok: true, wrong: [], noEffectYet });
     expect(exitCode).toBe(0);

@@ -1,0 +1,14 @@
+/**
+ * Every quota, by its name in the setting `QUOTAS`, which may replace any of them, and as the `rule` of `quota_exceeded`. The
+ * operator's command line is not bound by them.
+ */
+export const quotas = {
+  /** How many registrations one user may have made that an app still holds. */
+  userWatches: 100,
+  /** How many registrations one app may hold. */
+  appWatches: 10_000,
+  /** How many records and blocks the backfill of one registration may have. */
+  backfillRecords: 10_000_000,
+  backfillBlocks: 5_000_000,
+};
+export type QuotaName = keyof typeof quotas;

@@ -1,0 +1,31 @@
+import type { EventMetadata } from '../../schemas/events/event.ts';
+import { CannotStart } from '../../shared/errors/cannot-start.ts';
+import { Transactor } from '../../shared/event-store/transact.ts';
+import type { Foundation } from '../../shared/host/foundation.ts';
+import type { Watch } from '../../shared/read-models/watches.ts';
+import { pauseWatch, resumeWatch } from './domain/stopped-watch.ts';
+import { isWatchId, watchFold, watchStream } from './domain/watch.ts';
+
+export type { Watch };
+
+/**
+ * Pauses or resumes a watch, as an operator does, whoever holds it. Its backfill has no bounds once an operator has resumed
+ * it.
+ * @throws CannotStart, Refusal watch_not_found
+ */
+export const changeWatchAsOperator = async (
+  watchId: string,
+  change: 'pause' | 'resume',
+  { eventStore, clock, ids }: Pick<Foundation, 'eventStore' | 'clock' | 'ids'>,
+): Promise<Watch> => {
+  if (!isWatchId(watchId)) throw new CannotStart(`${watchId} is not the id of a registration`);
+  const metadata: EventMetadata = { correlationId: ids.token(20), actor: { type: 'admin', id: 'operator' } };
+  const { state } = await new Transactor(eventStore, clock, ids).transact({
+    stream: watchStream(watchId),
+    fold: watchFold,
+    metadata,
+    decide: (watch) => (change === 'pause' ? pauseWatch : resumeWatch)(watch, { kind: 'operator' }),
+  });
+  if (!state) throw new CannotStart(`no registration has the id ${watchId}`);
+  return state;
+};
