@@ -4,6 +4,8 @@ interface Library {
   ecdsaRecover: (signature: Uint8Array, recoveryId: number, digest: Uint8Array, compressed: false) => Uint8Array;
   /** Low s, nonce of RFC 6979. @throws Error if it is not a private key */
   ecdsaSign: (digest: Uint8Array, privateKey: Uint8Array) => { signature: Uint8Array; recid: number };
+  /** Returns 65 bytes: 4, x and y. @throws Error if it is not a private key */
+  publicKeyCreate: (privateKey: Uint8Array, compressed: false) => Uint8Array;
 }
 
 const load = async (): Promise<Library | undefined> => {

@@ -1,13 +1,14 @@
 import { createECDH } from 'node:crypto';
 import { jest, expect, it } from '@jest/globals';
 import { computeAddress, hexlify } from 'ethers';
-import { addressOfKey, newPrivateKey } from './secp256k1-keys.ts';
+import { addressOfKey, addressOfPoint, newPrivateKey, pointByOpenSsl } from './secp256k1-keys.ts';
 
 it('a private key has 32 bytes, and the address that ethers gives it', () => {
   for (let times = 0; times < 20; times += 1) {
     const key = newPrivateKey();
     expect(key).toHaveLength(32);
-    expect(addressOfKey(key)).toBe(computeAddress(hexlify(key)));
+    for (const address of [addressOfKey(key), addressOfPoint(pointByOpenSsl(key))])
+      expect(address).toBe(computeAddress(hexlify(key)));
   }
 });
 
