@@ -196,3 +196,42 @@ describe('a stored fragment', () => {
     expect(() => typeOf({ name: '', type: 'IERC20' })).toThrow('IERC20');
   });
 });
+
+describe('a hostile ABI', () => {
+  const BYTES_MAX = 256 * 1_024;
+  const REFUSED_WITHIN_MS = 50;
+  const times = (count: number, item: unknown) => JSON.stringify(Array.from({ length: count }, () => item));
+  const event = (...inputs: unknown[]) => ({ type: 'event', name: 'Transfer', inputs });
+  const nested = (depth: number): object =>
+    depth === 0 ? parameter('bool') : { name: 'x', type: 'tuple', components: [nested(depth - 1)] };
+  const hostile: Record<string, string> = {
+    '10,000 entries': times(10_000, { type: 'event' }),
+    'many events of the name': times(800, event(...transfer.inputs)),
+    'events without parameters': times(4_500, event()),
+    'wide tuples, as deep as may be': JSON.stringify([event(...Array.from({ length: 180 }, () => nested(15)))]),
+    'tuples without end': `[{"type":"event","name":"Transfer","inputs":[${'{"type":"tuple","components":['.repeat(5_000)}${']}'.repeat(5_000)}]}]`,
+    'many parameters': JSON.stringify([event(...Array.from({ length: 14_000 }, () => ({ type: 'bool' })))]),
+    'a huge name': JSON.stringify([{ ...transfer, name: 'T'.repeat(250_000) }]),
+    'a huge name of a parameter': JSON.stringify([event({ name: 'n'.repeat(250_000), type: 'bool' })]),
+    'a huge type': JSON.stringify([event({ type: `uint256${'[]'.repeat(120_000)}` })]),
+    'lists in lists': `${'['.repeat(120_000)}${']'.repeat(120_000)}`,
+    'a number that is long': `[${'9'.repeat(250_000)}]`,
+    'no end': '[{"type":"event","name":"Transfer","inputs":['.repeat(5_000),
+  };
+
+  it.each(Object.entries(hostile))('of %s is refused within 50 ms', (_, abi) => {
+    expect(abi.length).toBeLessThanOrEqual(BYTES_MAX);
+    // The least of some times is what it takes where others do not use the machine too.
+    const took = Array.from({ length: 5 }, () => {
+      const from = performance.now();
+      expect(refusalBy(() => find(abi)).code).toBe('event_abi_mismatch');
+      return performance.now() - from;
+    });
+    expect(Math.min(...took)).toBeLessThan(REFUSED_WITHIN_MS);
+  });
+
+  it('is no ABI with as many events of a name as any contract has', () => {
+    const others = Array.from({ length: 63 }, (_, at) => event(parameter(`bytes32[${String(at + 1)}]`)));
+    expect(find([...others, transfer]).inputs).toHaveLength(3);
+  });
+});

@@ -6,6 +6,9 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 const INDEXED_MAX = { named: 3, anonymous: 4 };
 /** How many events of an ABI a message shows. */
 const SIGNATURES_SHOWN_MAX = 8;
+/** More than any ABI has of one name, and so few that a hostile one is refused soon. A tuple's components count too. */
+const OVERLOADS_MAX = 64;
+const PARAMETERS_MAX = 2_048;
 
 /**
  * Finds the one event of an ABI (a JSON array, or its text) that has this signature, `indexed` included. A signature that
@@ -15,7 +18,11 @@ const SIGNATURES_SHOWN_MAX = 8;
 export const findEvent = (eventAbi: unknown, signature: EventSignature): EventFragment => {
   const named = eventsOf(eventAbi).filter(({ name }) => name === signature.name);
   if (named.length === 0) throw mismatch(`the ABI has no event ${signature.name}`);
-  const fragments = named.map(readFragment);
+  if (named.length > OVERLOADS_MAX) {
+    throw mismatch(`the ABI has more than ${String(OVERLOADS_MAX)} events ${signature.name}`);
+  }
+  const budget = { parametersLeft: PARAMETERS_MAX };
+  const fragments = named.map((event) => readFragment(event, budget));
   const ofTypes = fragments.filter((fragment) => bareSignature(signatureOf(fragment)) === bareSignature(signature));
   if (ofTypes.length === 0) throw mismatch(`the ABI has other types: ${shown(fragments)}`);
   const wanted = canonicalSignature(signature);
@@ -84,28 +91,42 @@ const eventsOf = (eventAbi: unknown): (UncheckedObject & { name: string })[] => 
   );
 };
 
-const readFragment = ({ name, inputs, anonymous }: UncheckedObject & { name: string }): EventFragment => {
+interface ReadingBudget {
+  parametersLeft: number;
+}
+
+const readFragment = (
+  { name, inputs, anonymous }: UncheckedObject & { name: string },
+  budget: ReadingBudget,
+): EventFragment => {
   if (!Array.isArray(inputs)) throw mismatch(`the event ${name} of the ABI has no inputs`);
+  const wrong = mismatch(`the event ${name} of the ABI has a parameter that cannot be read`);
   return {
     name,
     anonymous: anonymous === true,
-    inputs: inputs.map((input: unknown) => ({
-      ...readParameter(input, name, 0),
-      indexed: isObject(input) && input['indexed'] === true,
-    })),
+    inputs: inputs.map((input: unknown) => {
+      const parameter = readParameter(input, { wrong, depth: 0, budget });
+      if (!parameterType(parameter)) throw wrong;
+      return { ...parameter, indexed: isObject(input) && input['indexed'] === true };
+    }),
   };
 };
 
-const readParameter = (input: unknown, event: string, depth: number): AbiParameter => {
-  const wrong = mismatch(`the event ${event} of the ABI has a parameter that cannot be read`);
+/** Reads the names and types of a parameter. Whether its tuples are types is to be checked. */
+const readParameter = (
+  input: unknown,
+  { wrong, depth, budget }: { wrong: Refusal; depth: number; budget: ReadingBudget },
+): AbiParameter => {
+  budget.parametersLeft -= 1;
+  if (budget.parametersLeft < 0) throw mismatch(`its parameters are more than ${String(PARAMETERS_MAX)}`);
   if (!isObject(input) || depth > NESTING_MAX) throw wrong;
   const { name = '', type, components } = input;
   if (typeof type !== 'string' || typeof name !== 'string' || !(name === '' || isIdentifier(name))) throw wrong;
-  const parameter: AbiParameter = { name, type };
   if (type.startsWith('tuple') && Array.isArray(components)) {
-    parameter.components = components.map((component: unknown) => readParameter(component, event, depth + 1));
+    const inner = { wrong, depth: depth + 1, budget };
+    return { name, type, components: components.map((component: unknown) => readParameter(component, inner)) };
   }
-  const read = parameterType(parameter);
+  const read = parameterType({ name, type });
   if (!read) throw wrong;
-  return { ...parameter, type: parameter.components ? type : typeName(read) };
+  return { name, type: typeName(read) };
 };

@@ -1,0 +1,202 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
+import { problemCatalogue, type ProblemCode } from '../../../schemas/http/problem.ts';
+import type { RouteContract } from '../../../schemas/http/route.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { CHAIN_ID, idOfWatch, registration, TOKEN, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+
+type Members = Record<string, unknown>;
+type Part = 'params' | 'query' | 'body';
+type RouteName = keyof typeof eventCatcherRoutes;
+
+const routes = Object.entries<RouteContract>(eventCatcherRoutes) as [RouteName, RouteContract][];
+const valid: Members = { ...registration(), id: idOfWatch(transferAbi), eventName: 'Transfer' };
+const LONG = 'x'.repeat(2_000);
+
+/** What nobody means, as text of a path or a query. */
+const TEXTS = [
+  ...['', ' ', '-1', '1.5', '1e3', '0x10', 'NaN', 'null', 'true', '[]', '9'.repeat(30), `${TOKEN}0`, LONG],
+  ...[
+    '{"$gt":""}',
+    "' OR 1=1 --",
+    '\u0000',
+    '%00',
+    '../../etc/passwd',
+    '__proto__',
+    'constructor',
+    '\u{1f600}',
+    '\ufeff',
+  ],
+];
+/** What nobody means, in a body. */
+const VALUES = [
+  ...[undefined, null, true, -1, 1.5, 2 ** 53, 1e300, [], {}, [[]], [null], { $gt: '' }, { toString: 1 }, ...TEXTS],
+  ...['\ud800', '0'.repeat(70_000)],
+];
+
+interface Wrong {
+  route: RouteName;
+  part: Part;
+  member: string;
+  value: unknown;
+}
+
+const namesOf = (schema: z.ZodType | undefined): string[] =>
+  schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+
+/** Each member of each route with each of these. */
+const everyMember = routes.flatMap(([route, contract]) =>
+  (['params', 'query', 'body'] as const).flatMap((part) =>
+    namesOf(contract[part]).map((member) => ({ route, part, member, values: part === 'body' ? VALUES : TEXTS })),
+  ),
+);
+
+/** The codes of each route by its OpenAPI document. */
+const documented = (contract: RouteContract): Set<string> => {
+  const file = new URL('../../../schemas/generated/openapi.event-catcher.json', import.meta.url);
+  const { paths } = JSON.parse(readFileSync(file, 'utf8')) as {
+    paths: Record<string, Record<string, { responses: Record<string, { description: string }> }>>;
+  };
+  const responses = paths[contract.path]?.[contract.method.toLowerCase()]?.responses ?? {};
+  return new Set(Object.values(responses).flatMap(({ description }) => description.split(', ')));
+};
+
+const path = 'contractAddress';
+const refused: [RouteName, Part, member: string, code: ProblemCode, values: unknown[]][] = [
+  [
+    'registerContract',
+    'body',
+    'chainId',
+    'validation_failed',
+    [undefined, null, 'x', '2484', -1, 1.5, 2 ** 53, [], {}],
+  ],
+  ['registerContract', 'body', 'chainId', 'chain_not_supported', [1, 2 ** 40]],
+  [
+    'registerContract',
+    'body',
+    path,
+    'validation_failed',
+    [undefined, 7, '', '0x1', `${TOKEN}0`, TOKEN.replace('F', 'f')],
+  ],
+  ['registerContract', 'body', 'eventSignature', 'validation_failed', [undefined, null, 7, {}, ['Transfer()']]],
+  [
+    'registerContract',
+    'body',
+    'eventSignature',
+    'event_signature_invalid',
+    ['', '(', 'T(', 'T(foo)', 'T(uint7)', 'T();x', LONG + LONG],
+  ],
+  [
+    'registerContract',
+    'body',
+    'eventSignature',
+    'event_abi_mismatch',
+    ['Transfer()', 'Other()', 'Transfer(address,address,uint8)'],
+  ],
+  ['registerContract', 'body', 'eventAbi', 'validation_failed', [undefined]],
+  [
+    'registerContract',
+    'body',
+    'eventAbi',
+    'event_abi_mismatch',
+    [null, 7, '', 'x', '{}', {}, [], [null], '[]', '[{}]', [[]]],
+  ],
+  ['registerContract', 'body', 'startBlock', 'validation_failed', [undefined, null, -1, 1.5, '10', 'latest', {}]],
+  ['registerContract', 'body', 'startBlock', 'start_block_in_future', [1_000, 2 ** 40]],
+  ['registerContract', 'query', 'dryRun', 'validation_failed', ['', 'maybe', '1']],
+  ['listContracts', 'query', 'chainId', 'validation_failed', ['', 'x', '-1', '0x10', '1e3', '1.5']],
+  ['listContracts', 'query', path, 'validation_failed', ['', '0x1', TOKEN.replace('F', 'f')]],
+  ['listContracts', 'query', 'take', 'validation_failed', ['', '0', '1001', '-1', '1.5', 'x', ' 7', '0x7']],
+  ['listContracts', 'query', 'skip', 'validation_failed', ['', '-1', '10001', '1.5', 'x']],
+  ['getContract', 'params', 'id', 'watch_not_found', ['wch_x', '__proto__', '{"$gt":""}', '\u0000']],
+  ['getContract', 'params', 'id', 'validation_failed', ['x'.repeat(65)]],
+  ['queryEvents', 'query', 'chainId', 'validation_failed', [undefined, '', 'x', '-1', '1.5']],
+  ['queryEvents', 'query', 'chainId', 'watch_not_found', ['1']],
+  ['queryEvents', 'query', path, 'validation_failed', [undefined, '', '0x1', TOKEN.replace('F', 'f')]],
+  ['queryEvents', 'query', path, 'watch_not_found', [`0x${'1'.repeat(40)}`]],
+  ['queryEvents', 'query', 'watchId', 'validation_failed', ['x'.repeat(65)]],
+  ['queryEvents', 'query', 'txHash', 'validation_failed', ['', '0x1', 'x', `0x${'g'.repeat(64)}`]],
+  ['queryEvents', 'query', 'take', 'validation_failed', ['', '0', '1001', '-1', '1.5', 'x']],
+  ['queryEvents', 'query', 'skip', 'validation_failed', ['', '-1', '10001', 'x']],
+  ['queryEvents', 'query', 'cursor', 'cursor_invalid', ['', 'x', LONG, '\u0000']],
+  ['queryEvents', 'query', 'fromBlock', 'validation_failed', ['', '-1', 'x', '1.5', '9'.repeat(30)]],
+  ['queryEvents', 'query', 'toBlock', 'validation_failed', ['', '-1', 'latest', '1e3']],
+  ['queryEvents', 'query', 'status', 'validation_failed', ['', 'final', 'OBSERVED']],
+  ['queryEvents', 'query', 'order', 'validation_failed', ['', 'up', 'ASC']],
+  ['queryEvents', 'query', 'arg.from', 'validation_failed', ['', 'x', '0x1', TOKEN.replace('F', 'f')]],
+  ['queryEvents', 'query', 'arg.value', 'validation_failed', ['', 'x', '0x7', '1.5', '9'.repeat(79)]],
+  ['readStatus', 'params', 'chainId', 'validation_failed', ['x', '-1', '1.5']],
+  ['readStatus', 'params', path, 'validation_failed', ['0x1', TOKEN.replace('F', 'f')]],
+  ['readStatus', 'params', 'eventName', 'watch_not_found', ['Other', 'Transfer(', '__proto__', '\u0000', LONG]],
+  ['readStatus', 'query', 'watchId', 'validation_failed', ['x'.repeat(65)]],
+  ['readStatus', 'query', 'watchId', 'watch_not_found', ['wch_x']],
+];
+
+describe('wrong input', () => {
+  let catcher: CatcherRoutes;
+  beforeAll(async () => {
+    catcher = await startCatcherRoutes();
+    await catcher.register();
+    await catcher.documents.project();
+    await catcher.documents.observe([transferRecord()], () => false);
+  });
+  afterAll(() => catcher.service.close());
+
+  const send = async ({ route, part, member, value }: Wrong): Promise<Response> => {
+    const contract: RouteContract = eventCatcherRoutes[route];
+    const of = (name: Part): Members => {
+      const members = Object.fromEntries(
+        namesOf(contract[name]).flatMap((one) => (Object.hasOwn(valid, one) ? [[one, valid[one]]] : [])),
+      );
+      return name === part ? { ...members, [member]: value } : members;
+    };
+    const asText = (given: unknown) => (typeof given === 'string' ? given : String(given));
+    const filled = contract.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(asText(of('params')[name])),
+    );
+    const query = new URLSearchParams(
+      Object.entries(of('query')).flatMap(([name, given]) => (given === undefined ? [] : [[name, asText(given)]])),
+    );
+    const answer = await catcher.ask(`${filled}?${query.toString()}`, {
+      method: contract.method,
+      ...(contract.body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(of('body')) }),
+    });
+    // A command may have changed something, for which the next query would wait.
+    if (contract.command) await catcher.documents.project();
+    return answer;
+  };
+
+  it.each(everyMember)('for $member of $route is refused as its document says, or has an answer', async (one) => {
+    const contract: RouteContract = eventCatcherRoutes[one.route];
+    const codes = documented(contract);
+    for (const value of one.values) {
+      const answer = await send({ ...one, value });
+      if (answer.ok) continue;
+      const { code, status } = await problemOfAnswer(answer);
+      expect({ value, code, isDocumented: codes.has(code) }).toEqual({ value, code, isDocumented: true });
+      expect({ value, status }).toEqual({ value, status: problemCatalogue[code].status });
+      expect({ value, status, isOurs: status >= 500 }).toEqual({ value, status, isOurs: false });
+    }
+  });
+
+  it.each(refused)('for %s: %s %s is refused by %s', async (route, part, member, code, values) => {
+    for (const value of values) {
+      const problem = await problemOfAnswer(await send({ route, part, member, value }));
+      expect({ value, code: problem.code }).toEqual({ value, code });
+      if (code === 'validation_failed') expect(problem.errors?.map((error) => error.path)).toEqual([member]);
+    }
+  });
+
+  it('is refused where a member is given twice, or as a list or an object', async () => {
+    const base = `/api/v1/events?chainId=${String(CHAIN_ID)}&contractAddress=${TOKEN}`;
+    for (const name of [...namesOf(eventCatcherRoutes.queryEvents.query), 'arg.value']) {
+      const problem = await problemOfAnswer(await catcher.ask(`${base}&${name}=1&${name}=1`));
+      expect({ name, code: problem.code }).toEqual({ name, code: 'validation_failed' });
+    }
+    for (const query of ['take[]=1', 'take[a]=1', 'arg[value]=7', 'arg.=7', 'arg=7'])
+      expect((await catcher.ask(`${base}&${query}`)).status).toBeLessThan(500);
+  });
+});
