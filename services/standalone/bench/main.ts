@@ -9,6 +9,7 @@ import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import { benchEngines, whyNoEngines } from './engines.bench.ts';
 import { benchLogins } from './logins.bench.ts';
 import { benchOperations } from './operations.bench.ts';
+import { benchQueries } from './queries.bench.ts';
 import { benchTiming } from './timing.bench.ts';
 import { benchTransact } from './transact.bench.ts';
 import type { Figure, Report } from './measure.ts';
@@ -21,6 +22,7 @@ const benches: Record<string, (folder: string, report: Report) => Promise<void>>
   operations: benchOperations,
   backfill: benchBackfill,
   engines: benchEngines,
+  queries: benchQueries,
   timing: benchTiming,
 };
 
