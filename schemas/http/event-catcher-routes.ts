@@ -182,7 +182,7 @@ export const eventCatcherRoutes = {
     ...eventCatcher,
     method: 'GET',
     path: '/api/v1/events',
-    summary: 'Past events of a contract, in chain order; also arg.<name>=<value>',
+    summary: 'Past events of a contract, in chain order; also arg.<name>=<value>, and as an export',
     auth: 'bearer',
     rateLimit: 'query',
     query: z
@@ -205,6 +205,20 @@ export const eventCatcherRoutes = {
       .catchall(z.unknown()),
     status: 200,
     answer: eventPage,
+    streams: {
+      'application/x-ndjson': z
+        .string()
+        .describe(
+          'everything that matches, one record as JSON in each line, whatever take and skip are; ' +
+            'an answer that fails is cut: the last chunk of its transfer encoding is missing',
+        ),
+      'text/csv': z
+        .string()
+        .describe(
+          'the same as RFC 4180 says, with a header line; Data is JSON in which \\u003b stands for a semicolon, ' +
+            'so that no field begins with what a spreadsheet takes for a formula',
+        ),
+    },
     problems: ['watch_not_found', 'cursor_invalid', 'not_caught_up'],
   }),
   readStatus: route({

@@ -32,6 +32,8 @@ export interface RouteContract<
   /** The status of a command that finds what it asks for done already, where it is another. */
   repeated?: 200;
   answer: Answer;
+  /** The other media types in which the answer can be asked for by the header `Accept`; such an answer is a stream of text. */
+  streams?: Readonly<Record<string, z.ZodType<string>>>;
   /** The codes in addition to those of every route. */
   problems: readonly ProblemCode[];
 }

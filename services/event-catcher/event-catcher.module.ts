@@ -12,8 +12,10 @@ import { ChainLoops } from './follow-chain/chain-loops.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
 import { GetWatchHandler, ListWatchesHandler } from './list-watches/list-watches.handler.ts';
 import { ListWatchesHttp } from './list-watches/list-watches.http.ts';
+import { ExportEventsHandler } from './query-events/export-events.handler.ts';
 import { QueryEventsHandler } from './query-events/query-events.handler.ts';
 import { QueryEventsHttp } from './query-events/query-events.http.ts';
+import { RecordQueries } from './query-events/record-queries.ts';
 import { ReadStatusHandler } from './read-status/read-status.handler.ts';
 import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
@@ -30,7 +32,9 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
     RegisterContractHandler,
     ListWatchesHandler,
     GetWatchHandler,
+    RecordQueries,
     QueryEventsHandler,
+    ExportEventsHandler,
     ReadStatusHandler,
     RemoveContractHandler,
     PauseContractHandler,

@@ -1,6 +1,8 @@
+import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { requestHeaders } from '../../schemas/http/headers.ts';
+import { logRefusal } from '../errors/log-refusal.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import type { Ids } from '../primitives/ids.ts';
 import type { Settings } from '../config/settings.ts';
@@ -10,6 +12,7 @@ import type { AppOrigins } from '../auth/app-origins.ts';
 import { HttpConnections } from './http-connections.ts';
 import { acceptJsonOnly } from './json-body.ts';
 import type { PositionHeader } from './position-header.ts';
+import { refusalOf } from './problem-document.ts';
 import { sendProblem } from './problem.filter.ts';
 import { refuseOnSocket } from './refuse-on-socket.ts';
 import {
@@ -185,10 +188,21 @@ const admit = (
   });
 };
 
+/** Sends the headers of a streamed answer before its first chunk, where that takes long. Until then a failure is a problem. */
+const beginInTime = (stream: Readable, request: FastifyRequest, reply: FastifyReply, logger: Logger): void => {
+  request.deadline?.instead(() => {
+    reply.raw.flushHeaders();
+  });
+  stream.once('error', (error) => {
+    if (reply.raw.headersSent) logRefusal(logger, refusalOf(error), { requestId: request.id }, 'an answer was cut');
+  });
+};
+
 /** Sets the headers that depend on what became of the request. */
-const finishAnswers = (server: FastifyInstance, { positions, traffic }: HttpServerOptions): void => {
+const finishAnswers = (server: FastifyInstance, { positions, traffic, logger }: HttpServerOptions): void => {
   server.addHook('onSend', (request, reply, payload, done) => {
-    request.deadline?.end();
+    if (payload instanceof Readable) beginInTime(payload, request, reply, logger);
+    else request.deadline?.end();
     // Fastify closes the connection after a refused body, and a caller that is still sending would lose the answer.
     if (!traffic.closing && !request.isLast) reply.removeHeader('connection');
     if (request.rateLimit) reply.headers(rateLimitHeaders(request.rateLimit));

@@ -5,6 +5,7 @@ import {
   Get,
   Post,
   SetMetadata,
+  type StreamableFile,
   type ExecutionContext,
 } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
@@ -40,7 +41,7 @@ export interface CommandAnswer<Body> {
 
 type AnswerOf<Contract extends RouteContract> = Contract['command'] extends true
   ? CommandAnswer<z.output<Contract['answer']>>
-  : z.output<Contract['answer']>;
+  : z.output<Contract['answer']> | (Contract['streams'] extends object ? StreamableFile : never);
 
 export interface ImplementsOptions {
   /** The projections that are read: `x-min-position` waits for them. */

@@ -8,7 +8,7 @@ export class RequestDeadline {
   private leftMs = ANSWER_WITHIN_MS;
 
   /** @param onPassed called once, unless the answer begins before */
-  constructor(private readonly onPassed: () => void) {
+  constructor(private onPassed: () => void) {
     this.resume();
   }
 
@@ -19,6 +19,11 @@ export class RequestDeadline {
     this.resume();
   }
 
+  /** Of an answer whose text comes as it is found: what is done instead when its first chunk does not come in time. */
+  instead(onPassed: () => void): void {
+    this.onPassed = onPassed;
+  }
+
   pause(): void {
     clearTimeout(this.timer);
     this.leftMs -= performance.now() - this.resumedAt;
@@ -26,7 +31,9 @@ export class RequestDeadline {
 
   resume(): void {
     this.resumedAt = performance.now();
-    this.timer = setTimeout(this.onPassed, this.leftMs);
+    this.timer = setTimeout(() => {
+      this.onPassed();
+    }, this.leftMs);
   }
 
   /** The answer begins. */

@@ -61,7 +61,7 @@ describe('a record', () => {
           segment: 0,
         },
       },
-      count: { [countId]: { canonical: 1, reverted: 0, segments: [[7, 7, 1, 0]] } },
+      count: { [countId]: { canonical: 1, reverted: 0, segments: [[7, 7, 1, 0, 3]] } },
     });
   });
 
@@ -121,8 +121,8 @@ describe('a record', () => {
     ]);
     expect(Object.keys(record ?? {})).toHaveLength(5);
     expect(count).toEqual({
-      [countId]: { canonical: 2, reverted: 1, segments: [[7, 7, 2, 1]] },
-      wch_2: { canonical: 2, reverted: 0, segments: [[7, 7, 2, 0]] },
+      [countId]: { canonical: 2, reverted: 1, segments: [[7, 7, 2, 1, 9]] },
+      wch_2: { canonical: 2, reverted: 0, segments: [[7, 7, 2, 0, 8]] },
     });
   });
 
@@ -150,17 +150,17 @@ describe('a record', () => {
 
 describe('a count that lacks events of its record, as after a crash between the two writes', () => {
   const record = { ...transfer, changes: [3, 5, 8], observedPosition: 8, reverted: false, segment: 0 };
-  const counted = (canonical: number, reverted: number) => ({
+  const counted = (canonical: number, reverted: number, position: number) => ({
     canonical,
     reverted,
-    segments: [[7, 7, canonical, reverted]],
+    segments: [[7, 7, canonical, reverted, position]],
   });
 
   it('is changed by each of these events, and the record is not', () => {
     const before = [
-      [undefined, observed(3), counted(1, 0)],
-      [counted(1, 0), reverted(5), counted(0, 1)],
-      [counted(0, 1), observed(8), counted(1, 0)],
+      [undefined, observed(3), counted(1, 0, 3)],
+      [counted(1, 0, 3), reverted(5), counted(0, 1, 5)],
+      [counted(0, 1, 5), observed(8), counted(1, 0, 8)],
     ] as const;
     for (const [count, event, after] of before) {
       expect(chainEventsModel.evolve({ record, count }, event)).toEqual({ count: after });
@@ -175,7 +175,7 @@ describe('a count that lacks events of its record, as after a crash between the 
 });
 
 describe('the segments of a watch', () => {
-  const count = { canonical: 8_190, reverted: 1, segments: [[3, 7, 8_190, 1]] };
+  const count = { canonical: 8_190, reverted: 1, segments: [[3, 7, 8_190, 1, 2]] };
   const fold = (before: JsonObject, ...events: Parameters<typeof project>[1]) => {
     const records: JsonObject = {};
     let after: JsonObject = before;
@@ -200,8 +200,8 @@ describe('the segments of a watch', () => {
       canonical: 8_193,
       reverted: 1,
       segments: [
-        [3, 9, 8_191, 1],
-        [2, 8, 2, 0],
+        [3, 9, 8_191, 1, 3],
+        [2, 8, 2, 0, 5],
       ],
     });
   });
@@ -215,8 +215,8 @@ describe('the segments of a watch', () => {
       canonical: 8_191,
       reverted: 2,
       segments: [
-        [3, 7, 8_191, 1],
-        [8, 8, 0, 1],
+        [3, 7, 8_191, 1, 7],
+        [8, 8, 0, 1, 6],
       ],
     });
   });

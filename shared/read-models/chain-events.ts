@@ -25,8 +25,11 @@ const recordDocument = observedRecord.extend({
 });
 export type ChainEventDocument = z.infer<typeof recordDocument>;
 
-/** Its first and its last block, and how many of its records are canonical, and how many a reorganisation has reverted. */
-const countedSegment = z.tuple([z.int(), z.int(), z.int(), z.int()]);
+/**
+ * Its first and its last block, how many of its records are canonical, how many a reorganisation has reverted, and the position
+ * of its newest change.
+ */
+const countedSegment = z.tuple([z.int(), z.int(), z.int(), z.int(), z.int()]);
 type CountedSegment = z.infer<typeof countedSegment>;
 /** By the id of a watch: how many of its records are canonical, how many reverted, and the same of each of its segments. */
 const countDocument = z.object({ canonical: z.int(), reverted: z.int(), segments: z.array(countedSegment) });
@@ -61,7 +64,8 @@ export const chainEventsModel = readModel({
     const isReversal = type === 'ChainEventReverted';
     // After a crash between the two writes, the record has an event that the count does not.
     const index = record?.changes.indexOf(position) ?? -1;
-    if (record && index !== -1) return { count: evolveCount(count, { isReversal, isFirst: index === 0, record }) };
+    if (record && index !== -1)
+      return { count: evolveCount(count, { isReversal, isFirst: index === 0, record, position }) };
     if (!isChange(record, isReversal, position)) return {};
     const evolved = {
       ...data,
@@ -73,7 +77,7 @@ export const chainEventsModel = readModel({
     };
     return {
       record: evolved,
-      count: evolveCount(count, { isReversal, isFirst: record === undefined, record: evolved }),
+      count: evolveCount(count, { isReversal, isFirst: record === undefined, record: evolved, position }),
     };
   },
 });
@@ -91,11 +95,12 @@ interface CountedChange {
   /** The record did not exist before. */
   isFirst: boolean;
   record: ChainEventDocument;
+  position: number;
 }
 
 const evolveCount = (
   { canonical, reverted, segments }: ChainEventCount = { canonical: 0, reverted: 0, segments: [] },
-  { isReversal, isFirst, record: { BlockNumber, segment } }: CountedChange,
+  { isReversal, isFirst, record: { BlockNumber, segment }, position }: CountedChange,
 ): ChainEventCount => {
   const moreCanonical = isReversal ? -1 : 1;
   const moreReverted = isReversal ? 1 : isFirst ? 0 : -1;
@@ -105,6 +110,7 @@ const evolveCount = (
     Math.max(last, BlockNumber),
     ofCanonical + moreCanonical,
     ofReverted + moreReverted,
+    position,
   ];
   const after = segments.slice();
   after[segment] = counted;

@@ -1,11 +1,15 @@
-import { Controller } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { Controller, StreamableFile } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type EventPage } from '../../../schemas/http/event-catcher-routes.ts';
+import type { EventRecord } from '../../../schemas/http/event-record.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
 import { argumentsOf } from './argument-filter.ts';
+import { ExportEvents } from './export-events.handler.ts';
+import { exportFormat, exportFormats, type ExportFormat } from './export-format.ts';
 import { QueryEvents } from './query-events.handler.ts';
 
 const { queryEvents } = eventCatcherRoutes;
@@ -15,8 +19,19 @@ export class QueryEventsHttp {
   constructor(private readonly queries: QueryBus) {}
 
   @Implements(queryEvents, { reads: [watchesModel.name, chainsModel.name, chainEventsModel.name] })
-  async query({ query, caller, context }: ParsedRequest<typeof queryEvents>): Promise<EventPage> {
+  async query({ query, caller, context }: ParsedRequest<typeof queryEvents>): Promise<EventPage | StreamableFile> {
     const asked = { ...query, appId: caller.appId, arguments: argumentsOf(query) };
-    return this.queries.execute(new QueryEvents(asked, { userId: caller.userId, ended: context.ended() }));
+    const asker = { userId: caller.userId, ended: context.ended() };
+    const format = exportFormat(context.header('accept'));
+    if (!format) return this.queries.execute(new QueryEvents(asked, asker));
+    const records = await this.queries.execute(new ExportEvents(asked, asker));
+    const text = Readable.from(written(format, records), { objectMode: false });
+    return new StreamableFile(text, { type: exportFormats[format].contentType });
   }
+}
+
+async function* written(format: ExportFormat, records: AsyncIterable<EventRecord[]>): AsyncGenerator<string> {
+  const { head, line } = exportFormats[format];
+  if (head !== '') yield head;
+  for await (const some of records) yield some.map(line).join('');
 }

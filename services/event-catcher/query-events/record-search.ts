@@ -1,4 +1,6 @@
+import { LRUCache } from 'lru-cache';
 import { placesOf, segmentOf, termOf, termOfAll } from '../../../shared/chain/record-terms.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
 import { chainEventsModel, type ChainEventCount } from '../../../shared/read-models/chain-events.ts';
 import type { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import {
@@ -25,6 +27,21 @@ interface Segment extends Places {
   searched: Search['anyOf'][number];
   /** How many of its records are asked for, where that is known without a search. */
   counted: number | undefined;
+  /** Whether all of its blocks are asked for. */
+  isWhole: boolean;
+  /** Position of its newest change. */
+  changed: number;
+}
+
+/** So many segments that changed last may change with the next block: the counts of the others are kept. */
+const CHANGING_SEGMENTS = 4;
+const COUNTS_KEPT_MAX = 10_000;
+
+/** How many records of segments that seldom change have what was asked for, so that the next page does not count anew. */
+export class KeptCounts extends LRUCache<string, number> {
+  constructor() {
+    super({ max: COUNTS_KEPT_MAX });
+  }
 }
 
 /** Finds and counts the records that a query selects, as far as they were counted when it began. */
@@ -46,11 +63,28 @@ export class RecordSearch {
     return new RecordSearch(readStore, placesOf(selection.fromBlock, selection.toBlock), segments, budget);
   }
 
-  async total(): Promise<number> {
-    const searched = this.segments.filter(({ counted }) => counted === undefined);
-    const anyOf = searched.map((segment) => segment.searched);
-    const found = await this.readStore.countFound(record.name, { ...this.places, anyOf }, this.budget);
-    return this.segments.reduce((total, { counted = 0 }) => total + counted, found);
+  async total(kept: KeptCounts): Promise<number> {
+    const known = this.segments.reduce((total, { counted = 0 }) => total + counted, 0);
+    const searched = this.segments
+      .filter(({ counted }) => counted === undefined)
+      .sort((one, other) => one.changed - other.changed);
+    const settled = searched.slice(0, -CHANGING_SEGMENTS).filter(({ isWhole }) => isWhole);
+    const isSettled = new Set(settled);
+    const others = searched.filter((segment) => !isSettled.has(segment));
+    return known + (await this.countOnce(settled, kept)) + (await this.count(others));
+  }
+
+  private async countOnce(segments: readonly Segment[], kept: KeptCounts): Promise<number> {
+    if (segments.length === 0) return 0;
+    const key = sha256(segments.map(({ searched, changed }) => JSON.stringify([searched, changed])).join());
+    const counted = kept.get(key) ?? (await this.count(segments));
+    kept.set(key, counted);
+    return counted;
+  }
+
+  private count(segments: readonly Segment[]): Promise<number> {
+    const anyOf = segments.map(({ searched }) => searched);
+    return this.readStore.countFound(record.name, { ...this.places, anyOf }, this.budget);
   }
 
   /** Looks into some segments after the other, in chain order, until it has found enough. */
@@ -90,12 +124,13 @@ const segmentsOf = (
 ): Segment[] => {
   const records = { watchId, reverted };
   const terms = searched.length === 0 ? [termOfAll(records)] : searched.map((one) => termOf(records, one));
-  return segments.flatMap(([first, last, ofCanonical, ofReverted], index) => {
+  return segments.flatMap(([first, last, ofCanonical, ofReverted, changed], index) => {
     const amount = reverted ? ofReverted : ofCanonical;
     if (amount === 0 || first > toBlock || last < fromBlock) return [];
-    const isCounted = searched.length === 0 && fromBlock <= first && last <= toBlock;
-    const counted = isCounted ? amount : undefined;
-    return [{ ...placesOf(first, last), searched: { segment: segmentOf(watchId, index), terms }, counted }];
+    const isWhole = fromBlock <= first && last <= toBlock;
+    const counted = isWhole && searched.length === 0 ? amount : undefined;
+    const segment = { segment: segmentOf(watchId, index), terms };
+    return [{ ...placesOf(first, last), searched: segment, counted, isWhole, changed }];
   });
 };
 

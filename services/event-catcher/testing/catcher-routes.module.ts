@@ -10,8 +10,10 @@ import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import { GetWatchHandler, ListWatchesHandler } from '../list-watches/list-watches.handler.ts';
 import { ListWatchesHttp } from '../list-watches/list-watches.http.ts';
+import { ExportEventsHandler } from '../query-events/export-events.handler.ts';
 import { QueryEventsHandler } from '../query-events/query-events.handler.ts';
 import { QueryEventsHttp } from '../query-events/query-events.http.ts';
+import { RecordQueries } from '../query-events/record-queries.ts';
 import { ReadStatusHandler } from '../read-status/read-status.handler.ts';
 import { ReadStatusHttp } from '../read-status/read-status.http.ts';
 import { RegisterContractHandler } from '../register-contract/register-contract.handler.ts';
@@ -26,6 +28,7 @@ const handlers = [
   ListWatchesHandler,
   GetWatchHandler,
   QueryEventsHandler,
+  ExportEventsHandler,
   ReadStatusHandler,
   RemoveContractHandler,
   PauseContractHandler,
@@ -58,6 +61,7 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
       { provide: FOLLOWER_STATUS, useValue: follower },
       WatchModels,
       WatchQuotas,
+      RecordQueries,
       ...handlers,
     ],
   })
