@@ -15,7 +15,6 @@ import { ListWatchesHttp } from './list-watches/list-watches.http.ts';
 import { ExportEventsHandler } from './query-events/export-events.handler.ts';
 import { QueryEventsHandler } from './query-events/query-events.handler.ts';
 import { QueryEventsHttp } from './query-events/query-events.http.ts';
-import { RecordQueries } from './query-events/record-queries.ts';
 import { ReadStatusHandler } from './read-status/read-status.handler.ts';
 import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
@@ -32,7 +31,6 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
     RegisterContractHandler,
     ListWatchesHandler,
     GetWatchHandler,
-    RecordQueries,
     QueryEventsHandler,
     ExportEventsHandler,
     ReadStatusHandler,

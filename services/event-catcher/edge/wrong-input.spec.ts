@@ -32,7 +32,7 @@ const TEXTS = [
   ],
 ];
 /** What nobody means, in a body. */
-const VALUES = [
+const VALUES: readonly unknown[] = [
   ...[undefined, null, true, -1, 1.5, 2 ** 53, 1e300, [], {}, [[]], [null], { $gt: '' }, { toString: 1 }, ...TEXTS],
   ...['\ud800', '0'.repeat(70_000)],
 ];

@@ -1,6 +1,10 @@
+import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventRecord } from '../../../schemas/http/event-record.ts';
+import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { WatchModels } from '../edge/watch-models.ts';
 import type { EventQueryParameters } from './event-selection.ts';
 import type { Asker } from './query-events.handler.ts';
 import { RecordQueries, type RecordQuery } from './record-queries.ts';
@@ -22,7 +26,15 @@ const RECORDS_AT_A_TIME = 50;
 /** An export may take any time. Which final block is known, and so each `Status`, stays as it is when it begins. */
 @QueryHandler(ExportEvents)
 export class ExportEventsHandler implements IQueryHandler<ExportEvents> {
-  constructor(private readonly queries: RecordQueries) {}
+  private readonly queries: RecordQueries;
+
+  constructor(
+    @Inject(READ_STORE) readStore: ReadStore,
+    watchModels: WatchModels,
+    @Inject(MASTER_KEY) masterKey: Uint8Array,
+  ) {
+    this.queries = new RecordQueries(readStore, watchModels, masterKey);
+  }
 
   async execute({ asked, asker }: ExportEvents): Promise<AsyncIterable<EventRecord[]>> {
     const budget = new QueryBudget({ caller: asker.userId, signal: asker.ended });

@@ -36,7 +36,9 @@ describe('an export', () => {
     const { search, getFound } = catcher.foundation.readStore;
     whole = { search, getFound };
   });
-  beforeEach(() => Object.assign(catcher.foundation.readStore, whole));
+  beforeEach(() => {
+    Object.assign(catcher.foundation.readStore, whole);
+  });
   afterAll(() => catcher.service.close());
 
   const ask = (accept: string, query = '', signal?: AbortSignal) =>

@@ -1,14 +1,12 @@
-import { Inject, Injectable } from '@nestjs/common';
 import type { EventRecord, RecordStatus } from '../../../schemas/http/event-record.ts';
 import { contractKey } from '../../../schemas/topics.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
-import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { chainEventsModel, type ChainEventDocument } from '../../../shared/read-models/chain-events.ts';
 import type { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { Hit, ReadStore } from '../../../shared/read-store/read-store.ts';
-import { WatchModels } from '../edge/watch-models.ts';
+import type { WatchModels } from '../edge/watch-models.ts';
 import { selectEvents, type EventQueryParameters } from './event-selection.ts';
 import { RecordSearch } from './record-search.ts';
 
@@ -25,14 +23,13 @@ export interface RecordQuery {
 }
 
 /** Understands queries of records. */
-@Injectable()
 export class RecordQueries {
   private readonly cursors: SignedText;
 
   constructor(
-    @Inject(READ_STORE) private readonly readStore: ReadStore,
+    private readonly readStore: ReadStore,
     private readonly watchModels: WatchModels,
-    @Inject(MASTER_KEY) masterKey: Uint8Array,
+    masterKey: Uint8Array,
   ) {
     this.cursors = new SignedText(masterKey, 'event cursors of places');
   }

@@ -75,6 +75,18 @@ const queriedIds = async (watch: { watchId: string } | { eventSignature: string 
   return ids;
 };
 
+/** The ids of all events of a watch that an export has. */
+const exportedIds = async (accept: string, watchId: string): Promise<string[]> => {
+  const query = new URLSearchParams({ chainId: '2484', contractAddress: chain.token.address, watchId });
+  const answer = await fetch(`${program.development.eventUrl}/api/v1/events?${query.toString()}`, {
+    headers: { ...user.bearer, accept },
+  });
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, expect.stringContaining(accept)]);
+  const lines = (await answer.text()).split(/\r?\n/).slice(0, -1);
+  if (accept === 'text/csv') return lines.slice(1).map((line) => line.split(',', 1)[0] ?? '');
+  return lines.map((line) => (JSON.parse(line) as { Id: string }).Id);
+};
+
 const expectQueryToEqualTheChain = async (): Promise<void> => {
   for (const watch of [{ eventSignature: 'Transfer' }, ...watchIds.map((watchId) => ({ watchId }))]) {
     await eventually(
@@ -83,10 +95,13 @@ const expectQueryToEqualTheChain = async (): Promise<void> => {
       'the query must equal the chain, in chain order',
     );
   }
-  const { length } = await chain.transferIds();
+  const ids = await chain.transferIds();
+  for (const accept of ['application/x-ndjson', 'text/csv']) {
+    for (const watchId of watchIds) expect(await exportedIds(accept, watchId)).toEqual(ids);
+  }
   for (const [at, watchId] of watchIds.entries()) {
     const name = at === 1 ? 'Noted' : 'Transfer';
-    expect((await call(`${statusUrl(name)}?watchId=${watchId}`)).body['eventsTotal']).toBe(length);
+    expect((await call(`${statusUrl(name)}?watchId=${watchId}`)).body['eventsTotal']).toBe(ids.length);
   }
 };
 
