@@ -12,7 +12,7 @@ declare module 'fastify' {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Accepts only JSON in UTF-8, keeps the bytes in `rawBody`, and refuses members that could change a prototype. */
+/** Accepts only JSON in UTF-8, or nothing, keeps the bytes in `rawBody`, and refuses members that could change a prototype. */
 export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void => {
   const parse = server.getDefaultJsonParser('error', 'error');
   server.removeAllContentTypeParsers();
@@ -20,6 +20,8 @@ export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void 
     const { bodyBytesMax } = request.routeOptions.config;
     request.rawBody = await readWhole(payload, bodyBytesMax ?? bytesMax);
     if (bodyBytesMax !== undefined) return request.rawBody;
+    // Many clients name the type with every request, also where a route takes no body.
+    if (request.rawBody.length === 0) return undefined;
     const text = decode(request.rawBody);
     if (text === undefined) throw new Refusal('malformed_json', 'the body is not valid UTF-8');
     if (!isParsable(request.rawBody)) throw new Refusal('validation_failed', 'the body is nested too deeply');

@@ -20,7 +20,7 @@ describe('a watch that apps hold', () => {
 
   const remove = (app: string | null = 'app_1') => catcher.ask(path, { method: 'DELETE', app });
   const change = (what: 'pause' | 'resume', app: string | null = 'app_1') =>
-    catcher.ask(`${path}/${what}`, { method: 'POST', app });
+    catcher.ask(`${path}/${what}`, { method: 'POST', app, headers: { 'content-type': 'application/json' } });
   const stateOf = async (answer: Response | Promise<Response>) =>
     ((await (await answer).json()) as RegisteredContract).state;
   const codeOf = async (answer: Response | Promise<Response>) => (await problemOfAnswer(await answer)).code;
