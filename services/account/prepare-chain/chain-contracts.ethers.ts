@@ -31,6 +31,7 @@ const PAYMASTER_ABI = [
 ] as const;
 /** A paymaster's deployment costs some 1.2 million gas, a withdrawal 60,000. */
 const OWNER_GAS = 2_000_000n;
+const WITHDRAWAL_GAS = 100_000n;
 const POLL_MS = 20;
 const MINED_WITHIN_MS = 300_000;
 const abi = AbiCoder.defaultAbiCoder();
@@ -98,6 +99,8 @@ export class ChainContracts {
       ...this.executors.map(({ address }) => this.topUp(funder, address, executorWei)),
     ]);
     const paymaster = await this.ensurePaymaster(funder);
+    // Without anybody who pays, it is the withdrawal that says who has too little.
+    if (funderKey !== undefined) await this.letOwnerWithdraw(funder);
     const missingWei = depositWei - (await this.depositOf(paymaster));
     if (missingWei > 0n) {
       const data = new Contract(entryPoint, ENTRY_POINT_ABI).interface.encodeFunctionData('depositTo', [paymaster]);
@@ -180,6 +183,12 @@ export class ChainContracts {
     const nonce = await this.provider.getTransactionCount(this.owner.address, 'latest');
     await sendFrom(this.owner, { nonce, data: concat([contractCode.VerifyingPaymaster, constructorArguments]) });
     return getCreateAddress({ from: this.owner.address, nonce });
+  }
+
+  private async letOwnerWithdraw(funder: Funder): Promise<void> {
+    const price = await this.gasPrice();
+    if ((await this.provider.getBalance(this.owner.address)) >= WITHDRAWAL_GAS * price) return;
+    await this.topUp(funder, this.owner.address, OWNER_GAS * price);
   }
 
   /** Returns the paymaster of the settings, else the recorded one, else the first contract of its owner. */

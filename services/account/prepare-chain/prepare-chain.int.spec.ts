@@ -109,6 +109,15 @@ describe('preparing a chain', () => {
     await expect(administration.withdraw(chain, 3n * ETHER, SOMEBODY)).rejects.toThrow('withdraw no more than that');
   });
 
+  it("gives the paymaster's owner the gas for a withdrawal again", async () => {
+    const [prepared] = (await recorded()) as { paymasterOwner: string }[];
+    await provider.send('anvil_setBalance', [prepared?.paymasterOwner, '0x0']);
+    const withdraw = () => administration.withdraw(chain, 1n, SOMEBODY);
+    await expect(withdraw()).rejects.toThrow('has too little balance to pay for this: send it some');
+    await prepare({ executors: 1 });
+    expect(await withdraw()).toMatch(/^0x[0-9a-f]{64}$/);
+  });
+
   it('is refused with a node of another chain, with none, and with a contract that is not ours', async () => {
     const wrong = (changes: object) =>
       administration.prepare(chainSettings.parse({ ...chain, ...changes }), preparation);
