@@ -54,7 +54,8 @@ export class ForeignEntities {
     const { records, clock } = this.options;
     const addresses = [one.operation.sender, ...this.foreignOf(one.operation)];
     const [sender, ...others] = await Promise.all(addresses.map((address) => records.entity(address)));
-    one.isForeign = !isOwnAccount || others.length > 0 || sender?.revertedAt !== undefined;
+    const isBanned = sender !== undefined && bannedUntil(sender) > clock.now();
+    one.isForeign = !isOwnAccount || others.length > 0 || isBanned;
     // What was signed here does nothing else than before, and its account is of ours although a node may not know it yet.
     const isKnown = isOwnAccount || one.transaction.submission.userId !== null;
     const mayBeBanned: readonly (Entity | undefined)[] = isKnown ? others : [sender, ...others];

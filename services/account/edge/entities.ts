@@ -28,11 +28,9 @@ export class Entities {
     return (await this.transactor.load(entityStream(chainId, address), entityFold)).state;
   }
 
-  /** Whether it ever reverted a bundle. @throws Throttled if that was within the hour */
-  async hasReverted(subject: EntityAddress): Promise<boolean> {
-    const entity = await this.of(subject);
-    requireNotBanned(entity, subject.address, this.transactor.clock.now());
-    return entity.revertedAt !== undefined;
+  /** @throws Throttled within an hour of a bundle that it reverted */
+  async requireNotBanned(subject: EntityAddress): Promise<void> {
+    requireNotBanned(await this.of(subject), subject.address, this.transactor.clock.now());
   }
 
   /**

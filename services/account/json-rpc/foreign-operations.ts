@@ -31,11 +31,11 @@ export class ForeignOperations {
     const { sender, factory, paymaster } = operation;
     const foreignFactory = factory?.address === accountFactory ? undefined : factory?.address;
     const foreignPaymaster = paymaster?.address === prepared.paymaster ? undefined : paymaster?.address;
-    const [isOurs, hasReverted] = await Promise.all([
+    const [isOurs] = await Promise.all([
       isOurAccount(chain, operation),
-      this.entities.hasReverted({ chainId, address: sender }),
+      this.entities.requireNotBanned({ chainId, address: sender }),
     ]);
-    if (isOurs && !hasReverted && foreignPaymaster === undefined) return;
+    if (isOurs && foreignPaymaster === undefined) return;
     const admitted = (address: string, pendingMax: number): Promise<Transaction[]> =>
       this.entities.admit(
         { chainId, address },
