@@ -10,6 +10,8 @@ import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
 const [SEED, ESTIMATES] = [process.env['SEED'], Number(process.env['ESTIMATES'] ?? 60)];
 const seeds = SEED === undefined ? Array.from({ length: ESTIMATES }, (_, index) => index + 1) : [Number(SEED)];
 const AT_ONCE = 6;
+/** An access token is for ten minutes. */
+const OF_A_SESSION = 100;
 /** Of a thousand. */
 const WRONG_MAX = 1;
 /** Of one seed, on a busy machine. */
@@ -19,22 +21,23 @@ const DEPOSIT_WEI = 100n * 10n ** 18n;
 const folder = temporaryFolder();
 
 describe('random operations', () => {
-  let operations: EstimatedOperations;
   let sends: SendsUnderTest;
   beforeAll(async () => {
     sends = await SendsUnderTest.start(folder, { depositWei: DEPOSIT_WEI });
-    operations = new EstimatedOperations(await RpcUnderTest.start(sends));
   });
   afterAll(() => sends.stop());
 
-  const told = async (random: SeededRandom) => {
+  const told = async (operations: EstimatedOperations, random: SeededRandom) => {
     const { name, outcome } = await (random.chance(0.25) ? operations.ofUser(random) : operations.overRpc(random));
     const failed = (error: unknown) => ({ estimated: 'it ends', happened: String(error) });
     return { name, ...(await outcome().catch(failed)) };
   };
-  const estimatedAndSent = async (seed: number): Promise<{ reverts: boolean; wrong: string[] }> => {
+  const estimatedAndSent = async (
+    operations: EstimatedOperations,
+    seed: number,
+  ): Promise<{ reverts: boolean; wrong: string[] }> => {
     const random = new SeededRandom(seed);
-    const { name, estimated, happened } = await told(random).catch((error: unknown) => ({
+    const { name, estimated, happened } = await told(operations, random).catch((error: unknown) => ({
       ...{ name: 'it failed', estimated: 'it ends', happened: String(error) },
     }));
     const again = `SEED=${String(seed)} npm test -- estimates`;
@@ -45,7 +48,12 @@ describe('random operations', () => {
   it(
     'succeed and revert as was estimated',
     async () => {
-      const all = await atOnce(seeds.length, (at) => estimatedAndSent(seeds[at] ?? 0), AT_ONCE);
+      const all = [];
+      for (let from = 0; from < seeds.length; from += OF_A_SESSION) {
+        const operations = new EstimatedOperations(await RpcUnderTest.start(sends));
+        const some = seeds.slice(from, from + OF_A_SESSION);
+        all.push(...(await atOnce(some.length, (at) => estimatedAndSent(operations, some[at] ?? 0), AT_ONCE)));
+      }
       const wrong = all.flatMap((one) => one.wrong);
       const reverting = all.filter(({ reverts }) => reverts).length;
       process.stdout.write(
