@@ -3,6 +3,7 @@ import { Projections } from '../../shared/edge/projections.ts';
 import type { Transactor } from '../../shared/event-store/transact.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import type { AccountNonces } from './edge/account-nonces.ts';
+import type { ChainConditions } from './edge/chain-conditions.ts';
 import type { Deposits } from './edge/deposits.ts';
 import { Entities } from './edge/entities.ts';
 import { OperationReceipts } from './edge/operation-receipts.ts';
@@ -30,13 +31,14 @@ interface JsonRpcParts {
   deposits: Deposits;
   submissions: Submissions;
   signer: OperationSigner;
+  conditions: ChainConditions;
 }
 
 export const jsonRpcProviders = (parts: JsonRpcParts): Provider[] => {
-  const { chains, transactor, readStore, nonces, sponsors, deposits, submissions, signer } = parts;
+  const { chains, transactor, readStore, nonces, sponsors, deposits, submissions, signer, conditions } = parts;
   const estimates = new OperationEstimates();
   const foreign = new ForeignOperations(new Entities(transactor));
-  const signed = new SignedOperations(transactor, nonces, foreign, deposits);
+  const signed = new SignedOperations(transactor, nonces, foreign, deposits, conditions);
   const sponsored = new SponsoredOperations(transactor.clock, sponsors, signer, estimates);
   return [
     {

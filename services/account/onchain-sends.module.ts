@@ -69,6 +69,7 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
   );
   const sending = sendingParts({ foundation, transactor, keys, smartAccounts });
   const { deposits, sponsors, nonces, drafts, signer, submissions } = sending;
+  const conditions = new ChainConditions(clock);
   const parts = { foundation, transactor, keys, ...sending };
   return {
     chains,
@@ -79,8 +80,18 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
       { provide: AccountNonces, useValue: nonces },
       { provide: OperationDrafts, useValue: drafts },
       { provide: Submissions, useValue: submissions },
-      { provide: ChainConditions, useValue: new ChainConditions(clock) },
-      ...jsonRpcProviders({ chains, transactor, readStore, nonces, sponsors, deposits, submissions, signer }),
+      { provide: ChainConditions, useValue: conditions },
+      ...jsonRpcProviders({
+        chains,
+        transactor,
+        readStore,
+        nonces,
+        sponsors,
+        deposits,
+        submissions,
+        signer,
+        conditions,
+      }),
       SendTransactionHandler,
       EstimateGasHandler,
       CancelTransactionHandler,

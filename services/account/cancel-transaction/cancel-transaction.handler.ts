@@ -7,6 +7,7 @@ import type { Position } from '../../../shared/event-store/event-store.ts';
 import { holderOf } from '../domain/nonces.ts';
 import { idOfReplacement, type Transaction } from '../domain/transaction.ts';
 import { AccountNonces } from '../edge/account-nonces.ts';
+import { ChainConditions } from '../edge/chain-conditions.ts';
 import { needsDeploying, OperationDrafts, withNonce } from '../edge/operation-drafts.ts';
 import { requireFunds } from '../edge/required-funds.ts';
 import { ServedChains } from '../edge/served-chains.ts';
@@ -32,6 +33,7 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     private readonly nonces: AccountNonces,
     private readonly sponsors: Sponsors,
     private readonly submissions: Submissions,
+    private readonly conditions: ChainConditions,
   ) {}
 
   async execute({ transactionId, caller, metadata }: CancelTransaction) {
@@ -86,13 +88,15 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     const nonce = BigInt(text);
     const account = await this.drafts.accountOf(userId, chainId);
     const terms = { call: undefined, tip: undefined, paymaster: sponsor?.paymaster };
-    const draft = await this.drafts.draft(this.chains.get(chainId), account, terms);
+    const chain = this.chains.get(chainId);
+    const draft = await this.drafts.draft(chain, account, terms);
     const others = draft.nonces.transactions.filter((one) => one.submission.nonce !== text);
     const withoutIt = { ...draft, nonces: { ...draft.nonces, transactions: others } };
     const deploys = needsDeploying(withoutIt);
     const operation = withNonce(await this.drafts.withLimits(draft, deploys), nonce);
     if (sponsor) await this.sponsors.requireAllowed(sponsor, { chainId, userId, operation });
     else requireFunds({ ...withoutIt, operation });
+    await this.conditions.requireGas(chain);
     await this.nonces.take(transactionId, { chainId, sender, nonce, deploys }, metadata);
     const { now } = draft;
     return this.submissions.submit(

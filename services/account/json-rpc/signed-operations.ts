@@ -13,6 +13,7 @@ import type { PreparedChain } from '../domain/prepared-chain.ts';
 import { idOfOperation, submit, transactionFold } from '../domain/transaction.ts';
 import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
 import type { AccountNonces } from '../edge/account-nonces.ts';
+import type { ChainConditions } from '../edge/chain-conditions.ts';
 import type { Deposits } from '../edge/deposits.ts';
 import type { Simulation } from '../edge/operations-chain.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
@@ -40,9 +41,10 @@ export class SignedOperations {
     private readonly nonces: AccountNonces,
     private readonly foreign: ForeignOperations,
     private readonly deposits: Deposits,
+    private readonly conditions: Pick<ChainConditions, 'requireGas'>,
   ) {}
 
-  /** @returns its hash, the same again for the same operation. @throws RpcError, ChainUnavailable */
+  /** @returns its hash, the same again for the same operation. @throws RpcError, Refusal, ChainUnavailable */
   async send({ userOperation }: RpcParams<'eth_sendUserOperation'>, context: RpcContext): Promise<string> {
     const { chain } = context;
     const { chainId, entryPoint } = chain.settings;
@@ -60,6 +62,7 @@ export class SignedOperations {
     ]);
     const signed = { transactionId, userOpHash, operation, prepared, simulation, headBlock: head.number };
     await this.requireDeposit(chain, signed);
+    await this.conditions.requireGas(chain);
     try {
       await this.foreign.admit(chain, signed, context.metadata);
       await this.store(await this.claim(signed, context), signed, context);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { topics } from '../../../schemas/topics.ts';
+import { addressOfKey, newPrivateKey } from '../../../shared/keys/secp256k1-keys.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually, within } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
@@ -11,6 +12,11 @@ import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { ChainState } from '../../account/chain-administration.ts';
+import { createAccountData } from '../../account/domain/account-calls.ts';
+import { accountAddress } from '../../account/domain/smart-account.ts';
+import type { UserOperation } from '../../account/domain/user-operation.ts';
+import { answeredOperationOf } from '../../account/json-rpc/operation-numbers.ts';
+import { signOperation } from '../../account/testing/signed-operation.ts';
 import { PausableProxy } from '../fault-tests/pausable-proxy.ts';
 import { ProgramOnChain } from './program-on-chain.ts';
 import { readTopicInFile } from './read-topic.ts';
@@ -38,6 +44,8 @@ describe('whoever operates a chain', () => {
   let prepared: ChainState;
   /** Of those that were sent, what was answered. */
   const sent: JsonObject[] = [];
+  /** Of all operations that were accepted. */
+  const senders: string[] = [];
 
   beforeAll(async () => {
     const anvil = await Anvil.start(join(folder, 'chain'));
@@ -57,8 +65,36 @@ describe('whoever operates a chain', () => {
     const body = { chainId: Anvil.chainId, sponsor: true, transactionReq: { to: TARGET }, ...request };
     const url = `${running.program.development.accountUrl}/onchain/send`;
     const answer = await call(url, { method: 'POST', body, headers: sender.bearer });
-    if (answer.status === 201) sent.push(answer.body);
+    if (answer.status !== 201) return answer;
+    sent.push(answer.body);
+    senders.push(answer.body['sender'] as string);
     return answer;
+  };
+  const cancel = (id: unknown): Promise<Answered> => {
+    const url = `${running.program.development.accountUrl}/onchain/transactions/${id as string}`;
+    return call(url, { method: 'DELETE', headers: sender.bearer });
+  };
+  /** The first operation of a new account that can pay. */
+  const signedByOwner = async () => {
+    const owner = newPrivateKey();
+    const { accountFactory, entryPoint } = prepared;
+    const unsigned = {
+      sender: accountAddress(accountFactory, addressOfKey(owner)),
+      nonce: 0n,
+      factory: { address: accountFactory, data: createAccountData(addressOfKey(owner)) },
+      ...{ callData: '0x', callGasLimit: 0n, verificationGasLimit: 400_000n, preVerificationGas: 80_000n },
+      ...{ maxFeePerGas: FEE_CAP, maxPriorityFeePerGas: FEE_CAP / 2n, paymaster: undefined, signature: '0x' },
+    };
+    await setBalance(unsigned.sender, ETHER);
+    return signOperation(unsigned, { chainId: Anvil.chainId, entryPoint, owner });
+  };
+  const sendSigned = async (operation: UserOperation): Promise<JsonObject> => {
+    const { accountUrl, app } = running.program.development;
+    const params = [answeredOperationOf(operation), prepared.entryPoint];
+    const body = { method: 'eth_sendUserOperation', params, chainID: Anvil.chainId, apiKey: app.apiKey };
+    const { body: answered } = await call(`${accountUrl}/rpc`, { method: 'POST', body, headers: sender.bearer });
+    if ('result' in answered) senders.push(operation.sender);
+    return answered;
   };
   const refusalOf = ({ status, body }: Answered) => [status, body['code'], body['rule']];
   const transaction = async (id: unknown): Promise<JsonObject> => get(`/onchain/transactions/${id as string}`);
@@ -182,6 +218,8 @@ describe('whoever operates a chain', () => {
     await running.mining('none');
     const waiting = await send();
     expect(waiting.status).toBe(201);
+    await setBalance(waiting.body['sender'] as string, ETHER);
+    const { body: own } = await send({ sponsor: false });
     for (const { address } of prepared.executors) await setBalance(address, 0n);
     await running.mining('at once');
     await running.mine(1);
@@ -189,11 +227,17 @@ describe('whoever operates a chain', () => {
     await isLogged(/ERROR.*has too little balance/);
     const refused = async () => (await send()).body['code'] === 'dependency_unavailable';
     await eventually(refused, HAPPENS_WITHIN_MS, 'new sends must be refused');
+    expect(refusalOf(await cancel(own['id']))).toEqual([503, 'dependency_unavailable', undefined]);
+    const signed = await signedByOwner();
+    expect(await sendSigned(signed)).toMatchObject({
+      error: { code: -32603, message: expect.stringContaining('can pay for a bundle') },
+    });
     await running.prepare(FUNDS);
     for (const { id } of sent) await becomes(id, 'included', 'final');
     await isCalled('ok');
     const accepted = async () => (await send()).status === 201;
     await eventually(accepted, HAPPENS_WITHIN_MS, 'new sends must be accepted again');
+    expect(await sendSigned(signed)).toHaveProperty('result');
   });
 
   it('is told that the deposit is less than what is reserved, and after a refill what was accepted goes on', async () => {
@@ -239,14 +283,15 @@ describe('whoever operates a chain', () => {
     const submitted = await eventually(
       async () => {
         const all = (await read()).filter(({ headers }) => headers['ce_type'] === 'annals.TxSubmitted.v1');
-        return all.length === sent.length && all;
+        return all.length === senders.length && all;
       },
       HAPPENS_WITHIN_MS,
       'each send must be published',
     );
     for (const { value } of submitted) {
       const { operation, sender: from, chainId } = JSON.parse(value) as { operation: JsonObject } & JsonObject;
-      expect(sent.map((one) => [one['sender'], one['chainId']])).toContainEqual([from, chainId]);
+      expect(senders).toContain(from);
+      expect(chainId).toBe(Anvil.chainId);
       expect(operation).toHaveProperty('callData');
       expect(operation).not.toHaveProperty('signature');
     }

@@ -95,7 +95,7 @@ export class SendingProcess {
     this.requests = new IdempotentRequests(transactor, masterKey, personalData);
     this.handler = new SendTransactionHandler(transactor, chains, drafts, nonces, sponsors, submissions, conditions);
     const foreign = new ForeignOperations(new Entities(transactor));
-    this.signed = new SignedOperations(transactor, nonces, foreign, deposits);
+    this.signed = new SignedOperations(transactor, nonces, foreign, deposits, conditions);
     this.bundling = { foundation: { clock, logger }, transactor, keys, ...parts };
   }
 
