@@ -16,9 +16,10 @@ export interface BundleRun {
   executed: Executed[];
 }
 
-/** What `handleOps` needs itself of an operation's gas before it calls it, and of 64 parts of gas it may give 63. */
+/** What the EntryPoint needs itself of an operation's gas before it calls it. */
 const INNER_GAS_OVERHEAD = 10_000n;
-const [GIVEN, PARTS] = [63n, 64n];
+/** Of 64 parts of gas `handleOps` may give 63 to `innerHandleOp`, which may give 63 of 64 parts of that to the account. */
+const [GIVEN, PARTS] = [63n ** 2n, 64n ** 2n];
 
 /** `handleOps`: all of the operations, or none. */
 export const runBundle = (
