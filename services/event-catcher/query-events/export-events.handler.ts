@@ -1,27 +1,30 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
 import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 import type { EventQueryParameters } from './event-selection.ts';
+import type { WrittenFormat } from './export-format.ts';
 import type { Asker } from './query-events.handler.ts';
 import { RecordQueries, type RecordQuery } from './record-queries.ts';
 
-/** Everything that matches, some records at a time. */
-export class ExportEvents extends Query<AsyncIterable<EventRecord[]>> {
+/** Everything that matches, as text, some records at a time. */
+export class ExportEvents extends Query<AsyncIterable<string>> {
   constructor(
     readonly asked: EventQueryParameters,
     readonly asker: Asker,
+    readonly format: WrittenFormat,
   ) {
     super();
   }
 }
 
 const HITS_PER_SEARCH = 2_000;
-/** Each may have half a megabyte, and a caller who does not read on lets some wait. */
-const RECORDS_AT_A_TIME = 50;
+/** So much waits for each caller who does not read on. A record may have half a megabyte, and most have a kilobyte. */
+const CHUNK_CHARACTERS = 128 * 1_024;
+const RECORDS_FIRST = 8;
+const RECORDS_MAX = 200;
 
 /** An export may take any time. Which final block is known, and so each `Status`, stays as it is when it begins. */
 @QueryHandler(ExportEvents)
@@ -36,20 +39,29 @@ export class ExportEventsHandler implements IQueryHandler<ExportEvents> {
     this.queries = new RecordQueries(readStore, watchModels, masterKey);
   }
 
-  async execute({ asked, asker }: ExportEvents): Promise<AsyncIterable<EventRecord[]>> {
+  async execute({ asked, asker, format }: ExportEvents): Promise<AsyncIterable<string>> {
     const budget = new QueryBudget({ caller: asker.userId, signal: asker.ended });
-    return everything(await this.queries.begin(asked, budget), asked);
+    return everything(await this.queries.begin(asked, budget), asked, format);
   }
 }
 
 async function* everything(
   { search, after: cursor, recordsOf }: RecordQuery,
   { order: direction }: EventQueryParameters,
-): AsyncGenerator<EventRecord[]> {
+  { head, line }: WrittenFormat,
+): AsyncGenerator<string> {
+  if (head !== '') yield head;
+  let amount = RECORDS_FIRST;
   for (let after = cursor; ;) {
     const hits = await search.hits({ direction, limit: HITS_PER_SEARCH, after });
-    for (let from = 0; from < hits.length; from += RECORDS_AT_A_TIME)
-      yield await recordsOf(hits.slice(from, from + RECORDS_AT_A_TIME));
+    for (let from = 0; from < hits.length;) {
+      const some = hits.slice(from, from + amount);
+      const text = (await recordsOf(some)).map(line).join('');
+      if (text !== '') yield text;
+      from += some.length;
+      const fitting = Math.floor((CHUNK_CHARACTERS * some.length) / Math.max(1, text.length));
+      amount = Math.min(RECORDS_MAX, Math.max(1, fitting));
+    }
     after = hits.at(-1);
     if (hits.length < HITS_PER_SEARCH) return;
   }

@@ -23,7 +23,7 @@ export const exportFormat = (accept: string | undefined): ExportFormat | undefin
 };
 
 /** What an export in this format begins with, and what it has of each record. */
-interface WrittenFormat {
+export interface WrittenFormat {
   contentType: string;
   head: string;
   line: (record: EventRecord) => string;

@@ -44,10 +44,10 @@ export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
     const { take, skip, order: direction } = asked;
     const budget = new QueryBudget({ caller: asker.userId, withinMs: QUERY_WITHIN_MS, signal: asker.ended });
     const { search, after, recordsOf, cursorAfter } = await this.queries.begin(asked, budget);
-    const [hits, total] = await Promise.all([
-      search.hits({ direction, limit: skip + take + 1, after }),
-      search.total(this.keptCounts),
-    ]);
+    const limit = skip + take + 1;
+    const hits = await search.hits({ direction, limit, after });
+    const isEverything = after === undefined && hits.length < limit;
+    const total = isEverything ? hits.length : await search.total(this.keptCounts);
     const shown = hits.slice(skip, skip + take);
     const last = shown.at(-1);
     return {

@@ -2,14 +2,13 @@ import { Readable } from 'node:stream';
 import { Controller, StreamableFile } from '@nestjs/common';
 import { QueryBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import type { EventRecord } from '../../../schemas/http/event-record.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
 import { argumentsOf } from './argument-filter.ts';
 import { ExportEvents } from './export-events.handler.ts';
-import { exportFormat, exportFormats, type ExportFormat } from './export-format.ts';
+import { exportFormat, exportFormats } from './export-format.ts';
 import { QueryEvents } from './query-events.handler.ts';
 
 const { queryEvents } = eventCatcherRoutes;
@@ -24,14 +23,7 @@ export class QueryEventsHttp {
     const asker = { userId: caller.userId, ended: context.ended() };
     const format = exportFormat(context.header('accept'));
     if (!format) return this.queries.execute(new QueryEvents(asked, asker));
-    const records = await this.queries.execute(new ExportEvents(asked, asker));
-    const text = Readable.from(written(format, records), { objectMode: false });
-    return new StreamableFile(text, { type: exportFormats[format].contentType });
+    const text = await this.queries.execute(new ExportEvents(asked, asker, exportFormats[format]));
+    return new StreamableFile(Readable.from(text, { objectMode: false }), { type: exportFormats[format].contentType });
   }
-}
-
-async function* written(format: ExportFormat, records: AsyncIterable<EventRecord[]>): AsyncGenerator<string> {
-  const { head, line } = exportFormats[format];
-  if (head !== '') yield head;
-  for await (const some of records) yield some.map(line).join('');
 }
