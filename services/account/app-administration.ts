@@ -1,5 +1,5 @@
 import { appStream } from '../../schemas/events/app-events.ts';
-import type { EventMetadata } from '../../schemas/events/event.ts';
+import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { appFold, registeredApp, type App } from './domain/app.ts';
@@ -43,7 +43,7 @@ export const appAdministration = ({
 }: Pick<Foundation, 'eventStore' | 'readStore' | 'settings' | 'clock' | 'ids'>): AppAdministration => {
   const allowLocalHttp = settings.NODE_ENV !== 'production';
   const transactor = new Transactor(eventStore, clock, ids);
-  const metadata = (): EventMetadata => ({ correlationId: ids.token(20), actor: { type: 'admin', id: 'operator' } });
+  const metadata = () => operatorMetadata(ids);
   return {
     register: (app) => createApp(transactor, app, { metadata: metadata(), allowLocalHttp }),
     list: () => listApps({ eventStore, readStore }),

@@ -1,6 +1,7 @@
 import { executorStream } from '../../schemas/events/executor-events.ts';
 import { onchainStream } from '../../schemas/events/onchain-events.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
+import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
@@ -71,7 +72,7 @@ export const chainAdministration = (
           await transactor.transact({
             stream: onchainStream(chain.chainId),
             fold: preparedChainFold,
-            metadata: { correlationId: ids.token(20), actor: { type: 'admin', id: 'operator' } },
+            metadata: operatorMetadata(ids),
             decide: (known) => recordPreparation(known, prepared),
           });
           return prepared;

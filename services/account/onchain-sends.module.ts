@@ -1,4 +1,5 @@
 import { onchainStream } from '../../schemas/events/onchain-events.ts';
+import { systemMetadata } from '../../shared/event-store/own-metadata.ts';
 import type { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { VaultKeys } from '../../shared/key-vault/vault-keys.ts';
@@ -142,10 +143,7 @@ const begin = async (
     }),
   );
   const reservations = new ReservationsOnChain(chainId, paymaster, sponsorships);
-  const metadata = () => ({
-    correlationId: transactor.ids.token(20),
-    actor: { type: 'system' as const, id: 'account' },
-  });
+  const metadata = () => systemMetadata(transactor.ids, 'account');
   const bundler = new Bundler({
     chain: chain.operations,
     confirmations,

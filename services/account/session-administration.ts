@@ -1,5 +1,6 @@
 import { userStream } from '../../schemas/events/user-events.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
+import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
@@ -14,6 +15,5 @@ export const endSessionsOf = async (
   const known = await eventStore.read(userStream(userId), { limit: 1 });
   if (known.length === 0) throw new CannotStart(`no user has the id ${userId}`);
   const sessions = new SessionEnder(new Transactor(eventStore, clock, ids, personalDataOf(foundation)));
-  const metadata = { correlationId: ids.token(20), actor: { type: 'admin', id: 'operator' } } as const;
-  await sessions.endAll({ userId, reason: 'ended_by_operator' }, metadata, () => true);
+  await sessions.endAll({ userId, reason: 'ended_by_operator' }, operatorMetadata(ids), () => true);
 };

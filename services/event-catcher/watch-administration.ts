@@ -1,5 +1,5 @@
-import type { EventMetadata } from '../../schemas/events/event.ts';
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
+import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { Watch } from '../../shared/read-models/watches.ts';
@@ -19,11 +19,10 @@ export const changeWatchAsOperator = async (
   { eventStore, clock, ids }: Pick<Foundation, 'eventStore' | 'clock' | 'ids'>,
 ): Promise<Watch> => {
   if (!isWatchId(watchId)) throw new CannotStart(`${watchId} is not the id of a registration`);
-  const metadata: EventMetadata = { correlationId: ids.token(20), actor: { type: 'admin', id: 'operator' } };
   const { state } = await new Transactor(eventStore, clock, ids).transact({
     stream: watchStream(watchId),
     fold: watchFold,
-    metadata,
+    metadata: operatorMetadata(ids),
     decide: (watch) => (change === 'pause' ? pauseWatch : resumeWatch)(watch, { kind: 'operator' }),
   });
   if (!state) throw new CannotStart(`no registration has the id ${watchId}`);

@@ -1,6 +1,7 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { executorStream, type ExecutorEvent } from '../../../schemas/events/executor-events.ts';
 import { transactionStream, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { systemMetadata } from '../../../shared/event-store/own-metadata.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { Entity } from '../domain/entity.ts';
 import { executorFold, type Executor } from '../domain/executor.ts';
@@ -63,6 +64,6 @@ export class Records {
   }
 
   private metadata(): EventMetadata {
-    return { correlationId: this.transactor.ids.token(20), actor: { type: 'system', id: 'account' } };
+    return systemMetadata(this.transactor.ids, 'account');
   }
 }

@@ -1,4 +1,5 @@
 import { sponsorshipStream, type SponsorshipEvent } from '../../../schemas/events/sponsorship-events.ts';
+import { systemMetadata } from '../../../shared/event-store/own-metadata.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { KeptValues } from '../../../shared/primitives/kept-values.ts';
 import {
@@ -37,7 +38,7 @@ export class Sponsorships {
 
   constructor(private readonly transactor: Transactor) {
     const { clock, ids } = transactor;
-    const metadata = () => ({ correlationId: ids.token(20), actor: { type: 'system' as const, id: 'sponsorships' } });
+    const metadata = () => systemMetadata(ids, 'sponsorships');
     this.decisions = new GatheredDecisions(transactor, sponsorshipFold, metadata, ({ before, state }) => {
       for (const chainId of Object.keys(state.chains).map(Number))
         this.count(chainId, moreReserved(before, state, chainId));
