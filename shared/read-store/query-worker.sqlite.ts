@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 /** Runs as a worker: it reads on a connection of its own while the other thread serves requests. */
 
 /** How long others wait for their turn. A single run of a statement must not take much longer. */
-const SLICE_MS = 5;
+const SLICE_MS = 2;
 const SLICE_ROWS = 5_000;
 
 export interface Work {

@@ -6,6 +6,9 @@ import type { Slice } from './query-worker.sqlite.ts';
 import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from './read-store.ts';
 import { countSql, searchSql } from './search-table.sqlite.ts';
 
+/** What there is no time for is sent to the thread again. */
+const RUNS_MAX = 128;
+
 /** Searches in the collections of one file. */
 export class Searching {
   private readonly thread: QueryThread;
@@ -25,7 +28,7 @@ export class Searching {
     let hits: [order: number, row: number][] = [];
     let range = rangeAfter(search, direction, after);
     for (let at = 0; at < anyOf.length;) {
-      const runs = anyOf.slice(at).map((one) => [...parameters(one, range), ...afterHit, limit]);
+      const runs = anyOf.slice(at, at + RUNS_MAX).map((one) => [...parameters(one, range), ...afterHit, limit]);
       const { rows, ran } = await this.thread.slice({ sql, runs }, budget);
       hits = [...hits, ...(rows as typeof hits)]
         .sort((one, other) => sign * (one[0] - other[0] || one[1] - other[1]))
@@ -66,7 +69,7 @@ export class Searching {
   private async rows(sql: string, runs: readonly SQLInputValue[][], budget: QueryBudget): Promise<Slice['rows']> {
     const rows: Slice['rows'] = [];
     for (let at = 0; at < runs.length;) {
-      const slice = await this.thread.slice({ sql, runs: runs.slice(at) }, budget);
+      const slice = await this.thread.slice({ sql, runs: runs.slice(at, at + RUNS_MAX) }, budget);
       rows.push(...slice.rows);
       at += slice.ran;
     }

@@ -16,8 +16,8 @@ import type { SelectedWatch, Selection } from './event-selection.ts';
 const { record, count } = chainEventsModel.collections;
 
 /** So many segments are looked into first, and each time that it was not enough so many times more. */
-const SEGMENTS_FIRST = 2;
-const SEGMENTS_GROWTH = 4;
+const SEGMENTS_FIRST = 16;
+const SEGMENTS_GROWTH = 16;
 
 /** Places in the chain, inclusive. */
 type Places = Pick<Search, 'from' | 'to'>;
