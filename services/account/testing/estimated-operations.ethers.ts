@@ -1,6 +1,8 @@
 import { Wallet } from 'ethers';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import type { Answered } from '../../../shared/testing/http-caller.ethers.ts';
 import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts';
 import { maxCostOf, nonceOf, type UserOperation } from '../domain/user-operation.ts';
 import { RandomCallsOn, type RandomCalls } from './random-calls.ethers.ts';
@@ -10,6 +12,8 @@ import type { Sender } from './sends-under-test.ethers.ts';
 
 const ETHER = 10n ** 18n;
 const GWEI = 10n ** 9n;
+const BUSY = 503;
+const ESTIMATED_WITHIN_MS = 30_000;
 /** More than an estimate tries. */
 const PLENTY = { callGasLimit: 16_000_000n, verificationGasLimit: 500_000n, preVerificationGas: 300_000n };
 const LIMITS = ['callGasLimit', 'verificationGasLimit', 'preVerificationGas'] as const;
@@ -83,7 +87,7 @@ export class EstimatedOperations {
 
   private async outcomeOfUser(sender: Sender, { request, wei, calls }: UsersCall): Promise<EstimatedOutcome> {
     const { sends } = this;
-    const estimate = await sends.post('/onchain/estimate-user-op-gas', sender, { ...request });
+    const estimate = await this.estimate(sender, request);
     const estimated = estimate.status === 201 ? 'succeeds' : outcomeOfProblem(estimate.body);
     const maxCost = BigInt((estimate.body['maxCost'] as string | undefined) ?? 0);
     // Twice, for fees are those of the moment.
@@ -92,6 +96,15 @@ export class EstimatedOperations {
     if (sent.status !== 201) return { estimated, happened: outcomeOfProblem(sent.body) };
     const { status } = await sends.until(sender, sent.body['id'], 'included', 'reverted', 'dropped');
     return { estimated, happened: status === 'included' ? await this.succeeded(calls) : JSON.stringify(status) };
+  }
+
+  /** What takes all gas takes a busy machine longer than an answer may. */
+  private estimate(sender: Sender, request: UsersCall['request']): Promise<Answered> {
+    const estimated = async () => {
+      const answer = await this.sends.post('/onchain/estimate-user-op-gas', sender, { ...request });
+      return answer.status !== BUSY && answer;
+    };
+    return eventually(estimated, ESTIMATED_WITHIN_MS, 'there must be an estimate');
   }
 
   private calls(random: SeededRandom): RandomCallsOn {
