@@ -159,6 +159,13 @@ export class Bundler {
     await this.observations.lookAgain(one, { upTo: this.head.number, final: this.finalBlock });
   }
 
+  /** A node has left an operation out of the logs of many blocks: of one block it leaves out less. */
+  private async readAgain(one: PooledOperation, finalBlock: number): Promise<void> {
+    await this.observations.lookAgain(one, { from: finalBlock, upTo: finalBlock, final: this.finalBlock });
+    if (!this.pool.get(one.id)) return;
+    throw new ChainUnavailable(`a node leaves out logs of the final block ${String(finalBlock)}`);
+  }
+
   /** Reads blocks that were final before this process began. Returns the hashes of those that have operations. */
   private async readFinal(from: number, upTo: number): Promise<Set<string>> {
     const { chain } = this.options;
@@ -181,7 +188,10 @@ export class Bundler {
     const isThere = (hash: string) => seen.has(hash) || this.window?.block(hash) !== undefined;
     for (const one of [...this.pool.all()]) {
       const { block } = one.transaction;
-      if (block && !isThere(block.hash)) await this.observations.leave(one, block.hash);
+      if (!block || isThere(block.hash)) continue;
+      const { hash, number } = block;
+      if (number !== undefined && (await this.isFinal({ hash, number }))) await this.readAgain(one, number);
+      else await this.observations.leave(one, hash);
     }
     await this.options.settlements.undoWhatLeft(async (block) => isThere(block.hash) || this.isFinal(block));
     await this.watchBundles({ recovers: true });

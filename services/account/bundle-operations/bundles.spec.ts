@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { executorStream } from '../../../schemas/events/executor-events.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
-import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
+import { transactionStream, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
@@ -13,7 +13,7 @@ import { Sponsorships } from '../edge/sponsorships.ts';
 import { SeededRandom } from '../testing/seeded-random.ts';
 import { SimulatedChain, type SimulatedChainOptions } from '../testing/simulated-chain.ts';
 import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from '../testing/simulated-contracts.ts';
-import { SimulatedNode } from '../testing/simulated-node.ts';
+import { SimulatedNode, type NodeHabits } from '../testing/simulated-node.ts';
 import { SimulatedSenders, type Send } from '../testing/simulated-senders.ts';
 import { named } from '../testing/simulated-state.ts';
 import { Bundler } from './bundler.ts';
@@ -61,17 +61,31 @@ class WaitingOperations {
   }
 
   async send(count: number): Promise<void> {
+    for (let at = 0; at < count; at += 1) await this.senders.send();
+  }
+
+  get ids(): string[] {
+    return this.sends.flatMap(({ ids }) => ids);
+  }
+
+  get senders(): SimulatedSenders {
     const { chain, random, sends, transactor } = this;
-    const senders = new SimulatedSenders(chain, random, sends, transactor, new Sponsorships(transactor));
-    for (let at = 0; at < count; at += 1) await senders.send();
+    return new SimulatedSenders(chain, random, sends, transactor, new Sponsorships(transactor));
+  }
+
+  async eventsOf(id: string): Promise<string[]> {
+    return (await this.store.read(transactionStream(id))).map(({ type }) => type);
   }
 
   /** Begins a bundler that takes over what was sent, and whatever another one did. */
-  async begin(): Promise<Bundler> {
+  async begin({
+    habits = {},
+    finalBlock,
+  }: { habits?: Partial<NodeHabits>; finalBlock?: number } = {}): Promise<Bundler> {
     const { chain, clock, transactor, logged } = this;
     const logger = pino({ level: 'error', base: null }, { write: (line: string) => logged.push(line) });
     const bundler = new Bundler({
-      chain: new SimulatedNode(chain, this.random),
+      chain: new SimulatedNode(chain, this.random, habits),
       ...{ bundlerUrls: [], confirmations: 8, feeCap: FEE_CAP, clock, logger },
       settlements: new ReservationsOnChain(chainId, paymaster.address, new Sponsorships(transactor)),
       records: new Records(transactor, chainId),
@@ -79,7 +93,7 @@ class WaitingOperations {
       own: OWN_CONTRACTS,
       replacements: NOTHING_ANEW,
     });
-    await bundler.recover({ open: this.sends.flatMap(({ ids }) => ids), finalBlock: undefined });
+    await bundler.recover({ open: this.ids, finalBlock });
     this.bundler = bundler;
     return bundler;
   }
@@ -92,7 +106,7 @@ class WaitingOperations {
       new OperationPool(),
       new Records(transactor, chainId),
     ];
-    for (const id of this.sends.flatMap(({ ids }) => ids)) pool.put(id, await records.load(id));
+    for (const id of this.ids) pool.put(id, await records.load(id));
     const executors = EXECUTORS.map((key) => new ExecutorAccount(chainId, entryPoint, key));
     const foreign = new ForeignEntities({ chain, records, own: OWN_CONTRACTS, clock });
     const lookAgain = () => Promise.resolve();
@@ -162,6 +176,49 @@ describe('a bundler that another process has replaced', () => {
     await expect(replaced.step()).rejects.toThrow(BundlerWasReplaced);
     expect(await waiting.storedOf('BundleMined')).toHaveLength(1);
     expect(await waiting.storedOf('BundleSigned')).toHaveLength(1);
+  });
+});
+
+describe('an operation whose log a node leaves out', () => {
+  const mine = (chain: SimulatedChain, blocks: number): void => {
+    for (let block = 0; block < blocks; block += 1) chain.mine();
+  };
+
+  it('stays in its block, which is final by the time the next process begins', async () => {
+    const waiting = new WaitingOperations();
+    await waiting.send(1);
+    await waiting.bundles();
+    await waiting.blocks(1, GWEI);
+    mine(waiting.chain, 10);
+    await waiting.begin({ habits: { logsMissing: 1 } });
+    const [id = ''] = waiting.ids;
+    expect(await waiting.eventsOf(id)).toEqual([
+      'TxSubmitted',
+      expect.stringMatching(/^Tx(Included|Reverted)$/),
+      'TxFinalized',
+    ]);
+  });
+
+  it('is found once the one that was signed in its place is refused, however long ago it was signed', async () => {
+    const waiting = new WaitingOperations({ strangers: { bundle: 1 } });
+    const { chain } = waiting;
+    await waiting.send(1);
+    const { pool } = await waiting.bundlesAlone();
+    const [one] = [...pool.all()];
+    if (!one) throw new Error('one was sent');
+    chain.strangers.see(one.operation);
+    while (chain.inclusions().length === 0) chain.mine();
+    mine(chain, 10);
+    await waiting.senders.signAnew(one, false);
+    const bundler = await waiting.begin({ finalBlock: chain.head.number - 8 });
+    await bundler.step();
+    const [id = '', anew = ''] = waiting.ids;
+    expect(await waiting.eventsOf(id)).toEqual([
+      'TxSubmitted',
+      expect.stringMatching(/^Tx(Included|Reverted)$/),
+      'TxFinalized',
+    ]);
+    expect(await waiting.eventsOf(anew)).toEqual(['TxSubmitted', 'TxReplaced', 'TxFinalized']);
   });
 });
 

@@ -104,14 +104,16 @@ export class Observations {
   /**
    * Reads again what blocks say of an operation whose nonce is used: a node may have left it out, or the block was recorded
    * before the operation was known here.
+   * @param where without `from`, wherever it may be
    */
   async lookAgain(
-    { operation, transaction }: PooledOperation,
-    { upTo, final }: { upTo: number; final: number },
+    { operation }: PooledOperation,
+    { from: known, upTo, final }: { from?: number; upTo: number; final: number },
   ): Promise<void> {
     const { sender, nonce } = operation;
+    const signedAt = this.pool.ofNonce(sender, nonce).map(({ transaction }) => transaction.submission.headBlock);
     // A reorganisation may have put it in a block that is earlier than where it was signed.
-    const first = Math.max(0, transaction.submission.headBlock - this.confirmations);
+    const first = known ?? Math.max(0, Math.min(upTo, ...signedAt) - this.confirmations);
     for (let from = first; from <= upTo; from += BLOCKS_AT_ONCE) {
       const found = await this.chain.inclusions(from, Math.min(upTo, from + BLOCKS_AT_ONCE - 1));
       const one = found.find((inclusion) => inclusion.sender === sender && inclusion.nonce === nonce);

@@ -252,6 +252,7 @@ describe('a node of a simulated chain', () => {
     await expect(asked).rejects.toThrow(ChainUnavailable);
     expect(await nodeOf(chain, { sequenceTooHigh: 1 }).sequences([{ sender, key: 0n }])).toEqual([2n]);
     expect(await nodeOf(chain, { staleState: 1 }).accounts([sender])).toMatchObject([{ hasCode: false }]);
+    expect(await nodeOf(chain, { logsMissing: 1 }).inclusions(0, chain.head.number)).toEqual([]);
     expect(await nodeOf(chain, { receiptMissing: 1 }).receipts([transactionHash(raw)])).toEqual([undefined]);
     const { hash } = chain.head;
     chain.reorganise(1);

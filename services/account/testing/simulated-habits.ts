@@ -6,7 +6,7 @@ import type { NodeHabits } from './simulated-node.ts';
 export interface SimulatedHabits {
   /** A process is killed, at each place where it may be. */
   killed: number;
-  node: NodeHabits;
+  node: Partial<NodeHabits>;
   chain: Pick<SimulatedChainOptions, 'losesTransactions' | 'pool' | 'strangers'>;
 }
 

@@ -26,6 +26,8 @@ export interface NodeHabits {
   staleHead: number;
   /** It counts an operation that no block has. */
   sequenceTooHigh: number;
+  /** It leaves out a log. */
+  logsMissing: number;
   receiptMissing: number;
   /** Its receipt is of a block that has left the chain. */
   receiptStale: number;
@@ -38,7 +40,7 @@ export type Between = (method: string, when: 'before' | 'after') => void;
 
 const HONEST: NodeHabits = {
   ...{ unavailable: 0, failsAfterSend: 0, staleHead: 0, sequenceTooHigh: 0 },
-  ...{ receiptMissing: 0, receiptStale: 0, staleState: 0 },
+  ...{ logsMissing: 0, receiptMissing: 0, receiptStale: 0, staleState: 0 },
 };
 const BLOCKS_BEHIND = 3;
 const GWEI = 10n ** 9n;
@@ -76,7 +78,14 @@ export class SimulatedNode implements OperationsChain {
   }
 
   inclusions(from: number, to: number): Promise<OperationInclusion[]> {
-    return this.answer('inclusions', () => this.chain.inclusions(from, to));
+    return this.answer('inclusions', () => {
+      const found = this.chain.inclusions(from, to);
+      // Of a single block that has logs, its header says that there are some.
+      const mayLeaveOut = from < to || found.length > 1;
+      if (!mayLeaveOut || found.length === 0 || !this.random.chance(this.habits.logsMissing)) return found;
+      const left = this.random.between(0, found.length - 1);
+      return found.filter((_, at) => at !== left);
+    });
   }
 
   suggestedTip(): Promise<bigint> {
