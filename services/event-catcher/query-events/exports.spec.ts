@@ -67,6 +67,22 @@ describe('an export', () => {
     },
   );
 
+  it('goes on after what one search finds, in both orders', async () => {
+    const contractAddress = `0x${'1'.repeat(40)}`;
+    await catcher.register({ contractAddress });
+    await catcher.documents.project();
+    const many = Array.from({ length: 4_100 }, (_, at) =>
+      transferRecord({ ContractAddress: contractAddress, BlockNumber: 10 + Math.floor(at / 7), LogIndex: at % 7 }),
+    );
+    await catcher.documents.observe(many, () => false);
+    for (const order of ['asc', 'desc']) {
+      const path = PATH.replace(TOKEN, contractAddress);
+      const answer = await catcher.ask(`${path}&order=${order}`, { headers: { accept: NDJSON } });
+      const ids = (await lines(answer)).map((line) => (JSON.parse(line) as EventRecord).Id);
+      expect(ids).toEqual((order === 'asc' ? many : many.toReversed()).map(({ Id }) => Id));
+    }
+  });
+
   it('begins after a cursor', async () => {
     const { next } = (await (await ask('application/json', '&take=100')).json()) as EventPage;
     const ids = (await lines(await ask(NDJSON, `&cursor=${String(next)}`))).map(
@@ -80,7 +96,7 @@ describe('an export', () => {
       expect((await problemOfAnswer(await ask(accept, '&cursor=x'))).code).toBe('cursor_invalid');
       expect((await problemOfAnswer(await ask(accept, '&take=0'))).code).toBe('validation_failed');
       expect((await problemOfAnswer(await ask(accept, '&arg.value=x'))).code).toBe('validation_failed');
-      const elsewhere = PATH.replace(TOKEN, `0x${'1'.repeat(40)}`);
+      const elsewhere = PATH.replace(TOKEN, `0x${'2'.repeat(40)}`);
       expect((await problemOfAnswer(await catcher.ask(elsewhere, { headers: { accept } }))).code).toBe(
         'watch_not_found',
       );
