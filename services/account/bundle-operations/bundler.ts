@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { TransactionEvent } from '../../../schemas/events/transaction-events.ts';
 import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import type { OperationsChain, TransactionReceipt } from '../edge/operations-chain.ts';
+import type { OperationInclusion, OperationsChain, TransactionReceipt } from '../edge/operations-chain.ts';
 import { finaliseBundle, mineBundle, reorganiseBundle, replaceBundler, type Bundle } from '../domain/executor.ts';
 import { Bundles } from './bundles.ts';
 import type { BundleWork } from './bundle-work.ts';
@@ -59,8 +59,8 @@ export class Bundler {
 
   constructor(private readonly options: BundlerOptions) {
     const { chain } = options;
-    const isWatched = (hash: string) => this.window?.block(hash) !== undefined;
-    this.observations = new Observations({ ...options, pool: this.pool, isWatched });
+    const watch = (inclusion: OperationInclusion) => this.window?.add(inclusion) === true;
+    this.observations = new Observations({ ...options, pool: this.pool, watch });
     const refused = new RefusedOperations({
       ...options,
       pool: this.pool,

@@ -184,6 +184,14 @@ describe('an operation whose log a node leaves out', () => {
     for (let block = 0; block < blocks; block += 1) chain.mine();
   };
 
+  it('is final with its block, once it was found there', async () => {
+    const waiting = new WaitingOperations();
+    await waiting.send(3);
+    await waiting.begin({ habits: { logsMissing: 1 } });
+    await waiting.blocks(14, GWEI);
+    for (const id of waiting.ids) expect((await waiting.eventsOf(id)).at(-1)).toBe('TxFinalized');
+  });
+
   it('stays in its block, which is final by the time the next process begins', async () => {
     const waiting = new WaitingOperations();
     await waiting.send(1);

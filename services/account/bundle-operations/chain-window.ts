@@ -62,6 +62,16 @@ export class ChainWindow {
     };
   }
 
+  /** Adds to its block what a node left out of it. @returns whether the block is one of these */
+  add(inclusion: OperationInclusion): boolean {
+    const block = this.block(inclusion.blockHash);
+    if (!block) return false;
+    const isKnown = block.inclusions.some(({ logIndex }) => logIndex === inclusion.logIndex);
+    const whole = isKnown ? block : { ...block, inclusions: [...block.inclusions, inclusion] };
+    this.blocks = this.blocks.map((one) => (one === block ? whole : one));
+    return true;
+  }
+
   /** Lets go of the blocks up to a number. */
   forget(upTo: number): void {
     this.blocks = this.blocks.filter(({ number }) => number > upTo);

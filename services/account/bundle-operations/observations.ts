@@ -39,8 +39,8 @@ interface ObservationsOptions {
   chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
   /** Blocks behind the head that count as final. */
   confirmations: number;
-  /** Whether a block that is not final is in the chain, as far as it was recorded. */
-  isWatched: (blockHash: string) => boolean;
+  /** Adds to a block that is not final what a node left out of it. @returns whether the block is watched */
+  watch: (inclusion: OperationInclusion) => boolean;
 }
 
 /** Records what the blocks of a chain say of operations. */
@@ -51,17 +51,17 @@ export class Observations {
   private readonly replacements: Replacements;
   private readonly chain: Pick<OperationsChain, 'sequences' | 'inclusions'>;
   private readonly confirmations: number;
-  private readonly isWatched: (blockHash: string) => boolean;
+  private readonly watch: (inclusion: OperationInclusion) => boolean;
 
   constructor(options: ObservationsOptions) {
-    const { pool, records, settlements, replacements, chain, confirmations, isWatched } = options;
+    const { pool, records, settlements, replacements, chain, confirmations, watch } = options;
     this.pool = pool;
     this.records = records;
     this.settlements = settlements;
     this.replacements = replacements;
     this.chain = chain;
     this.confirmations = confirmations;
-    this.isWatched = isWatched;
+    this.watch = watch;
   }
 
   async record({ left, joined }: Pick<ChainChange, 'left' | 'joined'>): Promise<void> {
@@ -119,7 +119,7 @@ export class Observations {
       const one = found.find((inclusion) => inclusion.sender === sender && inclusion.nonce === nonce);
       if (!one) continue;
       // Of a block that is not watched nobody would be told that it left the chain.
-      if (one.blockNumber > final && !this.isWatched(one.blockHash)) return;
+      if (one.blockNumber > final && !this.watch(one)) return;
       await this.apply(one);
       if (one.blockNumber <= final) await this.finaliseNonce(one);
       return;
