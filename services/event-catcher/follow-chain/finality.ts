@@ -1,6 +1,5 @@
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { FINAL_DEPTH_MAX, type FinalBlock } from '../domain/window.ts';
-import type { FollowSettings } from './followed-chain.ts';
 
 /** The finalized block is asked for once in so many blocks. */
 const ASKED_EVERY_BLOCKS = 16;
@@ -15,7 +14,7 @@ export class Finality {
 
   constructor(
     private readonly reader: Pick<ChainReader, 'finalized'>,
-    private readonly settings: Pick<FollowSettings, 'confirmations' | 'isDevelopment'>,
+    private readonly settings: { confirmations: number; isDevelopment: boolean },
   ) {}
 
   /** Asks for the finalized block, if that was long ago. @throws ChainUnavailable */

@@ -9,7 +9,6 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import type { WholeProgram } from '../../../shared/testing/whole-program.ts';
 import { JsonRpcOperationsChain } from '../../account/edge/operations-chain.json-rpc.ts';
 import { ProgramOnChain, type Mining, type StartProgram } from '../end-to-end/program-on-chain.ts';
@@ -23,10 +22,10 @@ const OVER_WITHIN_MS = 45_000;
 const DEPOSIT_WEI = 10n ** 18n;
 const TARGET = '0x00000000000000000000000000000000000b0d1e';
 
-/** A user, who signs in again when the session has expired. */
+/** A session, which goes on for longer than its first token: keys are remembered for a session. */
 interface Sender {
-  wallet: ReturnType<typeof randomWallet>;
   session: SignedIn;
+  refreshing?: Promise<SignedIn> | undefined;
 }
 
 /** A send with an Idempotency-Key, and its first answer. */
@@ -76,14 +75,18 @@ export class SendsUnderFault {
 
   /** @param url where clients of the program send; of several processes any */
   async signIn(): Promise<Sender> {
-    const wallet = randomWallet();
-    const session = await this.signInWith(wallet);
+    const session = await retryUntilAnswered(() => signIn(this.program.development));
     this.userIds.push(session.userId);
-    return { wallet, session };
+    return { session };
   }
 
-  private signInWith(wallet: Sender['wallet']): Promise<SignedIn> {
-    return retryUntilAnswered(() => signIn(this.program.development, wallet));
+  private async refresh({ userId, refreshToken }: SignedIn): Promise<SignedIn> {
+    const { body } = await call(`${this.program.development.accountUrl}/auth/refresh`, {
+      method: 'POST',
+      body: { refreshToken },
+    });
+    const refreshed = body as Pick<SignedIn, 'accessToken' | 'refreshToken'>;
+    return { ...refreshed, userId, bearer: { authorization: `Bearer ${refreshed.accessToken}` } };
   }
 
   /** Sends until it is answered, with a key of its own, however often the program is killed meanwhile. */
@@ -180,9 +183,14 @@ export class SendsUnderFault {
     let attempts = 0;
     return retryUntilAnswered(async () => {
       const url = urls[(attempts += 1) % urls.length] ?? '';
-      const headers = { ...sender.session.bearer, 'idempotency-key': key };
+      const { session } = sender;
+      const headers = { ...session.bearer, 'idempotency-key': key };
       const answer = await call(`${url}/onchain/send`, { method: 'POST', body, headers });
-      if (answer.body['code'] === 'token_expired') sender.session = await this.signInWith(sender.wallet);
+      if (answer.body['code'] === 'token_expired' && session === sender.session) {
+        // Once for all of its sends: a refresh token that is used again ends the session.
+        sender.refreshing ??= this.refresh(session);
+        sender.session = await sender.refreshing.finally(() => (sender.refreshing = undefined));
+      }
       if (answer.status !== 201) throw new Error(`${String(answer.status)} ${JSON.stringify(answer.body)}`);
       return answer;
     });
