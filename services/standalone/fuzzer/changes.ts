@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { RouteContract } from '../../../schemas/http/route.ts';
 import type { FuzzRequest } from './fuzz-request.ts';
+import { ofOneLeaf } from './one-leaf.ts';
 import { inputSchemaOf, ODD_TEXTS, oddValues, valuesOf } from './values-of-schema.ts';
 
 /** Makes another request of one. `seen` are texts that answers of the route had, such as ids and cursors. */
@@ -51,6 +52,7 @@ const bodyChanges = (schema: Schema): fc.Arbitrary<Change> => {
         (request, seen) =>
           changeTexts(request, (text) => changed(text, seen)),
     ),
+    { weight: 4, arbitrary: fc.tuple(fc.nat(1_000), fc.oneof(near, oddValues)).map(ofOneLeaf) },
     oddValues.map((body): Change => (request) => ({ ...request, body })),
     valuesOf(schema).map((body): Change => (request) => ({ ...request, body })),
   );
