@@ -47,6 +47,8 @@ export const watchEvents = {
       fragment: eventFragment,
       startBlock: blockNumber,
       appId: z.string(),
+      /** The chain's head then: what is read of the blocks up to it is the backfill of the watch. */
+      headBlock: blockNumber.exactOptional(),
     }),
   ),
   /** The watch now begins earlier. */

@@ -266,6 +266,7 @@ export const eventExamples: Example = {
     },
     startBlock: 1,
     appId: 'app_0123456789abcdefghjkmnpqrs',
+    headBlock: 7,
   },
   WatchExtended: { ...watch, startBlock: 0 },
   WatchPaused: { ...watch, reason: 'app' as const },

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { quotas } from '../../schemas/http/quotas.ts';
 import type { TokenIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
 import { NewHeads } from '../../shared/chain/new-heads.websocket.ts';
@@ -67,7 +68,14 @@ export const startEventCatcher = async (
     isDevelopment: chain.chainId === developmentChainId,
   }));
   const meter = new ProgressMeter(clock);
-  const followed = new ChainLoops(toFollow, { ...foundation, meter });
+  const followed = new ChainLoops(toFollow, {
+    ...foundation,
+    meter,
+    most: {
+      records: settings.QUOTAS.backfillRecords ?? quotas.backfillRecords,
+      blocks: settings.QUOTAS.backfillBlocks ?? quotas.backfillBlocks,
+    },
+  });
   const followerStatus: FollowerStatus = {
     ratesOf: (watchId) => meter.ratesOf(watchId),
     errorOf: ({ id, chainId }) => meter.errorOf(id) ?? followed.errorOf(chainId),

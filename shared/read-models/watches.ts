@@ -61,7 +61,7 @@ export const watchesModel = readModel({
  */
 export const evolveWatch = (watch: Watch | undefined, event: WatchEvent, time: number): Watch | undefined => {
   if (event.type === 'ContractRegistered') {
-    const { watchId: id, appId, ...registered } = event.data;
+    const { watchId: id, appId, headBlock: _headBlock, ...registered } = event.data;
     const unstopped = { isRemoved: false, paused: null, isUnbounded: false };
     if (!watch) return { id, ...registered, apps: [appId], ...unstopped, createdAt: toIso(time) };
     return { ...watch, apps: [...new Set([...watch.apps, appId])], isRemoved: false };

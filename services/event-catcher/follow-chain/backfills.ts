@@ -14,6 +14,8 @@ const READINGS_AT_ONCE = 8;
 const FAILED_AT_ONCE = 1;
 /** After that, ranges that wait for their turn have it. */
 const READING_MS = 2_000;
+/** So long it takes at most, as a rule, until a pause that was stored here is known. */
+const STOPPED_MS = 1_000;
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 30_000;
 
@@ -162,8 +164,10 @@ export class Backfills {
     }
     const isOver = () => clock.elapsed() >= endsAt && this.waiting().length > 0;
     try {
-      await new RangeReading({ ...this.dependencies, chunks: this.chunks }, group, size, isOver).run(signal);
+      const reading = new RangeReading({ ...this.dependencies, chunks: this.chunks }, group, size, isOver);
+      await reading.run(signal);
       for (const range of group) Object.assign(this.of(range), { retryMs: undefined, part: 0 });
+      for (const range of reading.stopped) this.of(range).waitsUntil = clock.elapsed() + STOPPED_MS;
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
       await this.failed(group, error);

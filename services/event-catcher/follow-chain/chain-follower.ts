@@ -84,7 +84,7 @@ class ChainFollower {
   constructor(
     private readonly chain: FollowedChain,
     private readonly writer: ChainWriter,
-    dependencies: Pick<FollowerDependencies, 'meter' | 'clock'>,
+    dependencies: Pick<FollowerDependencies, 'meter' | 'clock' | 'bounds'>,
     /** All work that must end before the chain may be followed again. */
     private readonly running: Set<Promise<unknown>>,
   ) {

@@ -29,7 +29,9 @@ const world = () => {
     confirmations: 5,
   });
   const loops = ({ reader = chain, leases = readStore }: { reader?: ChainReader; leases?: MemoryReadStore } = {}) => {
-    const dependencies = { eventStore: store, readStore: leases, clock: systemClock, ids: systemIds, meter, logger };
+    const most = { records: Infinity, blocks: Infinity };
+    const always = { clock: systemClock, ids: systemIds, meter, logger, most };
+    const dependencies = { ...always, eventStore: store, readStore: leases };
     const followed = new ChainLoops(
       [{ settings, reader, newHeads: new NewHeads(), isDevelopment: false }],
       dependencies,

@@ -4,6 +4,7 @@ import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { BackfillBounds, type BoundsOfBackfill } from './backfill-bounds.ts';
 import { followChain, nameOfChain } from './chain-follower.ts';
 import type { AnnouncedHeads, FollowerDependencies } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
@@ -23,8 +24,10 @@ export interface ChainToFollow {
   isDevelopment: boolean;
 }
 
-interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'newHeads' | 'watches'> {
-  readStore: Pick<ReadStore, 'lease' | 'replaceLease'>;
+interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'newHeads' | 'watches' | 'bounds'> {
+  readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'getMany'>;
+  /** Of each backfill. */
+  most: BoundsOfBackfill;
 }
 
 /** Runs one loop for each configured chain. Only one process follows a chain at a time; the others stand by. */
@@ -33,14 +36,15 @@ export class ChainLoops {
   private readonly byChain: ReadonlyMap<number, SupervisedLoop>;
   private readonly meter: ProgressMeter;
 
-  constructor(chains: readonly ChainToFollow[], { readStore, ...dependencies }: Dependencies) {
+  constructor(chains: readonly ChainToFollow[], { readStore, most, ...dependencies }: Dependencies) {
+    const bounds = new BackfillBounds(dependencies, readStore, most);
     this.meter = dependencies.meter;
     this.byChain = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, newHeads, isDevelopment }) => {
         const poll = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
         const chain = { chainId, confirmations, ...poll, isDevelopment, rangesMax: RANGES_MAX };
         const watches = new Watches(dependencies.eventStore, chainId);
-        const following = { ...dependencies, reader, newHeads, watches };
+        const following = { ...dependencies, reader, newHeads, watches, bounds };
         const loop = leasedLoop({
           name: nameOfChain(chainId),
           leases: readStore,

@@ -3,6 +3,7 @@ import type { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import type { Logger } from '../../../shared/host/logger.ts';
 import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { Finality } from './finality.ts';
+import type { BackfillBounds } from './backfill-bounds.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { AppendDependencies } from './store-changes/chain-appends.ts';
 import type { ChainRecords } from './store-changes/chain-records.ts';
@@ -29,6 +30,7 @@ export interface FollowerDependencies extends AppendDependencies {
   newHeads: AnnouncedHeads;
   watches: Watches;
   meter: ProgressMeter;
+  bounds: BackfillBounds;
   logger: Logger;
 }
 

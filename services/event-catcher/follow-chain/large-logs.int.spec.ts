@@ -12,7 +12,7 @@ import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { EventStoreServer } from '../../../shared/testing/event-store-server/event-store-server.esdb.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { following } from '../testing/follower-under-test.ts';
+import { following } from '../testing/following.ts';
 
 const logger = pino({ level: 'silent' });
 const watch = {

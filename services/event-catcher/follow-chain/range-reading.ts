@@ -5,6 +5,7 @@ import { cover, fallBehind, isCovered, join, type ChainProgress, type Transition
 import type { ChunkSize } from '../domain/chunk-size.ts';
 import { findRange, lastBlockOf, type Range } from '../domain/coverage.ts';
 import { readIn, readWindow, recordsOfRange } from './block-logs.ts';
+import type { BackfillBounds } from './backfill-bounds.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import { isToRead } from './ranges-to-read.ts';
@@ -23,6 +24,7 @@ export interface BackfillDependencies {
   chain: FollowedChain;
   writer: ChainWriter;
   meter: ProgressMeter;
+  bounds: BackfillBounds;
   /** A chunk holds a permit from its request until it is stored. */
   chunks: Semaphore;
 }
@@ -32,6 +34,11 @@ export interface BackfillDependencies {
  * while one is being stored.
  */
 export class RangeReading {
+  /** Those whose watch was paused here, because it met a bound. */
+  readonly stopped: Range[] = [];
+  /** How many records a watch may have yet. */
+  private recordsLeft: Map<string, number> | undefined;
+
   constructor(
     private readonly dependencies: BackfillDependencies,
     private ranges: readonly Range[],
@@ -50,7 +57,7 @@ export class RangeReading {
     let ahead: Promise<Chunk> | undefined;
     try {
       while (!signal.aborted) {
-        this.ranges = this.rangesAt(next, writer.progress);
+        this.ranges = await this.withinBounds(this.rangesAt(next, writer.progress));
         const [first] = this.ranges;
         if (!first) return;
         if (isCovered(writer.progress, first)) {
@@ -60,7 +67,7 @@ export class RangeReading {
         const chunk = await (ahead ?? this.fetch(next, signal));
         ahead = undefined;
         next = chunk.to + 1;
-        if (!this.isOver() && this.hasBlocksAfter(chunk)) {
+        if (!this.isOver() && this.hasBlocksAfter(chunk) && this.blocksLeft(next) > 0) {
           ahead = this.fetch(next, signal);
           // It is awaited in the next round. If storing fails before that, this keeps its failure from being unhandled.
           ahead.catch(() => undefined);
@@ -90,6 +97,36 @@ export class RangeReading {
     });
   }
 
+  /** How many blocks, from this one on, may be read before the first of the watches meets its bound. */
+  private blocksLeft(from: number): number {
+    const { writer, chain, bounds } = this.dependencies;
+    const { progress } = writer;
+    return this.ranges.reduce((least, range) => {
+      const watch = chain.watches.now(range.watchId) ?? chain.watches.of(progress, range.watchId);
+      const left = bounds.blocksLeft(watch, range, progress.backfills);
+      return Math.min(least, left - (from - range.next));
+    }, Infinity);
+  }
+
+  /** Pauses the watches whose backfill met a bound, and returns the ranges of the others. */
+  private async withinBounds(ranges: readonly Range[]): Promise<Range[]> {
+    const { writer, chain, bounds } = this.dependencies;
+    const { backfills } = writer.progress;
+    const backfilled = ranges.flatMap((range) => {
+      const watch = chain.watches.now(range.watchId) ?? chain.watches.of(writer.progress, range.watchId);
+      const blocks = bounds.blocksLeft(watch, range, backfills);
+      return blocks === Infinity ? [] : [{ range, watch, blocks }];
+    });
+    if (backfilled.length > 0) this.recordsLeft ??= await bounds.recordsLeft(backfilled.map(({ watch }) => watch));
+    for (const { range, blocks } of backfilled) {
+      const isFull = (this.recordsLeft?.get(range.watchId) ?? Infinity) <= 0;
+      if (blocks > 0 && !isFull) continue;
+      await bounds.stop(range.watchId, isFull ? 'records' : 'blocks');
+      this.stopped.push(range);
+    }
+    return ranges.filter((range) => !this.stopped.includes(range));
+  }
+
   private hasBlocksAfter({ from, to }: Chunk): boolean {
     const { progress } = this.dependencies.writer;
     return this.rangesAt(from, progress).some((range) => to < lastBlockOf(progress.window, range));
@@ -106,7 +143,8 @@ export class RangeReading {
     await chunks.acquire(signal);
     try {
       for (;;) {
-        const end = Math.min(...ranges.map((range) => lastBlockOf(writer.progress.window, range)));
+        const last = Math.min(...ranges.map((range) => lastBlockOf(writer.progress.window, range)));
+        const end = Math.min(last, from + this.blocksLeft(from) - 1);
         const to = Math.max(from, Math.min(from + size.blocks - 1, end));
         try {
           const records = await recordsOfRange(chain.reader, watches, { from, to });
@@ -138,7 +176,11 @@ export class RangeReading {
       transition: each(ranges, ({ watchId }) => cover(watchId, { from, to })),
     };
     const events = Map.groupBy(observed, ({ WatchId }) => WatchId);
-    for (const { id } of watches) meter.count(id, { events: events.get(id)?.length ?? 0, blocks: to - from + 1 });
+    for (const { id } of watches) {
+      const read = events.get(id)?.length ?? 0;
+      meter.count(id, { events: read, blocks: to - from + 1 });
+      this.recordsLeft?.set(id, (this.recordsLeft.get(id) ?? Infinity) - read);
+    }
   }
 
   /** Reads the blocks that may be reorganised before it joins, so that a provider that hangs delays nobody else. */
@@ -155,7 +197,8 @@ export class RangeReading {
         ...readIn(blocks, this.watchesOf(ranges, progress), read),
         transition: each(ranges, ({ watchId }) => {
           const watch = chain.watches.of(progress, watchId);
-          return (now) => (watch.isStopped ? fallBehind([watch]) : asItIs)(join(watchId)(now));
+          const isStopped = chain.watches.now(watchId)?.isStopped ?? false;
+          return (now) => (isStopped ? fallBehind([watch]) : asItIs)(join(watchId)(now));
         }),
       };
       return true;

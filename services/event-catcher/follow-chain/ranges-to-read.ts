@@ -13,7 +13,7 @@ export const isToRead = (
   { watches, records }: Pick<FollowedChain, 'watches' | 'records'>,
 ): boolean => {
   const watch = watches.of(progress, range.watchId);
-  if (!watch.isStopped) return true;
+  if (!watches.now(watch.id)?.isStopped) return true;
   const to = range.joins ? Infinity : range.to;
   return records.unconfirmed.some(
     (record) => range.next <= record.BlockNumber && record.BlockNumber <= to && belongsTo(watch, record),
@@ -26,4 +26,4 @@ export const hasRoom = (
   { watches, rangesMax }: Pick<FollowedChain, 'watches' | 'rangesMax'>,
 ): boolean =>
   progress.backfills.length < rangesMax ||
-  progress.backfills.filter(({ watchId }) => !watches.of(progress, watchId).isStopped).length < rangesMax;
+  progress.backfills.filter(({ watchId }) => !watches.now(watchId)?.isStopped).length < rangesMax;

@@ -26,6 +26,10 @@ export interface WatchedEvent {
   /** The apps that claim it, in the order of registration. */
   readonly apps: readonly string[];
   readonly isPaused: boolean;
+  /** Whether its backfill has no bounds. */
+  readonly isUnbounded: boolean;
+  /** The last block of its backfill; those after it are read as they come. Not known of a watch that is old. */
+  readonly headBlock: number | undefined;
   /** Whether nothing more is read for it: it is paused, or no app claims it. */
   readonly isStopped: boolean;
 }
@@ -41,6 +45,7 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
     fragment,
     startBlock,
     appId,
+    headBlock,
   } = data;
   const contract = contractAddress.toLowerCase();
   return {
@@ -58,6 +63,8 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
     startBlock,
     apps: [appId],
     isPaused: false,
+    isUnbounded: false,
+    headBlock,
     isStopped: false,
   };
 };

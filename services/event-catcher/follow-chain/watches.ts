@@ -8,7 +8,8 @@ import { watchedEvent, type WatchedEvent } from './watched-event.ts';
 export type WatchChange = { position: Position; watchId: string } & (
   | { kind: 'registered'; watch: WatchedEvent }
   | { kind: 'extended'; startBlock: number }
-  | { kind: 'paused' | 'resumed' }
+  | { kind: 'paused' }
+  | { kind: 'resumed'; isUnbounded: boolean }
   | { kind: 'removed'; appId: string }
 );
 
@@ -22,6 +23,8 @@ export class Watches {
   /** In position order. */
   private readonly changes: WatchChange[] = [];
   private readUpTo: Position = 0;
+  /** The watches after all changes that were read. */
+  private readonly newest = new Map<string, WatchedEvent>();
   /** The watches after the first `applied` changes. */
   private byId = new Map<string, WatchedEvent>();
   private applied = 0;
@@ -64,6 +67,14 @@ export class Watches {
     return watch;
   }
 
+  /**
+   * A watch as it is now, whether the progress contains what happened to it or not: one that is stopped is read no more at once,
+   * also while there is no room for the registrations before that.
+   */
+  now(watchId: string): WatchedEvent | undefined {
+    return this.newest.get(watchId);
+  }
+
   /** Those that are read at the head: in this block, or, without one, in all that follow. */
   live(progress: ChainProgress, block?: number): WatchedEvent[] {
     return liveWatches(progress, this.at(progress).values(), block);
@@ -86,6 +97,10 @@ export class Watches {
         .filter(({ data }) => data.chainId === this.chainId)
         .map(changeOf);
       this.changes.push(...changes);
+      for (const change of changes) {
+        const watch = changed(this.newest.get(change.watchId), change);
+        if (watch) this.newest.set(watch.id, watch);
+      }
       this.readUpTo = position;
       yield { changes, caughtUp };
     }
@@ -103,7 +118,7 @@ const changeOf = (event: StoredEvent & WatchEvent): WatchChange => {
     case 'WatchPaused':
       return { kind: 'paused', position, watchId };
     case 'WatchResumed':
-      return { kind: 'resumed', position, watchId };
+      return { kind: 'resumed', position, watchId, isUnbounded: data.isUnbounded };
     case 'WatchRemoved':
       return { kind: 'removed', position, watchId, appId: data.appId };
   }
@@ -118,8 +133,9 @@ export const changed = (watch: WatchedEvent | undefined, change: WatchChange): W
     case 'extended':
       return { ...watch, startBlock: Math.min(watch.startBlock, change.startBlock) };
     case 'paused':
+      return withClaims(watch, { isPaused: true });
     case 'resumed':
-      return withClaims(watch, { isPaused: change.kind === 'paused' });
+      return { ...withClaims(watch, { isPaused: false }), isUnbounded: watch.isUnbounded || change.isUnbounded };
     case 'removed':
       return withClaims(watch, { apps: watch.apps.filter((app) => app !== change.appId) });
   }

@@ -64,7 +64,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     const chain = this.chains.get(chainId);
     if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
     const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));
-    const { startBlock, warnings } = await resolveStartBlock(chain, contractAddress, asked.startBlock);
+    const { startBlock, headBlock, warnings } = await resolveStartBlock(chain, contractAddress, asked.startBlock);
     const watched = { chainId, contractAddress, fragment };
     const registration = {
       ...watched,
@@ -74,6 +74,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       topic0: topic0Of(fragment),
       startBlock,
       appId,
+      headBlock,
     };
     await this.takeQuota(registration, asked.userId, metadata);
     const { before, state, position } = await this.transactor.transact({

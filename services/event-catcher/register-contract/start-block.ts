@@ -5,6 +5,7 @@ import type { SupportedChain } from '../edge/ports.ts';
 
 export interface StartBlock {
   startBlock: number;
+  headBlock: number;
   warnings: string[];
 }
 
@@ -31,8 +32,9 @@ export const resolveStartBlock = async (
     }
     const hasCode = await within(endsAt, chain.hasCode(contract));
     const warnings = hasCode ? [] : [`the contract has no code at block ${String(head)}`];
-    if (asked !== 'deploy') return { startBlock: asked, warnings };
-    return { startBlock: hasCode ? await findDeployment(chain, contract, head, endsAt) : head, warnings };
+    if (asked !== 'deploy') return { startBlock: asked, headBlock: head, warnings };
+    const startBlock = hasCode ? await findDeployment(chain, contract, head, endsAt) : head;
+    return { startBlock, headBlock: head, warnings };
   } catch (error) {
     if (error instanceof StateUnavailable) {
       const detail = 'no provider of this chain keeps the state of old blocks: give startBlock as a number';

@@ -1,22 +1,18 @@
 import { pino } from 'pino';
 import type { ChainEvent, ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
-import { NewHeads } from '../../../shared/chain/new-heads.websocket.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
-import type { LeasedLoopOptions } from '../../../shared/loops/leased-loop.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
-import { systemIds } from '../../../shared/primitives/ids.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { changesIn } from '../domain/observed-records.ts';
-import { followChain } from '../follow-chain/chain-follower.ts';
-import type { FollowSettings } from '../follow-chain/followed-chain.ts';
+import type { BoundsOfBackfill } from '../follow-chain/backfill-bounds.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
-import { Watches } from '../follow-chain/watches.ts';
 import { Registrations, type Registered, type RegisteredWatch } from './registrations.ts';
+import { following } from './following.ts';
 import { cutOffAt, dyingAfter } from './faulty-stores.ts';
 
 const CHAIN_ID = 2484;
@@ -80,19 +76,6 @@ export const mineSome = (chain: MemoryChain, blocks: number, from = 0, contracts
 
 const silent = pino({ level: 'silent' });
 
-/** Returns the function that follows a chain for one lease term. */
-export const following = (
-  settings: FollowSettings,
-  eventStore: EventStore,
-  reader: ChainReader,
-  meter = new ProgressMeter(systemClock),
-): LeasedLoopOptions['run'] => {
-  const watches = new Watches(eventStore, settings.chainId);
-  const always = { newHeads: new NewHeads(), clock: systemClock, ids: systemIds, logger: silent };
-  const dependencies = { ...always, eventStore, reader, watches, meter };
-  return (signal, reportRunning, term) => followChain(settings, dependencies, signal, reportRunning, term);
-};
-
 /** A follower on a chain and a store in memory. It can be stopped, killed and started again. */
 export class FollowerUnderTest {
   readonly chain = new MemoryChain(CHAIN_ID);
@@ -100,6 +83,8 @@ export class FollowerUnderTest {
   readonly meter = new ProgressMeter(systemClock);
   private readonly registrations = new Registrations(this.store);
   loop: SupervisedLoop | undefined;
+  /** Of each backfill. */
+  most: BoundsOfBackfill | undefined;
   /** How often the follower was started, including restarts by its supervisor. */
   starts = 0;
   /** What the lease tells the next follower that starts. */
@@ -120,7 +105,7 @@ export class FollowerUnderTest {
   }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
     const { confirmations, isDevelopment, rangesMax } = this;
     const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, pollMsMax: 1, isDevelopment, rangesMax };
-    const follow = following(followed, store, reader, this.meter);
+    const follow = following(followed, store, reader, this.meter, this.most);
     const loop = new SupervisedLoop('follower', silent, async (signal, reportRunning) => {
       this.starts += 1;
       const term = { nothingInFlightBefore: this.nothingInFlightBefore, leavesInFlight: false };
@@ -143,7 +128,11 @@ export class FollowerUnderTest {
   }
 
   register(data: Partial<Registered> = {}): Promise<void> {
-    return this.registrations.register({ ...transferWatch, ...data });
+    return this.registerExactly({ ...transferWatch, ...data });
+  }
+
+  registerExactly(data: Registered): Promise<void> {
+    return this.registrations.register(data);
   }
 
   /** Extends a watch backwards. */
@@ -156,9 +145,15 @@ export class FollowerUnderTest {
     return this.registrations.stop(watchId, how);
   }
 
+  /** Returns when the follower has paused a watch, because its backfill met a bound. */
+  async pausedByItself(watchId: string): Promise<void> {
+    const isPaused = () => this.registrations.findPause(watchId);
+    await eventually(isPaused, CAUGHT_UP_WITHIN_MS, 'the backfill must meet its bound');
+  }
+
   /** Resumes a watch that was paused, or registers one again that was removed. */
-  readAgain(watchId = transferWatch.watchId): Promise<void> {
-    return this.registrations.readAgain(watchId);
+  readAgain(watchId = transferWatch.watchId, isUnbounded = false): Promise<void> {
+    return this.registrations.readAgain(watchId, isUnbounded);
   }
 
   /** The observations and reversals of a contract. */

@@ -17,7 +17,7 @@ export class Registrations {
   /** Position of the newest event. */
   upTo: Position = 0;
 
-  constructor(private readonly store: Pick<EventStore, 'append'>) {}
+  constructor(private readonly store: Pick<EventStore, 'append' | 'read'>) {}
 
   async register(data: Registered): Promise<void> {
     this.byId.set(data.watchId, { ...data, revision: -1, firstBlock: data.startBlock });
@@ -38,9 +38,20 @@ export class Registrations {
     watch.stopped = how;
   }
 
-  async readAgain(watchId: string): Promise<void> {
+  /** Looks for a pause that was stored by somebody else. */
+  async findPause(watchId: string): Promise<boolean> {
+    const watch = this.byId.get(watchId);
+    const [newest] = await this.store.read(`watch-${watchId}`, { direction: 'backwards', limit: 1 });
+    if (!watch || newest?.type !== 'WatchPaused') return false;
+    watch.revision = newest.revision;
+    watch.stopped = 'pause';
+    this.upTo = Math.max(this.upTo, newest.position);
+    return true;
+  }
+
+  async readAgain(watchId: string, isUnbounded: boolean): Promise<void> {
     const { about, registered, stopped } = this.of(watchId);
-    const resumption = { type: 'WatchResumed', data: { ...about, isUnbounded: false } } as const;
+    const resumption = { type: 'WatchResumed', data: { ...about, isUnbounded } } as const;
     const registration = { type: 'ContractRegistered', data: registered } as const;
     const watch = await this.append(stopped === 'pause' ? resumption : registration);
     watch.stopped = undefined;

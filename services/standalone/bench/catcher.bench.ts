@@ -55,6 +55,7 @@ const catchAll = async ({ rpcUrl, events, withRelay }: CatchOptions, engines: En
     clock: systemClock,
     ids: systemIds,
     meter: new ProgressMeter(systemClock),
+    most: { records: Infinity, blocks: Infinity },
   };
   const reader = new JsonRpcChainReader(2484, [rpcUrl]);
   const settings = chainSettings.parse({ chainId: 2484, rpcUrls: [rpcUrl], confirmations: 12 });

@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
+import { systemClock } from '../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../shared/primitives/ids.ts';
+import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import type { Range } from '../domain/coverage.ts';
+import { contract, FollowerUnderTest, mineSome, otherContract, transferWatch } from '../testing/follower-under-test.ts';
+import { overriding } from '../testing/overriding.ts';
+import { BackfillBounds } from './backfill-bounds.ts';
+import { watchedEvent } from './watched-event.ts';
+
+const { watchId } = transferWatch;
+const elsewhere = { watchId: 'wch_elsewhere', contractAddress: otherContract };
+
+describe('a backfill with bounds', () => {
+  let follower: FollowerUnderTest;
+  beforeEach(() => {
+    follower = new FollowerUnderTest();
+    mineSome(follower.chain, 60, 0, [contract, otherContract]);
+  });
+  afterEach(() => follower.stop());
+
+  const pausedFor = async () => {
+    const [newest] = await follower.store.read(`watch-${watchId}`, { direction: 'backwards', limit: 1 });
+    return newest?.type === 'WatchPaused' ? newest.data['reason'] : undefined;
+  };
+  const nextBlock = async () => {
+    const progress = await follower.progress();
+    return progress?.backfills.findLast(({ watchIds }) => watchIds.includes(watchId))?.next;
+  };
+
+  it('stops at the bound of blocks, however often it is started, and goes on when the operator resumes it', async () => {
+    follower.most = { blocks: 20, records: Infinity };
+    await follower.register({ startBlock: 5, headBlock: 60 });
+    await follower.register({ ...elsewhere, startBlock: 50, headBlock: 60 });
+    follower.start();
+    await follower.pausedByItself(watchId);
+    await follower.caughtUp();
+    expect([await pausedFor(), await nextBlock()]).toEqual(['blocks', 25]);
+    expect(await follower.observed(otherContract)).toEqual(follower.recordsOnChain(otherContract));
+    await follower.stop();
+    mineSome(follower.chain, 5, 9_000, [contract, otherContract]);
+    follower.start();
+    await follower.caughtUp();
+    expect(await nextBlock()).toBe(25);
+    await follower.readAgain(watchId, true);
+    await follower.expectChain();
+  });
+
+  it('counts the blocks of an extension, too', async () => {
+    follower.most = { blocks: 12, records: Infinity };
+    await follower.register({ startBlock: 50, headBlock: 60 });
+    follower.start();
+    await follower.expectChain();
+    await follower.extend(10);
+    await follower.pausedByItself(watchId);
+    await follower.caughtUp();
+    expect([
+      await pausedFor(),
+      (await follower.changes()).filter(({ data }) => data.BlockNumber === 10).length,
+    ]).toEqual(['blocks', follower.recordsOnChain().filter((record) => record.split(' ')[1] === '10').length]);
+    await follower.readAgain(watchId, true);
+    await follower.expectChain();
+  });
+
+  it('stops at the bound of records', async () => {
+    follower.most = { blocks: 1_000, records: 3 };
+    await follower.register({ startBlock: 0, headBlock: 60 });
+    const reader = overriding<ChainReader>(follower.chain, {
+      logsOfRange: (from, to, filter) =>
+        to > from + 9
+          ? Promise.reject(new RangeTooLarge('at most 10 blocks', { blocks: 10 }))
+          : follower.chain.logsOfRange(from, to, filter),
+    });
+    follower.start({ reader });
+    await follower.pausedByItself(watchId);
+    await follower.caughtUp();
+    expect(await pausedFor()).toBe('records');
+    expect(await nextBlock()).toBeLessThan(20);
+  });
+
+  it('has none for blocks that came since, nor when the head at the registration is not known', async () => {
+    follower.most = { blocks: 12, records: 1_000 };
+    await follower.register({ startBlock: 55, headBlock: 60 });
+    const { headBlock: _headBlock, ...old } = transferWatch;
+    await follower.registerExactly({ ...old, ...elsewhere, startBlock: 0 });
+    follower.start();
+    await follower.expectChain();
+    await follower.stop();
+    mineSome(follower.chain, 700, 9_000);
+    follower.start();
+    await follower.expectChain();
+    expect(await pausedFor()).toBeUndefined();
+  });
+});
+
+describe('the blocks that a backfill may have yet', () => {
+  const bounds = new BackfillBounds(
+    { eventStore: new MemoryEventStore(), clock: systemClock, ids: systemIds },
+    new MemoryReadStore(),
+    { blocks: 50, records: 50 },
+  );
+  const watch = watchedEvent({
+    type: 'ContractRegistered',
+    data: { ...transferWatch, startBlock: 10, headBlock: 99 },
+  });
+  const joining = (next: number): Range => ({ watchId, from: 10, next, to: 90, joins: true });
+
+  it('are counted by what is not read yet', () => {
+    expect(bounds.blocksLeft(watch, joining(10), [joining(10)])).toBe(50);
+    expect(bounds.blocksLeft(watch, joining(60), [joining(60)])).toBe(0);
+    const extension: Range = { watchId, from: 0, next: 4, to: 9, joins: false };
+    const extended = { ...watch, startBlock: 0 };
+    expect(bounds.blocksLeft(extended, extension, [joining(30), extension])).toBe(50 - 20 - 4);
+    expect(bounds.blocksLeft(watch, joining(100), [joining(100)])).toBe(Infinity);
+    expect(bounds.blocksLeft({ ...watch, isUnbounded: true }, joining(10), [joining(10)])).toBe(Infinity);
+  });
+});
