@@ -20,10 +20,15 @@ export const isToRead = (
   );
 };
 
-/** Whether there is room for one more range. Nobody waits until those of stopped watches are finished. */
+/** With those of stopped watches, `ChainAdvanced` must still fit into one append. */
+const STOPPED_RANGES_MAX = 1_500;
+
+/** Whether there is room for one more range. Nobody waits until those of stopped watches are finished, unless they are too many. */
 export const hasRoom = (
-  progress: ChainProgress,
+  { backfills }: Pick<ChainProgress, 'backfills'>,
   { watches, rangesMax }: Pick<FollowedChain, 'watches' | 'rangesMax'>,
-): boolean =>
-  progress.backfills.length < rangesMax ||
-  progress.backfills.filter(({ watchId }) => !watches.now(watchId)?.isStopped).length < rangesMax;
+): boolean => {
+  if (backfills.length < rangesMax) return true;
+  if (backfills.length >= rangesMax + STOPPED_RANGES_MAX) return false;
+  return backfills.filter(({ watchId }) => !watches.now(watchId)?.isStopped).length < rangesMax;
+};
