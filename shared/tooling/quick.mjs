@@ -11,7 +11,7 @@ const withoutServers = ['--filter', join(root, 'shared/tooling/without-servers.m
 const checks = [
   { what: 'specs without servers', command: [...jest, ...withoutServers, '--selectProjects', 'unit', 'integration'] },
   { what: 'main path in one process', command: [...jest, 'services/standalone/end-to-end/one-process'] },
-  { what: 'types', command: ['tsc', '-p', '.'] },
+  { what: 'types', command: ['node', 'node_modules/typescript-7/bin/tsc', '-p', '.'] },
 ];
 
 // All seeds of the bundler's simulation take as long as everything else.
