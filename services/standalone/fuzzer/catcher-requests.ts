@@ -28,10 +28,18 @@ export const catcherRequests = async (catcher: CatcherUnderFuzzing): Promise<Val
     contracts += 1;
     return registration({ contractAddress: `0x${contracts.toString(16).padStart(40, '0')}` });
   };
+  const registered = async (): Promise<Record<string, string>> => {
+    const answer = await register(another());
+    return { id: ((await answer.json()) as RegisteredContract).id };
+  };
+  const paused = await registered();
   return {
     registerContract: { next: () => Promise.resolve({ caller, body: another() }) },
     listContracts: { next: () => Promise.resolve({ caller, query: contract }) },
     getContract: { next: () => Promise.resolve({ caller, params: { id } }) },
+    removeContract: { next: async () => ({ caller, params: await registered() }), once: true },
+    pauseContract: { next: () => Promise.resolve({ caller, params: paused }) },
+    resumeContract: { next: () => Promise.resolve({ caller, params: paused }) },
     queryEvents: {
       next: () => Promise.resolve({ caller, query: { ...contract, eventSignature: 'Transfer', take: '3' } }),
     },
