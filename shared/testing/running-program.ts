@@ -5,6 +5,8 @@ import { developmentFile, type DevelopmentFile } from '../../schemas/development
 import { RunningProcess } from './running-process.ts';
 import { portsOf, testSettings, type WholeProgram } from './whole-program.ts';
 
+const RESTARTS_MAX = 5;
+
 /** The real `npm start` as a child process, from what `npm test` built. */
 export class RunningProgram implements WholeProgram {
   private constructor(
@@ -38,9 +40,15 @@ export class RunningProgram implements WholeProgram {
     return this.process.output;
   }
 
-  restart(): Promise<RunningProgram> {
+  /** On the same ports, which a connection of somebody else may have for a moment. */
+  async restart(attempts = RESTARTS_MAX): Promise<RunningProgram> {
     const { dataFolder, settings } = this.started;
-    return RunningProgram.start(dataFolder, { ...settings, ...portsOf(this.development) });
+    try {
+      return await RunningProgram.start(dataFolder, { ...settings, ...portsOf(this.development) });
+    } catch (error) {
+      if (attempts === 1 || !String(error).includes('EADDRINUSE')) throw error;
+      return this.restart(attempts - 1);
+    }
   }
 
   kill(): Promise<void> {
