@@ -13,7 +13,7 @@ import { whereServer } from '../testing/servers.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { closeEngines, openEngines, type EngineName } from './engines.ts';
 
-const REFUSES_WITHIN_MS = 11_000;
+const REFUSES_WITHIN_MS = 15_000;
 const PASSWORD = 'h5Qw-hush-9';
 const DATA_DIR = temporaryFolder();
 const noFile = join(DATA_DIR, 'none.pem');
