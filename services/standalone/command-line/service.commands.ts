@@ -46,7 +46,7 @@ const services: readonly ServiceCommand[] = [
     name: 'event-catcher',
     description:
       'follows chains and answers queries of their events; of several processes, one follows each chain and the others stand by',
-    settings: ['CHAINS', 'EVENT_CATCHER_PORT', ...issuer, ...documented, ...common],
+    settings: ['CHAINS', 'EVENT_CATCHER_PORT', 'QUOTAS', ...issuer, ...documented, ...common],
     examples: [
       `METRICS_PORT=9465 CHAINS='[{"chainId":2484,"rpcUrls":["http://127.0.0.1:8545"]}]' annals event-catcher`,
     ],

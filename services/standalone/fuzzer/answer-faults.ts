@@ -4,7 +4,7 @@ import { problem, problemCatalogue } from '../../../schemas/http/problem.ts';
 import { exportedItem, exportEnd } from '../../../schemas/http/user-routes.ts';
 import type { RouteContract } from '../../../schemas/http/route.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
-import type { HttpAnswer } from './http-client.ts';
+import type { HttpAnswer, HttpRequest } from './http-client.ts';
 import type { RouteUnderTest } from './routes-under-test.ts';
 import type { z } from 'zod';
 
@@ -33,7 +33,7 @@ const codesOfCalls = ({ readsBody }: RouteContract, { text }: HttpAnswer): numbe
 /** Returns what is wrong with an answer; `undefined` if it is as documented. */
 export const faultOf = (
   answer: HttpAnswer,
-  method: string,
+  { method, headers: asked }: Pick<HttpRequest, 'method' | 'headers'>,
   { route, codes }: { route: RouteUnderTest | undefined; codes: ReadonlyMap<number, readonly string[]> },
 ): string | undefined => {
   const { status, headers } = answer;
@@ -46,7 +46,8 @@ export const faultOf = (
   if (method === 'HEAD') return answer.text === '' ? undefined : 'an answer to HEAD has a body';
   const invalid = status === 400 ? route?.contract.readsBody?.invalid : undefined;
   if (invalid && JSON_TYPE.test(headers['content-type'] ?? '')) return read(invalid, answer.text).fault;
-  if (status >= 400) return faultOfProblem(answer, codes);
+  // Who repeats a request is given the first answer again, which names the first.
+  if (status >= 400) return faultOfProblem(answer, codes, { mayBeRepeated: 'idempotency-key' in asked });
   if (!route || !hasStatusOfSuccess(route.contract, answer)) return 'this status is not documented';
   if (codesOfCalls(route.contract, answer).includes(rpcCodes.internalError))
     return 'a call failed by an error of the server';
@@ -56,6 +57,7 @@ export const faultOf = (
 const faultOfProblem = (
   { status, headers, text }: HttpAnswer,
   codes: ReadonlyMap<number, readonly string[]>,
+  { mayBeRepeated }: { mayBeRepeated: boolean },
 ): string | undefined => {
   if (!/^application\/problem\+json\b/.test(headers['content-type'] ?? ''))
     return 'the content type is not that of a problem';
@@ -65,7 +67,7 @@ const faultOfProblem = (
   if (problemCatalogue[code].status !== status || data.status !== status) return `${code} has another status`;
   if (!codes.get(status)?.includes(code)) return `${code} is not documented for this route`;
   if (title !== problemCatalogue[code].title || type !== `https://annals.dev/errors/${code}`) return 'another title';
-  if (instance !== headers['x-request-id']) return 'instance is not the request id';
+  if (instance !== headers['x-request-id'] && !mayBeRepeated) return 'instance is not the request id';
   if (retryAfter !== undefined && headers['retry-after'] !== String(retryAfter)) return 'another Retry-After';
   if (status === 405 && headers.allow === undefined) return 'Allow is missing';
   return fault;

@@ -158,7 +158,7 @@ export class Fuzzer {
     const http = written(contract, request);
     const answer = await this.client.send(this.urls[contract.service] ?? '', http);
     const at = routeAt(contract.service, http.method, http.path);
-    const fault = faultOf(answer, http.method, at);
+    const fault = faultOf(answer, http, at);
     if (fault !== undefined) this.addFault(asked, http, answer, fault);
     const count = this.counts.get(name);
     if (!count) throw new Error(`there is no route ${name}`);
