@@ -12,3 +12,7 @@ export const quotas = {
   backfillBlocks: 5_000_000,
 };
 export type QuotaName = keyof typeof quotas;
+
+/** Returns how much a quota allows. @param QUOTAS those that the setting replaces */
+export const quotaOf = ({ QUOTAS }: { QUOTAS: Partial<Record<QuotaName, number>> }, name: QuotaName): number =>
+  QUOTAS[name] ?? quotas[name];

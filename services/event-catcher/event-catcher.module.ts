@@ -1,11 +1,13 @@
 import { Module } from '@nestjs/common';
-import { quotas } from '../../schemas/http/quotas.ts';
+import { quotaOf } from '../../schemas/http/quotas.ts';
 import type { TokenIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts';
 import { NewHeads } from '../../shared/chain/new-heads.websocket.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
+import { MASTER_KEY, READ_STORE } from '../../shared/edge/tokens.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
+import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from './edge/ports.ts';
 import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
@@ -16,6 +18,7 @@ import { ListWatchesHttp } from './list-watches/list-watches.http.ts';
 import { ExportEventsHandler } from './query-events/export-events.handler.ts';
 import { QueryEventsHandler } from './query-events/query-events.handler.ts';
 import { QueryEventsHttp } from './query-events/query-events.http.ts';
+import { RecordQueries } from './query-events/record-queries.ts';
 import { ReadStatusHandler } from './read-status/read-status.handler.ts';
 import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
@@ -29,6 +32,12 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
   providers: [
     WatchModels,
     WatchQuotas,
+    {
+      provide: RecordQueries,
+      inject: [READ_STORE, WatchModels, MASTER_KEY],
+      useFactory: (readStore: ReadStore, watchModels: WatchModels, masterKey: Uint8Array) =>
+        new RecordQueries(readStore, watchModels, masterKey),
+    },
     RegisterContractHandler,
     ListWatchesHandler,
     GetWatchHandler,
@@ -39,7 +48,7 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
     PauseContractHandler,
   ],
 })
-class EventCatcherModule {}
+export class EventCatcherModule {}
 
 export interface EventCatcherOptions extends Pick<ServiceOptions, 'configure'> {
   chains: readonly ChainSettings[];
@@ -71,10 +80,7 @@ export const startEventCatcher = async (
   const followed = new ChainLoops(toFollow, {
     ...foundation,
     meter,
-    most: {
-      records: settings.QUOTAS.backfillRecords ?? quotas.backfillRecords,
-      blocks: settings.QUOTAS.backfillBlocks ?? quotas.backfillBlocks,
-    },
+    most: { records: quotaOf(settings, 'backfillRecords'), blocks: quotaOf(settings, 'backfillBlocks') },
   });
   const followerStatus: FollowerStatus = {
     ratesOf: (watchId) => meter.ratesOf(watchId),

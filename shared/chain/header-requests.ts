@@ -10,6 +10,10 @@ export const blockByNumber = (number: number): RpcCall => blockByName(quantity(n
 const blockByName = (name: string): RpcCall => ({ method: 'eth_getBlockByNumber', params: [name, false] });
 const blockByHash = (hash: string): RpcCall => ({ method: 'eth_getBlockByHash', params: [hash, false] });
 
+/** As it came. */
+export const askChainId = async (endpoint: JsonRpcEndpoint): Promise<unknown> =>
+  (await endpoint.call([{ method: 'eth_chainId', params: [] }]))[0];
+
 export const askHead = async (endpoint: JsonRpcEndpoint): Promise<BlockHeader> => {
   const [answer] = await endpoint.call([blockByName('latest')]);
   return requireHead(answer, endpoint);

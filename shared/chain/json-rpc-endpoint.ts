@@ -180,7 +180,8 @@ export class JsonRpcEndpoint {
       const why: Refusal = { kind: 'rate-limited', retryAfterMs: waitMs };
       throw new NoAnswer(why, `it takes no requests for another ${String(Math.ceil(waitMs / 1_000))} s`);
     }
-    if (this.rate.take(now) > 0) await pause(waitMs, this.closing);
+    this.rate.take(now);
+    if (waitMs > 0) await pause(waitMs, this.closing);
   }
 
   private slowDown(error: unknown, madeAt: number): void {

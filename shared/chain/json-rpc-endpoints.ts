@@ -1,7 +1,7 @@
 import { ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { EndpointHealth } from './endpoint-health.ts';
-import { askHead } from './header-requests.ts';
+import { askChainId, askHead } from './header-requests.ts';
 import { blocksOf, type BlockRange } from './suggested-range.ts';
 import { JsonRpcEndpoint, NoAnswer } from './json-rpc-endpoint.ts';
 
@@ -136,15 +136,12 @@ export class JsonRpcEndpoints {
 
   /** @throws what is not about this endpoint */
   private note(error: unknown, state: EndpointState, failures: Failures): void {
-    const { endpoint, health, name } = state;
+    const { endpoint, name } = state;
     if (error instanceof RangeTooLarge) failures.tooLarge = largerOf(error, failures.tooLarge);
     else if (error instanceof StateUnavailable) failures.withoutState += 1;
     else if (!isFault(error)) throw error;
     else if (isRateLimited(error)) failures.isAskedAgain ||= endpoint.takesRequestsSoon;
-    else {
-      health.failed(performance.now());
-      state.isOfChain = false;
-    }
+    else setAside(state);
     failures.messages.push(`${name}: ${endpoint.address.redact(error.message)}`);
   }
 
@@ -166,19 +163,23 @@ export class JsonRpcEndpoints {
       state.head = await this.askOne(state, askHead);
       state.health.measured(performance.now() - askedAt);
     } catch (error) {
-      if (this.closing.signal.aborted || !isFault(error) || isRateLimited(error)) return;
-      state.health.failed(performance.now());
-      state.isOfChain = false;
+      if (!this.closing.signal.aborted && isFault(error) && !isRateLimited(error)) setAside(state);
     }
   }
 
   private async requireChain(state: EndpointState): Promise<void> {
     if (state.isOfChain) return;
-    const [answer] = await state.endpoint.call([{ method: 'eth_chainId', params: [] }]);
+    const answer = await askChainId(state.endpoint);
     if (Number(answer) !== this.chainId) throw new InvalidAnswer(`the endpoint serves chain ${String(answer)}`);
     state.isOfChain = true;
   }
 }
+
+/** Others are asked first from now on, and then again which chain it serves. */
+const setAside = (state: EndpointState): void => {
+  state.health.failed(performance.now());
+  state.isOfChain = false;
+};
 
 const isStale = ({ head }: EndpointState, newest: BlockHeader | undefined): boolean =>
   head !== undefined &&

@@ -1,4 +1,5 @@
 import { CannotStart } from '../errors/cannot-start.ts';
+import { askChainId } from './header-requests.ts';
 import { JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 
 const ANSWERS_WITHIN_MS = 3_000;
@@ -26,7 +27,6 @@ export const requireServedChains = async (
 /** Returns nothing of an endpoint that does not answer, or answers something else. */
 const servedBy = async (url: string): Promise<number | undefined> => {
   const endpoint = new JsonRpcEndpoint(url, ANSWERS_WITHIN_MS, new AbortController().signal);
-  const answers = await endpoint.call([{ method: 'eth_chainId', params: [] }]).catch(() => []);
-  const served = Number(answers[0] ?? Number.NaN);
+  const served = Number((await askChainId(endpoint).catch(() => undefined)) ?? Number.NaN);
   return Number.isSafeInteger(served) ? served : undefined;
 };

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { noncesStream } from '../../../schemas/events/nonce-events.ts';
 import { sponsorshipStream } from '../../../schemas/events/sponsorship-events.ts';
-import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import { gasEstimate, type GasEstimate } from '../../../schemas/http/onchain-routes.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
@@ -10,13 +9,8 @@ import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { utcDay } from '../edge/sponsorships.ts';
 import { reverts } from '../testing/evm-code.ts';
-import {
-  ALLOWS_ALL,
-  NOBODY,
-  SendsUnderTest,
-  type Sender,
-  type SendingApp,
-} from '../testing/sends-under-test.ethers.ts';
+import { refusingPolicies } from '../testing/refusing-policies.ts';
+import { ALLOWS_ALL, SendsUnderTest, type Sender, type SendingApp } from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
 const GWEI = 10n ** 9n;
@@ -74,22 +68,16 @@ describe('an estimate', () => {
     expect(await sends.typesOf(noncesStream(Anvil.chainId, fresh.address))).toEqual([]);
   });
 
-  const elsewhere = { allow: [{ target: randomWallet().address, selectors: null }] };
-  const otherwise = { allow: [{ target: NOBODY, selectors: ['0x11223344'] }] };
-  it.each<[string, Partial<SponsorshipPolicy> | null]>([
-    ['no_policy', null],
-    ['target', elsewhere],
-    ['selector', otherwise],
-    ['operation', { operationWei: '1' }],
-    ['user_day', { userDayWei: '1' }],
-    ['day', { dayWei: '1' }],
-  ])('says that nobody would pay where the rule %s refuses, and refuses nothing', async (rule, policy) => {
-    const by = await sends.sender(await sends.app(policy && { ...ALLOWS_ALL, ...policy }));
-    const unsponsored = await estimated({ sponsor: false }, by);
-    const { maxCost, maxFeePerGas, ...gas } = await estimated({}, by);
-    expect({ ...unsponsored, maxCost, maxFeePerGas }).toEqual({ ...gas, maxCost, maxFeePerGas });
-    expect(await sends.send(by)).toMatchObject({ status: 403, body: { code: 'sponsorship_refused', rule } });
-  });
+  it.each(refusingPolicies)(
+    'says that nobody would pay where the rule %s refuses, and refuses nothing',
+    async (rule, policy) => {
+      const by = await sends.sender(await sends.app(policy && { ...ALLOWS_ALL, ...policy }));
+      const unsponsored = await estimated({ sponsor: false }, by);
+      const { maxCost, maxFeePerGas, ...gas } = await estimated({}, by);
+      expect({ ...unsponsored, maxCost, maxFeePerGas }).toEqual({ ...gas, maxCost, maxFeePerGas });
+      expect(await sends.send(by)).toMatchObject({ status: 403, body: { code: 'sponsorship_refused', rule } });
+    },
+  );
 
   it('is of another app where its key is named, which pays if its policy is for any session', async () => {
     for (const anySession of [false, true]) {

@@ -10,6 +10,7 @@ import { STUB_PAYMASTER_DATA } from '../domain/operation-hash.ts';
 import { maxCostOf, nonceOf, type UserOperation } from '../domain/user-operation.ts';
 import { executeBatch } from '../testing/operations-on-anvil.ethers.ts';
 import { RpcUnderTest, type OwnedAccount, type RpcAnswer } from '../testing/rpc-under-test.ethers.ts';
+import { OTHER_SELECTOR, refusingPolicies } from '../testing/refusing-policies.ts';
 import { ALLOWS_ALL, NOBODY, SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
 
 const folder = temporaryFolder();
@@ -77,16 +78,7 @@ describe('an operation that an app is to pay for', () => {
     expect(answer.error).toMatchObject({ code: rpcCodes.paymasterRefused, data: { paymaster, rule } });
   };
 
-  const elsewhere = { allow: [{ target: randomWallet().address, selectors: null }] };
-  const otherwise = { allow: [{ target: NOBODY, selectors: ['0x55667788'] }] };
-  it.each<[string, Partial<SponsorshipPolicy> | null]>([
-    ['no_policy', null],
-    ['target', elsewhere],
-    ['selector', otherwise],
-    ['operation', { operationWei: '1' }],
-    ['user_day', { userDayWei: '1' }],
-    ['day', { dayWei: '1' }],
-  ])('is refused by the rule %s', async (rule, policy) => {
+  it.each(refusingPolicies)('is refused by the rule %s', async (rule, policy) => {
     refused(await (await byPolicy(policy)).sponsor(ofKey(10)), rule);
   });
 
@@ -108,7 +100,7 @@ describe('an operation that an app is to pay for', () => {
       listing.sponsor(await withLimits(ofKey(13, { callData: executeBatch(calls) })));
     signed(await batch(allowed, allowed));
     refused(await batch(allowed, { to: randomWallet().address, data: SELECTOR }), 'target');
-    refused(await batch(allowed, { to: NOBODY, data: '0x55667788' }), 'selector');
+    refused(await batch(allowed, { to: NOBODY, data: OTHER_SELECTOR }), 'selector');
     for (const callData of ['0x', '0xabababab']) refused(await listing.sponsor(ofKey(13, { callData })), 'target');
     const foreign = rpc.account(randomWallet().address);
     const { factory, address: sender } = foreign;

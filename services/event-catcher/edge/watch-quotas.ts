@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import { quotas, type QuotaName } from '../../../schemas/http/quotas.ts';
+import { quotaOf, type QuotaName } from '../../../schemas/http/quotas.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { CLOCK, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -55,7 +55,7 @@ export class WatchQuotas {
   }
 
   private async takeIn(stream: string, rule: QuotaName, claim: Claim, metadata: EventMetadata) {
-    const most = this.settings.QUOTAS[rule] ?? quotas[rule];
+    const most = quotaOf(this.settings, rule);
     const take = () =>
       this.transactor.transact({
         stream,

@@ -1,11 +1,10 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { stopBackfill } from '../domain/stopped-watch.ts';
 import { watchFold, watchStream } from '../domain/watch.ts';
 import type { Range } from '../domain/coverage.ts';
-import type { AppendDependencies } from './store-changes/chain-appends.ts';
+import { followerMetadata, type AppendDependencies } from './store-changes/chain-appends.ts';
 import type { WatchedEvent } from './watched-event.ts';
 
 /** How many records and blocks the backfill of one watch may have. */
@@ -15,11 +14,12 @@ export interface BoundsOfBackfill {
 }
 
 const { count } = chainEventsModel.collections;
-const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } };
 
 /** Pauses watches whose backfill has as many records or blocks as it may have. */
 export class BackfillBounds {
   private readonly transactor: Transactor;
+  /** Ranges by watch: of the same ranges, each watch of a reading is asked about. */
+  private readonly byWatch = new WeakMap<readonly Range[], ReadonlyMap<string, readonly Range[]>>();
 
   constructor(
     { eventStore, clock, ids }: AppendDependencies,
@@ -35,11 +35,17 @@ export class BackfillBounds {
    */
   blocksLeft({ isUnbounded, headBlock, startBlock }: WatchedEvent, range: Range, ranges: readonly Range[]): number {
     if (isUnbounded || headBlock === undefined || range.next > headBlock) return Infinity;
-    const unread = ranges
-      .filter(({ watchId }) => watchId === range.watchId)
-      .map(({ next, to, joins }) => Math.max(0, (joins ? headBlock : Math.min(to, headBlock)) - next + 1));
+    const unread = this.rangesOf(range.watchId, ranges).map(({ next, to, joins }) =>
+      Math.max(0, (joins ? headBlock : Math.min(to, headBlock)) - next + 1),
+    );
     const read = headBlock - startBlock + 1 - unread.reduce((sum, blocks) => sum + blocks, 0);
     return this.most.blocks - read;
+  }
+
+  private rangesOf(watchId: string, ranges: readonly Range[]): readonly Range[] {
+    const byWatch = this.byWatch.get(ranges) ?? Map.groupBy(ranges, (range) => range.watchId);
+    this.byWatch.set(ranges, byWatch);
+    return byWatch.get(watchId) ?? [];
   }
 
   /** How many records each of these watches may have before it meets the bound, as far as the read model knows. */
@@ -66,7 +72,7 @@ export class BackfillBounds {
     await this.transactor.transact({
       stream: watchStream(watchId),
       fold: watchFold,
-      metadata,
+      metadata: followerMetadata,
       decide: (watch) => stopBackfill(watch, reason),
     });
   }

@@ -97,12 +97,17 @@ export class RangeReading {
     });
   }
 
+  private watchNow({ watchId }: Range): WatchedEvent {
+    const { chain, writer } = this.dependencies;
+    return chain.watches.now(watchId) ?? chain.watches.of(writer.progress, watchId);
+  }
+
   /** How many blocks, from this one on, may be read before the first of the watches meets its bound. */
   private blocksLeft(from: number): number {
-    const { writer, chain, bounds } = this.dependencies;
+    const { writer, bounds } = this.dependencies;
     const { progress } = writer;
     return this.ranges.reduce((least, range) => {
-      const watch = chain.watches.now(range.watchId) ?? chain.watches.of(progress, range.watchId);
+      const watch = this.watchNow(range);
       const left = bounds.blocksLeft(watch, range, progress.backfills);
       return Math.min(least, left - (from - range.next));
     }, Infinity);
@@ -110,10 +115,10 @@ export class RangeReading {
 
   /** Pauses the watches whose backfill met a bound, and returns the ranges of the others. */
   private async withinBounds(ranges: readonly Range[]): Promise<Range[]> {
-    const { writer, chain, bounds } = this.dependencies;
+    const { writer, bounds } = this.dependencies;
     const { backfills } = writer.progress;
     const backfilled = ranges.flatMap((range) => {
-      const watch = chain.watches.now(range.watchId) ?? chain.watches.of(writer.progress, range.watchId);
+      const watch = this.watchNow(range);
       const blocks = bounds.blocksLeft(watch, range, backfills);
       return blocks === Infinity ? [] : [{ range, watch, blocks }];
     });

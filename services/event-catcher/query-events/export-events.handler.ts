@@ -1,9 +1,5 @@
-import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { WatchModels } from '../edge/watch-models.ts';
 import type { EventQueryParameters } from './event-selection.ts';
 import type { WrittenFormat } from './export-format.ts';
 import type { Asker } from './query-events.handler.ts';
@@ -29,15 +25,7 @@ const RECORDS_MAX = 200;
 /** An export may take any time. Which final block is known, and so each `Status`, stays as it is when it begins. */
 @QueryHandler(ExportEvents)
 export class ExportEventsHandler implements IQueryHandler<ExportEvents> {
-  private readonly queries: RecordQueries;
-
-  constructor(
-    @Inject(READ_STORE) readStore: ReadStore,
-    watchModels: WatchModels,
-    @Inject(MASTER_KEY) masterKey: Uint8Array,
-  ) {
-    this.queries = new RecordQueries(readStore, watchModels, masterKey);
-  }
+  constructor(private readonly queries: RecordQueries) {}
 
   async execute({ asked, asker, format }: ExportEvents): Promise<AsyncIterable<string>> {
     const budget = new QueryBudget({ caller: asker.userId, signal: asker.ended });

@@ -1,10 +1,6 @@
-import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventPage } from '../../../schemas/http/event-catcher-routes.ts';
-import { MASTER_KEY, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
-import type { ReadStore } from '../../../shared/read-store/read-store.ts';
-import { WatchModels } from '../edge/watch-models.ts';
 import type { EventQueryParameters } from './event-selection.ts';
 import { RecordQueries } from './record-queries.ts';
 import { KeptCounts } from './record-search.ts';
@@ -30,15 +26,8 @@ const QUERY_WITHIN_MS = 4_000;
 @QueryHandler(QueryEvents)
 export class QueryEventsHandler implements IQueryHandler<QueryEvents> {
   private readonly keptCounts = new KeptCounts();
-  private readonly queries: RecordQueries;
 
-  constructor(
-    @Inject(READ_STORE) readStore: ReadStore,
-    watchModels: WatchModels,
-    @Inject(MASTER_KEY) masterKey: Uint8Array,
-  ) {
-    this.queries = new RecordQueries(readStore, watchModels, masterKey);
-  }
+  constructor(private readonly queries: RecordQueries) {}
 
   async execute({ asked, asker }: QueryEvents): Promise<EventPage> {
     const { take, skip, order: direction } = asked;

@@ -1,4 +1,3 @@
-import { Module } from '@nestjs/common';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
@@ -6,32 +5,9 @@ import { TestClock, testFoundation } from '../../../shared/testing/test-foundati
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
-import { WatchQuotas } from '../edge/watch-quotas.ts';
-import { WatchModels } from '../edge/watch-models.ts';
-import { GetWatchHandler, ListWatchesHandler } from '../list-watches/list-watches.handler.ts';
-import { ListWatchesHttp } from '../list-watches/list-watches.http.ts';
-import { ExportEventsHandler } from '../query-events/export-events.handler.ts';
-import { QueryEventsHandler } from '../query-events/query-events.handler.ts';
-import { QueryEventsHttp } from '../query-events/query-events.http.ts';
-import { ReadStatusHandler } from '../read-status/read-status.handler.ts';
-import { ReadStatusHttp } from '../read-status/read-status.http.ts';
-import { RegisterContractHandler } from '../register-contract/register-contract.handler.ts';
-import { RegisterContractHttp } from '../register-contract/register-contract.http.ts';
-import { PauseContractHandler, RemoveContractHandler } from '../stop-watch/stop-watch.handler.ts';
-import { StopWatchHttp } from '../stop-watch/stop-watch.http.ts';
+import { EventCatcherModule } from '../event-catcher.module.ts';
 import { CHAIN_ID, DeployingChain, registration } from './catcher-fixtures.ts';
 import { CaughtDocuments } from './caught-documents.ts';
-
-const handlers = [
-  RegisterContractHandler,
-  ListWatchesHandler,
-  GetWatchHandler,
-  QueryEventsHandler,
-  ExportEventsHandler,
-  ReadStatusHandler,
-  RemoveContractHandler,
-  PauseContractHandler,
-];
 
 interface Asked {
   signal?: AbortSignal;
@@ -53,20 +29,14 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
   const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
   const follower: FollowerStatus = { ratesOf: () => progress, errorOf: () => progress.error };
 
-  @Module({
-    controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp, StopWatchHttp],
-    providers: [
-      { provide: CHAINS, useValue: new Map([[CHAIN_ID, chain]]) },
-      { provide: FOLLOWER_STATUS, useValue: follower },
-      WatchModels,
-      WatchQuotas,
-      ...handlers,
-    ],
-  })
-  class CatcherRoutesModule {}
+  const providers = [
+    { provide: CHAINS, useValue: new Map([[CHAIN_ID, chain]]) },
+    { provide: FOLLOWER_STATUS, useValue: follower },
+  ];
 
   const { issuer } = tokens;
-  const service = await startService({ module: CatcherRoutesModule, foundation, issuer, host: '127.0.0.1', port: 0 });
+  const module = { module: EventCatcherModule, providers };
+  const service = await startService({ module, foundation, issuer, host: '127.0.0.1', port: 0 });
 
   const ask = async (path: string, { app = 'app_1', user, headers = {}, ...init }: Asked = {}): Promise<Response> => {
     const bearer =

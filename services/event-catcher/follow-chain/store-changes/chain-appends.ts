@@ -20,7 +20,11 @@ const FENCE_ATTEMPTS_MAX = 50;
 
 type CaughtEvent = ChainEvent | ChainProgressEvent | FollowerEvent;
 
-const metadata: EventMetadata = { correlationId: 'event-catcher', actor: { type: 'system', id: 'event-catcher' } };
+/** Of everything that a follower stores. */
+export const followerMetadata: EventMetadata = {
+  correlationId: 'event-catcher',
+  actor: { type: 'system', id: 'event-catcher' },
+};
 
 /**
  * Appends the events of one follower of a chain. No append begins after its signal has aborted. It knows whether an
@@ -55,7 +59,7 @@ export class ChainAppends {
 
   private async appendChunk(stream: string, revision: number, events: readonly CaughtEvent[]): Promise<Appended> {
     const { eventStore } = this.dependencies;
-    const identified = events.map((event) => toAppend(event, metadata, this.dependencies));
+    const identified = events.map((event) => toAppend(event, followerMetadata, this.dependencies));
     this.inFlight += 1;
     try {
       return await appendConfirmed(eventStore, stream, revision, identified, this.signal);
