@@ -1,5 +1,6 @@
 import type { EventDefinition } from './event.ts';
 import { appEvents } from './app-events.ts';
+import { bundlerEvents } from './bundler-events.ts';
 import { chainEvents, chainProgressEvents, followerEvents } from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
 import { entityEvents } from './entity-events.ts';
@@ -33,6 +34,7 @@ export const eventCatalogue = {
   ...transactionEvents,
   ...sponsorshipEvents,
   ...executorEvents,
+  ...bundlerEvents,
   ...entityEvents,
   ...quotaEvents,
   ...watchEvents,

@@ -13,5 +13,9 @@ export const entityEvents = {
   OperationAdmitted: event(1, entity.extend({ transactionId: z.string(), ended: z.array(z.string()) })),
   /** A bundle with its operation alone was reverted on the chain: it is refused for an hour. */
   EntityBanned: event(1, entity.extend({ transactionHash: hash })),
+  /** `debug_bundler_setReputation`: what is known of its operations counts no more. ERC-7562, reputation. */
+  EntityReputationSet: event(1, entity.extend({ opsSeen: z.int().nonnegative(), opsIncluded: z.int().nonnegative() })),
+  /** `debug_bundler_clearState`: it is like one that was never seen. */
+  EntityForgotten: event(1, entity),
 };
 export type EntityEvent = EventOf<typeof entityEvents>;

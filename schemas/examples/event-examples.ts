@@ -240,6 +240,11 @@ export const eventExamples: Example = {
   BundleFinalized: bundle,
   OperationAdmitted: { ...entity, transactionId: 'tx_01', ended: [] },
   EntityBanned: { ...entity, transactionHash: bundle.transactionHash },
+  EntityReputationSet: { ...entity, opsSeen: 20, opsIncluded: 13 },
+  EntityForgotten: entity,
+  BundlingModeSet: { chainId: 2484, mode: 'manual' },
+  BundleRequested: { chainId: 2484, requestId: 'br_01' },
+  BundleRequestAnswered: { chainId: 2484, requestId: 'br_01', transactionHash: bundle.transactionHash },
   BundlerReplaced: { chainId: 2484, executor: wallet, epoch: 2 },
   ChainPrepared: {
     entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { operationReceipt, quantity } from '../http/operation-receipt.ts';
+import { bundlingMode } from '../events/bundler-events.ts';
 import { address, addressInput, hash, hashInput, hexBytes } from '../values.ts';
 import {
   answeredOperation,
@@ -9,6 +10,8 @@ import {
   signedOperation,
   stateOverride,
 } from './rpc-operation.ts';
+
+const REPUTATIONS_MAX = 100;
 
 interface RpcMethod {
   summary: string;
@@ -25,6 +28,15 @@ const paymasterFields = z.object({
 });
 /** ERC-7677 lets a client say to the paymaster whatever they have agreed upon; here nothing is. */
 const context = z.unknown().optional().describe('not used');
+
+const ok = z.literal('ok');
+const countInput = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,12}$/, 'is not a count: 0x and up to 12 hex digits')
+  .describe('0x and up to 12 hex digits');
+const reputations = z
+  .array(z.object({ address: addressInput, opsSeen: countInput, opsIncluded: countInput }))
+  .max(REPUTATIONS_MAX);
 
 /** Every method of `POST /rpc` (ERC-7769, ERC-7677), by its name. */
 export const rpcMethods = {
@@ -78,10 +90,44 @@ export const rpcMethods = {
     params: { userOperation: pricedOperation, entryPoint: addressInput, chainId: quantityInput, context },
     result: paymasterFields.extend({ sponsor: z.object({ name: z.string() }) }),
   },
+  debug_bundler_clearState: {
+    summary: 'Take everything out of the mempool, and forget all reputations; with RPC_DEBUG',
+    params: {},
+    result: ok,
+  },
+  debug_bundler_dumpMempool: {
+    summary: 'The operations that are to be included; with RPC_DEBUG',
+    params: { entryPoint: addressInput },
+    result: z.array(answeredOperation),
+  },
+  debug_bundler_sendBundleNow: {
+    summary: 'Send a bundle of what the mempool has; null if it has nothing that can be sent; with RPC_DEBUG',
+    params: {},
+    result: hash.nullable(),
+  },
+  debug_bundler_setBundlingMode: {
+    summary: 'Whether bundles are sent by themselves, or on request only; with RPC_DEBUG',
+    params: { mode: bundlingMode },
+    result: ok,
+  },
+  debug_bundler_setReputation: {
+    summary: 'Set what counts of the operations of senders, factories and paymasters; with RPC_DEBUG',
+    params: { reputations, entryPoint: addressInput },
+    result: ok,
+  },
+  debug_bundler_dumpReputation: {
+    summary: 'What is known of senders, factories and paymasters that are not of this service; with RPC_DEBUG',
+    params: { entryPoint: addressInput },
+    result: z.array(
+      z.object({ address, opsSeen: quantity, opsIncluded: quantity, status: z.enum(['ok', 'throttled', 'banned']) }),
+    ),
+  },
 } as const satisfies Record<string, RpcMethod>;
 
 type Methods = typeof rpcMethods;
 export type RpcMethodName = keyof Methods;
+/** Those that are answered with `RPC_DEBUG` only. */
+export type DebugMethodName = Extract<RpcMethodName, `debug_${string}`>;
 export type RpcParams<Name extends RpcMethodName> = {
   [Param in keyof Methods[Name]['params']]: z.output<Extract<Methods[Name]['params'][Param], z.ZodType>>;
 };

@@ -12,6 +12,7 @@ import type { ServedChains } from './edge/served-chains.ts';
 import type { Sponsors } from './edge/sponsors.ts';
 import type { Submissions } from './edge/submissions.ts';
 import { AcceptedOperations } from './json-rpc/accepted-operations.ts';
+import { DebugBundler } from './json-rpc/debug-bundler.ts';
 import { ForeignOperations } from './json-rpc/foreign-operations.ts';
 import { JsonRpc } from './json-rpc/json-rpc.rpc.ts';
 import { OperationEstimates } from './json-rpc/operation-estimates.ts';
@@ -26,6 +27,7 @@ interface JsonRpcParts {
   chains: ServedChains;
   transactor: Transactor;
   readStore: ReadStore;
+  isDebug: boolean;
   nonces: AccountNonces;
   sponsors: Sponsors;
   deposits: Deposits;
@@ -35,9 +37,10 @@ interface JsonRpcParts {
 }
 
 export const jsonRpcProviders = (parts: JsonRpcParts): Provider[] => {
-  const { chains, transactor, readStore, nonces, sponsors, deposits, submissions, signer, conditions } = parts;
+  const { chains, transactor, readStore, isDebug, nonces, sponsors, deposits, submissions, signer, conditions } = parts;
   const estimates = new OperationEstimates();
-  const foreign = new ForeignOperations(new Entities(transactor));
+  const entities = new Entities(transactor);
+  const foreign = new ForeignOperations(entities);
   const signed = new SignedOperations(transactor, nonces, foreign, deposits, conditions);
   const sponsored = new SponsoredOperations(transactor.clock, sponsors, signer, estimates);
   return [
@@ -47,6 +50,7 @@ export const jsonRpcProviders = (parts: JsonRpcParts): Provider[] => {
         new RpcMethods(chains, {
           ...{ estimates, signed, sponsored },
           accepted: new AcceptedOperations(readStore, models, receipts, submissions),
+          debug: isDebug ? new DebugBundler({ transactor, readStore, models, entities }) : undefined,
         }),
       inject: [Projections, OperationReceipts],
     },

@@ -1,4 +1,5 @@
 import { onchainStream } from '../../schemas/events/onchain-events.ts';
+import type { Settings } from '../../shared/config/settings.ts';
 import { systemMetadata } from '../../shared/event-store/own-metadata.ts';
 import type { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
@@ -7,6 +8,7 @@ import { addressOfKey } from '../../shared/keys/secp256k1-keys.ts';
 import type { SupervisedLoop } from '../../shared/loops/supervised-loop.ts';
 import { bundleLoop } from './bundle-operations/bundle-loop.ts';
 import { Bundler } from './bundle-operations/bundler.ts';
+import { BundlingControl } from './bundle-operations/bundling-control.ts';
 import { ExecutorAccount } from './bundle-operations/executor-account.ts';
 import type { Begun } from './bundle-operations/recover-operations.ts';
 import { Records } from './bundle-operations/records.ts';
@@ -86,6 +88,7 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
         chains,
         transactor,
         readStore,
+        isDebug: settings.RPC_DEBUG === 'on',
         nonces,
         sponsors,
         deposits,
@@ -102,7 +105,7 @@ export const onchainSends = ({ foundation, transactor, keys, smartAccounts }: On
 };
 
 interface BundlerParts extends Pick<OnchainParts, 'transactor' | 'keys'> {
-  foundation: Pick<Foundation, 'clock' | 'logger'>;
+  foundation: Pick<Foundation, 'clock' | 'logger'> & { settings: Pick<Settings, 'RPC_DEBUG'> };
   drafts: OperationDrafts;
   nonces: AccountNonces;
   sponsors: Sponsors;
@@ -144,11 +147,14 @@ const begin = async (
   );
   const reservations = new ReservationsOnChain(chainId, paymaster, sponsorships);
   const metadata = () => systemMetadata(transactor.ids, 'account');
+  const records = new Records(transactor, chainId);
+  const control = foundation.settings.RPC_DEBUG === 'on' ? new BundlingControl(records, foundation.clock) : undefined;
   const bundler = new Bundler({
     chain: chain.operations,
     confirmations,
     feeCap: chain.feeCap,
-    records: new Records(transactor, chainId),
+    records,
+    control,
     bundlerUrls: chain.settings.bundlerUrls ?? [],
     executors,
     own: { accountFactory, paymaster },
@@ -157,5 +163,5 @@ const begin = async (
     clock: foundation.clock,
     logger: foundation.logger,
   });
-  return { bundler, reservations };
+  return { bundler, reservations, control };
 };

@@ -72,21 +72,6 @@ export const checkSettings = (
   return { ...loaded, wrong };
 };
 
-/** The settings, and paths of members of their JSON, that were set and have no effect yet. */
-export const withoutEffect = ({ settings, sources }: LoadedSettings): string[] =>
-  Object.entries(settingDefinitions).flatMap(([key, { noEffectYet }]) => {
-    const name = key as SettingName;
-    if (sources[name] === 'default') return [];
-    return noEffectYet === true ? [name] : membersIn(settings[name], noEffectYet, [name]);
-  });
-
-const membersIn = (value: unknown, members: readonly string[], path: readonly string[]): string[] => {
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]: [string, unknown]) =>
-    members.includes(key) ? [[...path, key].join('.')] : membersIn(inner, members, [...path, key]),
-  );
-};
-
 const readEnvironmentFile = (file: string | undefined, refuse: (message: string) => void): NodeJS.Dict<string> => {
   if (file === undefined || file === '') return {};
   try {

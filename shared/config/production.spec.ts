@@ -49,6 +49,7 @@ describe('production', () => {
     ['MONGO_URL', 'mongodb://a/?journal=false'],
     ['MASTER_KEY', Buffer.alloc(32, 7).toString('base64')],
     ['RATE_LIMITS', 'off'],
+    ['RPC_DEBUG', 'on'],
   ])('refuses %s=%s, which development accepts', (name, value) => {
     const refused = refusals({ [name]: value });
     expect(refused.map((one) => one.name)).toEqual([name]);

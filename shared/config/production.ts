@@ -50,6 +50,11 @@ const rules: readonly Rule[] = [
     message: 'may be off in development only',
     applies: ({ RATE_LIMITS }) => RATE_LIMITS === 'off',
   },
+  {
+    name: 'RPC_DEBUG',
+    message: "must be off in production: whoever is signed in could stop everybody's operations",
+    applies: ({ RPC_DEBUG }) => RPC_DEBUG === 'on',
+  },
   ...(['OAUTH_A', 'OAUTH_B', 'OAUTH_C'] as const).map((name) => ({
     name,
     message: 'has a URL that is not https',

@@ -98,17 +98,12 @@ const rateLimitName = z.enum(Object.keys(rateLimits) as [RateLimitName, ...RateL
 
 interface SettingOptions {
   secret?: boolean | 'in URLs';
-  /** The setting, or these members of its JSON, are accepted but not read. */
-  noEffectYet?: true | readonly string[];
 }
 const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, options: SettingOptions = {}) => ({
   schema,
   meaning,
   secret: options.secret ?? false,
-  noEffectYet: options.noEffectYet ?? [],
 });
-const notUsedYet = (meaning: string, secret: SettingOptions['secret'] = false) =>
-  setting(z.string().optional(), meaning, { secret, noEffectYet: true });
 
 /** Every setting, in the order in which `annals config print` lists them. */
 export const settingDefinitions = {
@@ -215,7 +210,7 @@ export const settingDefinitions = {
     json(z.partialRecord(quotaName, z.int().nonnegative())).default({}),
     `JSON {name: number}: ${Object.keys(quotas).join(', ')}`,
   ),
-  RPC_DEBUG: notUsedYet('debug_bundler_*'),
+  RPC_DEBUG: setting(z.enum(['on', 'off']).default('off'), 'debug_bundler_* over /rpc; not in production'),
   SMTP_URL: setting(
     z.string().refine(isSmtpUrl, 'is not an smtp or smtps URL').optional(),
     'mail server, smtp://user:password@host:port; without it development keeps mail in memory, production offers no login by email',

@@ -9,7 +9,7 @@ import { pause } from '../../../shared/primitives/pause.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Bundler } from './bundler.ts';
-import { checkpointOf, FOLLOWED, recoverOperations, takeOver, type Begun } from './recover-operations.ts';
+import { checkpointOf, followedBy, recoverOperations, takeOver, type Begun } from './recover-operations.ts';
 
 /** How often the chain is looked at: while something is under way, and else. */
 const BUSY_MS = 15;
@@ -41,7 +41,7 @@ export const bundleLoop = ({ chainId, eventStore, readStore, begin, logger }: Bu
       const take = (event: StoredEvent) => takeOver(recovered, event);
       try {
         await Promise.all([
-          follow({ eventStore, after, signal: stopSignal, take, taken }),
+          follow({ eventStore, after, types: followedBy(recovered), signal: stopSignal, take, taken }),
           work({ bundler, readStore, chainId, taken, signal: stopSignal, logger, reportRunning }),
         ]);
       } finally {
@@ -88,17 +88,19 @@ const warn = (logger: Logger, reported: LogThrottle, chainId: number, error: Cha
 const follow = async ({
   eventStore,
   after,
+  types,
   signal,
   take,
   taken,
 }: {
   eventStore: Pick<EventStore, 'subscribeAll'>;
   after: Position;
+  types: readonly string[];
   signal: AbortSignal;
   take: (event: StoredEvent) => Promise<void>;
   taken: WakeUp;
 }): Promise<void> => {
-  for await (const batch of eventStore.subscribeAll(after, { types: FOLLOWED }, signal)) {
+  for await (const batch of eventStore.subscribeAll(after, { types }, signal)) {
     for (const event of batch.events) await take(event);
     if (batch.events.length > 0) taken.ring();
   }

@@ -6,6 +6,7 @@ import type { OperationInclusion, OperationsChain, TransactionReceipt } from '..
 import { finaliseBundle, mineBundle, reorganiseBundle, replaceBundler, type Bundle } from '../domain/executor.ts';
 import { Bundles } from './bundles.ts';
 import type { BundleWork } from './bundle-work.ts';
+import type { BundlingControl } from './bundling-control.ts';
 import { ChainWindow } from './chain-window.ts';
 import type { ExecutorAccount } from './executor-account.ts';
 import { ExternalBundlers } from './external-bundlers.ts';
@@ -32,6 +33,8 @@ export interface BundlerOptions {
   own: OwnContracts;
   settlements: Settlements;
   replacements: Replacements;
+  /** With `RPC_DEBUG`. */
+  control?: BundlingControl | undefined;
   clock: Clock;
   logger: Logger;
 }
@@ -49,7 +52,7 @@ export interface Known {
  * executor's: whatever is repeated, by this process or the next, is executed once. One process at a time does this for a chain.
  */
 export class Bundler {
-  readonly pool = new OperationPool();
+  readonly pool: OperationPool;
   private readonly observations: Observations;
   private readonly bundles: BundleWork;
   private window: ChainWindow | undefined;
@@ -58,7 +61,8 @@ export class Bundler {
   private isBehind = false;
 
   constructor(private readonly options: BundlerOptions) {
-    const { chain } = options;
+    const { chain, control } = options;
+    this.pool = new OperationPool(control !== undefined);
     const watch = (inclusion: OperationInclusion) => this.window?.add(inclusion) === true;
     this.observations = new Observations({ ...options, pool: this.pool, watch });
     const refused = new RefusedOperations({
@@ -79,7 +83,8 @@ export class Bundler {
 
   /** Whether something is to be looked for soon: a bundle is under way, or waits for one. */
   get isBusy(): boolean {
-    return this.options.executors.some(({ underWay }) => underWay) || this.bundles.waits;
+    const { executors, control } = this.options;
+    return executors.some(({ underWay }) => underWay) || (this.bundles.waits && !control?.holdsBack);
   }
 
   /** Takes over what earlier processes have left. Begins the work: what they decide from now on is refused. */
@@ -121,7 +126,24 @@ export class Bundler {
     const hasMoved = await this.follow();
     if (this.isBehind) await this.catchUp();
     await this.bundles.maintain();
-    return (await this.bundles.fill(this.head)) || hasMoved;
+    return (await this.fill()) || hasMoved;
+  }
+
+  private async fill(): Promise<boolean> {
+    const { control } = this.options;
+    const before = new Set(this.bundlesUnderWay());
+    await control?.refresh(this.pool);
+    if (control?.holdsBack) return false;
+    const hasFilled = await this.bundles.fill(this.head);
+    await control?.answer(
+      this.bundlesUnderWay().find((hash) => !before.has(hash)),
+      this.bundles.waits,
+    );
+    return hasFilled;
+  }
+
+  private bundlesUnderWay(): string[] {
+    return this.options.executors.flatMap(({ underWay }) => underWay?.versions.at(-1)?.transactionHash ?? []);
   }
 
   private get head() {

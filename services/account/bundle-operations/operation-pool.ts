@@ -1,4 +1,4 @@
-import { operationOf, type Transaction } from '../domain/transaction.ts';
+import { operationOf, TAKEN_OUT, type Transaction } from '../domain/transaction.ts';
 import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
 
 /** A transaction that is not final, and what is done for it. */
@@ -39,6 +39,9 @@ export class OperationPool {
   /** Those that deploy their account. */
   private readonly deploying = new Map<string, Set<PooledOperation>>();
   private readonly superseded = new Set<string>();
+
+  /** @param leavesOut whether operations are not bundled that `debug_bundler_clearState` took out */
+  constructor(private readonly leavesOut = false) {}
 
   get size(): number {
     return this.byId.size;
@@ -96,7 +99,7 @@ export class OperationPool {
   /** Whether it is to be bundled: no block has it, no bundle, and no other operation takes its place. */
   private isWaiting(one: PooledOperation): boolean {
     const { sender, nonce } = one.operation;
-    if (!this.isSubmitted(one)) return false;
+    if (!this.isSubmitted(one) || (this.leavesOut && one.transaction.delayedBy === TAKEN_OUT)) return false;
     // What it takes the place of may be under way: a block that had both bundles would revert one.
     return this.ofNonce(sender, nonce).every(({ bundle }) => !bundle);
   }

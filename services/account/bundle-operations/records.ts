@@ -1,8 +1,10 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
+import { bundlerStream, type BundlerEvent } from '../../../schemas/events/bundler-events.ts';
 import { executorStream, type ExecutorEvent } from '../../../schemas/events/executor-events.ts';
 import { transactionStream, type TransactionEvent } from '../../../schemas/events/transaction-events.ts';
 import { systemMetadata } from '../../../shared/event-store/own-metadata.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { bundlingFold, type Bundling } from '../domain/bundling.ts';
 import type { Entity } from '../domain/entity.ts';
 import { executorFold, type Executor } from '../domain/executor.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
@@ -48,6 +50,16 @@ export class Records {
       fold: executorFold,
       metadata: this.metadata(),
       keep: { newest: BUNDLES_KEPT },
+      decide,
+    });
+    return state;
+  }
+
+  async bundling(decide: (bundling: Bundling) => readonly BundlerEvent[] = () => []): Promise<Bundling> {
+    const { state } = await this.transactor.transact({
+      stream: bundlerStream(this.chainId),
+      fold: bundlingFold,
+      metadata: this.metadata(),
       decide,
     });
     return state;

@@ -5,29 +5,37 @@ import { readEvery } from '../../../shared/event-store/read-every.ts';
 import { reservationsModel } from '../../../shared/read-models/reservations.ts';
 import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { openTransactions } from '../edge/open-transactions.ts';
 import type { Bundler } from './bundler.ts';
+import { CONTROLS, type BundlingControl, type ControlEvent } from './bundling-control.ts';
 import type { ReservationsOnChain } from './reservations-on-chain.ts';
-
-const FOUND_AT_ONCE = 1_000;
 
 /** What one process has of the operations of a chain. */
 export interface Begun {
   bundler: Bundler;
   reservations: ReservationsOnChain;
+  /** With `RPC_DEBUG`. */
+  control?: BundlingControl | undefined;
 }
 
-type Followed = TransactionEvent | SponsorshipEvent;
-export const FOLLOWED = ['TxSubmitted', 'SponsorshipReserved'] as const satisfies readonly Followed['type'][];
-const READ_ONCE = [...FOLLOWED, 'SponsorshipSettled'] as const satisfies readonly Followed['type'][];
+type Followed =
+  | Extract<TransactionEvent | SponsorshipEvent, { type: 'TxSubmitted' | 'SponsorshipReserved' | 'SponsorshipSettled' }>
+  | ControlEvent;
+const FOLLOWED = ['TxSubmitted', 'SponsorshipReserved'] as const satisfies readonly Followed['type'][];
+
+/** The types of events that `takeOver` is for. */
+export const followedBy = ({ control }: Pick<Begun, 'control'>): readonly Followed['type'][] =>
+  control ? [...FOLLOWED, ...CONTROLS] : FOLLOWED;
 
 /** Until when the blocks of a chain were recorded as final: a position counted in blocks. */
 export const checkpointOf = (chainId: number): string => `operations-${String(chainId)}-v1`;
 
 /** Takes over what another part of the service, or another process, has stored. */
-export const takeOver = async ({ bundler, reservations }: Begun, event: StoredEvent): Promise<void> => {
-  const { type, data } = event as unknown as Followed;
-  if (type === 'TxSubmitted') await bundler.take({ type, data });
-  else if (type === 'SponsorshipReserved') await reservations.take(event.stream, data);
+export const takeOver = async ({ bundler, reservations, control }: Begun, stored: StoredEvent): Promise<void> => {
+  const event = stored as unknown as Followed;
+  if (event.type === 'TxSubmitted') await bundler.take(event);
+  else if (event.type === 'SponsorshipReserved') await reservations.take(stored.stream, event.data);
+  else if (event.type !== 'SponsorshipSettled') control?.take(event);
 };
 
 /**
@@ -47,8 +55,12 @@ export const recoverOperations = async (
   let after = Math.min(...(await Promise.all(positions)));
   const finalBlock = (await readStore.position(checkpointOf(chainId))) || undefined;
   await begun.reservations.recover(readStore, finalBlock ?? 0);
-  const open = await openTransactions(readStore, chainId);
-  for await (const event of readEvery(eventStore, { after, filter: { types: READ_ONCE } })) {
+  const open: string[] = [];
+  for await (const { id } of openTransactions(readStore, chainId)) open.push(id);
+  for await (const event of readEvery(eventStore, {
+    after,
+    filter: { types: [...followedBy(begun), 'SponsorshipSettled'] },
+  })) {
     const { type, data } = event as unknown as Followed;
     if (type === 'SponsorshipSettled') begun.reservations.takeSettled(event.stream, data, finalBlock ?? 0);
     else await takeOver(begun, event);
@@ -56,15 +68,4 @@ export const recoverOperations = async (
   }
   await begun.bundler.recover({ open, finalBlock });
   return after;
-};
-
-const openTransactions = async (readStore: Pick<ReadStore, 'find'>, chainId: number): Promise<string[]> => {
-  const { transaction } = transactionsModel.collections;
-  const ids: string[] = [];
-  for (;;) {
-    const options = { filter: { chainId, isOpen: true }, skip: ids.length, limit: FOUND_AT_ONCE };
-    const found = await readStore.find(transaction.name, options);
-    ids.push(...found.map(({ id }) => id));
-    if (found.length < FOUND_AT_ONCE) return ids;
-  }
 };

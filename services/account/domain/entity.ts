@@ -1,6 +1,11 @@
 import type { EntityEvent } from '../../../schemas/events/entity-events.ts';
 
 const BANNED_MS = 3_600_000;
+/** ERC-7562, "Mempool validation rules": of so many operations seen, one has to be included, but for the slack. */
+const SEEN_FOR_ONE_INCLUDED = 10;
+const THROTTLING_SLACK = 10;
+const BAN_SLACK = 50;
+const OF_THROTTLED_MAX = 4;
 /** How long one that was admitted may take to be stored as a transaction. */
 const STORED_WITHIN_MS = 60_000;
 
@@ -11,10 +16,13 @@ export interface Entity {
   revertedAt: number | undefined;
   /** The transactions that it reverted. */
   reverted: readonly string[];
+  /** How many of its operations count as seen, and as included in blocks; `undefined` where nobody has set it. */
+  reputation: { opsSeen: number; opsIncluded: number } | undefined;
 }
+export type ReputationStatus = 'ok' | 'throttled' | 'banned';
 
 export const entityFold = {
-  initial: { pending: [], revertedAt: undefined, reverted: [] } as Entity,
+  initial: { pending: [], revertedAt: undefined, reverted: [], reputation: undefined } as Entity,
   evolve: (entity: Entity, { type, data }: EntityEvent, time: number): Entity => {
     switch (type) {
       case 'OperationAdmitted': {
@@ -23,6 +31,12 @@ export const entityFold = {
       }
       case 'EntityBanned':
         return { ...entity, revertedAt: time, reverted: [...entity.reverted, data.transactionHash] };
+      case 'EntityReputationSet': {
+        const { opsSeen, opsIncluded } = data;
+        return { ...entity, revertedAt: undefined, reputation: { opsSeen, opsIncluded } };
+      }
+      case 'EntityForgotten':
+        return { ...entityFold.initial, reverted: entity.reverted };
     }
   },
 };
@@ -48,10 +62,20 @@ export interface EntityAddress {
 /** In Unix milliseconds; 0 of one that never was. */
 export const bannedUntil = ({ revertedAt }: Entity): number => (revertedAt === undefined ? 0 : revertedAt + BANNED_MS);
 
+export const reputationStatus = (entity: Entity, nowMs: number): ReputationStatus => {
+  if (nowMs < bannedUntil(entity)) return 'banned';
+  if (!entity.reputation) return 'ok';
+  const missing = Math.floor(entity.reputation.opsSeen / SEEN_FOR_ONE_INCLUDED) - entity.reputation.opsIncluded;
+  if (missing > BAN_SLACK) return 'banned';
+  return missing > THROTTLING_SLACK ? 'throttled' : 'ok';
+};
+
 /** @throws Throttled */
 export const requireNotBanned = (entity: Entity, address: string, nowMs: number): void => {
-  if (nowMs >= bannedUntil(entity)) return;
-  throw new Throttled(`${address} reverted a bundle: it is refused for an hour`, address);
+  if (nowMs < bannedUntil(entity))
+    throw new Throttled(`${address} reverted a bundle: it is refused for an hour`, address);
+  if (reputationStatus(entity, nowMs) === 'banned')
+    throw new Throttled(`${address} has too few of its operations included: it is refused`, address);
 };
 
 /** @param ended of its pending ones, those of which nothing can become, or that have become what they could */
@@ -64,8 +88,10 @@ export const admitOperation = (
   if (entity.pending.some((one) => one.transactionId === transactionId)) return [];
   requireNotBanned(entity, address, nowMs);
   const over = entity.pending.map((one) => one.transactionId).filter((id) => ended.includes(id));
-  if (entity.pending.length - over.length >= pendingMax)
-    throw new Throttled(`${address} has ${String(pendingMax)} pending operations, which is the most`, address);
+  const isThrottled = reputationStatus(entity, nowMs) === 'throttled';
+  const most = isThrottled ? Math.min(OF_THROTTLED_MAX, pendingMax) : pendingMax;
+  if (entity.pending.length - over.length >= most)
+    throw new Throttled(`${address} has ${String(most)} pending operations, which is the most`, address);
   return [{ type: 'OperationAdmitted', data: { chainId, address, transactionId, ended: over } }];
 };
 
@@ -82,3 +108,22 @@ export const banEntity = (
   entity.reverted.includes(transactionHash)
     ? []
     : [{ type: 'EntityBanned', data: { chainId, address, transactionHash } }];
+
+/** @param reputation which counts from now on, in whatever bundles its operations were */
+export const setReputation = (
+  entity: Entity,
+  { chainId, address }: EntityAddress,
+  { opsSeen, opsIncluded }: NonNullable<Entity['reputation']>,
+): EntityEvent[] => {
+  const { revertedAt, reputation: before } = entity;
+  const isSame = revertedAt === undefined && before?.opsSeen === opsSeen && before.opsIncluded === opsIncluded;
+  return isSame ? [] : [{ type: 'EntityReputationSet', data: { chainId, address, opsSeen, opsIncluded } }];
+};
+
+export const forgetEntity = (
+  { pending, revertedAt, reputation }: Entity,
+  { chainId, address }: EntityAddress,
+): EntityEvent[] =>
+  pending.length === 0 && revertedAt === undefined && reputation === undefined
+    ? []
+    : [{ type: 'EntityForgotten', data: { chainId, address } }];

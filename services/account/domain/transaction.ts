@@ -37,6 +37,9 @@ export interface Transaction {
 }
 type State = Transaction | undefined;
 
+/** Why one waits that `debug_bundler_clearState` took out of the mempool. */
+export const TAKEN_OUT = 'debug_bundler_clearState took it out of the mempool: send it again';
+
 const ID_CHARACTERS = 26;
 const idFrom = (text: string): string => `tx_${encodeToken(createHash('sha256').update(text).digest(), ID_CHARACTERS)}`;
 
@@ -126,6 +129,10 @@ export const delay = (transaction: State, reason: string | null): TransactionEve
   transaction?.status === 'submitted' && transaction.delayedBy !== reason
     ? [{ type: 'TxDelayed', data: { ...subject(transaction), reason } }]
     : [];
+
+/** The same operation was sent again after it was taken out of the mempool. */
+export const putBack = (transaction: State): TransactionEvent[] =>
+  transaction?.delayedBy === TAKEN_OUT ? delay(transaction, null) : [];
 
 const leave = (transaction: Transaction): TransactionEvent[] =>
   transaction.block

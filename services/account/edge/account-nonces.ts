@@ -15,7 +15,7 @@ import {
   type NonceClaim,
   type Nonces,
 } from '../domain/nonces.ts';
-import { transactionFold, type Transaction } from '../domain/transaction.ts';
+import { TAKEN_OUT, transactionFold, type Transaction } from '../domain/transaction.ts';
 import { SharedReads } from './shared-reads.ts';
 
 export interface AccountOnChain {
@@ -90,7 +90,8 @@ export class AccountNonces {
   ): Promise<string | null> {
     const newest = await this.transaction(newestOfKey(await this.of(claim), claim.nonce) ?? transactionId);
     const isOther = newest && newest.submission.transactionId !== transactionId;
-    const dropped = new Set(isOther && newest.status === 'dropped' ? [newest.submission.transactionId] : []);
+    const givesWay = isOther && (newest.status === 'dropped' || newest.delayedBy === TAKEN_OUT);
+    const dropped = new Set(givesWay ? [newest.submission.transactionId] : []);
     const inBundles = isOther ? await bundled() : new Set<string>();
     const state = await this.change(claim, metadata, (nonces) =>
       claimNonce(nonces, transactionId, claim, { dropped, bundled: inBundles }),

@@ -1,4 +1,4 @@
-import { entityStream } from '../../../schemas/events/entity-events.ts';
+import { entityStream, type EntityEvent } from '../../../schemas/events/entity-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { transactionStream } from '../../../schemas/events/transaction-events.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
@@ -6,8 +6,10 @@ import {
   admitOperation,
   banEntity,
   entityFold,
+  forgetEntity,
   isForgotten,
   requireNotBanned,
+  setReputation,
   type Entity,
   type EntityAddress,
 } from '../domain/entity.ts';
@@ -56,24 +58,36 @@ export class Entities {
         : isForgotten(one, nowMs),
     );
     const endedIds = ended.map((one) => one.transactionId);
-    await this.transactor.transact({
-      stream: entityStream(entity.chainId, entity.address),
-      fold: entityFold,
-      metadata,
-      decide: (state, now) => admitOperation(state, entity, { transactionId, ended: endedIds, pendingMax }, now),
-    });
+    await this.change(entity, metadata, (state, now) =>
+      admitOperation(state, entity, { transactionId, ended: endedIds, pendingMax }, now),
+    );
     return loaded
       .filter((one) => one.transactionId !== transactionId && !ended.includes(one))
       .flatMap(({ transaction }) => transaction ?? []);
   }
 
-  async ban(entity: EntityAddress, transactionHash: string, metadata: EventMetadata): Promise<void> {
-    await this.transactor.transact({
-      stream: entityStream(entity.chainId, entity.address),
-      fold: entityFold,
-      metadata,
-      decide: (state) => banEntity(state, entity, transactionHash),
-    });
+  ban(entity: EntityAddress, transactionHash: string, metadata: EventMetadata): Promise<void> {
+    return this.change(entity, metadata, (state) => banEntity(state, entity, transactionHash));
+  }
+
+  setReputation(
+    entity: EntityAddress,
+    reputation: NonNullable<Entity['reputation']>,
+    metadata: EventMetadata,
+  ): Promise<void> {
+    return this.change(entity, metadata, (state) => setReputation(state, entity, reputation));
+  }
+
+  forget(entity: EntityAddress, metadata: EventMetadata): Promise<void> {
+    return this.change(entity, metadata, (state) => forgetEntity(state, entity));
+  }
+
+  private async change(
+    { chainId, address }: EntityAddress,
+    metadata: EventMetadata,
+    decide: (entity: Entity, nowMs: number) => readonly EntityEvent[],
+  ): Promise<void> {
+    await this.transactor.transact({ stream: entityStream(chainId, address), fold: entityFold, metadata, decide });
   }
 }
 

@@ -171,6 +171,12 @@ describe('a method of /rpc', () => {
     },
   );
 
+  it('of debug_bundler_* says with which setting there would be one', async () => {
+    const { body } = await ask(request({ method: 'debug_bundler_dumpMempool' }));
+    const message = 'there is no method debug_bundler_dumpMempool without RPC_DEBUG=on';
+    expect(body).toMatchObject({ error: { code: -32601, message } });
+  });
+
   const operation = { sender: `0x${'1'.repeat(40)}`, nonce: '0x0', callData: '0x' };
   const entryPoint = '0x0000000071727De22E5E9d8BAf0edAc6f37da032';
   const estimate = 'eth_estimateUserOperationGas';

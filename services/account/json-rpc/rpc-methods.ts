@@ -1,9 +1,16 @@
 import type { JsonValue } from '../../../schemas/json.ts';
 import { rpcCodes, type RpcRequest } from '../../../schemas/rpc/rpc-messages.ts';
-import { rpcMethods, type RpcMethodName, type RpcParams, type RpcResult } from '../../../schemas/rpc/rpc-methods.ts';
+import {
+  rpcMethods,
+  type DebugMethodName,
+  type RpcMethodName,
+  type RpcParams,
+  type RpcResult,
+} from '../../../schemas/rpc/rpc-methods.ts';
 import { VERSION } from '../../../shared/primitives/version.ts';
 import type { ServedChain, ServedChains } from '../edge/served-chains.ts';
 import type { AcceptedOperations } from './accepted-operations.ts';
+import type { DebugBundler } from './debug-bundler.ts';
 import type { OperationEstimates } from './operation-estimates.ts';
 import { addressOf, quantityOf, readParams } from './operation-numbers.ts';
 import { invalidParams, RpcError } from './rpc-error.ts';
@@ -14,21 +21,24 @@ import type { SponsoredOperations } from './sponsored-operations.ts';
 type Implementations = {
   [Name in RpcMethodName]: (params: RpcParams<Name>, context: RpcContext) => Promise<RpcResult<Name>>;
 };
+type Offered = Omit<Implementations, DebugMethodName> & Partial<Implementations>;
 
 interface MethodParts {
   estimates: OperationEstimates;
   signed: SignedOperations;
   sponsored: SponsoredOperations;
   accepted: AcceptedOperations;
+  /** With `RPC_DEBUG`. */
+  debug: DebugBundler | undefined;
 }
 
 /** What the methods of `/rpc` do. */
 export class RpcMethods {
-  private readonly implementations: Implementations;
+  private readonly implementations: Offered;
 
   constructor(
     private readonly chains: ServedChains,
-    { estimates, signed, sponsored, accepted }: MethodParts,
+    { estimates, signed, sponsored, accepted, debug }: MethodParts,
   ) {
     this.implementations = {
       eth_chainId: (_, { chain }) => Promise.resolve(quantityOf(chain.settings.chainId)),
@@ -40,14 +50,15 @@ export class RpcMethods {
       eth_getUserOperationReceipt: (params, context) => accepted.receiptOf(params, context),
       pm_getPaymasterStubData: (params, context) => sponsored.stub(params, context),
       pm_getPaymasterData: (params, context) => sponsored.sign(params, context),
+      ...(debug && debugMethods(debug)),
     };
   }
 
   /** @throws RpcError, and what is no answer of a method */
   async call({ method, params, chainID }: RpcRequest, context: Omit<RpcContext, 'chain'>): Promise<JsonValue> {
     const name = method as RpcMethodName;
-    if (!Object.hasOwn(rpcMethods, method))
-      throw new RpcError(rpcCodes.methodNotFound, `there is no method ${method.slice(0, 64)}`);
+    if (!Object.hasOwn(this.implementations, method))
+      throw new RpcError(rpcCodes.methodNotFound, `there is no method ${method.slice(0, 64)}${hintOf(method)}`);
     const named = readParams(rpcMethods[name].params, params);
     const chain = this.chainOf('chainId' in named ? Number(named.chainId) : chainID);
     if ('entryPoint' in named) requireEntryPoint(chain, named.entryPoint);
@@ -61,6 +72,17 @@ export class RpcMethods {
     return chain;
   }
 }
+
+const debugMethods = (debug: DebugBundler): Pick<Implementations, DebugMethodName> => ({
+  debug_bundler_clearState: (_, context) => debug.clearState(context),
+  debug_bundler_dumpMempool: (_, context) => debug.dumpMempool(context),
+  debug_bundler_sendBundleNow: (_, context) => debug.sendBundleNow(context),
+  debug_bundler_setBundlingMode: (params, context) => debug.setBundlingMode(params, context),
+  debug_bundler_setReputation: (params, context) => debug.setReputation(params, context),
+  debug_bundler_dumpReputation: (_, context) => debug.dumpReputation(context),
+});
+
+const hintOf = (method: string): string => (Object.hasOwn(rpcMethods, method) ? ' without RPC_DEBUG=on' : '');
 
 const requireEntryPoint = ({ settings }: ServedChain, given: string): void => {
   if (addressOf('entryPoint', given) === settings.entryPoint) return;

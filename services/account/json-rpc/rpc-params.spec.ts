@@ -32,6 +32,12 @@ const valid: Record<RpcMethodName, unknown[]> = {
   eth_getUserOperationReceipt: [WORD],
   pm_getPaymasterStubData: [operation, ENTRY_POINT, '0x9b4', {}],
   pm_getPaymasterData: [operation, ENTRY_POINT, '0x9b4', {}],
+  debug_bundler_clearState: [],
+  debug_bundler_dumpMempool: [ENTRY_POINT],
+  debug_bundler_sendBundleNow: [],
+  debug_bundler_setBundlingMode: ['manual'],
+  debug_bundler_setReputation: [[{ address: ADDRESS, opsSeen: '0x1', opsIncluded: '0x0' }], ENTRY_POINT],
+  debug_bundler_dumpReputation: [ENTRY_POINT],
 };
 const names = Object.keys(valid) as RpcMethodName[];
 
@@ -78,6 +84,17 @@ const wrongOverrides = [
   overridden({ movePrecompileToAddress: ADDRESS }),
 ];
 
+const reputation = { address: ADDRESS, opsSeen: '0x1', opsIncluded: '0x1' };
+const wrongReputations = [
+  ...[MISSING, null, 1, 'x', {}, [null], [1], [[]]],
+  ...wrongAddresses.map((address) => [{ ...reputation, address }]),
+  ...[MISSING, null, 1, '', '0x', '-0x1', '1', '0xg', '0x1000000000000'].flatMap((count) => [
+    [{ ...reputation, opsSeen: count }],
+    [reputation, { ...reputation, opsIncluded: count }],
+  ]),
+  Array.from({ length: 101 }, () => reputation),
+];
+
 /** By the name of a param, what it may not be. */
 const wrongParams: Record<string, readonly unknown[]> = {
   userOperation: wrongOperations,
@@ -85,6 +102,8 @@ const wrongParams: Record<string, readonly unknown[]> = {
   chainId: [MISSING, null, ...wrongQuantities, '0x6'],
   hash: wrongHashes,
   stateOverride: wrongOverrides,
+  mode: [MISSING, null, 1, {}, '', 'Manual'],
+  reputations: wrongReputations,
 };
 /** It may be anything. */
 const UNUSED = 'context';
@@ -93,7 +112,10 @@ describe('params of /rpc', () => {
   let account: AccountUnderTest;
   let token: string;
   beforeAll(async () => {
-    account = await startAccountUnderTest(folder, { CHAINS: chainsOf([2484, 'http://127.0.0.1:9']) });
+    account = await startAccountUnderTest(folder, {
+      CHAINS: chainsOf([2484, 'http://127.0.0.1:9']),
+      RPC_DEBUG: 'on',
+    });
     token = (await account.logIn(account.newWallet())).accessToken;
   });
   afterAll(() => account.service.close());

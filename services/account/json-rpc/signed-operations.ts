@@ -10,7 +10,7 @@ import { holderOf, NonceTaken } from '../domain/nonces.ts';
 import { faultOfBounds } from '../domain/operation-bounds.ts';
 import { userOpHash as hashOf } from '../domain/operation-hash.ts';
 import type { PreparedChain } from '../domain/prepared-chain.ts';
-import { idOfOperation, submit, transactionFold } from '../domain/transaction.ts';
+import { idOfOperation, putBack, submit, transactionFold } from '../domain/transaction.ts';
 import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
 import type { AccountNonces } from '../edge/account-nonces.ts';
 import type { ChainConditions } from '../edge/chain-conditions.ts';
@@ -51,7 +51,7 @@ export class SignedOperations {
     const operation = readOperation(userOperation);
     const userOpHash = hashOf(operation, entryPoint, chainId);
     const transactionId = idOfOperation(chainId, entryPoint, userOpHash);
-    if (await this.isKnown(transactionId)) return userOpHash;
+    if (await this.isKnown(transactionId, context)) return userOpHash;
     const { head } = await chain.now();
     const fault = faultOfBounds(operation, head);
     if (fault !== undefined) throw invalidParams(fault);
@@ -74,8 +74,13 @@ export class SignedOperations {
     return userOpHash;
   }
 
-  private async isKnown(transactionId: string): Promise<boolean> {
-    return (await this.transactor.load(transactionStream(transactionId), transactionFold)).state !== undefined;
+  /** One that was taken out of the mempool is put back. */
+  private async isKnown(transactionId: string, { metadata }: RpcContext): Promise<boolean> {
+    const stream = transactionStream(transactionId);
+    const { state } = await this.transactor.load(stream, transactionFold);
+    if (state && putBack(state).length > 0)
+      await this.transactor.transact({ stream, fold: transactionFold, metadata, decide: putBack });
+    return state !== undefined;
   }
 
   /** This service signed it itself, and somebody has seen it. */

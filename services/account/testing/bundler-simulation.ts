@@ -15,7 +15,7 @@ import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { Bundler } from '../bundle-operations/bundler.ts';
 import { ExecutorAccount } from '../bundle-operations/executor-account.ts';
 import { ReservationsOnChain } from '../bundle-operations/reservations-on-chain.ts';
-import { checkpointOf, FOLLOWED, recoverOperations, takeOver } from '../bundle-operations/recover-operations.ts';
+import { checkpointOf, followedBy, recoverOperations, takeOver } from '../bundle-operations/recover-operations.ts';
 import { Records } from '../bundle-operations/records.ts';
 import { Sponsorships, utcDay } from '../edge/sponsorships.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
@@ -208,7 +208,7 @@ export class BundlerSimulation {
   }
 
   private async follow(process: Process): Promise<void> {
-    const { events } = await this.store.readAll(process.taken, { types: FOLLOWED }, Infinity);
+    const { events } = await this.store.readAll(process.taken, { types: followedBy({}) }, Infinity);
     for (const event of events) {
       await takeOver(process, event);
       process.taken = event.position;

@@ -53,11 +53,17 @@ export class SendsUnderTest {
 
   static async start(
     folder: string,
-    { depositWei = ETHER, confirmations = 3, executors = 3 } = {},
+    { depositWei = ETHER, confirmations = 3, executors = 3, settings: others = {} } = {},
   ): Promise<SendsUnderTest> {
     const anvil = await Anvil.start(join(folder, 'chain'));
     const chain = { chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl], confirmations };
-    const environment = { DATA_DIR: folder, ACCOUNT_PORT: '0', RATE_LIMITS: 'off', CHAINS: JSON.stringify([chain]) };
+    const environment = {
+      DATA_DIR: folder,
+      ACCOUNT_PORT: '0',
+      RATE_LIMITS: 'off',
+      CHAINS: JSON.stringify([chain]),
+      ...others,
+    };
     const foundation = await testFoundation({ environment });
     const [settings] = foundation.settings.CHAINS ?? [];
     if (!settings) throw new Error('there is no chain');

@@ -45,13 +45,6 @@ describe('annals config print', () => {
     const { output } = await config(['print', '--json'], { NODE_ENV: 'production', HOST: '127.0.0.3' });
     expect(JSON.parse(output)).toContainEqual(expect.objectContaining({ name: 'HOST', value: '127.0.0.3' }));
   });
-
-  it('prints beside each setting which part of it has no effect yet', async () => {
-    const lines = (await config(['print'], {})).output.split('\n');
-    const lineOf = (name: string) => lines.find((line) => line.startsWith(`${name} `));
-    expect(lineOf('RPC_DEBUG')).toMatch(/\(no effect yet\)$/);
-    expect(lineOf('HOST')).toMatch(/address to listen on$/);
-  });
 });
 
 describe('annals config check', () => {
@@ -86,19 +79,5 @@ describe('annals config check', () => {
   it('names a settings file that cannot be read, and no setting that is missing because of that', async () => {
     const { output } = await config(['check', '--json'], { NODE_ENV: 'production', ANNALS_ENV_FILE: '/no/such/file' });
     expect(JSON.parse(output)).toMatchObject({ wrong: [{ name: 'ANNALS_ENV_FILE' }] });
-  });
-
-  it('names settings that have no effect yet, and exits with 0', async () => {
-    const environment = {
-      RATE_LIMITS: '{"login":{"points":1,"seconds":1}}',
-      RPC_DEBUG: 'on',
-      DOCS: '',
-    };
-    const noEffectYet = ['RPC_DEBUG'];
-    const { output, exitCode } = await config(['check', '--json'], environment);
-    expect(JSON.parse(output)).toEqual({ ok: true, wrong: [], noEffectYet });
-    expect(exitCode).toBe(0);
-    const lines = ['every setting is valid', ...noEffectYet.map((name) => `${name} has no effect yet`), ''];
-    expect((await config(['check'], environment)).output).toBe(lines.join('\n'));
   });
 });

@@ -2,20 +2,13 @@ import { Argument, Command } from 'commander';
 import { maskUrl } from '../../../shared/config/mask-url.ts';
 import { requiredByService, serviceNames, type ServiceName } from '../../../shared/config/services.ts';
 import { settingDefinitions, type SettingName } from '../../../shared/config/settings.ts';
-import {
-  checkSettings,
-  loadSettings,
-  withoutEffect,
-  type LoadedSettings,
-} from '../../../shared/config/load-settings.ts';
+import { checkSettings, loadSettings, type LoadedSettings } from '../../../shared/config/load-settings.ts';
 
 interface PrintedSetting {
   name: string;
   value: unknown;
   source: string;
   meaning: string;
-  /** `true` for the whole setting, or else the members of its JSON that have no effect. */
-  noEffectYet: true | readonly string[];
 }
 
 export const configCommand = (): Command =>
@@ -33,29 +26,27 @@ export const configCommand = (): Command =>
     )
     .addCommand(
       new Command('check')
-        .description('exits with 1 and names every wrong setting; names those that are set without effect too')
+        .description('exits with 1 and names every wrong setting')
         .addArgument(new Argument('[service]', 'as a process of its own; default: all in one').choices(serviceNames))
         .option('--json', 'for machines')
         .action((service: ServiceName | undefined, { json }: { json?: boolean }) => {
-          const { wrong, ...loaded } = checkSettings(process.env, service && requiredByService[service]);
-          const noEffectYet = withoutEffect(loaded);
+          const { wrong } = checkSettings(process.env, service && requiredByService[service]);
           if (wrong.length > 0) process.exitCode = 1;
           if (json) {
-            process.stdout.write(`${JSON.stringify({ ok: wrong.length === 0, wrong, noEffectYet })}\n`);
+            process.stdout.write(`${JSON.stringify({ ok: wrong.length === 0, wrong })}\n`);
             return;
           }
           const lines =
             wrong.length === 0 ? ['every setting is valid'] : wrong.map(({ name, message }) => `${name} ${message}`);
-          lines.push(...noEffectYet.map((name) => `${name} has no effect yet`));
           process.stdout.write(`${lines.join('\n')}\n`);
         }),
     );
 
 export const printable = ({ settings, sources }: LoadedSettings): PrintedSetting[] =>
-  Object.entries(settingDefinitions).map(([name, { meaning, secret, noEffectYet }]) => {
+  Object.entries(settingDefinitions).map(([name, { meaning, secret }]) => {
     const value = settings[name as SettingName] ?? null;
     const shown = value === null || secret === false ? value : secret === true ? '********' : withoutKeys(value);
-    return { name, value: shown, source: sources[name as SettingName], meaning, noEffectYet };
+    return { name, value: shown, source: sources[name as SettingName], meaning };
   });
 
 const withoutKeys = (value: unknown): unknown =>
@@ -65,12 +56,7 @@ const withoutKeys = (value: unknown): unknown =>
     ),
   );
 
-const toLine = ({ name, value, source, meaning, noEffectYet }: PrintedSetting): string => {
+const toLine = ({ name, value, source, meaning }: PrintedSetting): string => {
   const shown = value === null ? '(none)' : typeof value === 'string' ? value : JSON.stringify(value);
-  return `${name.padEnd(24)} ${shown.padEnd(24)} ${source.padEnd(12)} ${meaning}${effect(noEffectYet)}\n`;
-};
-
-const effect = (noEffectYet: PrintedSetting['noEffectYet']): string => {
-  if (noEffectYet === true) return ' (no effect yet)';
-  return noEffectYet.length === 0 ? '' : ` (no effect yet: ${noEffectYet.join(', ')})`;
+  return `${name.padEnd(24)} ${shown.padEnd(24)} ${source.padEnd(12)} ${meaning}\n`;
 };

@@ -35,7 +35,10 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'account',
     description: 'signs users in and keeps their sessions and profiles',
-    settings: ['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', ...providers, ...channels, ...documented, ...common],
+    settings: [
+      ...(['ACCOUNT_PORT', 'ACCOUNT_URL', 'CHAINS', 'RPC_DEBUG'] as const),
+      ...[...providers, ...channels, ...documented, ...common],
+    ],
     examples: [
       'annals account',
       'EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false MONGO_URL=mongodb://127.0.0.1:27017 annals account',

@@ -16,7 +16,7 @@ import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import {
   checkpointOf,
-  FOLLOWED,
+  followedBy,
   recoverOperations,
   takeOver,
   type Begun,
@@ -96,7 +96,7 @@ export class SendingProcess {
     this.handler = new SendTransactionHandler(transactor, chains, drafts, nonces, sponsors, submissions, conditions);
     const foreign = new ForeignOperations(new Entities(transactor));
     this.signed = new SignedOperations(transactor, nonces, foreign, deposits, conditions);
-    this.bundling = { foundation: { clock, logger }, transactor, keys, ...parts };
+    this.bundling = { foundation: { clock, logger, settings: { RPC_DEBUG: 'off' } }, transactor, keys, ...parts };
   }
 
   /** Returns what is answered, the same again to what was answered before. */
@@ -151,7 +151,7 @@ export class SendingProcess {
   async bundle(): Promise<void> {
     const { ports, chain } = this.options;
     const begun = (this.begun ??= await this.begin());
-    const { events } = await ports.eventStore.readAll(begun.after, { types: FOLLOWED }, EVENTS_MAX);
+    const { events } = await ports.eventStore.readAll(begun.after, { types: followedBy({}) }, EVENTS_MAX);
     for (const event of events) {
       await takeOver(begun, event);
       begun.after = event.position;

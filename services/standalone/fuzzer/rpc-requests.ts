@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../schemas/json.ts';
-import type { RpcMethodName } from '../../../schemas/rpc/rpc-methods.ts';
+import type { DebugMethodName, RpcMethodName } from '../../../schemas/rpc/rpc-methods.ts';
 import { addressOfKey, newPrivateKey } from '../../../shared/keys/secp256k1-keys.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { createAccountData } from '../../account/domain/account-calls.ts';
@@ -44,7 +44,7 @@ export const rpcRequests = async (account: AccountUnderFuzzing, caller: Caller, 
   const { result: limits } = (await succeed('rpc', { caller, body: estimate })) as { result: JsonObject };
   const send = call('eth_sendUserOperation', [answeredOperationOf(sent), entryPoint]);
   const { result: hash } = (await succeed('rpc', { caller, body: send })) as { result: string };
-  const calls: Record<RpcMethodName, ReturnType<typeof call>> = {
+  const calls: Record<Exclude<RpcMethodName, DebugMethodName>, ReturnType<typeof call>> = {
     eth_chainId: call('eth_chainId', []),
     eth_supportedEntryPoints: call('eth_supportedEntryPoints', []),
     web3_clientVersion: call('web3_clientVersion', []),
