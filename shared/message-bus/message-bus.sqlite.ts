@@ -2,7 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
-import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import {
   TopicReplaced,
   type BusBatch,
@@ -12,29 +12,40 @@ import {
   type Offsets,
 } from './message-bus.ts';
 import { messageBytes, refusalOfSize } from './message-size.ts';
+import { FormerMessages } from './former-messages.sqlite.ts';
 import { pollPartitions } from './poll-partitions.ts';
+import { batchesOf, decodeBatch, encodeBatch, type OffsetMessage } from './record-batch.ts';
 import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
 /** A batch ends at this size too, of the text of its messages. */
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024;
-const ROWS_PER_READ = 64;
 const PRUNE_EVERY_MS = 60_000;
 /** A month between two messages of a partition is taken for a clock that jumped, and not for time that went by. */
 const GAP_MAX_MS = 30 * 86_400_000;
 
+interface BatchSpan {
+  /** Offsets. */
+  first: number;
+  last: number;
+  /** The greatest of its timestamps. */
+  newest: number;
+}
+
 /**
- * The embedded message bus: one table. A message's offset is its row, so offsets grow over all partitions. Messages
- * older than a topic's retention are deleted, by the time of its newest message and not by a clock, which may jump.
- * Compacted topics keep everything, which compaction allows.
+ * The embedded message bus: one table of batches, as Kafka has. Offsets grow over all partitions. Batches older than a topic's
+ * retention are deleted, by the time of its newest message and not by a clock, which may jump. Compacted topics keep everything,
+ * which compaction allows.
  */
 export class SqliteMessageBus implements MessageBus {
   private readonly database: SqliteDatabase;
   private readonly insert: StatementSync;
+  private readonly forget: StatementSync;
   private readonly from: StatementSync;
-  private readonly timeFrom: StatementSync;
+  private readonly spanFrom: StatementSync;
   private readonly ends: StatementSync;
-  private readonly newestTime: StatementSync;
+  private readonly newestOffset: StatementSync;
+  private readonly newestOf: StatementSync;
   private readonly timeBefore: StatementSync;
   private readonly prunedAt = new Map<string, number>();
 
@@ -48,28 +59,32 @@ export class SqliteMessageBus implements MessageBus {
     this.database.setUp(() => {
       this.database.exec(`
       CREATE TABLE IF NOT EXISTS topics (name TEXT PRIMARY KEY, partitions INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-      CREATE TABLE IF NOT EXISTS messages (
-        "offset" INTEGER PRIMARY KEY AUTOINCREMENT, topic TEXT NOT NULL, "partition" INTEGER NOT NULL,
-        "key" TEXT NOT NULL, headers TEXT NOT NULL, value TEXT, timestamp INTEGER NOT NULL
+      CREATE TABLE IF NOT EXISTS batches (
+        last INTEGER PRIMARY KEY AUTOINCREMENT, first INTEGER NOT NULL, topic TEXT NOT NULL, "partition" INTEGER NOT NULL,
+        newest INTEGER NOT NULL, records ANY NOT NULL
       ) STRICT;
-      CREATE INDEX IF NOT EXISTS messages_by_partition ON messages (topic, "partition");
+      CREATE INDEX IF NOT EXISTS batches_by_partition ON batches (topic, "partition");
     `);
     });
     const prepare = (sql: string) => this.database.prepare(sql);
-    this.insert = prepare(
-      'INSERT INTO messages (topic, "partition", "key", headers, value, timestamp) VALUES (?, ?, ?, ?, ?, ?)',
-    );
-    const inPartition = 'FROM messages WHERE topic = ? AND "partition" = ?';
-    this.from = prepare(
-      `SELECT "offset", "partition", "key", headers, value, timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" ${LIMIT}`,
-    );
-    this.timeFrom = prepare(`SELECT "offset", timestamp ${inPartition} AND "offset" >= ? ORDER BY "offset" LIMIT 1`);
-    this.timeBefore = prepare(`SELECT timestamp ${inPartition} AND "offset" < ? ORDER BY "offset" DESC LIMIT 1`);
-    this.newestTime = prepare('SELECT timestamp FROM messages WHERE topic = ? ORDER BY "offset" DESC LIMIT 1');
+    const inPartition = 'FROM batches WHERE topic = ? AND "partition" = ?';
+    this.from = prepare(`SELECT records ${inPartition} AND last >= ? ORDER BY last LIMIT 1`);
+    this.spanFrom = prepare(`SELECT first, last, newest ${inPartition} AND last >= ? ORDER BY last LIMIT 1`);
+    this.timeBefore = prepare(`SELECT newest ${inPartition} AND last < ? ORDER BY last DESC LIMIT 1`);
+    this.newestOf = prepare('SELECT records FROM batches WHERE topic = ? ORDER BY last DESC LIMIT 1');
     this.ends = prepare(
-      `SELECT (SELECT min("offset") ${inPartition}) AS first, (SELECT max("offset") ${inPartition}) AS last,
-         (SELECT seq FROM sqlite_sequence WHERE name = 'messages') AS newest`,
+      `SELECT (SELECT first ${inPartition} ORDER BY last LIMIT 1) AS first, (SELECT max(last) ${inPartition}) AS last`,
     );
+    this.newestOffset = prepare("SELECT seq FROM sqlite_sequence WHERE name = 'batches'");
+    this.forget = prepare('DELETE FROM batches WHERE topic = ? AND "partition" = ? AND last < ?');
+    this.insert = prepare(
+      'INSERT INTO batches (last, first, topic, "partition", newest, records) VALUES (?, ?, ?, ?, ?, ?)',
+    );
+    this.database.setUp(() => {
+      new FormerMessages(this.database).moveTo((topic, partition, messages) => {
+        this.store(topic, partition, messages);
+      });
+    });
   }
 
   async createTopics(topics: readonly Topic[]): Promise<void> {
@@ -91,15 +106,10 @@ export class SqliteMessageBus implements MessageBus {
     if (refused) throw refused;
     try {
       await this.database.transaction(() => {
-        for (const { key, headers, value, timestamp } of messages) {
-          this.insert.run(
-            configured.name,
-            this.partitionOf(topic, key),
-            key,
-            JSON.stringify(headers),
-            value,
-            timestamp,
-          );
+        let offset = this.newest;
+        for (const [partition, ofPartition] of Map.groupBy(messages, ({ key }) => this.partitionOf(topic, key))) {
+          const withOffsets = ofPartition.map((message) => ({ ...message, offset: (offset += 1) }));
+          this.store(configured.name, partition, withOffsets);
         }
         this.prune(configured);
       });
@@ -139,20 +149,29 @@ export class SqliteMessageBus implements MessageBus {
     return Promise.resolve();
   }
 
-  /** Reads a few rows at a time, because only what was read tells its size. */
+  private store(topic: string, partition: number, messages: Iterable<OffsetMessage>): void {
+    for (const batch of batchesOf(messages)) {
+      const [first, last] = [batch[0]?.offset ?? 0, batch.at(-1)?.offset ?? 0];
+      const newest = batch.reduce((latest, { timestamp }) => Math.max(latest, timestamp), -Infinity);
+      this.insert.run(last, first, topic, partition, newest, encodeBatch(batch));
+    }
+  }
+
+  /** Reads a few batches at a time, because only what was read tells its size. */
   private readSome(name: string, partition: number, offset: number): BusMessage[] {
     const messages: BusMessage[] = [];
     let next = offset;
     let characters = 0;
     while (messages.length < BATCH_MESSAGES_MAX && characters < BATCH_CHARACTERS_MAX) {
-      const rows = this.from.all(name, partition, next, ROWS_PER_READ);
-      for (const row of rows) {
-        const message = toMessage(row);
+      const batch = this.batchFrom(name, partition, next);
+      const last = batch.at(-1);
+      if (!last) break;
+      for (const message of batch) {
+        if (Number(message.offset) < next) continue;
         messages.push(message);
         characters += message.value?.length ?? 0;
-        next = Number(message.offset) + 1;
       }
-      if (rows.length < ROWS_PER_READ) break;
+      next = Number(last.offset) + 1;
     }
     return messages;
   }
@@ -161,11 +180,17 @@ export class SqliteMessageBus implements MessageBus {
     return withTopicSettings(topic, this.topicSettings);
   }
 
+  /** The greatest offset that was ever given. */
+  private get newest(): number {
+    return (this.newestOffset.get()?.['seq'] as number | undefined) ?? 0;
+  }
+
   /** @returns also the end of all partitions together, which no offset exceeds */
   private endsOf({ name }: Topic, partition: number): { earliest: number; latest: number; end: number } {
-    const { first, last, newest } = this.ends.get(name, partition, name, partition) as Record<string, number | null>;
-    const latest = (last ?? newest ?? 0) + 1;
-    return { earliest: first ?? latest, latest, end: (newest ?? 0) + 1 };
+    const { first, last } = this.ends.get(name, partition, name, partition) as Record<string, number | null>;
+    const { newest } = this;
+    const latest = (last ?? newest) + 1;
+    return { earliest: first ?? latest, latest, end: newest + 1 };
   }
 
   /** Bisects: messages are published in the order of their timestamps, or nearly. */
@@ -175,39 +200,55 @@ export class SqliteMessageBus implements MessageBus {
     let high = latest;
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const message = this.timeFrom.get(topic.name, partition, middle) as { offset: number; timestamp: number };
-      if (message.timestamp < time) low = message.offset + 1;
-      else high = middle;
+      const span = this.spanFrom.get(topic.name, partition, middle) as unknown as BatchSpan;
+      if (span.newest < time) low = span.last + 1;
+      else high = Math.min(middle, span.first);
     }
-    return low;
+    const found = this.batchFrom(topic.name, partition, low).find(({ timestamp }) => timestamp >= time);
+    return found ? Number(found.offset) : latest;
+  }
+
+  /** The messages of the batch in which this offset is, or which comes next; none at the end. */
+  private batchFrom(name: string, partition: number, offset: number): BusMessage[] {
+    const row = this.from.get(name, partition, offset);
+    return row ? recordsOf(row, partition) : [];
   }
 
   private prune(topic: Topic): void {
     const now = this.now();
     if (topic.retentionMs === null || now - (this.prunedAt.get(topic.name) ?? -Infinity) < PRUNE_EVERY_MS) return;
     this.prunedAt.set(topic.name, now);
-    const newest = this.newestTime.get(topic.name)?.['timestamp'] as number | undefined;
+    const row = this.newestOf.get(topic.name);
+    const newest = row && recordsOf(row, 0).at(-1)?.timestamp;
     if (newest === undefined) return;
-    const forget = this.database.prepare('DELETE FROM messages WHERE topic = ? AND "partition" = ? AND "offset" < ?');
     for (let partition = 0; partition < topic.partitions; partition += 1) {
       const kept = this.firstSince(topic, partition, newest - topic.retentionMs);
-      if (!this.isAfterGap(topic, partition, kept, newest)) forget.run(topic.name, partition, kept);
+      if (!this.isAfterGap(topic, partition, kept, newest)) this.forgetBefore(topic, partition, kept);
     }
+  }
+
+  private forgetBefore({ name }: Topic, partition: number, offset: number): void {
+    const batch = this.batchFrom(name, partition, offset);
+    const kept = batch.filter((message) => Number(message.offset) >= offset);
+    this.forget.run(name, partition, offset);
+    const last = kept.at(-1);
+    if (!last || kept.length === batch.length) return;
+    this.forget.run(name, partition, Number(last.offset) + 1);
+    this.store(
+      name,
+      partition,
+      kept.map((message) => ({ ...message, offset: Number(message.offset) })),
+    );
   }
 
   /** What lies before a gap is kept until the messages after the gap are too old as well. */
   private isAfterGap({ name }: Topic, partition: number, offset: number, newest: number): boolean {
-    const before = this.timeBefore.get(name, partition, offset)?.['timestamp'] as number | undefined;
-    const after = (this.timeFrom.get(name, partition, offset)?.['timestamp'] as number | undefined) ?? newest;
-    return before !== undefined && after - before > GAP_MAX_MS;
+    const batch = this.batchFrom(name, partition, offset);
+    const at = batch.findIndex((message) => Number(message.offset) >= offset);
+    const before = batch[at - 1]?.timestamp ?? this.timeBefore.get(name, partition, offset)?.['newest'];
+    return typeof before === 'number' && (batch[at]?.timestamp ?? newest) - before > GAP_MAX_MS;
   }
 }
 
-const toMessage = (row: Record<string, unknown>): BusMessage => ({
-  offset: String(row['offset']),
-  partition: row['partition'] as number,
-  key: row['key'] as string,
-  headers: JSON.parse(row['headers'] as string) as Record<string, string>,
-  value: row['value'] as string | null,
-  timestamp: row['timestamp'] as number,
-});
+const recordsOf = ({ records }: Record<string, unknown>, partition: number): BusMessage[] =>
+  decodeBatch(records as string | Uint8Array, partition);
