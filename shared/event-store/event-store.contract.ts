@@ -3,13 +3,21 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anEvent, someMetadata } from '../testing/event-builder.ts';
 import { eventually } from '../testing/eventually.ts';
 import { appendConfirmed } from './transact.ts';
-import { WrongExpectedRevision, type EventBatch, type EventFilter, type EventStore } from './event-store.ts';
+import {
+  WrongExpectedRevision,
+  type EventBatch,
+  type EventFilter,
+  type EventStore,
+  type StoredEvent,
+} from './event-store.ts';
 
 /** Defines what every adapter of the port must do. The store may already hold other events. */
 export const eventStoreContract = (name: string, open: () => Promise<EventStore>): void => {
   describe(`event store on ${name}`, () => {
     let store: EventStore;
     const aStream = () => `test-${randomUUID()}`;
+    const told = (events: readonly StoredEvent[]) =>
+      events.map(({ id, revision, position, dataText }) => ({ id, revision, position, dataText }));
     beforeAll(async () => {
       store = await open();
     });
@@ -104,6 +112,64 @@ export const eventStoreContract = (name: string, open: () => Promise<EventStore>
       const second = await store.readAll(first.position, undefined, 2);
       expect(second.events).toHaveLength(1);
       expect(second.caughtUp).toBe(true);
+    });
+
+    it('reads any part of many events that were appended together', async () => {
+      const [stream, from] = [aStream(), await store.head()];
+      const others = { ...someMetadata, correlationId: 'another' };
+      const events = Array.from({ length: 1_203 }, (_, at) => ({
+        ...anEvent({ type: at % 300 < 290 ? 'Many' : 'Few', time: 1_000 + at, data: { at, text: 'line\nbreak' } }),
+        metadata: at % 3 === 0 ? others : someMetadata,
+      }));
+      await store.append(stream, -1, events.slice(0, 5));
+      const { position, revision } = await store.append(stream, 4, events.slice(5));
+      expect(revision).toBe(1_202);
+      const read = await store.read(stream);
+      expect(read.map(({ id, type, time, data, metadata }) => ({ id, type, time, data, metadata }))).toEqual(
+        events.map(({ id, type, time, data, metadata }) => ({ id, type, time, data, metadata })),
+      );
+      expect(read.map((event) => event.revision)).toEqual(events.map((_, at) => at));
+      expect(read.at(-1)?.position).toBe(position);
+      for (const first of [0, 4, 5, 6, 290, 504, 505, 506, 777, 1_202, 1_203]) {
+        for (const limit of [1, 10, 600]) {
+          expect(told(await store.read(stream, { from: first, limit }))).toEqual(
+            told(read.slice(first, first + limit)),
+          );
+          const back = await store.read(stream, { from: first, limit, direction: 'backwards' });
+          const until = Math.min(first + 1, read.length);
+          expect(told(back)).toEqual(told(read.slice(Math.max(0, until - limit), until).toReversed()));
+        }
+      }
+      const newest = await store.read(stream, { limit: 2, direction: 'backwards' });
+      expect(told(newest)).toEqual(told(read.slice(-2).toReversed()));
+      for (const types of [undefined, ['Many'], ['Few'], ['Few', 'Many']]) {
+        for (const limit of [7, 100, 1_000]) {
+          const found: StoredEvent[] = [];
+          for (let after = from; ;) {
+            const batch = await store.readAll(after, types && { types }, limit);
+            expect(batch.events.length).toBeLessThanOrEqual(limit);
+            found.push(...batch.events);
+            if (batch.caughtUp) break;
+            expect(batch.position).toBe(batch.events.at(-1)?.position);
+            after = batch.position;
+          }
+          const wanted = read.filter(({ type }) => types === undefined || types.includes(type));
+          expect(told(found)).toEqual(told(wanted));
+        }
+      }
+    });
+
+    it('treats many of the same events at the same revision as the same append, also some of them', async () => {
+      const stream = aStream();
+      const events = Array.from({ length: 40 }, () => anEvent());
+      const appended = await store.append(stream, -1, events);
+      await store.append(stream, 39, [anEvent()]);
+      expect(await store.append(stream, -1, events)).toEqual(appended);
+      expect(await store.append(stream, 19, events.slice(20))).toEqual(appended);
+      await expect(store.append(stream, 19, [...events.slice(20, 39), anEvent()])).rejects.toThrow(
+        WrongExpectedRevision,
+      );
+      expect(await store.read(stream)).toHaveLength(41);
     });
 
     it('names the newest event of a stream that is never forgotten, whatever the filter', async () => {

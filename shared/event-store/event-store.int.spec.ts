@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
+import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from '@jest/globals';
 import { anEvent } from '../testing/event-builder.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -47,6 +48,50 @@ describe('event store on SQLite, beside other connections', () => {
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(100);
     expect((await writers[0]?.readAll(0, undefined, 1_000))?.events).toHaveLength(100);
     await Promise.all(writers.map((writer) => writer.close()));
+  });
+
+  it('opens a file from before many events were a row together', async () => {
+    const file = aFile();
+    const former = new DatabaseSync(file);
+    former.exec(`
+      CREATE TABLE events (
+        position INTEGER PRIMARY KEY, stream TEXT NOT NULL, revision INTEGER NOT NULL, id TEXT NOT NULL,
+        type TEXT NOT NULL, version INTEGER NOT NULL, time INTEGER NOT NULL, data TEXT NOT NULL, metadata TEXT NOT NULL
+      ) STRICT;
+      CREATE UNIQUE INDEX events_by_stream ON events (stream, revision);
+      INSERT INTO events VALUES (7, 'test-former', 0, 'id-0', 'Former', 1, 5, '{"at":0}', '{"correlationId":"c"}');
+    `);
+    former.close();
+    const store = new SqliteEventStore(file);
+    const { position } = await store.append(
+      'test-former',
+      0,
+      Array.from({ length: 20 }, () => anEvent()),
+    );
+    expect(position).toBe(27);
+    const read = await store.read('test-former');
+    expect(read[0]).toMatchObject({ id: 'id-0', type: 'Former', position: 7, data: { at: 0 } });
+    expect(read.map((event) => event.position)).toEqual([7, ...Array.from({ length: 20 }, (_, at) => 8 + at)]);
+    await store.close();
+  });
+
+  it('forgets each event of a stream that keeps the newest, also of many that were appended together', async () => {
+    const store = new SqliteEventStore(aFile());
+    await store.append(
+      'test-newest',
+      -1,
+      Array.from({ length: 30 }, () => anEvent()),
+      { newest: 3 },
+    );
+    expect((await store.read('test-newest')).map(({ revision }) => revision)).toEqual([27, 28, 29]);
+    await store.append(
+      'chain-2484',
+      -1,
+      Array.from({ length: 30 }, () => anEvent()),
+    );
+    await store.append('chain-2484', 29, [anEvent()], { newest: 3 });
+    expect((await store.read('chain-2484')).map(({ revision }) => revision)).toEqual([28, 29, 30]);
+    await store.close();
   });
 
   it('keeps what it acknowledged after it is reopened', async () => {

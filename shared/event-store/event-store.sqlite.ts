@@ -3,6 +3,7 @@ import { Refusal, unavailable } from '../errors/refusal.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { BatchSize } from './batch-size.ts';
+import { EVENT_COLUMNS, EventRows, toEvents } from './event-rows.sqlite.ts';
 import {
   WrongExpectedRevision,
   type Appended,
@@ -18,7 +19,6 @@ import {
 import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
 import { ForgottenEvents } from './forgotten-events.sqlite.ts';
 import { isPermanent, placeOf } from './permanent-streams.ts';
-import { LazyStoredEvent } from './stored-event.ts';
 import { subscribeByReading } from './subscription.ts';
 
 /** The most events in one commit. Further appends wait for the next one. */
@@ -26,7 +26,6 @@ const GROUP_EVENTS_MAX = 4_000;
 const ROWS_PER_READ = 64;
 /** How many events are looked at for one that is never forgotten. */
 const PLACES_LOOKED_AT = 200;
-const COLUMNS = 'position, stream, revision, id, type, version, time, data, metadata';
 
 interface PendingAppend {
   stream: string;
@@ -37,15 +36,13 @@ interface PendingAppend {
   reject: (error: unknown) => void;
 }
 
-type Row = [number, string, number, string, string, number, number, string, string];
-
 /**
  * The embedded event store: one SQLite file. Appends of one tick of the event loop share a commit (group commit), and
- * reads of one a snapshot.
+ * reads of one a snapshot. Many events of one append are a row together, where none of them is ever forgotten.
  */
 export class SqliteEventStore implements EventStore {
   private readonly database: SqliteDatabase;
-  private readonly insert: StatementSync;
+  private readonly written: EventRows;
   private readonly lastRevision: StatementSync;
   private readonly newestPosition: StatementSync;
   private readonly forwards: StatementSync;
@@ -73,18 +70,21 @@ export class SqliteEventStore implements EventStore {
       ) STRICT;
       CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
     `);
+      // Each event was once a row.
+      const hasBatches = this.database.prepare("SELECT 1 FROM pragma_table_info('events') WHERE name = 'batch'").get();
+      if (!hasBatches) this.database.exec('ALTER TABLE events ADD COLUMN batch BLOB');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
-    this.insert = prepare(
-      'INSERT INTO events (stream, revision, id, type, version, time, data, metadata) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    );
+    this.written = new EventRows(this.database, () => this.newest());
     this.lastRevision = prepare('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1');
     this.newestPosition = prepare('SELECT max(position) AS position FROM events');
     this.forwards = this.rows(
-      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision ${LIMIT}`,
+      `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ? AND revision >= ? ORDER BY revision ${LIMIT}`,
     );
     this.backwards = this.rows(
-      `SELECT ${COLUMNS} FROM events WHERE stream = ? AND revision <= ? ORDER BY revision DESC ${LIMIT}`,
+      `SELECT ${EVENT_COLUMNS} FROM events WHERE stream = ?1
+         AND revision <= coalesce((SELECT min(revision) FROM events WHERE stream = ?1 AND revision >= ?2), ?2)
+       ORDER BY revision DESC ${LIMIT}`,
     );
     this.places = this.rows(
       `SELECT id, stream, revision, position FROM events WHERE position <= ? ORDER BY position DESC ${LIMIT}`,
@@ -118,8 +118,18 @@ export class SqliteEventStore implements EventStore {
   ): Promise<StoredEvent[]> {
     const isForwards = direction === 'forwards';
     const first = from ?? (isForwards ? 0 : Number.MAX_SAFE_INTEGER);
-    const rows = await this.reads.rows(isForwards ? this.forwards : this.backwards, [stream, first, limit]);
-    return rows.map(toEvent);
+    const wanted = limit < 0 ? Infinity : limit;
+    const events: StoredEvent[] = [];
+    const take = (row: unknown) => {
+      const inRow = toEvents(row);
+      for (const event of isForwards ? inRow : inRow.toReversed())
+        if (isForwards ? event.revision >= first : event.revision <= first) events.push(event);
+      return inRow.length;
+    };
+    const isEnough = () => events.length >= wanted;
+    const statement = isForwards ? this.forwards : this.backwards;
+    await this.reads.each(statement, [stream, first, limit], { take, isEnough });
+    return events.slice(0, wanted);
   }
 
   readAll(after: number, filter: EventFilter | undefined, limit: number): Promise<EventBatch> {
@@ -161,15 +171,22 @@ export class SqliteEventStore implements EventStore {
     const types = filter?.types ?? [];
     const events: StoredEvent[] = [];
     const size = new BatchSize(limit);
-    while (!size.isFull) {
+    const isFull = () => size.isFull;
+    while (!isFull()) {
       const wanted = Math.min(size.room, ROWS_PER_READ);
-      const rows = statement.all(events.at(-1)?.position ?? after, ...types, wanted);
-      for (const row of rows) {
-        const event = toEvent(row);
-        events.push(event);
-        size.add(event);
+      const from = events.at(-1)?.position ?? after;
+      let rows = 0;
+      for (const row of statement.iterate(from, ...types, wanted)) {
+        if (isFull()) return { events, caughtUp: false };
+        rows += 1;
+        for (const event of toEvents(row)) {
+          if (event.position <= from) continue;
+          if (isFull()) return { events, caughtUp: false };
+          events.push(event);
+          size.add(event);
+        }
       }
-      if (rows.length < wanted) return { events, caughtUp: true };
+      if (rows < wanted) return { events, caughtUp: true };
     }
     return { events, caughtUp: false };
   }
@@ -230,35 +247,21 @@ export class SqliteEventStore implements EventStore {
       );
     }
     const forgetAt = keep && 'seconds' in keep ? this.clock.now() + keep.seconds * 1_000 : undefined;
-    let revision = actual;
-    let position = 0;
-    let metadata: unknown;
-    let metadataText = '';
-    for (const event of events) {
-      revision += 1;
-      if (event.metadata !== metadata) {
-        metadata = event.metadata;
-        metadataText = JSON.stringify(metadata);
-      }
-      position = this.insert.run(
-        stream,
-        revision,
-        event.id,
-        event.type,
-        event.schemaVersion,
-        event.time,
-        JSON.stringify(event.data),
-        metadataText,
-      ).lastInsertRowid as number;
+    const mayBatch = keep === undefined && !this.retention.has(stream) && isPermanent(stream);
+    const appended = this.written.write({ stream, after: actual, events, mayBatch }, (position) => {
       if (forgetAt !== undefined) this.forgottenEvents.add(forgetAt, position);
-    }
+    });
     const newest = keep && 'newest' in keep ? keep.newest : this.retention.get(stream);
-    if (newest !== undefined && revision >= newest) this.forget.run(stream, revision - newest);
-    return { revision, position };
+    if (newest !== undefined && appended.revision >= newest) this.forget.run(stream, appended.revision - newest);
+    return appended;
   }
 
   private findRepeat(stream: string, after: number, events: readonly EventToAppend[]): Appended | undefined {
-    const stored = this.forwards.all(stream, after + 1, events.length).map(toEvent);
+    const rows = this.forwards.all(stream, after + 1, events.length);
+    const stored = rows
+      .flatMap(toEvents)
+      .filter(({ revision }) => revision > after)
+      .slice(0, events.length);
     const last = stored.at(-1);
     const isRepeat = stored.length === events.length && stored.every((event, at) => event.id === events[at]?.id);
     return isRepeat && last ? { revision: last.revision, position: last.position } : undefined;
@@ -270,7 +273,9 @@ export class SqliteEventStore implements EventStore {
     let statement = this.readAllByFilter.get(key);
     if (!statement) {
       const types = count === 0 ? '' : `AND type IN (${Array.from({ length: count }, () => '?').join(', ')})`;
-      statement = this.rows(`SELECT ${COLUMNS} FROM events WHERE position > ? ${types} ORDER BY position ${LIMIT}`);
+      statement = this.rows(
+        `SELECT ${EVENT_COLUMNS} FROM events WHERE position > ? ${types} ORDER BY position ${LIMIT}`,
+      );
       this.readAllByFilter.set(key, statement);
     }
     return statement;
@@ -282,5 +287,3 @@ export class SqliteEventStore implements EventStore {
     return statement;
   }
 }
-
-const toEvent = (row: unknown): StoredEvent => new LazyStoredEvent(...(row as Row));

@@ -7,9 +7,8 @@ const ROWS_MAX = 500;
 type Row = Record<string, SQLOutputValue>;
 
 interface PendingRead {
-  statement: StatementSync;
-  parameters: readonly SQLInputValue[];
-  resolve: (rows: Row[]) => void;
+  /** @returns how many rows were read */
+  read: () => number;
   reject: (error: unknown) => void;
 }
 
@@ -20,15 +19,40 @@ export class GroupedReads {
   constructor(private readonly database: SqliteDatabase) {}
 
   rows(statement: StatementSync, parameters: readonly SQLInputValue[]): Promise<Row[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<Row[]>();
-    if (this.pending.length === 0) this.answerLater();
-    this.pending.push({ statement, parameters, resolve, reject });
-    return promise;
+    return this.add((resolve: (rows: Row[]) => void) => {
+      const rows = statement.all(...parameters);
+      resolve(rows);
+      return rows.length;
+    });
+  }
+
+  /** Gives row after row, until it is enough. `take` returns for how many rows one counts. */
+  each(
+    statement: StatementSync,
+    parameters: readonly SQLInputValue[],
+    { take, isEnough }: { take: (row: Row) => number; isEnough: () => boolean },
+  ): Promise<void> {
+    return this.add((resolve: () => void) => {
+      let count = 0;
+      for (const row of statement.iterate(...parameters)) {
+        count += take(row);
+        if (isEnough()) break;
+      }
+      resolve();
+      return count;
+    });
   }
 
   /** Answers those that are pending. */
   close(): void {
     this.answer(Infinity);
+  }
+
+  private add<Result>(read: (resolve: (result: Result) => void) => number): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    if (this.pending.length === 0) this.answerLater();
+    this.pending.push({ read: () => read(resolve), reject });
+    return promise;
   }
 
   private answerLater(): void {
@@ -44,10 +68,7 @@ export class GroupedReads {
     try {
       this.database.snapshot(() => {
         for (; answered < reads.length && count < rowsMax; answered += 1) {
-          const read = reads[answered];
-          const rows = read?.statement.all(...read.parameters) ?? [];
-          read?.resolve(rows);
-          count += rows.length;
+          count += reads[answered]?.read() ?? 0;
         }
       });
     } catch (error) {

@@ -1,0 +1,81 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { EventToAppend, StoredEvent } from './event-store.ts';
+import { LazyStoredEvent } from './stored-event.ts';
+
+/** Fewer events are stored each by itself. */
+const EVENTS_MIN = 8;
+/** Whoever wants one event of a batch reads no more than these. */
+const EVENTS_MAX = 500;
+const CHARACTERS_MAX = 256 * 1_024;
+const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
+/** An event as text. */
+export interface EventText {
+  event: EventToAppend;
+  dataText: string;
+  metadataText: string;
+}
+
+/** The first line of a batch, of its events in their order; `metadata` has each that there is once, and `which` says whose. */
+interface Head {
+  ids: string[];
+  versions: number[];
+  times: number[];
+  metadata: string[];
+  which: number[];
+}
+
+/** Yields events of one type that follow each other, no more than one batch has. */
+export function* runsOf(events: readonly EventToAppend[]): Generator<EventText[]> {
+  let run: EventText[] = [];
+  let characters = 0;
+  let metadata: unknown;
+  let metadataText = '';
+  for (const event of events) {
+    if (event.metadata !== metadata) {
+      metadata = event.metadata;
+      metadataText = JSON.stringify(metadata);
+    }
+    const isOther = run.length > 0 && run[0]?.event.type !== event.type;
+    if (isOther || run.length === EVENTS_MAX || characters >= CHARACTERS_MAX) {
+      yield run;
+      run = [];
+      characters = 0;
+    }
+    const dataText = JSON.stringify(event.data);
+    run.push({ event, dataText, metadataText });
+    characters += dataText.length;
+  }
+  if (run.length > 0) yield run;
+}
+
+export const isBatch = (run: readonly EventText[]): boolean => run.length >= EVENTS_MIN;
+
+/** Events that are stored together have much in common. JSON has no line breaks, so each event's data is a line. */
+export const encodeEvents = (run: readonly EventText[]): Uint8Array => {
+  const metadata = [...new Set(run.map(({ metadataText }) => metadataText))];
+  const head: Head = {
+    ids: run.map(({ event }) => event.id),
+    versions: run.map(({ event }) => event.schemaVersion),
+    times: run.map(({ event }) => event.time),
+    metadata,
+    which: run.map(({ metadataText }) => metadata.indexOf(metadataText)),
+  };
+  return zstdCompressSync([JSON.stringify(head), ...run.map(({ dataText }) => dataText)].join('\n'), ZSTD);
+};
+
+/** @param last where the last of them is */
+export const decodeEvents = (
+  stored: Uint8Array,
+  last: Pick<StoredEvent, 'position' | 'stream' | 'revision' | 'type'>,
+): StoredEvent[] => {
+  const [first = '', ...dataTexts] = zstdDecompressSync(stored).toString().split('\n');
+  const { ids, versions, times, metadata, which } = JSON.parse(first) as Head;
+  return dataTexts.map((dataText, at) => {
+    const before = dataTexts.length - 1 - at;
+    const [position, revision] = [last.position - before, last.revision - before];
+    const [id = '', version = 0, time = 0] = [ids[at], versions[at], times[at]];
+    const metadataText = metadata[which[at] ?? 0] ?? '';
+    return new LazyStoredEvent(position, last.stream, revision, id, last.type, version, time, dataText, metadataText);
+  });
+};
