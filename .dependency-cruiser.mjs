@@ -60,12 +60,12 @@ const forbidden = [
   {
     name: 'domain-is-pure',
     comment:
-      'A domain knows itself, contracts, primitives, refusals, addresses, types of the ABI, ids of watches, folds of read models and what the event store calls things; it may hash and sign.',
+      'A domain knows itself, contracts, primitives, refusals, addresses, types of the ABI, ids of watches and of wallets, folds of read models and what the event store calls things; it may hash and sign.',
     severity: 'error',
     from: { path: '^services/([^/]+)/domain/', pathNot: SPEC },
     to: {
       pathNot:
-        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/signed-text|chain/(abi-type|address|event-signature|watch-id))[.]ts$|^crypto$',
+        '^services/$1/domain/|^schemas/|^shared/(primitives/[^/.]+[.]ts|(errors|read-models)/)|^shared/(event-store/event-store|keys/signed-text|chain/(abi-type|address|event-signature|watch-id|wallet-identity))[.]ts$|^crypto$',
     },
   },
   {

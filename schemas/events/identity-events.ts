@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { loginMethod } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
+export const identityStream = (identityId: string): string => `identity-${identityId}`;
+
 /** Stream `identity-<identityId>`: the user of the first append holds the identity, until it is released. */
 export const identityEvents = {
   IdentityClaimed: event(

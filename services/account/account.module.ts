@@ -11,7 +11,7 @@ import { Logins } from './edge/logins.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { serveMailbox } from './edge/mailbox-page.ts';
 import type { PasswordCost } from './edge/password-hashes.ts';
-import { isNative } from './edge/recover-signer.ts';
+import { isNative } from '../../shared/keys/recover-signer.ts';
 import { Erasures } from './erase-user/erasures.ts';
 import { EraseUserHandler } from './erase-user/erase-user.handler.ts';
 import { EraseUserHttp } from './erase-user/erase-user.http.ts';

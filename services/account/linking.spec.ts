@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Wallet } from 'ethers';
+import { identityStream } from '../../schemas/events/identity-events.ts';
 import type { Session } from '../../schemas/http/account-routes.ts';
 import { anEvent, someMetadata } from '../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
-import { claimIdentity, identityFold, identityStream, walletIdentity } from './domain/identity.ts';
+import { claimIdentity, identityFold, walletIdentity } from './domain/identity.ts';
 import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();

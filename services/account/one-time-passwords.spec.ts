@@ -1,9 +1,9 @@
+import { identityStream } from '../../schemas/events/identity-events.ts';
 import { userStream } from '../../schemas/events/user-events.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { anEvent } from '../../shared/testing/event-builder.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { oneTimePasswordStream } from './domain/one-time-password.ts';
-import { identityStream } from './domain/identity.ts';
 import { PasswordHashes } from './edge/password-hashes.ts';
 import { startAccountUnderTest, type AccountUnderTest } from './testing/account-under-test.ethers.ts';
 import {

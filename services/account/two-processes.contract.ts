@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
+import { identityStream } from '../../schemas/events/identity-events.ts';
 import { sessionStream } from '../../schemas/events/session-events.ts';
 import { userStream } from '../../schemas/events/user-events.ts';
 import { accountRoutes, type Session } from '../../schemas/http/account-routes.ts';
@@ -21,7 +22,7 @@ import { randomWallet } from '../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { appAdministration } from './app-administration.ts';
 import { chainAdministration } from './chain-administration.ts';
-import { identityStream, walletIdentity } from './domain/identity.ts';
+import { walletIdentity } from './domain/identity.ts';
 import { loginStateStream } from './domain/login-state.ts';
 import {
   issueOneTimePassword,

@@ -10,8 +10,8 @@ import { requestMetadata } from '../../../shared/edge/request-context.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import type { App } from '../domain/app.ts';
 import { Apps } from '../edge/apps.ts';
-import { readSignature } from '../edge/read-signature.ts';
-import { recoverSigner } from '../edge/recover-signer.ts';
+import { readSignature } from '../../../shared/keys/read-signature.ts';
+import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
 
 const WINDOW_MS = 300_000;
 const usedFold = { initial: false, evolve: () => true };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { IdentityEvent } from '../../../schemas/events/identity-events.ts';
+import { identityStream, type IdentityEvent } from '../../../schemas/events/identity-events.ts';
 import { given } from '../../../shared/testing/given.ts';
-import { claimIdentity, identityFold, identityStream, releaseIdentity, walletIdentity } from './identity.ts';
+import { claimIdentity, identityFold, releaseIdentity, walletIdentity } from './identity.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');

@@ -1,6 +1,6 @@
 import type { IdentityEvent } from '../../../schemas/events/identity-events.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
-import { sha256 } from '../../../shared/primitives/ids.ts';
+import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
 
 /** A proven way to log in, such as a wallet. */
 export interface Identity {
@@ -12,12 +12,10 @@ export interface Identity {
   label: string;
 }
 
-export const walletIdentity = (address: string): Identity => ({
-  identityId: sha256(address.toLowerCase()),
-  formerId: sha256(`wallet:${address.toLowerCase()}`),
-  method: 'wallet',
-  label: address,
-});
+export const walletIdentity = (address: string): Identity => {
+  const [identityId, formerId] = walletIdentityIds(address);
+  return { identityId, formerId, method: 'wallet', label: address };
+};
 /** A contract by chain and address: somebody else may control the same address on another chain. */
 export const contractAccount = (address: string, chainId: number): string =>
   `eip155:${String(chainId)}:${address.toLowerCase()}`;
@@ -31,7 +29,6 @@ export const contractIdentity = ({
   signer: string;
   chainId: number;
 }): Identity => ({ identityId, method: 'wallet', label: `eip155:${String(chainId)}:${signer}` });
-export const identityStream = (identityId: string): string => `identity-${identityId}`;
 
 export interface IdentityHolder {
   /** `undefined` while nobody holds the identity. */

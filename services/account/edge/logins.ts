@@ -1,3 +1,4 @@
+import { identityStream } from '../../../schemas/events/identity-events.ts';
 import { sessionStream } from '../../../schemas/events/session-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { type ProfileChanges, userStream } from '../../../schemas/events/user-events.ts';
@@ -9,7 +10,6 @@ import type { Transactor, Transacted } from '../../../shared/event-store/transac
 import {
   claimIdentity,
   identityFold,
-  identityStream,
   releaseIdentity,
   type Identity,
   type IdentityHolder,

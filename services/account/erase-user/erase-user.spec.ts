@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
+import { identityStream } from '../../../schemas/events/identity-events.ts';
 import { historyPage, publicKeys } from '../../../schemas/http/account-routes.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { verifyExport } from '../../../shared/audit/verify-export.jose.ts';
@@ -12,7 +13,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { projectStored } from '../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { identityStream, walletIdentity } from '../domain/identity.ts';
+import { walletIdentity } from '../domain/identity.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 
 const folder = temporaryFolder();

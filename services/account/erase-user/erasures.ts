@@ -1,8 +1,9 @@
+import { identityStream } from '../../../schemas/events/identity-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { userEvents, userStream } from '../../../schemas/events/user-events.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { VaultKeys } from '../../../shared/key-vault/vault-keys.ts';
-import { identityFold, identityStream, releaseIdentity } from '../domain/identity.ts';
+import { identityFold, releaseIdentity } from '../domain/identity.ts';
 import { SessionEnder } from '../edge/session-ender.ts';
 
 /** Does what follows from the erasure of a user. Each step may be repeated. */

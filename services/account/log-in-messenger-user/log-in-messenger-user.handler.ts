@@ -12,8 +12,8 @@ import { readProfile } from '../domain/profile.ts';
 import { sessionIdFrom } from '../domain/session.ts';
 import { IdentityIds } from '../edge/identity-ids.ts';
 import { Logins, type LoggedIn, type Redemption } from '../edge/logins.ts';
-import { readSignature } from '../edge/read-signature.ts';
-import { recoverSigner } from '../edge/recover-signer.ts';
+import { readSignature } from '../../../shared/keys/read-signature.ts';
+import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
 
 const WINDOW_MS = 300_000;
 const usedFold = {

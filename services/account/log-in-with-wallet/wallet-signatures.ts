@@ -5,8 +5,8 @@ import type { Challenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
 import { contractAccount, contractIdentity, walletIdentity, type Identity } from '../domain/identity.ts';
 import type { IdentityIds } from '../edge/identity-ids.ts';
-import { messageDigest } from '../edge/message-digest.ts';
-import { recoverSigner } from '../edge/recover-signer.ts';
+import { messageDigest } from '../../../shared/keys/message-digest.ts';
+import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
 import { contractSignatureCode, VALIDATION_GAS } from './contract-signature.ts';
 
 /** 16 KiB in hex. What deploys a wallet takes one or two. */

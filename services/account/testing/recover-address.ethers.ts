@@ -1,5 +1,5 @@
 import { hexlify, recoverAddress as recoverInJavaScript } from 'ethers';
-import { isCanonical } from '../edge/canonical-signature.ts';
+import { isCanonical } from '../../../shared/keys/canonical-signature.ts';
 import { recoverNatively } from './recover-address.secp256k1.ts';
 
 /**

@@ -1,10 +1,11 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { identityStream } from '../../../schemas/events/identity-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { userStream } from '../../../schemas/events/user-events.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor, type Transacted } from '../../../shared/event-store/transact.ts';
-import { identityFold, identityStream } from '../domain/identity.ts';
+import { identityFold } from '../domain/identity.ts';
 import { unlinkIdentity, userFold, type User } from '../domain/user.ts';
 import { Logins } from '../edge/logins.ts';
 import { Unlinkings } from './unlinkings.ts';

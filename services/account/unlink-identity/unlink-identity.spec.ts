@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
+import { identityStream } from '../../../schemas/events/identity-events.ts';
 import { sessionStream } from '../../../schemas/events/session-events.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import { someMetadata } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
-import { identityStream, walletIdentity } from '../domain/identity.ts';
+import { walletIdentity } from '../domain/identity.ts';
 import { startAccountUnderTest, type AccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { Unlinkings } from './unlinkings.ts';
 

@@ -1,7 +1,8 @@
+import { identityStream } from '../../../schemas/events/identity-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { identityFold, identityStream, releaseIdentity } from '../domain/identity.ts';
+import { identityFold, releaseIdentity } from '../domain/identity.ts';
 import { SessionEnder } from '../edge/session-ender.ts';
 
 interface Unlinking {

@@ -6,7 +6,7 @@ import { betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';
 import { toNodeHandler } from 'better-auth/node';
 import { emailOTP, siwe } from 'better-auth/plugins';
-import { recoverSigner } from '../../account/edge/recover-signer.ts';
+import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
 
 /**
  * Better Auth as a program of its own, as fast as its settings make it: SQLite in WAL mode, the signatures by the same

@@ -1,5 +1,5 @@
-import { libsecp256k1 } from '../../../shared/keys/libsecp256k1.secp256k1.ts';
-import { addressOfPoint } from '../../../shared/keys/secp256k1-keys.ts';
+import { libsecp256k1 } from './libsecp256k1.secp256k1.ts';
+import { addressOfPoint } from './secp256k1-keys.ts';
 import { isCanonical, type RecoverSigner } from './canonical-signature.ts';
 import { messageDigest } from './message-digest.ts';
 

@@ -1,4 +1,4 @@
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { Refusal } from '../errors/refusal.ts';
 
 /** @throws Refusal signature_malformed unless it is 65 bytes in hex */
 export const readSignature = (text: string): string => {

@@ -1,7 +1,7 @@
 import { verifyMessage, Wallet } from 'ethers';
 import fc from 'fast-check';
 import { describe, expect, it } from '@jest/globals';
-import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { randomWallet } from '../testing/random-wallet.ethers.ts';
 import { recoverInJavaScript } from './recover-signer.ethers.ts';
 import { isNative, recoverSigner } from './recover-signer.ts';
 
