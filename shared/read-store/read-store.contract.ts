@@ -281,6 +281,36 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect([found.get(ended)?.points, found.get(lasting)?.points]).toEqual([0, 7]);
     });
 
+    describe('an announcement', () => {
+      const hostile = { 'a.b': 1, $gt: '', __proto__x: null, list: [{ deep: '💥' }] };
+      const announcement = { id: 'one', renewals: 3, document: hostile };
+
+      it('is found by its kind as it was made last, until it is withdrawn', async () => {
+        expect(await store.announcements(collection)).toEqual([]);
+        await store.announce(collection, { ...announcement, document: { first: true } });
+        await store.announce(collection, { ...announcement, id: 'other' });
+        await store.announce(collection, announcement);
+        await store.announce(`${collection}-other`, announcement);
+        expect(await store.announcements(collection)).toEqual([announcement, { ...announcement, id: 'other' }]);
+        await store.withdraw(collection, announcement);
+        expect(await store.announcements(collection)).toEqual([{ ...announcement, id: 'other' }]);
+        expect(await store.announcements(`${collection}-other`)).toEqual([announcement]);
+      });
+
+      it('is not withdrawn by who has not seen its newest renewal', async () => {
+        await store.announce(collection, announcement);
+        await store.withdraw(collection, { id: 'one', renewals: 2 });
+        await store.withdraw(collection, { id: 'other', renewals: 3 });
+        expect(await store.announcements(collection)).toEqual([announcement]);
+      });
+
+      it('of many processes at once is each found', async () => {
+        const many = Array.from({ length: 50 }, (_, n) => ({ id: `p${String(n + 10)}`, renewals: n, document: { n } }));
+        await Promise.all(many.map((one) => store.announce(collection, one)));
+        expect(await store.announcements(collection)).toEqual(many);
+      });
+    });
+
     describe('a lease', () => {
       const lease = { holder: 'one', epoch: 1, renewals: 0 };
 

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace } from '../event-store/event-store.ts';
 import type { QueryBudget } from './query-budget.ts';
 import type {
+  Announcement,
   Checkpoint,
   Counted,
   CollectionDefinition,
@@ -40,6 +41,7 @@ export class MemoryReadStore implements ReadStore {
   private readonly stored = new Map<string, Checkpoint>();
   private readonly leases = new Map<string, Lease>();
   private readonly counts = new Map<string, Counted>();
+  private readonly announced = new Map<string, Map<string, string>>();
 
   define(collections: readonly CollectionDefinition[]): Promise<void> {
     for (const { name, search } of collections) {
@@ -139,6 +141,24 @@ export class MemoryReadStore implements ReadStore {
   forgetPoints(nowMs: number): Promise<void> {
     for (const [id, { endsAt }] of this.counts) if (endsAt <= nowMs) this.counts.delete(id);
     return Promise.resolve();
+  }
+
+  announce(kind: string, announcement: Announcement): Promise<void> {
+    const ofKind = this.announced.get(kind) ?? new Map<string, string>();
+    this.announced.set(kind, ofKind.set(announcement.id, JSON.stringify(announcement)));
+    return Promise.resolve();
+  }
+
+  announcements(kind: string): Promise<Announcement[]> {
+    const texts = [...(this.announced.get(kind)?.values() ?? [])];
+    return Promise.resolve(
+      texts.map((text) => JSON.parse(text) as Announcement).sort((one, other) => compare(one.id, other.id)),
+    );
+  }
+
+  async withdraw(kind: string, { id, renewals }: Pick<Announcement, 'id' | 'renewals'>): Promise<void> {
+    const current = (await this.announcements(kind)).find((announcement) => announcement.id === id);
+    if (current?.renewals === renewals) this.announced.get(kind)?.delete(id);
   }
 
   close(): Promise<void> {

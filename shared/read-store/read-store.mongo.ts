@@ -1,5 +1,6 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { EventPlace, Position } from '../event-store/event-store.ts';
+import { Announcements } from './announcements.mongo.ts';
 import { CountedPoints } from './counted-points.mongo.ts';
 import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
 import { duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
@@ -44,10 +45,12 @@ const WRITES_MAX = 1_000;
 export class MongoReadStore implements ReadStore {
   private readonly defined = new Map<string, SearchIndex | undefined>();
   private readonly counted: CountedPoints;
+  private readonly announced: Announcements;
   private readonly searching: Searching;
 
   private constructor(private readonly database: MongoDatabase) {
     this.counted = new CountedPoints(database);
+    this.announced = new Announcements(database);
     this.searching = new Searching(database);
   }
 
@@ -153,6 +156,10 @@ export class MongoReadStore implements ReadStore {
   forgetPoints(nowMs: number): Promise<void> {
     return this.counted.forget(nowMs);
   }
+
+  announce: ReadStore['announce'] = (kind, announcement) => this.announced.announce(kind, announcement);
+  announcements: ReadStore['announcements'] = (kind) => this.announced.of(kind);
+  withdraw: ReadStore['withdraw'] = (kind, announcement) => this.announced.withdraw(kind, announcement);
 
   close(): Promise<void> {
     return this.database.close();

@@ -2,6 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import type { EventPlace } from '../event-store/event-store.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
+import { Announcements } from './announcements.sqlite.ts';
 import { SqliteCollection } from './collection.sqlite.ts';
 import { CountedPoints } from './counted-points.sqlite.ts';
 import { compileFilter, compileMember } from './filter.sqlite.ts';
@@ -28,6 +29,7 @@ export class SqliteReadStore implements ReadStore {
   private readonly collections = new Map<string, SqliteCollection>();
   private readonly statements = new Map<string, StatementSync>();
   private readonly points: CountedPoints;
+  private readonly announced: Announcements;
   private readonly reads: GroupedReads;
   private readonly searching: Searching;
   private readonly savePosition: StatementSync;
@@ -48,6 +50,7 @@ export class SqliteReadStore implements ReadStore {
       if (!this.hasColumn('positions', 'event')) this.database.exec('ALTER TABLE positions ADD COLUMN event TEXT');
     });
     this.points = new CountedPoints(this.database);
+    this.announced = new Announcements(this.database);
     this.reads = new GroupedReads(this.database);
     this.searching = new Searching(file);
     this.savePosition = this.database.prepare(`
@@ -154,6 +157,10 @@ export class SqliteReadStore implements ReadStore {
 
   addPoints: ReadStore['addPoints'] = (points, nowMs) => this.points.add(points, nowMs);
   forgetPoints: ReadStore['forgetPoints'] = (nowMs) => this.points.forget(nowMs);
+
+  announce: ReadStore['announce'] = (kind, announcement) => this.announced.announce(kind, announcement);
+  announcements: ReadStore['announcements'] = (kind) => Promise.resolve(this.announced.of(kind));
+  withdraw: ReadStore['withdraw'] = (kind, announcement) => this.announced.withdraw(kind, announcement);
 
   async close(): Promise<void> {
     this.reads.close();

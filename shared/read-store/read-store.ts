@@ -125,6 +125,15 @@ export interface Counted {
   endsAt: number;
 }
 
+/** What a process says of itself, for as long as it lives. */
+export interface Announcement {
+  /** One process says one thing of a kind. */
+  id: string;
+  /** Grows each time that it is announced: whoever sees it grow knows that the process lives, whatever the clocks say. */
+  renewals: number;
+  document: JsonObject;
+}
+
 export interface ReadStore {
   /** Creates the projection's collections and indexes that do not exist. */
   define(collections: readonly CollectionDefinition[]): Promise<void>;
@@ -165,5 +174,11 @@ export interface ReadStore {
   addPoints(points: readonly PointsToAdd[], nowMs: number): Promise<Map<string, Counted>>;
   /** Forgets the counts that have ended. */
   forgetPoints(nowMs: number): Promise<void>;
+  /** Replaces what was announced of this kind by this id. */
+  announce(kind: string, announcement: Announcement): Promise<void>;
+  /** Returns what was announced of this kind and not withdrawn, by id. */
+  announcements(kind: string): Promise<Announcement[]>;
+  /** Removes an announcement, unless it was renewed since. */
+  withdraw(kind: string, announcement: Pick<Announcement, 'id' | 'renewals'>): Promise<void>;
   close(): Promise<void>;
 }

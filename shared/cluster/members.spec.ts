@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { nameHolder } from '../loops/lease-holder.ts';
+import { eventually } from '../testing/eventually.ts';
+import { TestClock, testFoundation, type TestFoundation } from '../testing/test-foundation.ts';
+import { announcing } from './announcing.ts';
+import { Members } from './members.ts';
+
+const KIND = 'things';
+const schema = z.object({ size: z.int() });
+
+describe('the processes that announce themselves', () => {
+  let clock: TestClock;
+  let foundation: TestFoundation;
+  let members: Members<typeof schema>;
+  let running: { stop: () => Promise<void> }[];
+  beforeEach(async () => {
+    clock = new TestClock();
+    foundation = await testFoundation({ clock });
+    members = new Members({ ...foundation, kind: KIND, schema });
+    running = [];
+  });
+  afterEach(() => Promise.all(running.map((loop) => loop.stop())));
+
+  const announce = (id: string, renewals: number, document: object = { size: renewals }) =>
+    foundation.readStore.announce(KIND, { id, renewals, document: { ...document } });
+  /** Returns what is known after another look. */
+  const look = async (ms = 5_000) => {
+    clock.time += ms;
+    return members.current();
+  };
+
+  it('are alive once they renewed their announcement, and until they are silent for 5 s', async () => {
+    await announce('one', 1);
+    expect(await look()).toEqual([{ id: 'one', document: { size: 1 }, isAlive: false }]);
+    await announce('one', 2);
+    expect(await look()).toEqual([{ id: 'one', document: { size: 2 }, isAlive: true }]);
+    expect(await look(4_999)).toMatchObject([{ isAlive: true }]);
+    expect(await look(1)).toMatchObject([{ isAlive: false }]);
+    await announce('one', 3);
+    expect(await look()).toMatchObject([{ isAlive: true }]);
+  });
+
+  it('are alive by what they renew, whatever their clocks and this one are set to', async () => {
+    await announce('one', 1);
+    await look();
+    await announce('one', 2);
+    await look();
+    clock.jump(86_400_000);
+    expect(members.known()).toMatchObject([{ isAlive: true }]);
+    clock.jump(-2 * 86_400_000);
+    expect(members.known()).toMatchObject([{ isAlive: true }]);
+  });
+
+  it('are forgotten after 30 s of silence, and not sooner', async () => {
+    await announce('one', 1);
+    await look();
+    expect(await look(29_999)).toHaveLength(1);
+    expect(await look(5_001)).toEqual([]);
+    expect(await foundation.readStore.announcements(KIND)).toEqual([]);
+  });
+
+  it('are not forgotten by a process that was stopped itself meanwhile', async () => {
+    await announce('one', 1);
+    await look();
+    clock.time += 3_600_000;
+    await announce('one', 2);
+    expect(await members.current()).toMatchObject([{ isAlive: true }]);
+  });
+
+  it('do not live if this machine knows that they ended', async () => {
+    const ended = nameHolder(2 ** 22 + 1);
+    await announce(ended, 1);
+    await look();
+    await announce(ended, 2);
+    expect(await look()).toMatchObject([{ id: ended, isAlive: false }]);
+  });
+
+  it('are left out while what they announce is not understood', async () => {
+    await announce('one', 1, { size: 'large' });
+    expect(await look()).toEqual([]);
+  });
+
+  it('are found at once although the last look was before they began', async () => {
+    await look();
+    await announce('one', 7);
+    expect(await members.find(({ size }) => size === 7)).toEqual({ size: 7 });
+    expect(await members.find(({ size }) => size === 8)).toBeUndefined();
+  });
+
+  it('announce themselves again and again, and no more once they stop', async () => {
+    let size = 0;
+    const loop = announcing({ ...foundation, kind: KIND, id: 'one', describe: () => ({ size: (size += 1) }) });
+    running.push(loop, members.loop);
+    loop.start();
+    members.loop.start();
+    await eventually(() => members.known()[0]?.isAlive, 5_000, 'it must renew its announcement');
+    await loop.stop();
+    expect(await foundation.readStore.announcements(KIND)).toEqual([]);
+    await eventually(() => members.known().length === 0, 5_000, 'it must not be known any more');
+  });
+});
