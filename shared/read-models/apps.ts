@@ -1,32 +1,37 @@
 import { z } from 'zod';
 import { appEvents } from '../../schemas/events/app-events.ts';
-import { isoTime } from '../../schemas/values.ts';
+import { address, isoTime } from '../../schemas/values.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
 
 const appDocument = z.object({
   id: z.string(),
   name: z.string(),
+  /** The addresses of its signing keys: the newest one, and the one before that, if there is any. */
+  signer: address,
+  formerSigner: address.nullable(),
   origins: z.array(z.string()),
   /** Since when nobody calls on its behalf; `null` while it is live. */
   revokedAt: isoTime.nullable(),
 });
 export type AppDocument = z.infer<typeof appDocument>;
 
-const { AppRegistered, AppOriginAllowed, AppRevoked } = appEvents;
+const { AppRegistered, AppKeyRotated, AppOriginAllowed, AppRevoked } = appEvents;
 
-/** Apps, by app id: browsers are served from the origins of those that are live. */
+/** Apps, by app id: browsers are served from the origins of those that are live, and the gateway knows their keys. */
 export const appsModel = readModel({
-  name: 'apps-v2',
-  collections: { app: { name: 'apps-v2', document: appDocument, indexes: [] } },
-  events: { AppRegistered, AppOriginAllowed, AppRevoked },
+  name: 'apps-v3',
+  collections: { app: { name: 'apps-v3', document: appDocument, indexes: [['signer'], ['formerSigner']] } },
+  events: { AppRegistered, AppKeyRotated, AppOriginAllowed, AppRevoked },
   touches: ({ data }) => ({ app: data.appId }),
   evolve: ({ app }, { type, data, time }) => {
     switch (type) {
       case 'AppRegistered': {
-        const { appId: id, name, origins } = data;
-        return { app: { id, name, origins, revokedAt: null } };
+        const { appId: id, name, signer, origins } = data;
+        return { app: { id, name, signer, formerSigner: null, origins, revokedAt: null } };
       }
+      case 'AppKeyRotated':
+        return { app: app && { ...app, signer: data.signer, formerSigner: app.signer } };
       case 'AppOriginAllowed':
         return { app: app && { ...app, origins: [...app.origins, data.origin] } };
       case 'AppRevoked':

@@ -7,7 +7,7 @@ describe('the catalogue of read models', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
       ['users-v3', ['users-v3']],
       ['sessions-v2', ['sessions-v2']],
-      ['apps-v2', ['apps-v2']],
+      ['apps-v3', ['apps-v3']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v3', ['watches-v3']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
@@ -22,6 +22,7 @@ describe('the catalogue of read models', () => {
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
       ['users-v3', [['messengerId', 'messengerVerified', 'messengerSince']]],
       ['sessions-v2', [['userId', 'lastUsedAt']]],
+      ['apps-v3', [['signer'], ['formerSigner']]],
       ['history-v2', [['userId', 'sequence']]],
       ['watches-v3', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
