@@ -27,11 +27,15 @@ export const requestEvents = {
 };
 export type RequestEvent = EventOf<typeof requestEvents>;
 
-/** Stream `signature-<sha256 of the signature>`, forgotten after 25 h: an app's `v2` signature is accepted once. */
+/**
+ * Stream `signature-<sha256 of the signature>`, forgotten after 25 h: an app's `v2` signature is accepted once. At the
+ * gateway the hash is that of what was signed and by whom.
+ */
 export const signatureEvents = {
   SignatureUsed: event(
     1,
     z.object({
+      /** At the gateway, of a wallet: the user whose it is. */
       appId: z.string(),
       /** Of one over a user of the messenger: the session that it began. */
       sessionId: z.string().exactOptional(),

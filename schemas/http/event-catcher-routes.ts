@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { address, addressInput, blockNumber, chainId, hash, hashInput, isoTime } from '../values.ts';
 import { eventRecord, recordStatus } from './event-record.ts';
+import { gatewayRoutes } from './gateway-routes.ts';
 import { route } from './route.ts';
 
 const eventCatcher = { service: 'event-catcher' } as const;
@@ -88,6 +89,7 @@ export const eventCatcherRoutes = {
     path: '/api/v1/contracts',
     summary: 'Watch an event of a contract; 200 when it is watched already',
     auth: 'bearer',
+    connectionTokens: true,
     rateLimit: 'register',
     command: true,
     query: z.object({
@@ -237,4 +239,5 @@ export const eventCatcherRoutes = {
     answer: watchStatus,
     problems: ['watch_not_found', 'not_caught_up'],
   }),
+  ...gatewayRoutes,
 };

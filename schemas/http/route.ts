@@ -16,6 +16,8 @@ export interface RouteContract<
   summary: string;
   /** `app`: the four headers H. `bearer`: an access token. */
   auth: 'none' | 'app' | 'bearer';
+  /** At `bearer`, whether a connection token of the gateway does as well. */
+  connectionTokens?: true;
   /** The limit that counts it; default `request`. */
   rateLimit?: CountedName;
   /** Whether it is a command, which answers with `x-position`, and accepts `Idempotency-Key` of a caller who is known. */

@@ -6,13 +6,18 @@ import { NewHeads } from '../../shared/chain/new-heads.websocket.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import { MASTER_KEY, READ_STORE } from '../../shared/edge/tokens.ts';
+import { Loops } from '../../shared/loops/loops.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
+import { composeGateway } from './compose-gateway.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from './edge/ports.ts';
 import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { ChainLoops } from './follow-chain/chain-loops.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
+import { GatewayHttp } from './gateway/gateway.http.ts';
+import { ListNodesHandler } from './gateway/list-nodes.handler.ts';
+import { ValidateAccessHandler } from './gateway/validate-access.handler.ts';
 import { GetWatchHandler, ListWatchesHandler } from './list-watches/list-watches.handler.ts';
 import { ListWatchesHttp } from './list-watches/list-watches.http.ts';
 import { ExportEventsHandler } from './query-events/export-events.handler.ts';
@@ -28,7 +33,7 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
 
 /** The routes of the event catcher: registering, watches, records, and status. */
 @Module({
-  controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp, StopWatchHttp],
+  controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp, StopWatchHttp, GatewayHttp],
   providers: [
     WatchModels,
     WatchQuotas,
@@ -46,6 +51,8 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
     ReadStatusHandler,
     RemoveContractHandler,
     PauseContractHandler,
+    ListNodesHandler,
+    ValidateAccessHandler,
   ],
 })
 export class EventCatcherModule {}
@@ -87,6 +94,11 @@ export const startEventCatcher = async (
     errorOf: ({ id, chainId }) => meter.errorOf(id) ?? followed.errorOf(chainId),
   };
   const readers = new Map(toFollow.map(({ settings: { chainId }, reader }) => [chainId, reader]));
+  let publicUrl = settings.EVENT_URL;
+  const gateway = composeGateway(foundation, {
+    chainIds: chains.map(({ chainId }) => chainId),
+    publicUrl: () => publicUrl,
+  });
   const service = await startService({
     ...options,
     module: {
@@ -94,15 +106,18 @@ export const startEventCatcher = async (
       providers: [
         { provide: CHAINS, useValue: readers },
         { provide: FOLLOWER_STATUS, useValue: followerStatus },
+        ...gateway.providers,
       ],
     },
     foundation,
     issuer,
+    connectionCallers: gateway.connectionCallers,
     host: settings.HOST,
     port: settings.EVENT_CATCHER_PORT,
-    loops: followed.loops,
+    loops: new Loops([...followed.each, ...gateway.loops]),
     readiness: { following: () => followed.loops.areWorking },
   });
+  publicUrl ??= service.url;
   return {
     ...service,
     close: async () => {

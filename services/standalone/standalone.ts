@@ -135,12 +135,9 @@ const startServices = async (
       configure: serveDocument('openapi.event-catcher', settings),
     }),
   );
-  const stream = await keep('stream', startStream(withBus, issuer));
-  const urls = {
-    accountUrl: account.publicUrl,
-    eventUrl: settings.EVENT_URL ?? eventCatcher.url,
-    streamUrl: settings.STREAM_URL ?? stream.url,
-  };
+  const eventUrl = settings.EVENT_URL ?? eventCatcher.url;
+  const stream = await keep('stream', startStream(withBus, issuer, { eventUrl }));
+  const urls = { accountUrl: account.publicUrl, eventUrl, streamUrl: settings.STREAM_URL ?? stream.url };
   return { urls, parts };
 };
 

@@ -1,10 +1,14 @@
 import { runService } from '../../shared/host/run-service.ts';
 import { accountIssuer } from '../../shared/auth/account-issuer.ts';
+import { eventUrlOf } from './event-url.ts';
 import { startStream } from './stream.module.ts';
 
 await runService({
   name: 'stream',
   port: 'STREAM_PORT',
   engines: ['eventStore', 'messageBus', 'readStore'],
-  start: (foundation) => startStream(foundation, accountIssuer(foundation.settings)),
+  start: (foundation) => {
+    const { settings } = foundation;
+    return startStream(foundation, accountIssuer(settings), { eventUrl: eventUrlOf(settings) });
+  },
 });

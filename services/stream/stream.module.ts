@@ -1,10 +1,13 @@
 import { Module } from '@nestjs/common';
+import { NODES_KIND, type NodeAnnouncement } from '../../schemas/announcements.ts';
 import { topics } from '../../schemas/topics.ts';
 import { AccessTokens, type TokenIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import { AppEnds } from '../../shared/auth/app-ends.ts';
 import { AppOrigins } from '../../shared/auth/app-origins.ts';
+import { ConnectionTokens } from '../../shared/auth/connection-tokens.ts';
+import { announcing } from '../../shared/cluster/announcing.ts';
 import { SessionEnds } from '../../shared/auth/session-ends.ts';
-import type { Settings } from '../../shared/config/settings.ts';
+import { ConnectionCallers } from '../../shared/edge/connection-callers.ts';
 import { Projections } from '../../shared/edge/projections.ts';
 import { startService, type RunningService } from '../../shared/edge/start-service.ts';
 import { RateLimits } from '../../shared/edge/rate-limits.ts';
@@ -20,6 +23,7 @@ import { EventsGateway } from './connections/events.gateway.ts';
 import { OpenSockets } from './connections/open-sockets.socketio.ts';
 import { tokenExpiryLoop } from './connections/token-expiry.ts';
 import { TrustedProxies } from './connections/trusted-proxies.ts';
+import { nodeAt, type OwnNode } from './edge/own-node.ts';
 import { streamLimits, type StreamLimits } from './edge/stream-limits.ts';
 import { LIVE_TAIL, STREAM_LIMITS, SUBSCRIPTIONS } from './edge/tokens.ts';
 import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
@@ -30,9 +34,8 @@ import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
   providers: [
     {
       provide: Admission,
-      useFactory: (origins: AppOrigins, tokens: AccessTokens, proxies: TrustedProxies, settings: Settings) =>
-        new Admission(origins, tokens, proxies, settings),
-      inject: [AppOrigins, AccessTokens, TrustedProxies, SETTINGS],
+      useFactory: (...given: ConstructorParameters<typeof Admission>) => new Admission(...given),
+      inject: [AppOrigins, AccessTokens, TrustedProxies, SETTINGS, ConnectionCallers],
     },
     {
       provide: OpenSockets,
@@ -45,9 +48,18 @@ import { LiveTailConsumer } from './subscriptions/live-tail.consumer.ts';
 })
 class StreamModule {}
 
+export interface StreamServiceOptions {
+  /** Where clients find the routes of an event catcher. */
+  eventUrl: string;
+}
+
 /** Starts the stream service. It is ready when it has read every published message. */
-export const startStream = (foundation: Foundation & WithMessageBus, issuer: TokenIssuer): Promise<RunningService> => {
-  const { settings, messageBus, eventStore, readStore, clock, logger } = foundation;
+export const startStream = async (
+  foundation: Foundation & WithMessageBus,
+  issuer: TokenIssuer,
+  { eventUrl }: StreamServiceOptions,
+): Promise<RunningService> => {
+  const { settings, messageBus, eventStore, readStore, masterKey, clock, logger } = foundation;
   const limits = streamLimits(settings);
   const { latest, finalized, subscriptions } = composeStream({
     ...foundation,
@@ -57,13 +69,19 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
   const { tail } = latest;
   const [sessions, apps] = [new SessionEnds(foundation), new AppEnds(foundation)];
   const connections = new Connections(limits.connectionsPerUser);
+  const connectionTokens = new ConnectionTokens({ ...foundation, apps });
+  // Where it is follows from its port, once it listens.
+  let node: OwnNode | undefined = undefined;
+  const connectionCallers: ConnectionCallers = {
+    verify: (token) => connectionTokens.verify(token, ({ address }) => address === node?.address),
+  };
   const server = new BatchServer({
     messageBus,
     logger,
     topics: [topics.chainEvents],
     startAt: () => tail.findStartOffsets(),
   });
-  return startService({
+  const service = await startService({
     module: {
       module: StreamModule,
       providers: [
@@ -71,6 +89,7 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
         { provide: SUBSCRIPTIONS, useValue: subscriptions },
         { provide: LIVE_TAIL, useValue: tail },
         { provide: Connections, useValue: connections },
+        { provide: ConnectionCallers, useValue: connectionCallers },
         { provide: TrustedProxies, useValue: new TrustedProxies(settings) },
       ],
     },
@@ -84,4 +103,24 @@ export const startStream = (foundation: Foundation & WithMessageBus, issuer: Tok
       app.connectMicroservice({ strategy: server });
     },
   });
+  const own = nodeAt(masterKey, { domain: eventUrl, rpcDomain: settings.STREAM_URL ?? service.url });
+  node = own;
+  const announcement = announcing({
+    kind: NODES_KIND,
+    readStore,
+    logger,
+    describe: (): NodeAnnouncement => ({
+      ...own,
+      connections: connections.count,
+      isReady: tail.isCaughtUp && server.isFollowing,
+    }),
+  });
+  announcement.start();
+  return {
+    ...service,
+    close: async () => {
+      await announcement.stop();
+      await service.close();
+    },
+  };
 };

@@ -21,4 +21,20 @@ export interface AppCaller {
   user: UserCaller | undefined;
 }
 
-export type Caller = UserCaller | AppCaller;
+/** The holder of a connection token, which has no session: an app, or a user by a wallet. */
+export interface ConnectionCaller {
+  kind: 'connection';
+  by: 'app' | 'user';
+  /** The id of the user or of the app. */
+  userId: string;
+  /** The same: who holds the claims that it makes. */
+  appId: string;
+  /** The id of the token, which nothing ends before its time. */
+  sessionId: string;
+  /** Unix milliseconds. */
+  expiresAtMs: number;
+}
+
+/** Who has shown a token. */
+export type TokenCaller = UserCaller | ConnectionCaller;
+export type Caller = TokenCaller | AppCaller;

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import { dataSchemaUrl, publishedData, type EventDefinition } from '../../schemas/events/event.ts';
+import { gatewayNode } from '../../schemas/http/gateway-routes.ts';
 import {
   accountRoutes,
   accountStatus,
@@ -58,6 +59,7 @@ const eventCatcher: DescribedService = {
     EventRecord: eventRecord,
     EventPage: eventPage,
     WatchStatus: watchStatus,
+    GatewayNode: gatewayNode,
   },
 };
 

@@ -6,7 +6,8 @@ import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { AccessTokens } from '../auth/access-tokens.jose.ts';
 import { AppCallers } from './app-callers.ts';
-import type { Caller, UserCaller } from '../auth/caller.ts';
+import type { Caller, TokenCaller, UserCaller } from '../auth/caller.ts';
+import { ConnectionCallers } from './connection-callers.ts';
 import { boundRoute } from './implements.ts';
 import { addressKey, RateLimits, refuseExceeded } from './rate-limits.ts';
 import { SETTINGS } from './tokens.ts';
@@ -20,6 +21,8 @@ export class AdmissionGuard implements CanActivate {
     private readonly limits: RateLimits,
     /** Of a service that has routes for apps. */
     @Optional() private readonly apps?: AppCallers,
+    /** Of a service that takes connection tokens. */
+    @Optional() private readonly connections?: ConnectionCallers,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -34,7 +37,7 @@ export class AdmissionGuard implements CanActivate {
   private async admit(contract: RouteContract, request: FastifyRequest): Promise<Caller | undefined> {
     const limit = contract.rateLimit ?? 'request';
     if (contract.auth === 'bearer') {
-      const user = await this.user(request);
+      const user = await this.bearer(contract, request);
       request.callerIsKnown = contract.command === true;
       await this.count(limit, limit === 'rpc' ? `app:${user.appId}` : `user:${user.userId}`, request);
       return user;
@@ -49,10 +52,24 @@ export class AdmissionGuard implements CanActivate {
     return { ...app, user: carriesToken ? await this.user(request) : undefined };
   }
 
+  private bearer(contract: RouteContract, request: FastifyRequest): Promise<TokenCaller> {
+    return this.counted(request, async (token) => {
+      const connection = contract.connectionTokens && (await this.connections?.verify(token));
+      return connection ?? this.tokens.verify(token);
+    });
+  }
+
+  private user(request: FastifyRequest): Promise<UserCaller> {
+    return this.counted(request, (token) => this.tokens.verify(token));
+  }
+
   /** A failure counts against the address, because guessing would otherwise be free. */
-  private async user(request: FastifyRequest): Promise<UserCaller> {
+  private async counted<Verified>(
+    request: FastifyRequest,
+    verify: (token: string) => Promise<Verified>,
+  ): Promise<Verified> {
     try {
-      return await this.tokens.verify(bearerToken(request));
+      return await verify(bearerToken(request));
     } catch (error) {
       await this.count('request', addressKey(request.ip), request);
       throw error;

@@ -123,6 +123,7 @@ const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
 const callerKey = (caller: Caller, contract: RouteContract, request: FastifyRequest): string => {
   const { body } = parseRequest(contract, request);
   if (caller.kind === 'user') return `session:${caller.sessionId}`;
+  if (caller.kind === 'connection') return `${caller.by}:${caller.userId}`;
   const { identifiedBy } = contract;
   const identity = identifiedBy === undefined ? '' : String((body as Record<string, unknown>)[identifiedBy]);
   return JSON.stringify(['app', caller.appId, identity.toLowerCase()]);

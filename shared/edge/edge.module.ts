@@ -9,6 +9,7 @@ import { Health } from '../host/health.ts';
 import { ProcessHealth } from '../host/process-health.ts';
 import { AdmissionGuard } from './admission.guard.ts';
 import { AppCallers } from './app-callers.ts';
+import { ConnectionCallers } from './connection-callers.ts';
 import { AnswerInterceptor } from './answer.interceptor.ts';
 import { HealthHttp } from './health.http.ts';
 import { IdempotentRequests } from './idempotent-requests.ts';
@@ -26,6 +27,7 @@ export type AppCallersProvider = Pick<FactoryProvider<AppCallers>, 'useFactory' 
 interface EdgeOptions {
   foundation: Foundation;
   appCallers: AppCallersProvider | undefined;
+  connectionCallers: ConnectionCallers | undefined;
   limits: RateLimits;
   positions: PositionHeader;
   issuer: TokenIssuer;
@@ -35,7 +37,7 @@ interface EdgeOptions {
 
 /** Binds what all controllers of a service share. It needs `foundationModule` beside it. */
 export const edgeModule = (options: EdgeOptions): DynamicModule => {
-  const { foundation, issuer, appCallers, limits, positions, health, origins } = options;
+  const { foundation, issuer, appCallers, connectionCallers, limits, positions, health, origins } = options;
   const { clock } = foundation;
   const appEnds = new AppEnds(foundation);
   const shared = [
@@ -56,6 +58,7 @@ export const edgeModule = (options: EdgeOptions): DynamicModule => {
     providers: [
       ...shared,
       ...(appCallers ? [{ provide: AppCallers, ...appCallers }] : []),
+      ...(connectionCallers ? [{ provide: ConnectionCallers, useValue: connectionCallers }] : []),
       IdempotentRequests,
       { provide: APP_GUARD, useClass: AdmissionGuard },
       { provide: APP_INTERCEPTOR, useClass: AnswerInterceptor },

@@ -13,19 +13,24 @@ import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import type { Position } from '../event-store/event-store.ts';
-import type { AppCaller, UserCaller } from '../auth/caller.ts';
+import type { AppCaller, TokenCaller, UserCaller } from '../auth/caller.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseRequest } from './parse-request.ts';
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
-type CallerOf<Auth> = Auth extends 'bearer' ? UserCaller : Auth extends 'app' ? AppCaller : undefined;
+type BearerOf<Contract extends RouteContract> = Contract['connectionTokens'] extends true ? TokenCaller : UserCaller;
+type CallerOf<Contract extends RouteContract> = Contract['auth'] extends 'bearer'
+  ? BearerOf<Contract>
+  : Contract['auth'] extends 'app'
+    ? AppCaller
+    : undefined;
 
 /** A parsed request, admitted by its guards. */
 export interface ParsedRequest<Contract extends RouteContract> {
   params: Parsed<Contract['params']>;
   query: Parsed<Contract['query']>;
   body: Contract['readsBody'] extends object ? Buffer | undefined : Parsed<Contract['body']>;
-  caller: CallerOf<Contract['auth']>;
+  caller: CallerOf<Contract>;
   context: RequestContext;
 }
 

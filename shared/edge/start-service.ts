@@ -11,6 +11,7 @@ import type { TokenIssuer } from '../auth/access-tokens.jose.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
 import { edgeModule, type AppCallersProvider } from './edge.module.ts';
 import type { Foundation, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
+import type { ConnectionCallers } from './connection-callers.ts';
 import { foundationModule } from './foundation.module.ts';
 import { Health, type Readiness } from '../host/health.ts';
 import type { RunningPart } from '../host/running-part.ts';
@@ -34,6 +35,8 @@ export interface ServiceOptions {
   issuer: TokenIssuer;
   /** Of a service that has routes for apps. */
   appCallers?: AppCallersProvider;
+  /** Of a service that takes connection tokens. */
+  connectionCallers?: ConnectionCallers;
   host: string;
   /** 0 means any free port. */
   port: number;
@@ -59,6 +62,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
     foundation,
     issuer,
     appCallers,
+    connectionCallers,
     host,
     port,
     loops = new Loops([]),
@@ -74,7 +78,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const positions = new PositionHeader(foundation.masterKey, foundation.eventStore);
   const server = makeHttpServer({ ...foundation, traffic, origins, limits, positions });
   const refuseRest = refuseOtherMethods(server);
-  const edge = edgeModule({ foundation, issuer, appCallers, limits, positions, health, origins });
+  const edge = edgeModule({ foundation, issuer, appCallers, connectionCallers, limits, positions, health, origins });
   const app = await NestFactory.create<NestFastifyApplication>(
     { module: ServiceRoot, imports: [foundationModule(foundation), edge, CqrsModule.forRoot(), module] },
     new BareFastifyAdapter(server),

@@ -66,9 +66,11 @@ export class RunningProcesses implements WholeProgram {
   static async start(dataFolder: string, settings: Record<string, string>): Promise<RunningProcesses> {
     const processes = new RunningProcesses({ DATA_DIR: dataFolder, ...settings });
     try {
-      // The other services need the address of the account service, so it starts first.
+      // The other services need the address of the account service, so it starts first; the stream that of the catcher.
       await Promise.all([processes.restart('account', 'relay', 'projector'), processes.createApp()]);
       processes.settings['ACCOUNT_URL'] = processes.service('account').url;
+      await processes.restart('event-catcher');
+      processes.settings['EVENT_URL'] = processes.service('event-catcher').url;
       await processes.restart();
       processes.settings = { ...processes.settings, ...portsOf(processes.development) };
       return processes;

@@ -1,9 +1,29 @@
+import type { CatcherAnnouncement, NodeAnnouncement } from '../../../schemas/announcements.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 
 /** `ReadonlyMap<number, SupportedChain>`: the chains that are configured, by id. */
 export const CHAINS = Symbol('Chains');
 /** The part of a chain reader that a registration needs. */
 export type SupportedChain = Pick<ChainReader, 'head' | 'hasCode'>;
+
+/** A process that announces itself. */
+interface Announced<Document> {
+  isAlive: boolean;
+  document: Document;
+}
+
+/** `Nodes`: the processes of the stream. */
+export const NODES = Symbol('Nodes');
+export interface Nodes {
+  current: () => Promise<Announced<NodeAnnouncement>[]>;
+  find: (isWanted: (document: NodeAnnouncement) => boolean) => Promise<NodeAnnouncement | undefined>;
+}
+
+/** `Catchers`: the event catchers, this one among them. */
+export const CATCHERS = Symbol('Catchers');
+export interface Catchers {
+  current: () => Promise<Announced<CatcherAnnouncement>[]>;
+}
 
 /** `FollowerStatus` */
 export const FOLLOWER_STATUS = Symbol('FollowerStatus');

@@ -32,8 +32,19 @@ export class WatchQuotas {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /** Counts a claim for its user and its app, before it is registered. @throws Refusal quota_exceeded */
-  async take(claim: Claim, metadata: EventMetadata): Promise<void> {
+  /**
+   * Counts a claim for its app, and for its user where there is one, before it is registered.
+   * @throws Refusal quota_exceeded
+   */
+  async take(
+    { userId, ...claimed }: Omit<Claim, 'userId'> & { userId: string | null },
+    metadata: EventMetadata,
+  ): Promise<void> {
+    if (userId === null) {
+      await this.takeIn(appQuotaStream(claimed.appId), 'appWatches', { ...claimed, userId: claimed.appId }, metadata);
+      return;
+    }
+    const claim = { ...claimed, userId };
     const ofUser = userQuotaStream(claim.userId);
     await this.takeIn(ofUser, 'userWatches', claim, metadata);
     try {

@@ -1,19 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
+import { NODES_KIND } from '../../../schemas/announcements.ts';
 import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
 import { problemCatalogue, type ProblemCode } from '../../../schemas/http/problem.ts';
 import type { RouteContract } from '../../../schemas/http/route.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { CHAIN_ID, idOfWatch, registration, TOKEN, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
-import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import { EVENT_URL, startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 type Members = Record<string, unknown>;
 type Part = 'params' | 'query' | 'body';
 type RouteName = keyof typeof eventCatcherRoutes;
 
 const routes = Object.entries<RouteContract>(eventCatcherRoutes) as [RouteName, RouteContract][];
-const valid: Members = { ...registration(), id: idOfWatch(transferAbi), eventName: 'Transfer' };
+const NODE = `0x${'1'.repeat(40)}`;
+const valid: Members = {
+  ...registration(),
+  ...{ id: idOfWatch(transferAbi), eventName: 'Transfer' },
+  ...{ node: NODE, timestamp: new Date().toISOString(), signature: `0x${'1'.repeat(130)}` },
+};
 const LONG = 'x'.repeat(2_000);
 
 /** What nobody means, as text of a path or a query. */
@@ -133,12 +139,29 @@ const refused: [RouteName, Part, member: string, code: ProblemCode, values: unkn
   ['readStatus', 'params', 'eventName', 'watch_not_found', ['Other', 'Transfer(', '__proto__', '\u0000', LONG]],
   ['readStatus', 'query', 'watchId', 'validation_failed', ['x'.repeat(65)]],
   ['readStatus', 'query', 'watchId', 'watch_not_found', ['wch_x']],
+  ['listNodes', 'query', 'chainId', 'validation_failed', ['', 'x', '-1', '0x10', '1e3', '1.5']],
+  ['validateAccess', 'body', 'node', 'validation_failed', [undefined, null, 7, '', '0x1', {}, TOKEN.replace('F', 'f')]],
+  // The token is no node.
+  ['validateAccess', 'body', 'node', 'validation_failed', [TOKEN, TOKEN.toLowerCase()]],
+  [
+    'validateAccess',
+    'body',
+    'timestamp',
+    'validation_failed',
+    [undefined, null, 1_700_000_000_000, '', 'now', '2026-01-02', '2026-13-02T03:04:05Z', '2026-01-02T03:04:05+01:00'],
+  ],
+  ['validateAccess', 'body', 'timestamp', 'timestamp_out_of_window', ['2026-01-02T03:04:05Z', '9999-12-31T23:59:59Z']],
+  ['validateAccess', 'body', 'signature', 'validation_failed', [undefined, null, 7, {}, ['0x']]],
+  ['validateAccess', 'body', 'signature', 'signature_malformed', ['', '0x', 'x', `0x${'1'.repeat(128)}`, LONG]],
+  ['validateAccess', 'body', 'signature', 'app_signature_invalid', [`0x${'f'.repeat(130)}`]],
 ];
 
 describe('wrong input', () => {
   let catcher: CatcherRoutes;
   beforeAll(async () => {
     catcher = await startCatcherRoutes();
+    const node = { address: NODE, domain: EVENT_URL, rpcDomain: 'https://stream.test', connections: 0, isReady: true };
+    await catcher.foundation.readStore.announce(NODES_KIND, { id: 'one', renewals: 1, document: node });
     await catcher.register();
     await catcher.documents.project();
     await catcher.documents.observe([transferRecord()], () => false);

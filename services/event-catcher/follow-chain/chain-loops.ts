@@ -33,6 +33,7 @@ interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'newHeads' 
 /** Runs one loop for each configured chain. Only one process follows a chain at a time; the others stand by. */
 export class ChainLoops {
   readonly loops: Loops;
+  readonly each: readonly SupervisedLoop[];
   private readonly byChain: ReadonlyMap<number, SupervisedLoop>;
   private readonly meter: ProgressMeter;
 
@@ -54,7 +55,8 @@ export class ChainLoops {
         return [chainId, loop];
       }),
     );
-    this.loops = new Loops([...this.byChain.values()]);
+    this.each = [...this.byChain.values()];
+    this.loops = new Loops(this.each);
   }
 
   /** Why a chain cannot be followed here; `null` if it can, or if another process follows it. */

@@ -36,7 +36,8 @@ export class RegisterContract extends Command<Registered> {
   constructor(
     readonly asked: {
       appId: string;
-      userId: string;
+      /** `null`: the app itself registers it. */
+      userId: string | null;
       chainId: number;
       contractAddress: string;
       eventSignature: string;
@@ -107,7 +108,11 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
   }
 
   /** A registration that the app holds already counts nothing more. */
-  private async takeQuota({ watchId, appId }: Registration, userId: string, metadata: EventMetadata): Promise<void> {
+  private async takeQuota(
+    { watchId, appId }: Registration,
+    userId: string | null,
+    metadata: EventMetadata,
+  ): Promise<void> {
     const { state } = await this.transactor.load(watchStream(watchId), watchFold);
     if (!state?.apps.includes(appId)) await this.quotas.take({ watchId, appId, userId }, metadata);
   }

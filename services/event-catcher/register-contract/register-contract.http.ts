@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { TokenCaller } from '../../../shared/auth/caller.ts';
 import { RegisterContract } from './register-contract.handler.ts';
 import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
 
@@ -19,11 +20,16 @@ export class RegisterContractHttp {
     caller,
     context,
   }: ParsedRequest<typeof registerContract>): Promise<CommandAnswer<RegisteredContract>> {
-    const command = new RegisterContract({ ...body, appId: caller.appId, userId: caller.userId }, context.metadata);
+    const command = new RegisterContract(
+      { ...body, appId: caller.appId, userId: isApp(caller) ? null : caller.userId },
+      context.metadata,
+    );
     const { contract, isNew, position } = await this.commands.execute(command);
     return { body: contract, position, status: isNew ? 201 : 200 };
   }
 }
+
+const isApp = (caller: TokenCaller): boolean => caller.kind === 'connection' && caller.by === 'app';
 
 const asksForDeployBlock = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'startBlock' in body && body.startBlock === 'deploy';

@@ -14,6 +14,8 @@ import { WatchModels } from '../edge/watch-models.ts';
 interface Asked {
   watchId: string;
   appId: string;
+  /** Claims that the user made by a wallet, without an app, are the user's own. */
+  userId: string;
 }
 
 /** Drops the claim of an app on a watch. */
@@ -36,14 +38,23 @@ export class PauseContract extends Command<{ contract: WatchedContract; position
   }
 }
 
+const streamOf = ({ watchId }: Asked): string => watchStream(isWatchId(watchId) ? watchId : 'unknown');
+
+/** Whose claim is meant: the app's, or else the user's own. */
+const holderOf = async (transactor: Transactor, asked: Asked): Promise<string> => {
+  const { state } = await transactor.load(streamOf(asked), watchFold);
+  const { appId, userId } = asked;
+  return state?.apps.includes(userId) === true && !state.apps.includes(appId) ? userId : appId;
+};
+
 const changeWatch = async (
   transactor: Transactor,
-  { watchId }: Asked,
+  asked: Asked,
   metadata: EventMetadata,
   decide: (watch: Watch | undefined) => WatchEvent[],
 ): Promise<{ watch: Watch; position: Position }> => {
   const { state, position } = await transactor.transact({
-    stream: watchStream(isWatchId(watchId) ? watchId : 'unknown'),
+    stream: streamOf(asked),
     fold: watchFold,
     metadata,
     decide,
@@ -60,9 +71,10 @@ export class RemoveContractHandler implements ICommandHandler<RemoveContract> {
   ) {}
 
   async execute({ asked, metadata }: RemoveContract): Promise<Position> {
-    const remove = (watch: Watch | undefined) => removeClaim(watch, asked.appId);
+    const appId = await holderOf(this.transactor, asked);
+    const remove = (watch: Watch | undefined) => removeClaim(watch, appId);
     const { position } = await changeWatch(this.transactor, asked, metadata, remove);
-    await this.quotas.return(asked, metadata);
+    await this.quotas.return({ watchId: asked.watchId, appId }, metadata);
     return position;
   }
 }
@@ -75,7 +87,7 @@ export class PauseContractHandler implements ICommandHandler<PauseContract> {
   ) {}
 
   async execute({ asked, metadata }: PauseContract) {
-    const by = { kind: 'app', appId: asked.appId } as const;
+    const by = { kind: 'app', appId: await holderOf(this.transactor, asked) } as const;
     const { watch, position } = await changeWatch(this.transactor, asked, metadata, (known) =>
       asked.isPaused ? pauseWatch(known, by) : resumeWatch(known, by),
     );

@@ -12,7 +12,10 @@ export class StopWatchHttp {
 
   @Implements(removeContract)
   async remove({ params, caller, context }: ParsedRequest<typeof removeContract>): Promise<CommandAnswer<undefined>> {
-    const command = new RemoveContract({ watchId: params.id, appId: caller.appId }, context.metadata);
+    const command = new RemoveContract(
+      { watchId: params.id, appId: caller.appId, userId: caller.userId },
+      context.metadata,
+    );
     return { body: undefined, position: await this.commands.execute(command) };
   }
 
@@ -30,7 +33,7 @@ export class StopWatchHttp {
     { params, caller, context }: ParsedRequest<typeof pauseContract | typeof resumeContract>,
     isPaused: boolean,
   ): Promise<CommandAnswer<WatchedContract>> {
-    const asked = { watchId: params.id, appId: caller.appId, isPaused };
+    const asked = { watchId: params.id, appId: caller.appId, userId: caller.userId, isPaused };
     const { contract, position } = await this.commands.execute(new PauseContract(asked, context.metadata));
     return { body: contract, position };
   }

@@ -1,10 +1,12 @@
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
+import { Loops } from '../../../shared/loops/loops.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
+import { composeGateway } from '../compose-gateway.ts';
 import { EventCatcherModule } from '../event-catcher.module.ts';
 import { CHAIN_ID, DeployingChain, registration } from './catcher-fixtures.ts';
 import { CaughtDocuments } from './caught-documents.ts';
@@ -20,6 +22,9 @@ interface Asked {
   user?: string;
 }
 
+/** Where clients find the event catcher. */
+export const EVENT_URL = 'http://events.test';
+
 /** Serves the routes of the event catcher over HTTP, without a follower: tests fill the read models. */
 export const startCatcherRoutes = async (environment: Record<string, string> = {}) => {
   const clock = new TestClock(Date.now());
@@ -29,14 +34,26 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
   const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
   const follower: FollowerStatus = { ratesOf: () => progress, errorOf: () => progress.error };
 
+  const gateway = composeGateway(foundation, { chainIds: [CHAIN_ID], publicUrl: () => EVENT_URL });
+  const loops = new Loops(gateway.loops);
   const providers = [
+    ...gateway.providers,
     { provide: CHAINS, useValue: new Map([[CHAIN_ID, chain]]) },
     { provide: FOLLOWER_STATUS, useValue: follower },
   ];
 
   const { issuer } = tokens;
   const module = { module: EventCatcherModule, providers };
-  const service = await startService({ module, foundation, issuer, host: '127.0.0.1', port: 0 });
+  const { connectionCallers } = gateway;
+  const service = await startService({
+    module,
+    foundation,
+    issuer,
+    connectionCallers,
+    loops,
+    host: '127.0.0.1',
+    port: 0,
+  });
 
   const ask = async (path: string, { app = 'app_1', user, headers = {}, ...init }: Asked = {}): Promise<Response> => {
     const bearer =

@@ -12,7 +12,7 @@ const settingsIn = (help: string): string[] =>
   Array.from(help.matchAll(/^ {2}([A-Z_]+) +\S/gm), ([, name = '']) => name);
 
 /** Settings that only `npm start` reads: the URLs that it shows to clients, and the port of its local chain. */
-const ONLY_NPM_START = ['EVENT_URL', 'LOCAL_CHAIN_PORT', 'STREAM_URL'];
+const ONLY_NPM_START = ['LOCAL_CHAIN_PORT'];
 
 describe('annals <service> --help', () => {
   it('exists for each service', () => {

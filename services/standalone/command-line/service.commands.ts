@@ -49,7 +49,7 @@ const services: readonly ServiceCommand[] = [
     name: 'event-catcher',
     description:
       'follows chains and answers queries of their events; of several processes, one follows each chain and the others stand by',
-    settings: ['CHAINS', 'EVENT_CATCHER_PORT', 'QUOTAS', ...issuer, ...documented, ...common],
+    settings: ['CHAINS', 'EVENT_CATCHER_PORT', 'EVENT_URL', 'QUOTAS', ...issuer, ...documented, ...common],
     examples: [
       `METRICS_PORT=9465 CHAINS='[{"chainId":2484,"rpcUrls":["http://127.0.0.1:8545"]}]' annals event-catcher`,
     ],
@@ -73,7 +73,16 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'stream',
     description: 'streams the records of the event catcher to subscribers, over Socket.IO; any number may run',
-    settings: ['STREAM_PORT', ...issuer, ...httpSettings, ...bus, ...common],
+    settings: [
+      'STREAM_PORT',
+      'STREAM_URL',
+      'EVENT_URL',
+      'EVENT_CATCHER_PORT',
+      ...issuer,
+      ...httpSettings,
+      ...bus,
+      ...common,
+    ],
     examples: ['METRICS_PORT=9468 annals stream'],
     run: () => import('../../stream/main.ts'),
   },

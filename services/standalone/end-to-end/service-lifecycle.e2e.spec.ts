@@ -110,7 +110,7 @@ describe('a service that checks tokens', () => {
     const ACCOUNT_PORT = new URL(ACCOUNT_URL).port;
     await first.process.stop();
 
-    const stream = spawn('stream', { DATA_DIR, ACCOUNT_URL, LOG_LEVEL: 'debug' });
+    const stream = spawn('stream', { DATA_DIR, ACCOUNT_URL, EVENT_URL: 'http://127.0.0.1:9', LOG_LEVEL: 'debug' });
     await eventually(() => stream.process.output.includes('listening'), 20_000, 'it must listen');
     expect(stream.process.output).not.toContain('is ready');
 
@@ -128,7 +128,7 @@ describe('the services', () => {
   it('stop in time when all are stopped at once, as by one Ctrl-C', async () => {
     const DATA_DIR = join(folder, 'all');
     const account = await start('account', { DATA_DIR });
-    const settings = { DATA_DIR, ACCOUNT_URL: account.url };
+    const settings = { DATA_DIR, ACCOUNT_URL: account.url, EVENT_URL: 'http://127.0.0.1:9' };
     const others = serviceNames.filter((name) => name !== 'account' && name !== 'event-catcher');
     const all = [account, ...(await Promise.all(others.map((name) => start(name, settings))))];
     const ends = await Promise.all(all.map(({ process }) => process.stop()));

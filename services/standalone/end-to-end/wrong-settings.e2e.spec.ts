@@ -63,7 +63,7 @@ const refusal = async (program: Program, settings: Environment): Promise<string>
     // npm start needs a data folder for itself.
     DATA_DIR: mkdtempSync(join(folder, 'data-')),
     LOG_LEVEL: 'warn',
-    ...{ ACCOUNT_URL: 'http://127.0.0.1:9', CHAINS },
+    ...{ ACCOUNT_URL: 'http://127.0.0.1:9', EVENT_URL: 'http://127.0.0.1:9', CHAINS },
     ...settings,
   });
   const timer = setTimeout(() => void process.kill(), 2 * REFUSES_WITHIN_MS);
@@ -120,6 +120,12 @@ const cases: Case[] = [
     'no account service whose tokens to accept',
     { ACCOUNT_URL: '' },
     /ACCOUNT_URL must be set, because ACCOUNT_PORT is 0/,
+  ],
+  [
+    'stream',
+    'no event catcher for its clients',
+    { EVENT_URL: '' },
+    /EVENT_URL must be set, because EVENT_CATCHER_PORT is 0/,
   ],
   ['account', 'no key in production', production, /MASTER_KEY is required in production/],
   [

@@ -1,7 +1,15 @@
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { NODES_KIND } from '../../../schemas/announcements.ts';
+import { appStream } from '../../../schemas/events/app-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { streamAccessText } from '../../../schemas/http/gateway-routes.ts';
+import { messageDigest } from '../../../shared/keys/message-digest.ts';
+import { addressOfKey, newPrivateKey } from '../../../shared/keys/secp256k1-keys.ts';
+import { signDigest } from '../../../shared/keys/sign-digest.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { CHAIN_ID, HEAD, registration, TOKEN, transferRecord } from '../../event-catcher/testing/catcher-fixtures.ts';
+import { EVENT_URL } from '../../event-catcher/testing/catcher-routes.module.ts';
 import type { CatcherUnderFuzzing } from './catcher-under-fuzzing.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
 
@@ -9,7 +17,7 @@ const RECORDS = 30;
 
 /** Requests that succeed on the routes of the event catcher, which has records of one contract. */
 export const catcherRequests = async (catcher: CatcherUnderFuzzing): Promise<ValidsByRoute> => {
-  const { register, foundation, tokens, caughtUp } = catcher;
+  const { register, foundation, tokens, clock, caughtUp } = catcher;
   const { id } = (await (await register()).json()) as RegisteredContract;
   const records = Array.from({ length: RECORDS }, (_, at) => transferRecord({ BlockNumber: 10 + at }));
   const observed = records.map((data) => anEvent({ type: 'ChainEventObserved', data }));
@@ -33,6 +41,22 @@ export const catcherRequests = async (catcher: CatcherUnderFuzzing): Promise<Val
     return { id: ((await answer.json()) as RegisteredContract).id };
   };
   const paused = await registered();
+  const key = newPrivateKey();
+  await foundation.eventStore.append(appStream('app_fuzzed'), -1, [
+    anEvent({
+      type: 'AppRegistered',
+      data: { ...eventExamples.AppRegistered, appId: 'app_fuzzed', signer: addressOfKey(key) },
+    }),
+  ]);
+  const node = { address: TOKEN, domain: EVENT_URL, rpcDomain: 'http://stream.test', connections: 0, isReady: true };
+  await foundation.readStore.announce(NODES_KIND, { id: 'node', renewals: 1, document: node });
+  let signatures = 0;
+  const signedAccess = () => {
+    signatures += 1;
+    const timestamp = `${toIso(clock.now()).slice(0, -1)}${String(signatures).padStart(9, '0')}Z`;
+    const digest = messageDigest(streamAccessText({ node: TOKEN, timestamp }));
+    return { node: TOKEN, timestamp, signature: `0x${signDigest(key, digest).toString('hex')}` };
+  };
   return {
     registerContract: { next: () => Promise.resolve({ caller, body: another() }) },
     listContracts: { next: () => Promise.resolve({ caller, query: contract }) },
@@ -43,6 +67,8 @@ export const catcherRequests = async (catcher: CatcherUnderFuzzing): Promise<Val
     queryEvents: {
       next: () => Promise.resolve({ caller, query: { ...contract, eventSignature: 'Transfer', take: '3' } }),
     },
+    listNodes: { next: () => Promise.resolve({ query: { chainId: String(CHAIN_ID) } }) },
+    validateAccess: { next: () => Promise.resolve({ body: signedAccess() }), once: true },
     readStatus: { next: () => Promise.resolve({ params: { ...contract, eventName: 'Transfer' } }) },
   };
 };

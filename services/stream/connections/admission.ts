@@ -5,7 +5,8 @@ import type { Settings } from '../../../shared/config/settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
 import type { AppOrigins } from '../../../shared/auth/app-origins.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
+import type { TokenCaller } from '../../../shared/auth/caller.ts';
+import type { ConnectionCallers } from '../../../shared/edge/connection-callers.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
 /** Far above the longest token that the account service issues. */
@@ -19,10 +20,11 @@ export class Admission {
     private readonly tokens: AccessTokens,
     private readonly proxies: TrustedProxies,
     private readonly settings: Pick<Settings, 'NODE_ENV' | 'HOST' | 'STREAM_URL'>,
+    private readonly connectionTokens: ConnectionCallers,
   ) {}
 
-  /** @throws Refusal origin_not_allowed, https_required, token_missing, and what `AccessTokens.verify` throws */
-  async admit(handshake: IncomingMessage, auth: unknown): Promise<UserCaller> {
+  /** @throws Refusal origin_not_allowed, https_required, token_missing, and what `verify` throws */
+  async admit(handshake: IncomingMessage, auth: unknown): Promise<TokenCaller> {
     const { origin } = handshake.headers;
     if (origin !== undefined && origin !== this.ownOrigin(handshake) && !(await this.origins.allow(origin))) {
       throw new Refusal('origin_not_allowed', 'no app allows this origin');
@@ -32,8 +34,14 @@ export class Admission {
     }
     const given = credentials.safeParse(auth);
     if (!given.success) throw new Refusal('token_invalid', 'the token is not a valid access token');
-    if (given.data.token === '') throw new Refusal('token_missing', 'connect with auth: {token}, an access token');
-    return this.tokens.verify(given.data.token);
+    if (given.data.token === '')
+      throw new Refusal('token_missing', 'connect with auth: {token}, an access token or a connection token');
+    return this.verify(given.data.token);
+  }
+
+  /** @throws Refusal token_invalid, token_expired, session_revoked, app_revoked, dependency_unavailable */
+  async verify(token: string): Promise<TokenCaller> {
+    return (await this.connectionTokens.verify(token)) ?? this.tokens.verify(token);
   }
 
   /** The origin of this node's own address, as clients outside browsers send it by themselves. */

@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
+import type { TokenCaller } from '../../../shared/auth/caller.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
 import { cut, destroy, destroyLater } from './open-sockets.socketio.ts';
@@ -17,7 +17,7 @@ export class Connection implements Subscriber {
   readonly buffer: SocketBuffer;
   /** Whether the client was sent `expiring` for its present token. */
   isWarned = false;
-  private currentCaller: UserCaller;
+  private currentCaller: TokenCaller;
   private answersWaiting = 0;
   private readonly ending = new AbortController();
 
@@ -35,7 +35,7 @@ export class Connection implements Subscriber {
   }
 
   /** The user whose token keeps the connection open. */
-  get caller(): UserCaller {
+  get caller(): TokenCaller {
     return this.currentCaller;
   }
 
@@ -48,7 +48,7 @@ export class Connection implements Subscriber {
   }
 
   /** Replaces the token by another one of the same user. @throws Refusal forbidden when it belongs to another user */
-  replaceToken(caller: UserCaller): void {
+  replaceToken(caller: TokenCaller): void {
     if (caller.userId !== this.currentCaller.userId) throw new Refusal('forbidden', "the token is another user's");
     this.currentCaller = caller;
     this.isWarned = false;

@@ -20,6 +20,10 @@ export class Connections {
     this.socketIds = new AtATime(perUserMax, 'connections of a user');
   }
 
+  get count(): number {
+    return this.connections.size;
+  }
+
   [Symbol.iterator](): Iterator<Connection> {
     return this.connections.values();
   }

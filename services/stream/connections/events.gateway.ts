@@ -12,7 +12,6 @@ import {
 import { refresh, streamCommands, subscribe, unsubscribe } from '../../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
 import type { Logger } from 'pino';
 import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
@@ -55,7 +54,6 @@ export class EventsGateway
     private readonly openSockets: OpenSockets,
     private readonly connections: Connections,
     @Inject(SUBSCRIPTIONS) private readonly subscriptions: SubscriptionCommands,
-    private readonly tokens: AccessTokens,
     private readonly limits: RateLimits,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
@@ -121,7 +119,7 @@ export class EventsGateway
   @SubscribeMessage('refresh')
   refresh(@ConnectedSocket() socket: StreamSocket, @MessageBody() payload: unknown, @Ack() acknowledge: Acknowledge) {
     return this.execute(socket, acknowledge, async (connection, answer) => {
-      const caller = await this.tokens.verify(parseCommand(refresh, payload).token);
+      const caller = await this.admission.verify(parseCommand(refresh, payload).token);
       connection.replaceToken(caller);
       answer({ ok: true, expiresAt: toIso(caller.expiresAtMs) });
     });

@@ -1,9 +1,9 @@
 import type { DefaultEventsMap, Namespace, Socket } from 'socket.io';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
+import type { TokenCaller } from '../../../shared/auth/caller.ts';
 
 interface SocketData {
   /** Set before the socket is connected. */
-  caller: UserCaller;
+  caller: TokenCaller;
 }
 
 /** The event maps stay open: incoming payloads are parsed, and outgoing messages are typed by `Connection.emit`. */

@@ -20,6 +20,9 @@ import { startStream } from '../stream.module.ts';
 import { FakeCatcher, newContract } from './fake-catcher.ts';
 import { StreamClient } from './stream-client.socketio.ts';
 
+/** Where the clients of the node find an event catcher. */
+export const EVENT_URL = 'http://events.test';
+
 /** The stream service on memory adapters, with a fake catcher and with clients. */
 export const streamUnderTest = async ({
   environment = {},
@@ -41,7 +44,7 @@ export const streamUnderTest = async ({
   const catcher = new FakeCatcher(messageBus, readStore, () => clock.now());
   const clients: StreamClient[] = [];
   const start = async () => {
-    const node = await startStream(foundation, tokens.issuer);
+    const node = await startStream(foundation, tokens.issuer, { eventUrl: EVENT_URL });
     foundation.processHealth.report({ stream: node });
     const ready = () => fetch(`${node.url}/health/ready`);
     await eventually(async () => (await ready()).ok, 5_000, 'the node must become ready');
@@ -54,6 +57,7 @@ export const streamUnderTest = async ({
     await node.close();
   };
   return {
+    foundation,
     logged: foundation.logged,
     catcher,
     tokens,

@@ -1,0 +1,49 @@
+import type { Provider } from '@nestjs/common';
+import {
+  catcherAnnouncement,
+  CATCHERS_KIND,
+  nodeAnnouncement,
+  NODES_KIND,
+  type CatcherAnnouncement,
+} from '../../schemas/announcements.ts';
+import { AppEnds } from '../../shared/auth/app-ends.ts';
+import { ConnectionTokens } from '../../shared/auth/connection-tokens.ts';
+import { announcing } from '../../shared/cluster/announcing.ts';
+import { Members } from '../../shared/cluster/members.ts';
+import { Projections } from '../../shared/edge/projections.ts';
+import type { Foundation } from '../../shared/host/foundation.ts';
+import { CATCHERS, NODES } from './edge/ports.ts';
+import { StreamSigners } from './gateway/stream-signers.ts';
+
+interface GatewayOptions {
+  chainIds: readonly number[];
+  /** Returns where clients find this event catcher, which is known once it listens. */
+  publicUrl: () => string | undefined;
+}
+
+/** Creates what the gateway knows of the nodes and the other event catchers. The caller starts the loops. */
+export const composeGateway = (foundation: Foundation, { chainIds, publicUrl }: GatewayOptions) => {
+  const nodes = new Members({ ...foundation, kind: NODES_KIND, schema: nodeAnnouncement });
+  const catchers = new Members({ ...foundation, kind: CATCHERS_KIND, schema: catcherAnnouncement });
+  const announcement = announcing({
+    ...foundation,
+    kind: CATCHERS_KIND,
+    describe: (): CatcherAnnouncement => ({ chainIds: [...chainIds] }),
+  });
+  const apps = new AppEnds(foundation);
+  const tokens = new ConnectionTokens({ ...foundation, apps });
+  const projections = new Projections(foundation.readStore, foundation.eventStore);
+  const providers: Provider[] = [
+    { provide: NODES, useValue: nodes },
+    { provide: CATCHERS, useValue: catchers },
+    { provide: ConnectionTokens, useValue: tokens },
+    { provide: StreamSigners, useValue: new StreamSigners({ ...foundation, projections, apps }) },
+  ];
+  return {
+    providers,
+    loops: [announcement, nodes.loop, catchers.loop],
+    connectionCallers: {
+      verify: (token: string) => tokens.verify(token, ({ domain }) => domain === publicUrl()),
+    },
+  };
+};

@@ -1,0 +1,299 @@
+import { type Wallet } from 'ethers';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { NODES_KIND, type NodeAnnouncement } from '../../../schemas/announcements.ts';
+import { appStream } from '../../../schemas/events/app-events.ts';
+import { identityStream } from '../../../schemas/events/identity-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { streamAccessText, type GatewayNode } from '../../../schemas/http/gateway-routes.ts';
+import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
+import { unavailable } from '../../../shared/errors/refusal.ts';
+import { toIso } from '../../../shared/primitives/clock.ts';
+import { appsModel } from '../../../shared/read-models/apps.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { projectStored } from '../../../shared/testing/project.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
+import { CHAIN_ID, HEAD, registration } from '../testing/catcher-fixtures.ts';
+import { EVENT_URL, startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+const [NODE, OTHER] = ['1', '2'].map((digit) => `0x${digit.repeat(40)}`) as [string, string];
+const aNode: NodeAnnouncement = {
+  address: NODE,
+  domain: EVENT_URL,
+  rpcDomain: 'https://stream.test',
+  connections: 3,
+  isReady: true,
+};
+
+/** What a node answers to whom it lets in. */
+interface LetIn {
+  success: true;
+  connectionToken: string;
+  expiresAt: string;
+}
+
+let catcher: CatcherRoutes;
+let appKey: Wallet;
+let wallet: Wallet;
+let renewals: number;
+/** A gateway that knows one node, one app and one user with a wallet. */
+const start = async (environment?: Record<string, string>) => {
+  catcher = await startCatcherRoutes(environment);
+  [appKey, wallet, renewals] = [randomWallet(), randomWallet(), 0];
+  const registered = { ...eventExamples.AppRegistered, appId: 'app_1', signer: appKey.address };
+  const { eventStore } = catcher.foundation;
+  await eventStore.append(appStream('app_1'), -1, [anEvent({ type: 'AppRegistered', data: registered })]);
+  await link(wallet, 'usr_1');
+  await projectStored(catcher.foundation, [appsModel]);
+  await announce('one');
+};
+beforeEach(() => start());
+afterEach(() => catcher.service.close());
+
+const announce = async (id: string, changes: Partial<NodeAnnouncement> = {}) => {
+  renewals += 1;
+  const document = { ...aNode, ...changes };
+  await catcher.foundation.readStore.announce(NODES_KIND, { id, renewals, document });
+};
+
+const link = async ({ address }: Wallet, userId: string, which: 0 | 1 = 0) => {
+  const identityId = walletIdentityIds(address)[which];
+  const data = { ...eventExamples.IdentityClaimed, identityId, userId };
+  await catcher.foundation.eventStore.append(identityStream(identityId), -1, [
+    anEvent({ type: 'IdentityClaimed', data }),
+  ]);
+};
+
+const now = () => toIso(catcher.clock.now());
+const sign = (signer: Wallet, { node = NODE, timestamp = now() }: { node?: string; timestamp?: string } = {}) => ({
+  node,
+  timestamp,
+  signature: signer.signMessageSync(streamAccessText({ node, timestamp })),
+});
+const validate = (body: object) =>
+  catcher.ask('/api/v1/gateway/validate', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    app: null,
+  });
+const letIn = async (signer: Wallet, given: { node?: string; timestamp?: string } = {}): Promise<LetIn> => {
+  const answer = await validate(sign(signer, given));
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as LetIn;
+};
+const codeFor = async (body: object) => {
+  const answer = await validate(body);
+  if (answer.status === 201) return 'let in';
+  const { code, status, success } = await problemOfAnswer(answer);
+  expect(success).toBe(status === 401 ? false : undefined);
+  return code;
+};
+const register = (token: string, changes: object = {}) =>
+  catcher.ask('/api/v1/contracts', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    body: JSON.stringify(registration(changes)),
+    app: null,
+  });
+const storedTypes = async () =>
+  (await catcher.foundation.eventStore.readAll(0, undefined, 1_000)).events.map(({ type }) => type);
+
+describe('the nodes', () => {
+  const list = async (query = '') => {
+    const answer = await catcher.ask(`/api/v1/gateway/nodes${query}`, { app: null });
+    expect(answer.status).toBe(200);
+    return ((await answer.json()) as { nodes: GatewayNode[] }).nodes;
+  };
+
+  it('are those that announce themselves, healthy while they do', async () => {
+    await catcher.documents.advance({});
+    const listed = {
+      id: `nod_${'1'.repeat(40)}`,
+      ...{ address: NODE, domain: EVENT_URL, rpcDomain: 'https://stream.test' },
+      ...{ chainIds: [CHAIN_ID], headBlock: HEAD },
+    };
+    await eventually(
+      async () => {
+        await announce('one');
+        return JSON.stringify(await list()) === JSON.stringify([{ ...listed, connections: 3, healthy: true }]);
+      },
+      5_000,
+      'a node that renews its announcement is healthy',
+    );
+    expect(await list(`?chainId=${String(CHAIN_ID)}`)).toEqual(await list());
+    expect(await list('?chainId=1')).toEqual([]);
+    catcher.clock.time += 5_000;
+    // What was renewed last is seen now.
+    await list();
+    catcher.clock.time += 5_000;
+    expect(await list()).toEqual([{ ...listed, connections: 0, healthy: false }]);
+    catcher.clock.time += 25_000;
+    await eventually(async () => (await list()).length === 0, 5_000, 'a node that is silent is forgotten');
+    expect(await catcher.foundation.readStore.announcements(NODES_KIND)).toEqual([]);
+  });
+
+  it('are said to be unknown while the read store does not answer', async () => {
+    catcher.foundation.readStore.announcements = () => Promise.reject(unavailable('away', undefined));
+    catcher.clock.time += 5_000;
+    const answer = await catcher.ask('/api/v1/gateway/nodes', { app: null });
+    expect((await problemOfAnswer(answer)).code).toBe('dependency_unavailable');
+  });
+});
+
+describe('a connection token', () => {
+  it('is given for the signature of an app, and registers for the app', async () => {
+    const { success, connectionToken, expiresAt } = await letIn(appKey);
+    expect({ success, expiresAt }).toEqual({ success: true, expiresAt: toIso(catcher.clock.now() + 600_000) });
+    const answer = await register(connectionToken);
+    expect(answer.status).toBe(201);
+    const { id } = (await answer.json()) as RegisteredContract;
+    const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
+    expect(claimed).toMatchObject({
+      data: { appId: 'app_1' },
+      metadata: { actor: { type: 'app', id: 'app_1' }, app: 'app_1' },
+    });
+    const removed = await catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_1' });
+    expect(removed.status).toBe(204);
+  });
+
+  it('is given for the signature of a wallet, and registers for its user, who may drop that claim in any app', async () => {
+    const { connectionToken } = await letIn(wallet);
+    const answer = await register(connectionToken);
+    expect(answer.status).toBe(201);
+    const { id } = (await answer.json()) as RegisteredContract;
+    const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
+    expect(claimed).toMatchObject({ data: { appId: 'usr_1' }, metadata: { actor: { type: 'user', id: 'usr_1' } } });
+    const drop = (user: string) => catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_7', user });
+    expect((await problemOfAnswer(await drop('usr_2'))).code).toBe('watch_not_found');
+    expect((await drop('usr_1')).status).toBe(204);
+  });
+
+  it('is given to a wallet that was linked by an earlier version, and to both keys of a rotation', async () => {
+    const [former, newKey] = [randomWallet(), randomWallet()];
+    await link(former, 'usr_9', 1);
+    await letIn(former);
+    const rotated = anEvent({ type: 'AppKeyRotated', data: { appId: 'app_1', signer: newKey.address } });
+    await catcher.foundation.eventStore.append(appStream('app_1'), 0, [rotated]);
+    await projectStored(catcher.foundation, [appsModel]);
+    await letIn(newKey);
+    await letIn(appKey);
+  });
+
+  it('counts registrations of an app as the app’s, and not as a user’s', async () => {
+    await catcher.service.close();
+    await start({ QUOTAS: '{"userWatches":1,"appWatches":2}' });
+    const contract = (index: number) => ({ contractAddress: `0x${String(index).padStart(40, '0')}` });
+    const byApp = (await letIn(appKey)).connectionToken;
+    const statuses = [];
+    for (const index of [1, 2, 3]) statuses.push((await register(byApp, contract(index))).status);
+    expect(statuses).toEqual([201, 201, 403]);
+    const byUser = (await letIn(wallet)).connectionToken;
+    expect((await register(byUser, contract(1))).status).toBe(200);
+    expect((await register(byUser, contract(2))).status).toBe(403);
+  });
+
+  it('is refused once it has expired, at another node’s domain, and changed', async () => {
+    const { connectionToken } = await letIn(appKey);
+    const codeOf = async (token: string) => (await problemOfAnswer(await register(token))).code;
+    expect(await codeOf(`${connectionToken.slice(0, -1)}${connectionToken.endsWith('A') ? 'B' : 'A'}`)).toBe(
+      'token_invalid',
+    );
+    await announce('two', { address: OTHER, domain: 'http://elsewhere.test' });
+    catcher.clock.time += 5_000;
+    const elsewhere = await letIn(appKey, { node: OTHER });
+    expect(await codeOf(elsewhere.connectionToken)).toBe('token_invalid');
+    catcher.clock.time += 600_000;
+    expect(await codeOf(connectionToken)).toBe('token_expired');
+  });
+
+  it('is refused on other routes', async () => {
+    const { connectionToken } = await letIn(appKey);
+    const headers = { authorization: `Bearer ${connectionToken}` };
+    const answer = await catcher.ask('/api/v1/contracts', { app: null, headers });
+    expect((await problemOfAnswer(answer)).code).toBe('token_invalid');
+  });
+
+  it('is void when its app was revoked or its wallet is the user’s no more', async () => {
+    const [ofApp, ofUser] = [await letIn(appKey), await letIn(wallet)];
+    const { eventStore } = catcher.foundation;
+    await eventStore.append(appStream('app_1'), 0, [anEvent({ type: 'AppRevoked', data: { appId: 'app_1' } })]);
+    const [identityId] = walletIdentityIds(wallet.address);
+    const released = anEvent({ type: 'IdentityReleased', data: { identityId, userId: 'usr_1' } });
+    await eventStore.append(identityStream(identityId), 0, [released]);
+    catcher.clock.time += 1_000;
+    expect((await problemOfAnswer(await register(ofApp.connectionToken))).code).toBe('app_revoked');
+    expect((await problemOfAnswer(await register(ofUser.connectionToken))).code).toBe('token_invalid');
+    await projectStored(catcher.foundation, [appsModel]);
+    catcher.clock.time += 1_000;
+    for (const signer of [appKey, wallet]) expect(await codeFor(sign(signer))).toBe('app_signature_invalid');
+    const other = anEvent({
+      type: 'IdentityClaimed',
+      data: { ...eventExamples.IdentityClaimed, identityId, userId: 'usr_2' },
+    });
+    await eventStore.append(identityStream(identityId), 1, [other]);
+    expect((await problemOfAnswer(await register(ofUser.connectionToken))).code).toBe('token_invalid');
+  });
+});
+
+describe('a signature', () => {
+  it('is accepted once, in whatever form it comes again', async () => {
+    const signed = sign(appKey);
+    expect(await codeFor(signed)).toBe('let in');
+    expect(await codeFor(signed)).toBe('request_replayed');
+    const { signature } = signed;
+    const s = ORDER - BigInt(`0x${signature.slice(66, 130)}`);
+    const turned = s.toString(16).padStart(64, '0') + (signature.endsWith('1b') ? '1c' : '1b');
+    const short = signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01');
+    for (const [again, code] of [
+      [signature.toUpperCase().replace('0X', '0x'), 'request_replayed'],
+      [short, 'request_replayed'],
+      [signature.slice(0, 66) + turned, 'app_signature_invalid'],
+    ] as const)
+      expect(await codeFor({ ...signed, signature: again })).toBe(code);
+    expect(await codeFor(sign(wallet))).toBe('let in');
+    catcher.clock.time += 1;
+    expect(await codeFor(sign(appKey))).toBe('let in');
+  });
+
+  it('is accepted once of many requests at the same time', async () => {
+    const signed = sign(wallet);
+    const codes = await Promise.all(Array.from({ length: 20 }, () => codeFor(signed)));
+    expect(codes.filter((code) => code === 'let in')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'request_replayed')).toHaveLength(19);
+  });
+
+  it('is accepted within a minute of now, in UTC', async () => {
+    const at = (timestamp: string) => codeFor(sign(appKey, { timestamp }));
+    const offset = (ms: number) => toIso(catcher.clock.now() + ms);
+    for (const ms of [-60_000, 60_000]) expect(await at(offset(ms))).toBe('let in');
+    for (const ms of [-60_001, 60_001, -86_400_000]) expect(await at(offset(ms))).toBe('timestamp_out_of_window');
+    const seconds = now().slice(0, 19);
+    for (const end of ['Z', '+00:00', '-00:00', '.123456789Z']) expect(await at(seconds + end)).toBe('let in');
+    for (const wrong of [`${seconds}+01:00`, seconds, `${seconds.replace('T', ' ')}Z`, String(catcher.clock.now())])
+      expect(await at(wrong)).toBe('validation_failed');
+  });
+
+  it('of a stranger, or over anything else, is refused and leaves nothing behind', async () => {
+    const before = await storedTypes();
+    const signed = sign(appKey);
+    expect(await codeFor(sign(randomWallet()))).toBe('app_signature_invalid');
+    await announce('two', { address: OTHER });
+    catcher.clock.time += 5_000;
+    expect(await codeFor({ ...signed, node: OTHER })).toBe('app_signature_invalid');
+    expect(await codeFor({ ...signed, timestamp: now() })).toBe('app_signature_invalid');
+    expect(await codeFor({ ...signed, signature: `0x${'1'.repeat(130)}` })).toBe('app_signature_invalid');
+    expect(await codeFor({ ...signed, signature: '0x12' })).toBe('signature_malformed');
+    expect(await codeFor(sign(appKey, { node: `0x${'9'.repeat(40)}` }))).toBe('validation_failed');
+    expect(await storedTypes()).toEqual(before);
+  });
+
+  it('leaves behind that it was used, by whom', async () => {
+    await letIn(wallet);
+    const { events } = await catcher.foundation.eventStore.readAll(0, { types: ['SignatureUsed'] }, 10);
+    expect(events).toMatchObject([{ data: { appId: 'usr_1' }, metadata: { actor: { type: 'user', id: 'usr_1' } } }]);
+  });
+});

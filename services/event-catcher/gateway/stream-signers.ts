@@ -1,0 +1,41 @@
+import type { AppEnds } from '../../../shared/auth/app-ends.ts';
+import type { StreamSigner } from '../../../shared/auth/connection-tokens.ts';
+import { holderOfWallet } from '../../../shared/auth/wallet-holder.ts';
+import type { Projections } from '../../../shared/edge/projections.ts';
+import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import { appsModel } from '../../../shared/read-models/apps.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+
+const { app } = appsModel.collections;
+
+interface StreamSignersOptions {
+  eventStore: Pick<EventStore, 'read'>;
+  readStore: Pick<ReadStore, 'find'>;
+  projections: Pick<Projections, 'find'>;
+  apps: Pick<AppEnds, 'isRevoked'>;
+}
+
+/** Finds who may be let in by the address that signed. */
+export class StreamSigners {
+  constructor(private readonly options: StreamSignersOptions) {}
+
+  /** Returns `undefined` for a stranger. @throws Refusal not_caught_up */
+  async find(address: string): Promise<StreamSigner | undefined> {
+    const { eventStore, projections, apps } = this.options;
+    const userId = await holderOfWallet(eventStore, address);
+    if (userId !== undefined) return { kind: 'user', userId, wallet: address };
+    const appId = await projections.find(appsModel.name, () => this.appOf(address));
+    return appId === undefined || (await apps.isRevoked(appId)) ? undefined : { kind: 'app', appId };
+  }
+
+  private async appOf(address: string): Promise<string | undefined> {
+    for (const member of ['signer', 'formerSigner']) {
+      const [found] = await this.options.readStore.find(app.name, {
+        filter: { [member]: address, revokedAt: null },
+        limit: 1,
+      });
+      if (found) return found.id;
+    }
+    return undefined;
+  }
+}

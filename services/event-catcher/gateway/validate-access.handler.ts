@@ -1,0 +1,87 @@
+import { Inject } from '@nestjs/common';
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
+import { streamAccessText } from '../../../schemas/http/gateway-routes.ts';
+import type { ProblemCode } from '../../../schemas/http/problem.ts';
+import { ConnectionTokens, type StreamSigner } from '../../../shared/auth/connection-tokens.ts';
+import { readAddressMember } from '../../../shared/chain/address.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import { readSignature } from '../../../shared/keys/read-signature.ts';
+import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
+import { NODES, type Nodes } from '../edge/ports.ts';
+import { StreamSigners } from './stream-signers.ts';
+
+const WINDOW_MS = 60_000;
+const usedFold = { initial: false, evolve: () => true };
+
+export interface Validated {
+  token: string;
+  expiresAtMs: number;
+  position: Position;
+}
+
+/** Lets an app or a user in at one node. */
+export class ValidateAccess extends Command<Validated> {
+  constructor(
+    readonly asked: { node: string; timestamp: string; signature: string },
+    readonly metadata: EventMetadata,
+    /** Called when it is known who asks. */
+    readonly callerIsKnown: () => void,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(ValidateAccess)
+export class ValidateAccessHandler implements ICommandHandler<ValidateAccess> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly tokens: ConnectionTokens,
+    private readonly signers: StreamSigners,
+    @Inject(NODES) private readonly nodes: Nodes,
+  ) {}
+
+  async execute({ asked, metadata, callerIsKnown }: ValidateAccess): Promise<Validated> {
+    const { timestamp } = asked;
+    const address = readAddressMember('node', asked.node);
+    const signature = readSignature(asked.signature);
+    const node = await this.nodes.find((announced) => announced.address === address);
+    if (!node) throw invalid({ path: 'node', message: 'is not the address of a node' });
+    if (Math.abs(Date.parse(timestamp) - this.transactor.clock.now()) > WINDOW_MS) {
+      throw refused('timestamp_out_of_window', 'timestamp is within a minute of now');
+    }
+    const recovered = recoverSigner(streamAccessText(asked), signature);
+    const signer = recovered === undefined ? undefined : await this.signers.find(recovered);
+    if (recovered === undefined || !signer) {
+      throw refused('app_signature_invalid', "the signature is neither by an app's signing key nor by a user's wallet");
+    }
+    callerIsKnown();
+    const position = await this.useOnce(`${address}\n${timestamp}\n${recovered}`, signer, metadata);
+    return { ...this.tokens.issue(node, signer), position };
+  }
+
+  /**
+   * The process that appends first has used it. What was signed and by whom names the stream, because there are several
+   * signatures of one text by one key.
+   */
+  private async useOnce(signed: string, signer: StreamSigner, metadata: EventMetadata): Promise<Position> {
+    const id = signer.kind === 'app' ? signer.appId : signer.userId;
+    const { appended, position } = await this.transactor.transact<boolean, SignatureEvent>({
+      stream: `signature-${sha256(`stream access\n${signed}`)}`,
+      fold: usedFold,
+      keep: keptForRepeats,
+      metadata: { ...metadata, actor: { type: signer.kind, id } },
+      decide: (isUsed) => (isUsed ? [] : [{ type: 'SignatureUsed', data: { appId: id } }]),
+    });
+    if (!appended) throw refused('request_replayed', 'sign another time');
+    return position;
+  }
+}
+
+const refused = (code: ProblemCode, detail: string): Refusal =>
+  new Refusal(code, detail, { members: { success: false } });

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { NODES_KIND, nodeAnnouncement, type NodeAnnouncement } from '../../../schemas/announcements.ts';
+import { identityStream } from '../../../schemas/events/identity-events.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import { AppEnds } from '../../../shared/auth/app-ends.ts';
+import { ConnectionTokens, type StreamSigner } from '../../../shared/auth/connection-tokens.ts';
+import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { TestClock } from '../../../shared/testing/test-foundation.ts';
+import { aRecord } from '../testing/fake-catcher.ts';
+import { StreamClient } from '../testing/stream-client.socketio.ts';
+import { EVENT_URL, streamUnderTest } from '../testing/stream-under-test.module.ts';
+
+const WALLET = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const [identityId] = walletIdentityIds(WALLET);
+const byApp: StreamSigner = { kind: 'app', appId: 'app_gateway' };
+const byUser: StreamSigner = { kind: 'user', userId: 'usr_1', wallet: WALLET };
+
+type Stream = Awaited<ReturnType<typeof streamUnderTest>>;
+
+describe('a node of the stream', () => {
+  const clock = new TestClock(Date.now());
+  let stream: Stream;
+  let tokens: ConnectionTokens;
+  let node: NodeAnnouncement;
+  beforeAll(async () => {
+    stream = await streamUnderTest({ clock });
+    const { foundation } = stream;
+    tokens = new ConnectionTokens({ ...foundation, apps: new AppEnds(foundation) });
+    node = await eventually(announced, 5_000, 'it must announce itself');
+    const claimed = anEvent({ type: 'IdentityClaimed', data: { ...eventExamples.IdentityClaimed, userId: 'usr_1' } });
+    await foundation.eventStore.append(identityStream(identityId), -1, [claimed]);
+  });
+  afterAll(() => stream.close());
+
+  const announced = async (): Promise<NodeAnnouncement | undefined> => {
+    const [found] = await stream.foundation.readStore.announcements(NODES_KIND);
+    return found && nodeAnnouncement.parse(found.document);
+  };
+  const tokenOf = (signer: StreamSigner, at: Partial<NodeAnnouncement> = {}) =>
+    tokens.issue({ ...node, ...at }, signer).token;
+  const connect = (signer: StreamSigner) => StreamClient.connect(stream.url(), tokenOf(signer));
+  const codeFor = async (token: string) => (await StreamClient.refusal(stream.url(), { token })).code;
+
+  it('announces where it is, by an address of its own that stays, and how many connections it has', async () => {
+    expect(node).toMatchObject({ domain: EVENT_URL, rpcDomain: stream.url(), address: expect.stringMatching(/^0x/) });
+    const client = await connect(byApp);
+    await eventually(async () => (await announced())?.connections === 1, 5_000, 'it must count a connection');
+    client.close();
+    await eventually(async () => (await announced())?.connections === 0, 5_000, 'it must not count a closed one');
+    await eventually(async () => (await announced())?.isReady, 5_000, 'it must say that it is ready');
+  });
+
+  it('lets in with a connection token, of an app or of the user of a wallet, and streams', async () => {
+    for (const signer of [byApp, byUser]) {
+      const contractAddress = await stream.registerContract();
+      const client = await connect(signer);
+      await client.subscribe(contractAddress);
+      await stream.catcher.observe(aRecord({ contractAddress, block: 1 }));
+      await client.waitForEvents(1);
+      client.close();
+    }
+  });
+
+  it('refuses a token of another node, one that expired, and one that was changed', async () => {
+    expect(await codeFor(tokenOf(byApp, { address: WALLET }))).toBe('token_invalid');
+    const token = tokenOf(byApp);
+    expect(await codeFor(`${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`)).toBe('token_invalid');
+    clock.time += 599_999;
+    (await StreamClient.connect(stream.url(), token)).close();
+    clock.time += 1;
+    expect(await codeFor(token)).toBe('token_expired');
+  });
+
+  it('takes another token of whoever is connected, and nobody else’s', async () => {
+    const client = await connect(byUser);
+    expect(await client.request('refresh', { token: tokenOf(byUser) })).toMatchObject({ ok: true });
+    expect(await client.request('refresh', { token: tokenOf(byApp) })).toMatchObject({
+      ok: false,
+      error: { code: 'forbidden' },
+    });
+    client.close();
+  });
+
+  it('disconnects an app that was revoked, and lets neither it nor a wallet in that is the user’s no more', async () => {
+    const client = await connect(byApp);
+    await stream.revokeApp('app_gateway');
+    const released = anEvent({ type: 'IdentityReleased', data: { identityId, userId: 'usr_1' } });
+    await stream.foundation.eventStore.append(identityStream(identityId), 0, [released]);
+    clock.time += 1_000;
+    await client.waitForDisconnect();
+    expect(await codeFor(tokenOf(byApp))).toBe('app_revoked');
+    expect(await codeFor(tokenOf(byUser))).toBe('token_invalid');
+  });
+});
+
+it('nodes have one address where they have one URL, and another elsewhere and under another master key', async () => {
+  const addressAt = async (STREAM_URL: string) => {
+    await using stream = await streamUnderTest({ environment: { STREAM_URL } });
+    const announcements = () => stream.foundation.readStore.announcements(NODES_KIND);
+    const [found] = await eventually(
+      async () => ((await announcements()).length > 0 ? announcements() : undefined),
+      5_000,
+      'it must announce itself',
+    );
+    await stream.stopNode();
+    expect(await announcements()).toEqual([]);
+    return nodeAnnouncement.parse(found?.document).address;
+  };
+  const [one, same, other] = [
+    await addressAt('https://one.test'),
+    await addressAt('https://one.test'),
+    await addressAt('https://two.test'),
+  ];
+  expect(one).toBe(same);
+  expect(one).not.toBe(other);
+});
