@@ -67,6 +67,8 @@ export class Anvil {
   /** Reverts the newest blocks. Blocks mined afterwards have other hashes. */
   async rollBack(depth: number): Promise<void> {
     await this.call('anvil_rollback', depth);
+    // Code that was set in a reverted block is gone.
+    this.emitters.clear();
     await this.call('evm_increaseTime', 1);
   }
 }

@@ -29,15 +29,16 @@ const events = {
   },
 };
 
-/** Registers an event of a token, from the first block on. */
+/** Registers an event of a token, by default from the first block on. */
 export const registerTransfer = (
   { eventUrl }: DevelopmentFile,
   { bearer }: SignedIn,
   contractAddress: string,
   event: keyof typeof events = 'transfer',
+  startBlock = 0,
 ): Promise<Answered> =>
   call(`${eventUrl}/api/v1/contracts`, {
     method: 'POST',
     headers: bearer,
-    body: { chainId: 2484, contractAddress, ...events[event], startBlock: 0 },
+    body: { chainId: 2484, contractAddress, ...events[event], startBlock },
   });
