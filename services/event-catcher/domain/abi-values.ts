@@ -6,6 +6,8 @@ export const WORD = 64;
 /** How many hex digits always fit a safe integer. */
 const SMALL = 13;
 const ZEROS = '0'.repeat(WORD);
+/** How a word begins that has at most so many digits. */
+const BEFORE_SMALL = ZEROS.slice(SMALL);
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The bytes are not a valid encoding of their type. */
@@ -16,7 +18,10 @@ export class MalformedData extends Error {
 /** Returns the EIP-55 form of 40 lower-case hex digits. */
 export type Checksum = (digits: string) => string;
 
-/** ABI-encoded data, hex without `0x`. Positions in it count characters. */
+/** The position of the first word of encoded data. */
+export const FIRST = '0x'.length;
+
+/** ABI-encoded data, hex with `0x`. Positions in it count characters. */
 export class EncodedData {
   /**
    * How many words may still be read. An honest encoder writes each word for one value. Without this limit, offsets
@@ -25,7 +30,7 @@ export class EncodedData {
   private wordsLeft: number;
 
   constructor(readonly hex: string) {
-    this.wordsLeft = Math.ceil(hex.length / WORD);
+    this.wordsLeft = Math.ceil((hex.length - FIRST) / WORD);
   }
 
   word(at: number): string {
@@ -45,7 +50,7 @@ export class EncodedData {
   /** Returns a length or an offset, in bytes or elements. */
   count(at: number): number {
     const word = this.word(at);
-    if (!word.startsWith(ZEROS.slice(SMALL))) throw new MalformedData('a length or an offset is out of range');
+    if (!word.startsWith(BEFORE_SMALL)) throw new MalformedData('a length or an offset is out of range');
     return parseInt(word.slice(-SMALL), 16);
   }
 
@@ -61,6 +66,8 @@ export interface ValueDecoder {
   /** Characters that the value takes in the head. */
   headSize: number;
   decode: (encoded: EncodedData, at: number) => JsonValue;
+  /** Of a type that always takes one word, so that an indexed value is its topic: decodes the word's digits. */
+  decodeWord?: (word: string) => JsonValue;
 }
 
 /** Compiles the decoder of a type once, so that decoding a value does not look at the type again. */
@@ -100,14 +107,18 @@ export const decoderOf = (type: AbiType, checksum: Checksum): ValueDecoder => {
 };
 
 /** Decodes values whose heads follow one another; the contents of dynamic ones come after all heads. */
-export const decodeSequence = (decoders: readonly ValueDecoder[], encoded: EncodedData, base: number): JsonValue[] => {
+const decodeSequence = (decoders: readonly ValueDecoder[], encoded: EncodedData, base: number): JsonValue[] => {
   let at = base;
   return decoders.map((decoder) => {
     const headAt = at;
     at += decoder.headSize;
-    return decoder.decode(encoded, decoder.isDynamic ? base + 2 * encoded.count(headAt) : headAt);
+    return decodeHead(decoder, encoded, headAt, base);
   });
 };
+
+/** Decodes a value that is in its head, or, counted from a base, where its head says. */
+export const decodeHead = (decoder: ValueDecoder, encoded: EncodedData, headAt: number, base: number): JsonValue =>
+  decoder.decode(encoded, decoder.isDynamic ? base + 2 * encoded.count(headAt) : headAt);
 
 /** Returns names that are usable as keys: `argN` replaces an empty name, a repeated one, and `__proto__`. */
 export const memberNames = (parameters: readonly { name: string }[]): string[] => {
@@ -122,9 +133,9 @@ export const memberNames = (parameters: readonly { name: string }[]): string[] =
   });
 };
 
-export const toObject = (names: readonly string[], values: readonly JsonValue[]): JsonObject => {
+const toObject = (names: readonly string[], values: readonly JsonValue[]): JsonObject => {
   const object: JsonObject = {};
-  for (const [at, name] of names.entries()) object[name] = values[at] ?? null;
+  for (let at = 0; at < names.length; at += 1) object[names[at] ?? ''] = values[at] ?? null;
   return object;
 };
 
@@ -132,6 +143,7 @@ const wordDecoder = (decodeWord: (word: string) => JsonValue): ValueDecoder => (
   isDynamic: false,
   headSize: WORD,
   decode: (encoded, at) => decodeWord(encoded.word(at)),
+  decodeWord,
 });
 
 const sequenceDecoder = (
@@ -164,12 +176,12 @@ const arrayDecoder = (element: ValueDecoder, fixedLength: number | null): ValueD
 
 /** Returns the rest of a word whose first digits must be zero. */
 const digitsAfterZeros = (word: string, zeros: number, type: string): string => {
-  if (!word.startsWith(ZEROS.slice(WORD - zeros))) throw new MalformedData(`0x${word} is not ${type}`);
+  if (zeros > 0 && !word.startsWith(ZEROS.slice(WORD - zeros))) throw new MalformedData(`0x${word} is not ${type}`);
   return word.slice(zeros);
 };
 
 const decimal = (word: string): string =>
-  word.startsWith(ZEROS.slice(SMALL)) ? String(parseInt(word.slice(-SMALL), 16)) : BigInt(`0x${word}`).toString();
+  word.startsWith(BEFORE_SMALL) ? String(parseInt(word.slice(-SMALL), 16)) : BigInt(`0x${word}`).toString();
 
 const unsigned = (bits: number) => {
   const zeros = (256 - bits) / 4;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { AbiCoder, getAddress, Interface, keccak256, ParamType, type Result } from 'ethers';
+import { AbiCoder, getAddress, keccak256 } from 'ethers';
 import fc from 'fast-check';
 import type { AbiParameter, EventFragment } from '../../../schemas/events/watch-events.ts';
 import type { JsonValue } from '../../../schemas/json.ts';
@@ -41,20 +41,6 @@ describe('a decoded log', () => {
       arg2: '-5',
       order: { open: true, arg1: ['0xabcd'] },
     });
-  });
-
-  it("equals ethers' decoding for every type and value", () => {
-    fc.assert(
-      fc.property(fc.array(typedValue, { minLength: 1, maxLength: 5 }), (arguments_) => {
-        const inputs = arguments_.map(({ parameter }, at) => ({ ...parameter, name: `p${String(at)}` }));
-        const abi = new Interface([{ type: 'event', ...event(inputs, true) }]);
-        const { topics, data } = encodeLog(arguments_);
-        const theirs = abi.decodeEventLog('Some', data, topics);
-        const expected = Object.fromEntries(inputs.map((input, at) => [input.name, asJson(input, theirs[at])]));
-        expect(decode(inputs, { topics, data })).toEqual(expected);
-      }),
-      { numRuns: 400 },
-    );
   });
 
   it('has a unique and safe key for every argument', () => {
@@ -257,82 +243,3 @@ describe('the matcher of an event', () => {
     expect(matches({ topics: [], data: `0x${word('7')}${word('7')}` })).toBe(false);
   });
 });
-
-interface TypedValue {
-  parameter: AbiParameter;
-  value: unknown;
-}
-const ofType = (type: string, values: fc.Arbitrary<unknown>): fc.Arbitrary<TypedValue> =>
-  values.map((value) => ({ parameter: { name: '', type }, value }));
-const hexBytes = (minLength: number, maxLength = minLength) =>
-  fc.uint8Array({ minLength, maxLength }).map((bytes) => `0x${Buffer.from(bytes).toString('hex')}`);
-const bits = fc.integer({ min: 1, max: 32 }).map((bytes) => bytes * 8);
-const elementary: fc.Arbitrary<TypedValue> = fc.oneof(
-  bits.chain((size) => ofType(`uint${String(size)}`, fc.bigInt({ min: 0n, max: 2n ** BigInt(size) - 1n }))),
-  bits.chain((size) =>
-    ofType(`int${String(size)}`, fc.bigInt({ min: -(2n ** BigInt(size - 1)), max: 2n ** BigInt(size - 1) - 1n })),
-  ),
-  ofType('address', hexBytes(20)),
-  ofType('bool', fc.boolean()),
-  ofType('string', fc.string({ unit: 'grapheme' })),
-  ofType('string', fc.constant('\uFEFFbyte order mark\u0000')),
-  ofType('bytes', hexBytes(0, 70)),
-  fc.integer({ min: 1, max: 32 }).chain((size) => ofType(`bytes${String(size)}`, hexBytes(size))),
-);
-const { typed } = fc.letrec<{ typed: TypedValue }>((tie) => ({
-  typed: fc.oneof(
-    { maxDepth: 3, withCrossShrink: true },
-    elementary,
-    fc.tuple(tie('typed'), fc.nat(3), fc.boolean()).map(([{ parameter, value }, length, isFixed]) => {
-      const count = isFixed ? length + 1 : length;
-      return {
-        parameter: { ...parameter, type: `${parameter.type}[${isFixed ? String(count) : ''}]` },
-        value: Array<unknown>(count).fill(value),
-      };
-    }),
-    fc.array(tie('typed'), { minLength: 1, maxLength: 3 }).map((parts) => ({
-      parameter: {
-        name: '',
-        type: 'tuple',
-        components: parts.map(({ parameter }, at) => ({ ...parameter, name: `c${String(at)}` })),
-      },
-      value: parts.map(({ value }) => value),
-    })),
-  ),
-}));
-const typedValue = fc
-  .tuple(typed, fc.boolean())
-  .map(([{ parameter, value }, indexed]) => ({ parameter: { ...parameter, indexed }, value }));
-
-const encodeLog = (arguments_: TypedValue[]): LogContent => {
-  const coder = AbiCoder.defaultAbiCoder();
-  const encode = (some: TypedValue[]): string =>
-    coder.encode(
-      some.map(({ parameter }) => ParamType.from(parameter, true)),
-      some.map(({ value }) => value),
-    );
-  const topicOf = (one: TypedValue): string => {
-    const isHashed = /^(tuple|string|bytes$)|\]$/.test(one.parameter.type);
-    return isHashed ? keccak256(encode([one])) : encode([one]);
-  };
-  return {
-    topics: arguments_.filter(({ parameter }) => parameter.indexed).map(topicOf),
-    data: encode(arguments_.filter(({ parameter }) => !parameter.indexed)),
-  };
-};
-
-/** Converts a value that ethers decoded into the JSON of a record. */
-const asJson = ({ type, components, indexed }: AbiParameter, value: unknown): JsonValue => {
-  if (typeof value === 'object' && value !== null && 'hash' in value && indexed) return { hash: value.hash as string };
-  const array = /^(.*)\[\d*\]$/.exec(type)?.[1];
-  if (array !== undefined) {
-    const element: AbiParameter = { name: '', type: array, ...(components && { components }) };
-    return Array.from(value as Result, (one) => asJson(element, one));
-  }
-  if (type === 'tuple') {
-    return Object.fromEntries(
-      (components ?? []).map((component, at) => [component.name, asJson(component, (value as Result)[at])]),
-    );
-  }
-  return typeof value === 'bigint' ? value.toString() : (value as JsonValue);
-};

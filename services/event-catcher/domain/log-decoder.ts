@@ -1,7 +1,15 @@
 import type { EventFragment } from '../../../schemas/events/watch-events.ts';
 import type { JsonObject, JsonValue } from '../../../schemas/json.ts';
-import type { AbiType } from '../../../shared/chain/abi-type.ts';
-import { memberNames, decoderOf, EncodedData, toObject, WORD, type Checksum, type ValueDecoder } from './abi-values.ts';
+import {
+  decodeHead,
+  decoderOf,
+  EncodedData,
+  FIRST,
+  MalformedData,
+  memberNames,
+  WORD,
+  type Checksum,
+} from './abi-values.ts';
 import { isTooLarge, truncatedData } from './data-size.ts';
 import { typeOf } from './event-abi.ts';
 
@@ -60,46 +68,42 @@ interface Compiled {
 
 const compile = ({ inputs, anonymous }: EventFragment, checksum: Checksum): Compiled => {
   const names = memberNames(inputs);
-  const parameters = inputs.map((input) => ({ type: typeOf(input), indexed: input.indexed === true }));
+  const members = inputs.map((input, at) => {
+    const decoder = decoderOf(typeOf(input), checksum);
+    const decodeTopic = input.indexed === true ? (decoder.decodeWord ?? hashOf) : undefined;
+    return { name: names[at] ?? '', decoder, decodeTopic };
+  });
   const topicsBefore = anonymous ? 0 : 1;
-  const topicsExpected = topicsBefore + parameters.filter(({ indexed }) => indexed).length;
-  const decoders = parameters.map(({ type, indexed }) =>
-    indexed && isHashed(type) ? HASHED : decoderOf(type, checksum),
-  );
-  const inData = decoders.filter((_, at) => parameters[at]?.indexed === false);
+  const topicsExpected = topicsBefore + members.filter(({ decodeTopic }) => decodeTopic).length;
+  const inData = members.filter(({ decodeTopic }) => !decodeTopic);
 
   const decode = ({ topics, data }: LogContent): JsonObject => {
     if (topics.length !== topicsExpected) {
       throw new Error(`the log has ${String(topics.length)} topics, not ${String(topicsExpected)}`);
     }
-    const encoded = new EncodedData(data.slice(2));
+    const encoded = new EncodedData(data);
     let topic = topicsBefore;
-    let at = 0;
-    const values = decoders.map((decoder, index): JsonValue => {
-      if (parameters[index]?.indexed) {
-        const value = decoder.decode(new EncodedData((topics[topic] ?? '').slice(2)), 0);
+    let at = FIRST;
+    const decoded: JsonObject = {};
+    for (const { name, decoder, decodeTopic } of members) {
+      if (decodeTopic) {
+        decoded[name] = decodeTopic(wordOfTopic(topics[topic]));
         topic += 1;
-        return value;
+      } else {
+        decoded[name] = decodeHead(decoder, encoded, at, FIRST);
+        at += decoder.headSize;
       }
-      const headAt = at;
-      at += decoder.headSize;
-      return decoder.decode(encoded, decoder.isDynamic ? 2 * encoded.count(headAt) : headAt);
-    });
-    return toObject(names, values);
+    }
+    return decoded;
   };
-  const isStatic = inData.every(({ isDynamic }) => !isDynamic);
-  return { decode, dataSize: isStatic ? inData.reduce((sum, { headSize }) => sum + headSize, 0) : undefined };
+  const isStatic = inData.every(({ decoder }) => !decoder.isDynamic);
+  return { decode, dataSize: isStatic ? inData.reduce((sum, { decoder }) => sum + decoder.headSize, 0) : undefined };
 };
 
-/** Whether an indexed value of the type is in its topic as a hash, because it may be longer than 32 bytes. */
-const isHashed = (type: AbiType): boolean =>
-  type.kind === 'array' ||
-  type.kind === 'tuple' ||
-  type.kind === 'string' ||
-  (type.kind === 'bytes' && type.size === null);
-
-const HASHED: ValueDecoder = {
-  isDynamic: false,
-  headSize: WORD,
-  decode: (encoded, at) => ({ hash: `0x${encoded.word(at)}` }),
+const wordOfTopic = (topic = ''): string => {
+  if (topic.length !== FIRST + WORD) throw new MalformedData('a topic is not 32 bytes');
+  return topic.slice(FIRST);
 };
+
+/** An indexed value that may be longer than 32 bytes is in its topic as a hash. */
+const hashOf = (word: string): JsonValue => ({ hash: `0x${word}` });

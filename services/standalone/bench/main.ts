@@ -5,6 +5,7 @@ import { Command } from 'commander';
 import { runCommandLine } from '../command-line/run-command-line.ts';
 import { benchBackfill } from './backfill.bench.ts';
 import { benchCatcher } from './catcher.bench.ts';
+import { benchDecoding } from './decoding.bench.ts';
 import { benchEmbeddedStore } from './embedded-store.bench.ts';
 import { benchEngines, whyNoEngines } from './engines.bench.ts';
 import { benchLogins } from './logins.bench.ts';
@@ -18,6 +19,7 @@ const benches: Record<string, (folder: string, report: Report) => Promise<void>>
   'embedded-store': benchEmbeddedStore,
   transact: benchTransact,
   catcher: benchCatcher,
+  decoding: benchDecoding,
   logins: benchLogins,
   operations: benchOperations,
   backfill: benchBackfill,
