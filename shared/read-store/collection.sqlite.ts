@@ -9,8 +9,8 @@ import { SearchTable } from './search-table.sqlite.ts';
 const OWN_COLUMNS = ['id', 'position', 'document'];
 
 /**
- * The table of one collection. Members that queries use are columns beside the document; a number is stored there only, and
- * not in the document's text.
+ * The table of one collection. Members that queries use are columns beside the document; a number or text is stored there
+ * only, and not in the document's text.
  */
 export class SqliteCollection {
   /** The table's name in SQL. */
@@ -82,14 +82,14 @@ export class SqliteCollection {
     const document = JSON.parse(text as string) as JsonObject;
     for (const [at, member] of this.columns.entries()) {
       const value = values[at];
-      if (typeof value === 'number' && !Object.hasOwn(document, member)) document[member] = value;
+      if (isInColumn(value) && !Object.hasOwn(document, member)) document[member] = value;
     }
     return { id: id as string, position: position as number, document };
   };
 
   private valuesOf(position: number, document: JsonObject): SQLInputValue[] {
     const text: JsonObject = { ...document };
-    for (const member of this.columns) if (typeof text[member] === 'number') Reflect.deleteProperty(text, member);
+    for (const member of this.columns) if (isInColumn(text[member])) Reflect.deleteProperty(text, member);
     return [position, JSON.stringify(text), ...this.columns.map((member) => toColumn(document[member]))];
   }
 
@@ -109,3 +109,7 @@ export class SqliteCollection {
     }
   }
 }
+
+/** Whether a column says all of a value. Text of SQLite is UTF-8, and may end at its first NUL. */
+const isInColumn = (value: unknown): value is number | string =>
+  typeof value === 'string' ? value.isWellFormed() && !value.includes('\u0000') : typeof value === 'number';

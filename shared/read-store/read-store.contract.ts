@@ -140,6 +140,15 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       expect(await ids({ sort: [['other', 'asc']] })).toEqual(['b', 'a', 'c']);
     });
 
+    it.each(['', 'a\u0000b', '\ud800', 'ünï', '1', '{}'])(
+      'stores text complete that queries use: %j',
+      async (group) => {
+        await put({ a: { group, rank: 1 } }, 1);
+        expect((await store.getMany(collection, ['a'])).get('a')?.document).toEqual({ group, rank: 1 });
+        expect((await store.find(collection, { filter: { rank: 1 } }))[0]?.document).toEqual({ group, rank: 1 });
+      },
+    );
+
     it('stores every member complete, whatever its name and value', async () => {
       const text = String.raw`{"$set":{"a.b":1},"__proto__":{"x":[{"$ref":"y"}]},"_bsontype":"Long","":{"%":"1","10":2,"2":null},"%":"{}",
         "a\u0000b":"\u0000","\ud800":"\udfff","list":[[],[null,{"$gt":""}]],"id":"of its own","position":-1.5,"big":9007199254740991,"tiny":5e-324}`;
