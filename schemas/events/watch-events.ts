@@ -25,6 +25,10 @@ export type EventFragment = z.infer<typeof eventFragment>;
 export const pauseReason = z.enum(['app', 'operator', 'records', 'blocks']);
 export type PauseReason = z.infer<typeof pauseReason>;
 
+/** What a proxy as EIP-1967 describes it ran when it was registered: by its own slot, or by that of its beacon. */
+export const watchedProxy = z.object({ kind: z.enum(['eip1967', 'eip1967-beacon']), implementation: address });
+export type WatchedProxy = z.infer<typeof watchedProxy>;
+
 const aboutWatch = z.object({ watchId: z.string(), chainId, contractAddress: address });
 
 /** Stream `watch-<watchId>`. */
@@ -49,6 +53,8 @@ export const watchEvents = {
       appId: z.string(),
       /** The chain's head then: what is read of the blocks up to it is the backfill of the watch. */
       headBlock: blockNumber.exactOptional(),
+      /** `null`: no proxy. Not there where no provider told. */
+      proxy: watchedProxy.nullable().exactOptional(),
     }),
   ),
   /** The watch now begins earlier. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { address, addressInput, blockNumber, chainId, hash, hashInput, isoTime } from '../values.ts';
+import { watchedProxy } from '../events/watch-events.ts';
 import { eventRecord, recordStatus } from './event-record.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
 import { route } from './route.ts';
@@ -36,6 +37,7 @@ export const watchedContract = z.object({
   eventSignature: z.string().describe('canonical: no names, no space after commas, indexed kept'),
   topic0: hash.nullable().describe('null: an anonymous event, matched by layout'),
   startBlock: blockNumber,
+  proxy: watchedProxy.nullable().describe('what the contract ran when it was registered; null: no proxy that is known'),
   state: watchState,
   createdAt: isoTime,
 });

@@ -1,6 +1,8 @@
+import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
 import { BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
 import { StateUnavailable, type BlockHeader, type ChainLog, type ChainReader, type LogFilter } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
+import { askProxy } from './eip-1967.ts';
 import { askFinalized, askHead, askHeaderByHash, askHeaders, quantity } from './header-requests.ts';
 import { NoAnswer } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
@@ -93,6 +95,10 @@ export class JsonRpcChainReader implements ChainReader {
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is not hex');
       return answer.length > '0x'.length;
     });
+  }
+
+  proxyOf(address: string): Promise<WatchedProxy | null> {
+    return this.endpoints.ask('a proxy', (endpoint) => askProxy(endpoint, address));
   }
 
   close(): void {

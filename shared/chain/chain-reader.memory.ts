@@ -1,3 +1,4 @@
+import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { bloomOf } from './bloom.ts';
 import { ChainUnavailable, type BlockHeader, type ChainLog, type ChainReader, type LogFilter } from './chain-reader.ts';
@@ -20,6 +21,8 @@ export class MemoryChain implements ChainReader {
   /** How far the finalized block is behind the highest tip that there was. Without it there is none. */
   finalizedDepth: number | undefined;
   private highest = 0;
+  /** By address. */
+  readonly proxies = new Map<string, WatchedProxy>();
 
   constructor(readonly chainId: number) {
     this.mine([]);
@@ -111,6 +114,10 @@ export class MemoryChain implements ChainReader {
 
   hasCode(): Promise<boolean> {
     return Promise.resolve(true);
+  }
+
+  proxyOf(address: string): Promise<WatchedProxy | null> {
+    return Promise.resolve(this.proxies.get(address) ?? null);
   }
 
   close(): void {

@@ -1,3 +1,5 @@
+import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
+
 /** A block's header, as far as it is used here. All hex is lower case. */
 export interface BlockHeader {
   number: number;
@@ -92,6 +94,11 @@ export interface ChainReader {
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]>;
   /** `eth_getCode`, at the head or at a block. Returns whether there is any code. @throws StateUnavailable */
   hasCode(address: string, block?: number): Promise<boolean>;
+  /**
+   * `eth_getStorageAt` of the slots of EIP-1967 at the head, and `eth_call` of a beacon: which contract a proxy runs; `null`
+   * for any other contract. @throws StateUnavailable where no provider tells
+   */
+  proxyOf(address: string): Promise<WatchedProxy | null>;
   /** Also ends the calls in progress. */
   close(): void;
 }

@@ -9,7 +9,7 @@ describe('the catalogue of read models', () => {
       ['sessions-v2', ['sessions-v2']],
       ['apps-v3', ['apps-v3']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
-      ['watches-v3', ['watches-v3']],
+      ['watches-v4', ['watches-v4']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
       ['chains-v2', ['chains']],
       ['transactions-v1', ['transactions-v1']],
@@ -24,7 +24,7 @@ describe('the catalogue of read models', () => {
       ['sessions-v2', [['userId', 'lastUsedAt']]],
       ['apps-v3', [['signer'], ['formerSigner']]],
       ['history-v2', [['userId', 'sequence']]],
-      ['watches-v3', [['chainId', 'contractAddress'], ['isRemoved']]],
+      ['watches-v4', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [
         'transactions-v1',

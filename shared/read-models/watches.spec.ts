@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PauseReason } from '../../schemas/events/watch-events.ts';
+import type { PauseReason, WatchedProxy } from '../../schemas/events/watch-events.ts';
 import { storedEvent } from '../testing/event-builder.ts';
 import { project } from '../testing/project.ts';
 import { watchesModel } from './watches.ts';
@@ -59,6 +59,7 @@ const watch = {
     ],
   },
   startBlock: 100,
+  proxy: null,
   apps: ['app_1'],
   isRemoved: false,
   paused: null,
@@ -70,6 +71,17 @@ const watch = {
 };
 
 describe('a watch', () => {
+  it('has the proxy of its newest registration that knows it', async () => {
+    const knowing = (proxy: WatchedProxy | null, position: number) =>
+      storedEvent('ContractRegistered', { ...registration, appId: `app_${String(position)}`, proxy }, { position });
+    const proxy: WatchedProxy = { kind: 'eip1967', implementation: contractAddress };
+    const proxyOf = async (...events: Parameters<typeof project>[1]) =>
+      (await project(watchesModel, events)).watch?.['wch_1']?.['proxy'];
+    expect(await proxyOf(knowing(proxy, 5), registeredBy('app_2', 6))).toEqual(proxy);
+    expect(await proxyOf(registered, knowing(proxy, 6))).toEqual(proxy);
+    expect(await proxyOf(knowing(proxy, 5), knowing(null, 6))).toBeNull();
+  });
+
   it('has the data of its registration, and the app that registered it', async () => {
     expect(await project(watchesModel, [registered])).toEqual({ watch: { wch_1: watch } });
   });

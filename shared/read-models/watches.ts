@@ -30,9 +30,9 @@ export const isStopped = ({ isRemoved, paused }: Pick<Watch, 'isRemoved' | 'paus
 
 /** Watched contract events, by watch id. */
 export const watchesModel = readModel({
-  name: 'watches-v3',
+  name: 'watches-v4',
   collections: {
-    watch: { name: 'watches-v3', document: watchDocument, indexes: [['chainId', 'contractAddress'], ['isRemoved']] },
+    watch: { name: 'watches-v4', document: watchDocument, indexes: [['chainId', 'contractAddress'], ['isRemoved']] },
   },
   events: watchEvents,
   touches: ({ data }) => ({ watch: data.watchId }),
@@ -61,10 +61,11 @@ export const watchesModel = readModel({
  */
 export const evolveWatch = (watch: Watch | undefined, event: WatchEvent, time: number): Watch | undefined => {
   if (event.type === 'ContractRegistered') {
-    const { watchId: id, appId, headBlock: _headBlock, ...registered } = event.data;
+    const { watchId: id, appId, headBlock: _headBlock, proxy, ...registered } = event.data;
     const unstopped = { isRemoved: false, paused: null, isUnbounded: false };
-    if (!watch) return { id, ...registered, apps: [appId], ...unstopped, createdAt: toIso(time) };
-    return { ...watch, apps: [...new Set([...watch.apps, appId])], isRemoved: false };
+    if (!watch) return { id, ...registered, proxy: proxy ?? null, apps: [appId], ...unstopped, createdAt: toIso(time) };
+    const newest = proxy === undefined ? watch.proxy : proxy;
+    return { ...watch, proxy: newest, apps: [...new Set([...watch.apps, appId])], isRemoved: false };
   }
   if (!watch) return undefined;
   const { type, data } = event;

@@ -7,7 +7,7 @@ import { userOpHash } from '../domain/operation-hash.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
 import { execute, OperationsOnAnvil } from '../testing/operations-on-anvil.ethers.ts';
 import type { Simulation } from './operations-chain.ts';
-import { IMPLEMENTATION_SLOT } from './simulation-call.ts';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
 
 const ETHER = 10n ** 18n;
 const folder = temporaryFolder();

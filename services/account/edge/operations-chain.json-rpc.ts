@@ -3,6 +3,7 @@ import type { RpcCall } from '../../../shared/chain/answer-limits.ts';
 import { bloomMayPass } from '../../../shared/chain/bloom.ts';
 import { ChainUnavailable, RangeTooLarge, type ChainLog } from '../../../shared/chain/chain-reader.ts';
 import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.ts';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
 import { InvalidAnswer } from '../../../shared/chain/checked-answers.ts';
 import { NoAnswer, type CallOutcome, type RpcFault } from '../../../shared/chain/json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from '../../../shared/chain/json-rpc-endpoints.ts';
@@ -34,7 +35,7 @@ import type {
   TransactionReceipt,
 } from './operations-chain.ts';
 import { sendOutcome } from './send-outcome.ts';
-import { bundleCall, IMPLEMENTATION_SLOT, simulationCall, type OperationsContracts } from './simulation-call.ts';
+import { bundleCall, simulationCall, type OperationsContracts } from './simulation-call.ts';
 
 /** `balanceOf(address)` */
 const BALANCE_OF = '0x70a08231';

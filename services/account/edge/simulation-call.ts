@@ -1,4 +1,5 @@
 import type { RpcCall } from '../../../shared/chain/answer-limits.ts';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
 import { ACCOUNT_RUNTIME_CODE } from '../domain/account-proxy-code.ts';
 import { encodeHandleOps, encodeSimulateHandleOp } from '../domain/operation-encoding.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
@@ -11,8 +12,6 @@ export interface OperationsContracts {
   accountFactory: string;
 }
 
-/** `bytes32(uint256(keccak256('eip1967.proxy.implementation')) - 1)` */
-export const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc';
 /** Where SimpleAccount 0.7.0 keeps its owner. */
 const OWNER_SLOT = `0x${'0'.repeat(64)}`;
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;

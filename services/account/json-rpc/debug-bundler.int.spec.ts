@@ -6,7 +6,7 @@ import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { userOpHash } from '../domain/operation-hash.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
 import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
-import { IMPLEMENTATION_SLOT } from '../edge/simulation-call.ts';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
 import { RpcUnderTest, type OwnedAccount } from '../testing/rpc-under-test.ethers.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';

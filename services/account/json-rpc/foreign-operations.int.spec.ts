@@ -12,7 +12,7 @@ import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import { userOpHash } from '../domain/operation-hash.ts';
 import { accountImplementation } from '../domain/smart-account.ts';
 import { nonceOf, type UserOperation } from '../domain/user-operation.ts';
-import { IMPLEMENTATION_SLOT } from '../edge/simulation-call.ts';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
 import { contractCode } from '../prepare-chain/contracts.ts';
 import { RpcUnderTest, type OwnedAccount } from '../testing/rpc-under-test.ethers.ts';
 import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';

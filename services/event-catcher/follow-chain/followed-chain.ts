@@ -55,6 +55,7 @@ export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader
   logsOfBlock: (header, filter) => untilAborted(reader.logsOfBlock(header, filter), signal),
   logsOfRange: (from, to, filter) => untilAborted(reader.logsOfRange(from, to, filter), signal),
   hasCode: (address, block) => untilAborted(reader.hasCode(address, block), signal),
+  proxyOf: (address) => untilAborted(reader.proxyOf(address), signal),
   close: () => {
     reader.close();
   },

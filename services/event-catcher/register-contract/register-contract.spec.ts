@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import type { ProblemCode } from '../../../schemas/http/problem.ts';
-import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, StateUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { eventAbi, HEAD, registration, TOKEN, TRANSFER, transferAbi } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import { findProxy } from './proxy.ts';
 import { resolveStartBlock } from './start-block.ts';
 
 describe('registering a contract event', () => {
@@ -36,6 +37,7 @@ describe('registering a contract event', () => {
       eventSignature: TRANSFER,
       topic0: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
       startBlock: 10,
+      proxy: null,
       state: 'backfilling',
       createdAt: new Date(catcher.clock.now()).toISOString(),
     });
@@ -172,6 +174,62 @@ describe('registering a contract event', () => {
     const other = `0x${'2'.repeat(40)}`;
     const deploy = await registered(catcher.register({ contractAddress: other, startBlock: 'deploy' }));
     expect(deploy).toMatchObject({ startBlock: HEAD, ...warned });
+  });
+
+  describe('of a proxy', () => {
+    const implementation = '0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045';
+    const address = TOKEN.toLowerCase();
+    const proxy = { kind: 'eip1967', implementation } as const;
+
+    it('answers what it runs, wherever the watch is shown', async () => {
+      catcher.chain.proxies.set(address, proxy);
+      const { id, ...contract } = await registered(catcher.register());
+      expect(contract.proxy).toEqual(proxy);
+      await catcher.documents.project();
+      const shown = [`/api/v1/contracts/${id}`, '/api/v1/contracts'].map(async (path) =>
+        (await catcher.ask(path)).json(),
+      );
+      expect(await Promise.all(shown)).toMatchObject([{ id, proxy }, { items: [{ id, proxy }] }]);
+      const pause = await catcher.ask(`/api/v1/contracts/${id}/pause`, { method: 'POST' });
+      expect(await pause.json()).toMatchObject({ id, proxy });
+    });
+
+    it('keeps what it ran when it was registered, until another app registers it', async () => {
+      catcher.chain.proxies.set(address, proxy);
+      await catcher.register();
+      const newest = { kind: 'eip1967-beacon', implementation: TOKEN } as const;
+      catcher.chain.proxies.set(address, newest);
+      expect((await registered(catcher.register())).proxy).toEqual(proxy);
+      expect((await registered(catcher.register({}, 'app_2'))).proxy).toEqual(newest);
+      catcher.chain.proxies.set(address, new ChainUnavailable('no provider'));
+      expect((await registered(catcher.register({}, 'app_3'))).proxy).toEqual(newest);
+      catcher.chain.proxies.delete(address);
+      expect((await registered(catcher.register({}, 'app_4'))).proxy).toBeNull();
+    });
+
+    it.each([new ChainUnavailable('no provider'), new StateUnavailable('the method does not exist')])(
+      'is accepted with a warning where no provider tells what it runs: %s',
+      async (error) => {
+        catcher.chain.proxies.set(address, error);
+        const contract = await registered(catcher.register());
+        expect(contract).toMatchObject({ proxy: null, warnings: [expect.stringContaining('proxy is not known')] });
+        expect((await catcher.foundation.eventStore.read(`watch-${contract.id}`))[0]?.data).not.toHaveProperty('proxy');
+      },
+    );
+
+    it('does not wait for long to be told what it runs', async () => {
+      const silent = { proxyOf: () => new Promise<never>(() => undefined) };
+      expect(await findProxy(silent, TOKEN)).toBeUndefined();
+      await expect(findProxy({ proxyOf: () => Promise.reject(new Error('a defect')) }, TOKEN)).rejects.toThrow(
+        'a defect',
+      );
+    });
+
+    it('is not looked for where there is no code', async () => {
+      const contractAddress = `0x${'1'.repeat(40)}`;
+      catcher.chain.proxies.set(contractAddress, proxy);
+      expect((await registered(catcher.register({ contractAddress }))).proxy).toBeNull();
+    });
   });
 
   it.each<[ProblemCode, string, object]>([

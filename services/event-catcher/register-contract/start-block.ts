@@ -6,15 +6,15 @@ import type { SupportedChain } from '../edge/ports.ts';
 export interface StartBlock {
   startBlock: number;
   headBlock: number;
-  warnings: string[];
+  /** Whether the contract has code at the head. */
+  hasCode: boolean;
 }
 
 /** The deadline of a request that asks for the block of the deployment. */
 const DEPLOYMENT_WITHIN_MS = 15_000;
 
 /**
- * Decides where a watch begins. A contract without code is accepted: it may be deployed later, or have destroyed
- * itself.
+ * Decides where a watch begins: at the head, where its contract is to be deployed first.
  * @throws Refusal start_block_in_future, deploy_block_unknown, dependency_unavailable
  */
 export const resolveStartBlock = async (
@@ -31,10 +31,9 @@ export const resolveStartBlock = async (
       throw new Refusal('start_block_in_future', `the newest block is ${String(head)}`);
     }
     const hasCode = await within(endsAt, chain.hasCode(contract));
-    const warnings = hasCode ? [] : [`the contract has no code at block ${String(head)}`];
-    if (asked !== 'deploy') return { startBlock: asked, headBlock: head, warnings };
+    if (asked !== 'deploy') return { startBlock: asked, headBlock: head, hasCode };
     const startBlock = hasCode ? await findDeployment(chain, contract, head, endsAt) : head;
-    return { startBlock, headBlock: head, warnings };
+    return { startBlock, headBlock: head, hasCode };
   } catch (error) {
     if (error instanceof StateUnavailable) {
       const detail = 'no provider of this chain keeps the state of old blocks: give startBlock as a number';

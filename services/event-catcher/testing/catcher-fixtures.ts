@@ -1,3 +1,4 @@
+import type { WatchedProxy } from '../../../schemas/events/watch-events.ts';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { StateUnavailable } from '../../../shared/chain/chain-reader.ts';
@@ -40,6 +41,8 @@ export class DeployingChain implements SupportedChain {
   /** Calls that were not answered are counted too. */
   calls = 0;
   isSilent = false;
+  /** Which contract each proxy runs, in lower case; an error where that is not told. */
+  readonly proxies = new Map<string, WatchedProxy | Error>();
 
   constructor() {
     while (this.chain.tip.number < HEAD) this.chain.mine([]);
@@ -54,6 +57,11 @@ export class DeployingChain implements SupportedChain {
     if (this.isSilent) return new Promise(() => undefined);
     if (block < this.stateFrom) return Promise.reject(new StateUnavailable('the state was pruned'));
     return Promise.resolve((this.deployedAt.get(address) ?? Infinity) <= block);
+  }
+
+  proxyOf(address: string): Promise<WatchedProxy | null> {
+    const proxy = this.proxies.get(address);
+    return proxy instanceof Error ? Promise.reject(proxy) : Promise.resolve(proxy ?? null);
   }
 }
 

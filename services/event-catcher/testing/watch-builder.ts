@@ -16,6 +16,7 @@ export const aWatch = (eventName: string, ...inputs: AbiParameter[]): WatchDocum
     topic0: topic0Of(fragment),
     fragment,
     startBlock: 0,
+    proxy: null,
     apps: ['app_1'],
     isRemoved: false,
     paused: null,

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { IMPLEMENTATION_SLOT } from '../../../shared/chain/eip-1967.ts';
 import { accountImplementation } from '../../account/domain/smart-account.ts';
 import { ACCOUNT_RUNTIME_CODE } from '../../account/domain/account-proxy-code.ts';
 
 /** `UserOperationEvent(bytes32,address,address,uint256,bool,uint256,uint256)` */
 const OPERATION_EVENT = '0x49628fd1471006c1482da88028e9ce4dbb080b815c9b0344d39e5a8e6ec1419f';
-const IMPLEMENTATION_SLOT = '0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc';
 const CALLS_AT_ONCE = 500;
 /** None of what was sent is waited for any longer when nothing was included for so long. */
 const SILENT_MS = 20_000;

@@ -1,0 +1,79 @@
+import { readAddressMember } from '../../../shared/chain/address.ts';
+import { canonicalSignature, parseEventSignature } from '../../../shared/chain/event-signature.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { findEvent, signatureOf } from '../domain/event-abi.ts';
+import { topic0Of } from '../domain/topic0.ts';
+import {
+  formerWatchIdOf,
+  isSameFragment,
+  watchFold,
+  watchIdOf,
+  watchStream,
+  type Registration,
+  type Watched,
+} from '../domain/watch.ts';
+import type { SupportedChain } from '../edge/ports.ts';
+import { findProxy } from './proxy.ts';
+import { resolveStartBlock } from './start-block.ts';
+
+/** What somebody wants to be registered. */
+export interface AskedRegistration {
+  appId: string;
+  /** `null`: the app itself registers it. */
+  userId: string | null;
+  chainId: number;
+  contractAddress: string;
+  eventSignature: string;
+  eventAbi: unknown;
+  startBlock: number | 'deploy';
+}
+
+export interface ReadRegistration {
+  registration: Registration & { headBlock: number };
+  chain: SupportedChain;
+  warnings: string[];
+}
+
+/**
+ * Reads what is asked for, and what the chain says about it. A contract without code is accepted: it may be deployed later, or
+ * have destroyed itself.
+ * @throws Refusal chain_not_supported, event_signature_invalid, event_abi_mismatch, start_block_in_future, deploy_block_unknown,
+ * dependency_unavailable
+ */
+export const readRegistration = async (
+  asked: AskedRegistration,
+  { transactor, chains }: { transactor: Pick<Transactor, 'load'>; chains: ReadonlyMap<number, SupportedChain> },
+): Promise<ReadRegistration> => {
+  const { chainId, appId } = asked;
+  const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
+  const chain = chains.get(chainId);
+  if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
+  const fragment = findEvent(asked.eventAbi, parseEventSignature(asked.eventSignature));
+  const { startBlock, headBlock, hasCode } = await resolveStartBlock(chain, contractAddress, asked.startBlock);
+  const proxy = hasCode ? await findProxy(chain, contractAddress) : null;
+  const watched = { chainId, contractAddress, fragment };
+  const registration = {
+    ...watched,
+    watchId: await watchIdFor(watched, transactor),
+    eventName: fragment.name,
+    eventSignature: canonicalSignature(signatureOf(fragment)),
+    topic0: topic0Of(fragment),
+    startBlock,
+    appId,
+    headBlock,
+    ...(proxy !== undefined && { proxy }),
+  };
+  const warnings = [
+    ...(hasCode ? [] : [`the contract has no code at block ${String(headBlock)}`]),
+    ...(proxy === undefined ? ['whether the contract is a proxy is not known: no provider of this chain tells'] : []),
+  ];
+  return { registration, chain, warnings };
+};
+
+/** A watch that was registered when its id depended on its signature only keeps that id. */
+const watchIdFor = async (watched: Watched, transactor: Pick<Transactor, 'load'>): Promise<string> => {
+  const formerId = formerWatchIdOf(watched);
+  const { state } = await transactor.load(watchStream(formerId), watchFold);
+  return state && isSameFragment(state.fragment, watched.fragment) ? formerId : watchIdOf(watched);
+};
