@@ -43,7 +43,31 @@ export const watchedContract = z.object({
 });
 export type WatchedContract = z.infer<typeof watchedContract>;
 
-export const registeredContract = watchedContract.extend({ warnings: z.array(z.string()).optional() });
+const onlyTried = 'only with dryRun';
+
+export const registeredContract = watchedContract.extend({
+  warnings: z.array(z.string()).optional(),
+  sample: z
+    .array(
+      eventRecord.pick({
+        Id: true,
+        BlockNumber: true,
+        BlockHash: true,
+        TxHash: true,
+        TxIndex: true,
+        LogIndex: true,
+        Data: true,
+      }),
+    )
+    .optional()
+    .describe(`${onlyTried}: some of the newest logs, decoded, in chain order`),
+  estimate: z
+    .object({ blocks: count, records: count, calls: count, seconds: count })
+    .optional()
+    .describe(
+      `${onlyTried}: what is to be read, if all blocks are as the newest; roughly how many calls and how long it takes`,
+    ),
+});
 export type RegisteredContract = z.infer<typeof registeredContract>;
 
 export const watchedContracts = z.object({
@@ -96,9 +120,9 @@ export const eventCatcherRoutes = {
     command: true,
     query: z.object({
       dryRun: z
-        .literal('false', 'registrations cannot be tried out yet: leave it out to register')
+        .enum(['true', 'false'])
         .optional()
-        .describe('registrations cannot be tried out yet'),
+        .describe('true: nothing is registered; 200 with what would be, a sample of it, and an estimate'),
     }),
     body: z.object({
       chainId,

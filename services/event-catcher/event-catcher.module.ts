@@ -27,6 +27,7 @@ import { RecordQueries } from './query-events/record-queries.ts';
 import { ReadStatusHandler } from './read-status/read-status.handler.ts';
 import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
+import { TryRegistrationHandler } from './register-contract/try-registration.handler.ts';
 import { RegisterContractHttp } from './register-contract/register-contract.http.ts';
 import { PauseContractHandler, RemoveContractHandler } from './stop-watch/stop-watch.handler.ts';
 import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
@@ -44,6 +45,7 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
         new RecordQueries(readStore, watchModels, masterKey),
     },
     RegisterContractHandler,
+    TryRegistrationHandler,
     ListWatchesHandler,
     GetWatchHandler,
     QueryEventsHandler,

@@ -4,7 +4,7 @@ import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 /** `ReadonlyMap<number, SupportedChain>`: the chains that are configured, by id. */
 export const CHAINS = Symbol('Chains');
 /** The part of a chain reader that a registration needs. */
-export type SupportedChain = Pick<ChainReader, 'head' | 'hasCode' | 'proxyOf'>;
+export type SupportedChain = Pick<ChainReader, 'head' | 'hasCode' | 'proxyOf' | 'logsOfRange'>;
 
 /** A process that announces itself. */
 interface Announced<Document> {

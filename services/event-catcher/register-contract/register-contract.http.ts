@@ -1,35 +1,45 @@
 import { Controller } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import type { FastifyRequest } from 'fastify';
 import { eventCatcherRoutes, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import type { TokenCaller } from '../../../shared/auth/caller.ts';
 import { RegisterContract } from './register-contract.handler.ts';
+import { TryRegistration } from './try-registration.handler.ts';
 import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
 
 const { registerContract } = eventCatcherRoutes;
 
-/** Where a contract was deployed is found in many calls to the chain. */
-const DEPLOY_BLOCK_MS = 10_000;
+/** Where a contract was deployed is found in many calls to the chain; a sample of its logs takes some, too. */
+const MORE_CALLS_MS = 10_000;
 
 @Controller()
 export class RegisterContractHttp {
-  constructor(private readonly commands: CommandBus) {}
+  constructor(
+    private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
+  ) {}
 
-  @Implements(registerContract, { moreTimeMs: ({ body }) => (asksForDeployBlock(body) ? DEPLOY_BLOCK_MS : 0) })
+  @Implements(registerContract, { moreTimeMs: (request) => (needsMoreCalls(request) ? MORE_CALLS_MS : 0) })
   async register({
     body,
+    query,
     caller,
     context,
   }: ParsedRequest<typeof registerContract>): Promise<CommandAnswer<RegisteredContract>> {
-    const command = new RegisterContract(
-      { ...body, appId: caller.appId, userId: isApp(caller) ? null : caller.userId },
-      context.metadata,
-    );
-    const { contract, isNew, position } = await this.commands.execute(command);
+    const asked = { ...body, appId: caller.appId, userId: isApp(caller) ? null : caller.userId };
+    if (query.dryRun === 'true') {
+      const tried = await this.queries.execute(new TryRegistration(asked));
+      return { body: tried.contract, position: tried.position, status: 200 };
+    }
+    const { contract, isNew, position } = await this.commands.execute(new RegisterContract(asked, context.metadata));
     return { body: contract, position, status: isNew ? 201 : 200 };
   }
 }
 
 const isApp = (caller: TokenCaller): boolean => caller.kind === 'connection' && caller.by === 'app';
 
-const asksForDeployBlock = (body: unknown): boolean =>
-  typeof body === 'object' && body !== null && 'startBlock' in body && body.startBlock === 'deploy';
+const needsMoreCalls = ({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): boolean =>
+  has(query, 'dryRun', 'true') || has(body, 'startBlock', 'deploy');
+
+const has = (parsed: unknown, name: string, value: string): boolean =>
+  typeof parsed === 'object' && parsed !== null && Reflect.get(parsed, name) === value;

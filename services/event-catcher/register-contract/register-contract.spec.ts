@@ -58,7 +58,7 @@ describe('registering a contract event', () => {
     expect(await eventsOf(first)).toEqual([['ContractRegistered', 'app_1', 10]]);
   });
 
-  it.each(['true', '1', ''])('is refused with dryRun=%s, and stores nothing', async (dryRun) => {
+  it.each(['1', '', 'TRUE'])('is refused with dryRun=%s, and stores nothing', async (dryRun) => {
     const body = JSON.stringify(registration());
     const headers = { 'content-type': 'application/json' };
     const answer = await catcher.ask(`/api/v1/contracts?dryRun=${dryRun}`, { method: 'POST', headers, body });

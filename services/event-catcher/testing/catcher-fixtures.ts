@@ -1,7 +1,12 @@
 import type { WatchedProxy } from '../../../schemas/events/watch-events.ts';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
-import { StateUnavailable } from '../../../shared/chain/chain-reader.ts';
+import {
+  StateUnavailable,
+  type BlockHeader,
+  type ChainLog,
+  type ChainReader,
+} from '../../../shared/chain/chain-reader.ts';
 import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { findEvent } from '../domain/event-abi.ts';
@@ -40,6 +45,8 @@ export class DeployingChain implements SupportedChain {
   stateFrom = 0;
   /** Calls that were not answered are counted too. */
   calls = 0;
+  /** The ranges whose logs were asked for. */
+  readonly ranges: [number, number][] = [];
   isSilent = false;
   /** Which contract each proxy runs, in lower case; an error where that is not told. */
   readonly proxies = new Map<string, WatchedProxy | Error>();
@@ -57,6 +64,15 @@ export class DeployingChain implements SupportedChain {
     if (this.isSilent) return new Promise(() => undefined);
     if (block < this.stateFrom) return Promise.reject(new StateUnavailable('the state was pruned'));
     return Promise.resolve((this.deployedAt.get(address) ?? Infinity) <= block);
+  }
+
+  logsOfRange(...asked: Parameters<ChainReader['logsOfRange']>): Promise<ChainLog[]> {
+    this.ranges.push([asked[0], asked[1]]);
+    return this.chain.logsOfRange(...asked);
+  }
+
+  mine(logs: Parameters<MemoryChain['mine']>[0]): BlockHeader {
+    return this.chain.mine(logs);
   }
 
   proxyOf(address: string): Promise<WatchedProxy | null> {

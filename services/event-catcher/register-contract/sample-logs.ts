@@ -1,0 +1,89 @@
+import { ChainUnavailable, RangeTooLarge, type ChainLog } from '../../../shared/chain/chain-reader.ts';
+import { unavailable } from '../../../shared/errors/refusal.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../shared/primitives/within-deadline.ts';
+import { ChunkSize } from '../domain/chunk-size.ts';
+import { compileMatcher } from '../domain/log-decoder.ts';
+import type { Registration } from '../domain/watch.ts';
+import type { SupportedChain } from '../edge/ports.ts';
+
+export interface Estimate {
+  /** What is to be read. */
+  blocks: number;
+  records: number;
+  calls: number;
+  seconds: number;
+}
+
+const LOGS_MAX = 10;
+const CALLS_MAX = 5;
+/** Roughly so many records are stored in a second. */
+const STORED_PER_SECOND = 10_000;
+/** A size that changes after so many calls changes little. */
+const CALLS_COUNTED_MAX = 1_000;
+
+/** What the newest blocks hold, and how it was asked for. */
+interface Reading {
+  logs: ChainLog[];
+  blocks: number;
+  records: number;
+  calls: number;
+  tookMs: number;
+  size: ChunkSize;
+}
+
+/**
+ * Reads the newest blocks for an event, as a backfill would, until there are some logs, in a few calls. What was read before the
+ * chain stopped answering is enough. @throws Refusal dependency_unavailable
+ */
+export const sampleLogs = async (
+  chain: Pick<SupportedChain, 'logsOfRange'>,
+  { fragment, topic0, contractAddress }: Registration,
+  { from, to, withinMs }: { from: number; to: number; withinMs: number },
+): Promise<Reading> => {
+  const endsAt = performance.now() + withinMs;
+  const filter = { addresses: [contractAddress.toLowerCase()], topics: topic0 === null ? [] : [topic0] };
+  const matches = compileMatcher(fragment, topic0);
+  const reading: Reading = { logs: [], blocks: 0, records: 0, calls: 0, tookMs: 0, size: new ChunkSize() };
+  let end = to;
+  let refused: unknown;
+  for (let call = 0; call < CALLS_MAX && end >= from && reading.logs.length < LOGS_MAX; call += 1) {
+    const begin = Math.max(from, end - reading.size.blocks + 1);
+    const blocks = end - begin + 1;
+    try {
+      const askedAt = performance.now();
+      const asked = chain.logsOfRange(begin, end, filter);
+      const found = (await withinDeadline('the chain', Math.max(0, endsAt - askedAt), asked)).filter(matches);
+      reading.tookMs += performance.now() - askedAt;
+      reading.calls += 1;
+      reading.blocks += blocks;
+      reading.records += found.length;
+      reading.logs = [...found, ...reading.logs].slice(-LOGS_MAX);
+      reading.size.answered({ blocks, events: found.length });
+      end = begin - 1;
+    } catch (error) {
+      const isTooLarge = error instanceof RangeTooLarge;
+      if (!isTooLarge && !(error instanceof ChainUnavailable || error instanceof DeadlineExceeded)) throw error;
+      refused = error;
+      if (!isTooLarge || blocks === 1) break;
+      reading.size.refused(blocks, error.suggested);
+    }
+  }
+  if (reading.calls === 0) throw unavailable('the providers of the chain do not answer with its logs', refused);
+  return reading;
+};
+
+/** Estimates what it takes to read so many blocks, if they are as those that were read. */
+export const estimateBackfill = ({ blocks: read, records, calls, tookMs, size }: Reading, blocks: number): Estimate => {
+  const each = records / read;
+  let needed = 0;
+  let left = blocks;
+  for (; left > 0 && needed < CALLS_COUNTED_MAX; needed += 1) {
+    const next = Math.min(left, size.blocks);
+    size.answered({ blocks: next, events: Math.round(next * each) });
+    left -= next;
+  }
+  needed += Math.ceil(left / size.blocks);
+  const expected = Math.round(blocks * each);
+  const seconds = (needed * tookMs) / calls / 1_000 + expected / STORED_PER_SECOND;
+  return { blocks, records: expected, calls: needed, seconds: Math.ceil(seconds) };
+};

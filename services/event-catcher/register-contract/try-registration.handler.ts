@@ -1,0 +1,68 @@
+import { Inject } from '@nestjs/common';
+import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import { registeredContract, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { checksumAddress } from '../../../shared/chain/address.ts';
+import { CLOCK } from '../../../shared/edge/tokens.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { Transactor } from '../../../shared/event-store/transact.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
+import { compileDecoder } from '../domain/log-decoder.ts';
+import { registerContract, watchFold, watchStream } from '../domain/watch.ts';
+import { CHAINS, type SupportedChain } from '../edge/ports.ts';
+import { WatchModels } from '../edge/watch-models.ts';
+import { readRegistration, type AskedRegistration } from './read-registration.ts';
+import { estimateBackfill, sampleLogs } from './sample-logs.ts';
+
+/** Asks what a registration would do. It changes nothing. */
+export class TryRegistration extends Query<{ contract: RegisteredContract; position: Position }> {
+  constructor(readonly asked: AskedRegistration) {
+    super();
+  }
+}
+
+const SAMPLE_WITHIN_MS = 5_000;
+/** Of the 15 s in which the answer begins, whatever was asked of the chain before the sample. */
+const ALL_WITHIN_MS = 13_000;
+
+@QueryHandler(TryRegistration)
+export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly models: WatchModels,
+    @Inject(CLOCK) private readonly clock: Clock,
+    @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
+  ) {}
+
+  async execute({ asked }: TryRegistration): Promise<{ contract: RegisteredContract; position: Position }> {
+    const endsAt = performance.now() + ALL_WITHIN_MS;
+    const { transactor, chains } = this;
+    const { registration, chain, warnings } = await readRegistration(asked, { transactor, chains });
+    const { watchId, startBlock, headBlock } = registration;
+    const { state: before, position } = await transactor.load(watchStream(watchId), watchFold);
+    const withinMs = Math.min(SAMPLE_WITHIN_MS, endsAt - performance.now());
+    const reading = await sampleLogs(chain, registration, { from: startBlock, to: headBlock, withinMs });
+    const watch = registerContract(before, registration).reduce(
+      (known, event) => watchFold.evolve(known, event, this.clock.now()),
+      before,
+    );
+    if (!watch) throw new Error('a registration makes a watch');
+    const decode = compileDecoder(registration.fragment, checksumAddress);
+    const readUpTo = before ? before.startBlock - 1 : headBlock;
+    const contract = registeredContract.parse({
+      ...watch,
+      state: await this.models.stateOf(watch),
+      ...(warnings.length > 0 && { warnings }),
+      sample: reading.logs.map((log) => ({
+        Id: `${String(registration.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
+        BlockNumber: log.blockNumber,
+        BlockHash: log.blockHash,
+        TxHash: log.txHash,
+        TxIndex: log.txIndex,
+        LogIndex: log.logIndex,
+        Data: decode(log),
+      })),
+      estimate: estimateBackfill(reading, Math.max(0, readUpTo - startBlock + 1)),
+    });
+    return { contract, position };
+  }
+}
