@@ -4,7 +4,7 @@ import { StateUnavailable, type BlockHeader, type ChainLog, type ChainReader, ty
 import { InvalidAnswer } from './checked-answers.ts';
 import { askProxy } from './eip-1967.ts';
 import { askFinalized, askHead, askHeaderByHash, askHeaders, quantity } from './header-requests.ts';
-import { NoAnswer } from './json-rpc-endpoint.ts';
+import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 import { logsOfBlock } from './logs-of-block.ts';
 import { logsOfRange } from './logs-of-range.ts';
@@ -89,8 +89,9 @@ export class JsonRpcChainReader implements ChainReader {
       const [answer] = await endpoint
         .call([{ method: 'eth_getCode', params: [address, at] }])
         .catch((error: unknown) => {
-          const isForgotten = block !== undefined && error instanceof NoAnswer && error.why.kind === 'state-pruned';
-          throw isForgotten ? new StateUnavailable(error.message) : error;
+          throw block !== undefined && isForgotten(error, block, endpoint)
+            ? new StateUnavailable(error.message)
+            : error;
         });
       if (typeof answer !== 'string' || !answer.startsWith('0x')) throw new InvalidAnswer('code is not hex');
       return answer.length > '0x'.length;
@@ -109,3 +110,8 @@ export class JsonRpcChainReader implements ChainReader {
     return this.areBloomsUsed ? block : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
   }
 }
+
+/** Nodes also say of an old block whose state they forgot that there is no such block. */
+const isForgotten = (error: unknown, block: number, { head }: JsonRpcEndpoint): error is NoAnswer =>
+  error instanceof NoAnswer &&
+  (error.why.kind === 'state-pruned' || (error.why.kind === 'beyond-head' && block <= (head?.number ?? -1)));

@@ -45,6 +45,10 @@ export class Subscriber {
     return (await this.socket.timeout(10_000).emitWithAck('subscribe', request)) as { ok: boolean; state: string };
   }
 
+  async unsubscribe(subscriptionId: string): Promise<void> {
+    await this.socket.timeout(10_000).emitWithAck('unsubscribe', { subscriptionId });
+  }
+
   close(): void {
     this.socket.disconnect();
   }
