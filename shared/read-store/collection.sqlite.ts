@@ -88,8 +88,8 @@ export class SqliteCollection {
   };
 
   private valuesOf(position: number, document: JsonObject): SQLInputValue[] {
-    const text: JsonObject = { ...document };
-    for (const member of this.columns) if (isInColumn(text[member])) Reflect.deleteProperty(text, member);
+    const text: Record<string, unknown> = { ...document };
+    for (const member of this.columns) if (isInColumn(text[member])) text[member] = undefined;
     return [position, JSON.stringify(text), ...this.columns.map((member) => toColumn(document[member]))];
   }
 
