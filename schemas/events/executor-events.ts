@@ -25,6 +25,8 @@ export const executorEvents = {
   /** The block that used its nonce left the chain. */
   BundleReorged: event(1, bundle.extend({ blockHash: hash })),
   BundleFinalized: event(1, bundle),
+  /** A final block has used its nonce for a transaction of somebody else. `nextNonce`: the first that is not used. */
+  BundleLost: event(1, bundle.omit({ transactionHash: true }).extend({ nextNonce: z.int().positive() })),
   /** Another process sends bundles from now on: what an earlier one decided is not appended any more. */
   BundlerReplaced: event(1, z.object({ chainId, executor: address, epoch: z.int().positive() })),
 };

@@ -238,6 +238,7 @@ export const eventExamples: Example = {
   BundleMined: { ...bundle, blockNumber: 7, blockHash: hash('b'), success: true },
   BundleReorged: { ...bundle, blockHash: hash('b') },
   BundleFinalized: bundle,
+  BundleLost: { chainId: 2484, executor: wallet, nonce: 3, nextNonce: 4 },
   OperationAdmitted: { ...entity, transactionId: 'tx_01', ended: [] },
   EntityBanned: { ...entity, transactionHash: bundle.transactionHash },
   EntityReputationSet: { ...entity, opsSeen: 20, opsIncluded: 13 },

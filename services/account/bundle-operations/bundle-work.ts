@@ -17,6 +17,8 @@ export interface BundleWork {
   blockCame: () => void;
   /** The nonce of a bundle was used: what became of its operations is recorded. Is repeated after a crash. */
   mined: (bundle: Bundle, by: MinedBundle) => Promise<void>;
+  /** The nonce of a bundle was used by somebody else: its operations wait again. */
+  lost: (bundle: Bundle, executor: ExecutorAccount) => void;
   /** Sends again what no block has yet. */
   maintain: () => Promise<void>;
   /** Sends what waits. @returns whether anything was sent */

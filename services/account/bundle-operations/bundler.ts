@@ -11,6 +11,7 @@ import { ChainWindow } from './chain-window.ts';
 import type { ExecutorAccount } from './executor-account.ts';
 import { ExternalBundlers } from './external-bundlers.ts';
 import { ForeignEntities, type OwnContracts } from './foreign-entities.ts';
+import { LostBundles } from './lost-bundles.ts';
 import { Observations, type Settlements } from './observations.ts';
 import { OperationPool, type PooledOperation } from './operation-pool.ts';
 import type { Records } from './records.ts';
@@ -55,6 +56,7 @@ export class Bundler {
   readonly pool: OperationPool;
   private readonly observations: Observations;
   private readonly bundles: BundleWork;
+  private readonly lostBundles: LostBundles;
   private window: ChainWindow | undefined;
   private finalBlock = 0;
   /** Whether blocks were recorded that `catchUp` has not seen. */
@@ -74,6 +76,7 @@ export class Bundler {
     const parts = { ...options, pool: this.pool, refused, foreign, entryPoint: chain.entryPoint };
     const { bundlerUrls: urls } = options;
     this.bundles = urls.length === 0 ? new Bundles(parts) : new ExternalBundlers({ ...parts, urls });
+    this.lostBundles = new LostBundles({ ...options, bundles: this.bundles });
   }
 
   /** The newest block up to which everything is recorded and final. */
@@ -135,10 +138,8 @@ export class Bundler {
     await control?.refresh(this.pool);
     if (control?.holdsBack) return false;
     const hasFilled = await this.bundles.fill(this.head);
-    await control?.answer(
-      this.bundlesUnderWay().find((hash) => !before.has(hash)),
-      this.bundles.waits,
-    );
+    const sent = this.bundlesUnderWay().find((hash) => !before.has(hash));
+    await control?.answer(sent, this.bundles.waits);
     return hasFilled;
   }
 
@@ -171,6 +172,7 @@ export class Bundler {
     if (newestFinal > this.finalBlock) {
       await this.observations.finalise(this.window?.upTo(newestFinal) ?? []);
       await this.finaliseBundles(newestFinal);
+      await this.lostBundles.look(newestFinal, (executor, bundle) => this.watchBundle(executor, bundle));
       this.window?.forget(newestFinal);
       this.finalBlock = newestFinal;
     }
@@ -222,11 +224,11 @@ export class Bundler {
   /** Looks which bundles a block has, and which one has left. */
   private async watchBundles({ recovers = false } = {}): Promise<void> {
     for (const executor of this.options.executors) {
-      for (const bundle of executor.state.bundles) await this.watchBundle(executor, bundle, recovers);
+      for (const bundle of executor.state.bundles) await this.watchBundle(executor, bundle, { recovers });
     }
   }
 
-  private async watchBundle(executor: ExecutorAccount, bundle: Bundle, recovers: boolean): Promise<void> {
+  private async watchBundle(executor: ExecutorAccount, bundle: Bundle, { recovers = false } = {}): Promise<void> {
     const { chain, records } = this.options;
     const { mined, nonce } = bundle;
     if (mined && (this.window?.block(mined.blockHash) || (mined.blockNumber <= this.finalBlock && !recovers))) return;

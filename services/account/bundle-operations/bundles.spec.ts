@@ -285,3 +285,26 @@ describe('a bundle that blocks leave out', () => {
     expect(await waiting.storedOf('BundleMined')).toHaveLength(1);
   });
 });
+
+describe('a bundle whose nonce somebody else has used', () => {
+  const useNonces = async (waiting: WaitingOperations, count: number) => {
+    const [signed] = await waiting.storedOf('BundleSigned');
+    waiting.chain.pool.forgetAll();
+    for (let sent = 0; sent < count; sent += 1)
+      waiting.chain.inNextBlock(waiting.chain.strangers.useNonce(signed?.data['executor'] as string));
+  };
+
+  it('is given up once that is final, its operations go on, and the log says why', async () => {
+    const waiting = new WaitingOperations();
+    await waiting.send(3);
+    await waiting.bundles();
+    await useNonces(waiting, 2);
+    await waiting.blocks(8, GWEI);
+    expect(await waiting.storedOf('BundleLost')).toEqual([]);
+    await waiting.blocks(20, GWEI);
+    expect((await waiting.storedOf('BundleLost')).map(({ data }) => data)).toMatchObject([{ nonce: 0, nextNonce: 2 }]);
+    expect((await waiting.storedOf('BundleMined')).map(({ data }) => data['nonce'])).toEqual([2]);
+    for (const id of waiting.ids) expect(await waiting.eventsOf(id)).toContain('TxFinalized');
+    expect(waiting.logged.join('\n')).toMatch(/somebody else sent a transaction with the key of the executor 0x/);
+  });
+});

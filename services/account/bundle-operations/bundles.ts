@@ -5,6 +5,7 @@ import type { OperationsBlock, OperationsChain } from '../edge/operations-chain.
 import { replaceBundle, signBundle, type Bundle, type SignedBundle } from '../domain/executor.ts';
 import { operationOf } from '../domain/transaction.ts';
 import type { UserOperation } from '../domain/user-operation.ts';
+import { BundleAssignments } from './bundle-assignments.ts';
 import { bundleFees, bundleGasLimit, largestGasLimit, raisedFees } from './bundle-terms.ts';
 import { termsOf, type BundleTerms, type ExecutorAccount } from './executor-account.ts';
 import type { ForeignEntities } from './foreign-entities.ts';
@@ -45,22 +46,23 @@ export class Bundles implements BundleWork {
   /** Whether the newest bundle was one of others. */
   private wasForeign = false;
 
-  constructor(private readonly options: BundlesOptions) {}
+  private readonly assignments: BundleAssignments;
+
+  constructor(private readonly options: BundlesOptions) {
+    this.assignments = new BundleAssignments(options.pool, options.executors);
+  }
 
   /** Whether operations wait for a bundle. */
   get waits(): boolean {
     return this.next(0n, 1).length > 0;
   }
 
-  /** The operations of bundles under way are in no other one: after a reorganisation there may be several. */
-  assign({ address, state }: ExecutorAccount): void {
-    for (const { nonce, operations, mined } of state.bundles) {
-      if (mined) continue;
-      for (const id of operations) {
-        const one = this.options.pool.get(id);
-        if (one) one.bundle = { executor: address, nonce };
-      }
-    }
+  assign(executor: ExecutorAccount): void {
+    this.assignments.assign(executor);
+  }
+
+  lost(bundle: Bundle, executor: ExecutorAccount): void {
+    this.assignments.leave(bundle, executor);
   }
 
   blockCame(): void {
@@ -72,26 +74,19 @@ export class Bundles implements BundleWork {
   }
 
   /** Without success none of its operations was executed: one of them is at fault, unless somebody else had it included. */
-  async mined({ nonce, operations }: Bundle, { executor, success, transactionHash }: MinedBundle): Promise<void> {
+  async mined(bundle: Bundle, { executor, success, transactionHash }: MinedBundle): Promise<void> {
+    const { operations } = bundle;
+    this.assignments.leave(bundle, executor);
+    if (success) return;
     for (const id of operations) {
       const one = this.options.pool.get(id);
       if (!one) continue;
-      if (one.bundle?.executor === executor.address && one.bundle.nonce === nonce) one.bundle = this.otherBundleOf(one);
-      if (success) continue;
       one.bundleMax = Math.max(1, Math.ceil(operations.length / 2));
       const { status } = one.transaction;
       if (operations.length > 1 || status === 'included' || status === 'reverted') continue;
       await this.options.foreign.ban(one, transactionHash);
       await this.options.refused.refuse(one, 'the bundle with it was reverted');
     }
-  }
-
-  /** Returns another bundle under way that has it too. */
-  private otherBundleOf({ id, bundle }: PooledOperation): PooledOperation['bundle'] {
-    const all = this.options.executors.flatMap((account) =>
-      account.noncesOf(id).map((nonce) => ({ executor: account.address, nonce })),
-    );
-    return all.find(({ executor, nonce }) => executor !== bundle?.executor || nonce !== bundle.nonce);
   }
 
   /** Sends bundles again that no block has yet, and raises their fees. */
@@ -189,6 +184,8 @@ export class Bundles implements BundleWork {
     );
     this.assign(executor);
     executor.blocksLeftOut = 0;
+    executor.isNonceUsed = false;
+    executor.missed = 0;
     this.wasForeign = tried.ready.some(({ isForeign }) => isForeign);
     await this.sendRaw(executor, signed.raw);
     return true;
@@ -258,6 +255,7 @@ export class Bundles implements BundleWork {
     executor.sentAt = this.options.clock.elapsed();
     executor.hasBlockSince = false;
     const outcome = await this.options.chain.send(raw);
+    executor.isNonceUsed ||= outcome === 'nonce-too-low';
     if (outcome === 'underpriced') executor.blocksLeftOut = BLOCKS_LEFT_OUT;
     else if (outcome === 'insufficient-funds') {
       this.alarm(`the executor ${executor.address} has too little balance for a bundle that was signed: send it some`);

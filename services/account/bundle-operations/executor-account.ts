@@ -37,6 +37,10 @@ export class ExecutorAccount {
   hasBlockSince = false;
   /** Blocks that have left its bundle out with the fees that it has now. */
   blocksLeftOut = 0;
+  /** Whether a node has said that the nonce of its bundle was used. */
+  isNonceUsed = false;
+  /** How often since then a final block has used it, and no node had a receipt of the bundle. */
+  missed = 0;
 
   constructor(
     private readonly chainId: number,

@@ -52,6 +52,10 @@ export class ExternalBundlers implements BundleWork {
     return Promise.resolve();
   }
 
+  lost(): void {
+    // No executor of ours has anything.
+  }
+
   maintain(): Promise<void> {
     return Promise.resolve();
   }

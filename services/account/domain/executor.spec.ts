@@ -6,6 +6,7 @@ import {
   BundlerWasReplaced,
   executorFold,
   finaliseBundle,
+  loseBundle,
   mineBundle,
   reorganiseBundle,
   replaceBundle,
@@ -88,6 +89,23 @@ describe('an executor', () => {
       .when((state) => finaliseBundle(state, subject))
       .then([final]);
     expect(after(signed, wasMined, final).state).toMatchObject({ bundles: [], nextNonce: 5 });
+  });
+
+  it('loses a bundle whose nonce somebody else has used, and uses none that is used', () => {
+    const lost = { ...subject, nextNonce: 7 };
+    after(signed)
+      .when((state) => loseBundle(state, 0, lost))
+      .then([{ type: 'BundleLost', data: lost }]);
+    after(signed, wasMined)
+      .when((state) => loseBundle(state, 0, lost))
+      .then([]);
+    after()
+      .when((state) => loseBundle(state, 0, lost))
+      .then([]);
+    expect(() => loseBundle(after(signed, begun(2)).state, 1, lost)).toThrow(BundlerWasReplaced);
+    expect(after(signed, { type: 'BundleLost', data: lost }).state).toMatchObject({ bundles: [], nextNonce: 7 });
+    const behind = { ...subject, nextNonce: 1 };
+    expect(after(signed, { type: 'BundleLost', data: behind }).state).toMatchObject({ bundles: [], nextNonce: 5 });
   });
 
   it('keeps its bundles in the order of their nonces', () => {

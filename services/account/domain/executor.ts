@@ -49,6 +49,8 @@ export const executorFold = {
         return changed({ mined: undefined });
       case 'BundleFinalized':
         return { ...executor, bundles: others };
+      case 'BundleLost':
+        return { ...executor, nextNonce: Math.max(executor.nextNonce ?? 0, data.nextNonce), bundles: others };
     }
   },
 };
@@ -100,6 +102,13 @@ export const finaliseBundle = (
   if (!mined) return [];
   const { transactionHash } = mined;
   return [{ type: 'BundleFinalized', data: { chainId, executor: address, nonce, transactionHash } }];
+};
+
+/** Its nonce was used by somebody else, in a final block. @throws BundlerWasReplaced */
+export const loseBundle = (executor: Executor, epoch: number, lost: DataOf<'BundleLost'>): ExecutorEvent[] => {
+  requireEpoch(executor, epoch);
+  const bundle = executor.bundles.find(({ nonce }) => nonce === lost.nonce);
+  return bundle && !bundle.mined ? [{ type: 'BundleLost', data: lost }] : [];
 };
 
 const leave = (

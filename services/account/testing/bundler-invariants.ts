@@ -63,10 +63,17 @@ const ofExecutors = async ({ chain, store, firstNonces }: BundlerSimulation): Pr
   for (const [executor, first] of firstNonces) {
     const events = await store.read(executorStream(chain.options.chainId, executor));
     const signed = events.filter(({ type }) => type === 'BundleSigned').map(({ data }) => data as { nonce: number });
-    const used = chain.countOf(executor) - first;
-    if (signed.some(({ nonce }, at) => nonce !== first + at)) violations.push(`${executor}: a nonce was skipped`);
-    if (used !== signed.length)
-      violations.push(`${executor}: ${String(signed.length)} bundles, ${String(used)} nonces used`);
+    const others = chain.strangers.usedNonces.get(executor) ?? 0;
+    const lost = events.filter(({ type }) => type === 'BundleLost').length;
+    const [used, mined] = [chain.countOf(executor) - first, signed.length - lost];
+    const follows = (nonce: number, at: number) => nonce - (signed[at - 1]?.nonce ?? first - 1);
+    const skipped = signed.reduce((sum, { nonce }, at) => sum + follows(nonce, at) - 1, 0);
+    if (signed.some(({ nonce }, at) => follows(nonce, at) < 1)) violations.push(`${executor}: a nonce was used twice`);
+    if (skipped > others - lost) violations.push(`${executor}: a nonce was skipped`);
+    if (used !== mined + others)
+      violations.push(
+        `${executor}: ${String(mined)} bundles, ${String(others)} of others, ${String(used)} nonces used`,
+      );
   }
   return violations;
 };
@@ -101,6 +108,7 @@ const ofEvents = async ({ store }: BundlerSimulation): Promise<string[]> => {
         return [];
       case 'BundleMined':
       case 'BundleFinalized':
+      case 'BundleLost':
         underWay.delete(bundleOf(data));
         return [];
       default:

@@ -115,6 +115,7 @@ export class BundlerSimulation {
     if (random.chance(0.06)) this.reorganise();
     if (random.chance(0.02)) chain.pool.forgetAll();
     if (random.chance(0.1)) this.changeBalances();
+    if (random.chance(0.01)) chain.inNextBlock(chain.strangers.useNonce(random.pick(this.executors) ?? ''));
     await this.work((process) => {
       const sends = random.chance(0.4) ? random.between(1, 3) : 0;
       const sending = Array.from({ length: sends }, () => this.send(process));
@@ -268,18 +269,15 @@ export class BundlerSimulation {
   private changeBalances(): void {
     const { random, chain, executors } = this;
     const executor = random.pick(executors) ?? '';
-    if (random.chance(1 / 3)) this.drain(executor);
-    else chain.sendWei(executor, FOR_EXECUTOR);
+    if (random.chance(1 / 3)) {
+      chain.inNextBlock((state) => {
+        if (state.get(named.wei(executor)) > GWEI) this.faults.count('an executor runs dry');
+        state.set(named.wei(executor), GWEI);
+      });
+    } else chain.sendWei(executor, FOR_EXECUTOR);
     const owner = random.pick(OWNERS);
     if (owner) chain.sendWei(chain.entryPoint.accountOf(owner.address), FOR_ACCOUNT);
     if (random.chance(1 / 3)) this.deposit(FOR_PAYMASTER);
-  }
-
-  private drain(executor: string): void {
-    this.chain.inNextBlock((state) => {
-      if (state.get(named.wei(executor)) > GWEI) this.faults.count('an executor runs dry');
-      state.set(named.wei(executor), GWEI);
-    });
   }
 
   private calmDown(): void {

@@ -11,6 +11,7 @@ const FAULTS = [
   'a block leaves out all that waits',
   'a block has a transaction that was replaced',
   'an executor runs dry',
+  'somebody else uses a nonce of an executor',
   'a stranger has an operation included',
   'a stranger deploys an account',
   'an owner empties an account',

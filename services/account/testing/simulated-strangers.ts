@@ -18,6 +18,8 @@ const OPERATIONS_MOST = 3;
 
 /** Whoever else uses a chain. They have seen each signed operation that a node was given. */
 export class SimulatedStrangers {
+  /** How many transactions they have sent with each of our accounts. */
+  readonly usedNonces = new Map<string, number>();
   private readonly seen = new Map<string, UserOperation>();
 
   constructor(
@@ -38,6 +40,13 @@ export class SimulatedStrangers {
       return state.get(named.sequence(sender, key)) === sequence;
     });
     return this.random.some(due, OPERATIONS_MOST);
+  }
+
+  /** One who has a copy of the key vault sends with its keys. */
+  useNonce(executor: string): (state: SimulatedState) => void {
+    this.usedNonces.set(executor, (this.usedNonces.get(executor) ?? 0) + 1);
+    this.faults.count('somebody else uses a nonce of an executor');
+    return (state) => state.add(named.count(executor), 1n);
   }
 
   /** Returns what they do otherwise in the next block. */
