@@ -14,7 +14,7 @@ export interface StartBlock {
 const DEPLOYMENT_WITHIN_MS = 15_000;
 
 /**
- * Decides where a watch begins: at the head, where its contract is to be deployed first.
+ * Decides where a watch begins. Where a contract without code was deployed is not known: that is the head.
  * @throws Refusal start_block_in_future, deploy_block_unknown, dependency_unavailable
  */
 export const resolveStartBlock = async (
