@@ -110,3 +110,21 @@ export const chainProgressEvents = {
   ),
 };
 export type ChainProgressEvent = EventOf<typeof chainProgressEvents>;
+
+/** Stream `chain-<chainId>-verified`; only the newest event is kept. */
+export const chainVerificationEvents = {
+  /** Final blocks were read once more, and what was stored of them was corrected. */
+  ChainVerified: event(
+    1,
+    z.object({
+      chainId,
+      /** Each watch is verified from its start block to this one, but for those that are behind. */
+      verified: blockNumber,
+      /** Watches that are verified to before `next`. */
+      behind: z.array(z.object({ watchIds: z.array(z.string()).min(1), next: blockNumber })),
+      /** The position up to which registrations are included. */
+      watchesUpTo: z.int().nonnegative(),
+    }),
+  ),
+};
+export type ChainVerificationEvent = EventOf<typeof chainVerificationEvents>;

@@ -289,4 +289,10 @@ export const eventExamples: Example = {
     backfills: [],
     watchesUpTo: 0,
   },
+  ChainVerified: {
+    chainId: 2484,
+    verified: 7,
+    behind: [],
+    watchesUpTo: 0,
+  },
 };

@@ -102,6 +102,12 @@ export const watchStatus = z.object({
   eventsTotal: count.describe('records that are not reverted'),
   eventsPerSecond: z.number().describe('of the backfill'),
   etaSeconds: z.int().nullable().describe('time until the watch is live; null when unknown'),
+  verifiedBlock: blockNumber
+    .nullable()
+    .describe(
+      'every block from the start block to this one was read once more when it was final, and what was stored compared with ' +
+        'it; null: none yet',
+    ),
   lastError: z.string().nullable().describe('why it has failed, or was paused'),
   gaps: z.array(z.object({ from: blockNumber, to: blockNumber })).describe('blocks still to be read, inclusive'),
 });

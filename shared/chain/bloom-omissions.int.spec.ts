@@ -44,6 +44,18 @@ describe('blooms that leave out logs', () => {
     expect(now.map((header) => header?.logsBloom)).toEqual(Array.from({ length: 4 }, () => BLOOM_OF_EVERYTHING));
   });
 
+  it('are used no more once logs that were found elsewhere are compared with one that leaves them out', async () => {
+    const [first, second] = await headers();
+    if (!first || !second) throw new Error('the headers are missing');
+    const { logs } = await reader.logsAgain(usual.number, omitting.number, FILTER);
+    const inBlock = ({ number }: { number: number }) => logs.filter(({ blockNumber }) => blockNumber === number);
+    reader.compareWithBloom(first, inBlock(usual));
+    expect([reader.usesBlooms, omissions]).toEqual([true, 0]);
+    reader.compareWithBloom(second, inBlock(omitting));
+    reader.compareWithBloom(second, inBlock(omitting));
+    expect([reader.usesBlooms, omissions]).toEqual([false, 1]);
+  });
+
   it('are not used where the settings say so', async () => {
     reader.close();
     reader = new JsonRpcChainReader(2484, [node.url], { bloom: false });

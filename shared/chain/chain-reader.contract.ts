@@ -113,6 +113,18 @@ export const chainReaderContract = (
       expect(dataOf(await reader.logsOfRange(from + 2, from + 2, ANY))).toEqual([]);
     });
 
+    it('returns the same logs again, and those of a block from its receipts', async () => {
+      const [header, next] = await mine([aLog(0, 0, 1), aLog(1, 1, 2)], [aLog(0, 0, 3)]);
+      if (!header || !next) throw new Error('no block');
+      const { logs, disputed } = await reader.logsAgain(header.number, next.number, ANY);
+      expect([logs, disputed]).toEqual([await reader.logsOfRange(header.number, next.number, ANY), []]);
+      const receipts = await reader.receiptsOfBlock(header);
+      expect(dataOf(receipts.logs)).toEqual([1, 2]);
+      expect([...receipts.txHashes].sort()).toEqual(receipts.logs.map(({ txHash }) => txHash).sort());
+      reader.compareWithBloom(header, receipts.logs);
+      expect(reader.usesBlooms).toBe(true);
+    });
+
     it('refuses a range that ends after the head, instead of returning a part', async () => {
       const [header] = await mine([aLog(0, 0, 1)]);
       const from = header?.number ?? 0;

@@ -1,15 +1,26 @@
 import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
 import { BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
-import { StateUnavailable, type BlockHeader, type ChainLog, type ChainReader, type LogFilter } from './chain-reader.ts';
+import {
+  StateUnavailable,
+  type BlockHeader,
+  type BlockOfLogs,
+  type ChainLog,
+  type ChainReader,
+  type LogFilter,
+  type LogsAgain,
+  type ReceiptLogs,
+} from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { askProxy } from './eip-1967.ts';
 import { askFinalized, askHead, askHeaderByHash, askHeaders, quantity } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
-import { logsOfBlock } from './logs-of-block.ts';
+import { together } from './logs-again.ts';
+import { logsOfBlock, receiptsOfBlock } from './logs-of-block.ts';
 import { logsOfRange } from './logs-of-range.ts';
 
-type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
+/** How many endpoints are asked for logs again, where there are as many. */
+const ASKED_AGAIN = 2;
 
 export interface ChainReaderOptions extends EndpointLimits {
   /** `false` where headers' blooms leave out logs. */
@@ -63,14 +74,11 @@ export class JsonRpcChainReader implements ChainReader {
     return header && this.withUsableBloom(header);
   }
 
-  async logsOfBlock(block: Block, filter: LogFilter): Promise<ChainLog[]> {
+  async logsOfBlock(block: BlockOfLogs, filter: LogFilter): Promise<ChainLog[]> {
     const logs = await this.endpoints.ask(`logs of block ${String(block.number)}`, (endpoint) =>
       logsOfBlock(endpoint, this.withUsableBloom(block), filter),
     );
-    if (this.areBloomsUsed && !isPartOfBloom(bloomOf(logs), block.logsBloom)) {
-      this.areBloomsUsed = false;
-      this.onBloomOmission();
-    }
+    this.compareWithBloom(block, logs);
     return logs;
   }
 
@@ -81,6 +89,29 @@ export class JsonRpcChainReader implements ChainReader {
       (endpoint) => logsOfRange(endpoint, range, filter),
       { range },
     );
+  }
+
+  async logsAgain(from: number, to: number, filter: LogFilter): Promise<LogsAgain> {
+    const range = { from, to };
+    const read = (endpoint: JsonRpcEndpoint) => logsOfRange(endpoint, range, filter);
+    const what = `logs of blocks ${String(from)} to ${String(to)}`;
+    return together(await this.endpoints.askSeveral(what, read, { range, enough: ASKED_AGAIN }));
+  }
+
+  receiptsOfBlock(block: BlockOfLogs): Promise<ReceiptLogs> {
+    return this.endpoints.ask(`receipts of block ${String(block.number)}`, (endpoint) =>
+      receiptsOfBlock(endpoint, this.withUsableBloom(block)),
+    );
+  }
+
+  get usesBlooms(): boolean {
+    return this.areBloomsUsed;
+  }
+
+  compareWithBloom({ logsBloom }: Pick<BlockHeader, 'logsBloom'>, logs: readonly ChainLog[]): void {
+    if (!this.areBloomsUsed || isPartOfBloom(bloomOf(logs), logsBloom)) return;
+    this.areBloomsUsed = false;
+    this.onBloomOmission();
   }
 
   hasCode(address: string, block?: number): Promise<boolean> {
@@ -106,7 +137,7 @@ export class JsonRpcChainReader implements ChainReader {
     this.endpoints.close();
   }
 
-  private withUsableBloom<WithBloom extends Block>(block: WithBloom): WithBloom {
+  private withUsableBloom<WithBloom extends BlockOfLogs>(block: WithBloom): WithBloom {
     return this.areBloomsUsed ? block : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
   }
 }

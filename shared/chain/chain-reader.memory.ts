@@ -1,7 +1,15 @@
 import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
 import { sha256 } from '../primitives/ids.ts';
-import { bloomOf } from './bloom.ts';
-import { ChainUnavailable, type BlockHeader, type ChainLog, type ChainReader, type LogFilter } from './chain-reader.ts';
+import { bloomOf, isPartOfBloom } from './bloom.ts';
+import {
+  ChainUnavailable,
+  type BlockHeader,
+  type ChainLog,
+  type ChainReader,
+  type LogFilter,
+  type LogsAgain,
+  type ReceiptLogs,
+} from './chain-reader.ts';
 import { passes } from './log-filter.ts';
 
 export type LogToMine = Pick<ChainLog, 'address' | 'topics' | 'data'>;
@@ -110,6 +118,23 @@ export class MemoryChain implements ChainReader {
     if (to > this.tip.number) return Promise.reject(new ChainUnavailable('the last block does not exist yet'));
     const blocks = this.canonical.slice(from, to + 1);
     return Promise.resolve(blocks.flatMap(({ logs }) => logs).filter((log) => passes(log, filter)));
+  }
+
+  async logsAgain(from: number, to: number, filter: LogFilter): Promise<LogsAgain> {
+    return { logs: await this.logsOfRange(from, to, filter), disputed: [], endpoints: 1 };
+  }
+
+  receiptsOfBlock({ hash }: Pick<BlockHeader, 'hash'>): Promise<ReceiptLogs> {
+    this.calls.push('receiptsOfBlock');
+    const block = this.byHash.get(hash);
+    if (!block) return Promise.reject(new ChainUnavailable('unknown block'));
+    return Promise.resolve({ logs: block.logs, txHashes: new Set(block.logs.map(({ txHash }) => txHash)) });
+  }
+
+  readonly usesBlooms = true;
+
+  compareWithBloom({ logsBloom }: Pick<BlockHeader, 'logsBloom'>, logs: readonly ChainLog[]): void {
+    if (!isPartOfBloom(bloomOf(logs), logsBloom)) throw new Error('a bloom of this chain leaves out no log');
   }
 
   hasCode(): Promise<boolean> {

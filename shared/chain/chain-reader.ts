@@ -32,6 +32,26 @@ export interface LogFilter {
   topics: readonly string[];
 }
 
+export type BlockOfLogs = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
+
+/** Logs that were asked for once more. */
+export interface LogsAgain {
+  /** Every log that an endpoint gave. */
+  logs: ChainLog[];
+  /** The numbers of blocks about whose logs two endpoints say different things: not that one leaves some out. */
+  disputed: number[];
+  /** How many endpoints answered. */
+  endpoints: number;
+}
+
+/** What the receipts of a block say. */
+export interface ReceiptLogs {
+  /** All of the block, but for those that a chain has without a transaction. */
+  logs: ChainLog[];
+  /** The hashes of the transactions whose receipts were read. */
+  txHashes: ReadonlySet<string>;
+}
+
 /** No provider gave a valid answer. The call may succeed later. */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable';
@@ -86,12 +106,23 @@ export interface ChainReader {
    * `eth_getLogs` by block hash, so that it cannot return logs of another fork; in log order. When it returns none
    * although the bloom allows some, `eth_getLogs` again for the whole block, to check it against the bloom.
    */
-  logsOfBlock(header: Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>, filter: LogFilter): Promise<ChainLog[]>;
+  logsOfBlock(header: BlockOfLogs, filter: LogFilter): Promise<ChainLog[]>;
   /**
    * `eth_getLogs` of blocks `from`…`to`, inclusive, in chain order, in one batch with `eth_getBlockByNumber` of `to`:
    * a provider that does not have that block yet would silently omit logs. @throws RangeTooLarge
    */
   logsOfRange(from: number, to: number, filter: LogFilter): Promise<ChainLog[]>;
+  /**
+   * The same of final blocks, from two endpoints where two answer, so that one finds what the other leaves out; in chain
+   * order. @throws RangeTooLarge, also if the range is too large for the second one
+   */
+  logsAgain(from: number, to: number, filter: LogFilter): Promise<LogsAgain>;
+  /** `eth_getBlockReceipts`, or `eth_getTransactionReceipt` of each transaction of the block: its logs without an index of them. */
+  receiptsOfBlock(header: BlockOfLogs): Promise<ReceiptLogs>;
+  /** Whether the blooms of headers are used to find blocks without logs. */
+  readonly usesBlooms: boolean;
+  /** Compares logs of a block with its bloom. Once one is left out, `usesBlooms` is false. */
+  compareWithBloom(header: Pick<BlockHeader, 'logsBloom'>, logs: readonly ChainLog[]): void;
   /** `eth_getCode`, at the head or at a block. Returns whether there is any code. @throws StateUnavailable */
   hasCode(address: string, block?: number): Promise<boolean>;
   /**

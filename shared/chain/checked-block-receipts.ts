@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING, bloomOf, isPartOfBloom } from './bloom.ts';
-import type { BlockHeader, ChainLog } from './chain-reader.ts';
+import type { BlockOfLogs, ReceiptLogs } from './chain-reader.ts';
 import { checkLogs, InvalidAnswer } from './checked-answers.ts';
-
-type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
 const hash = z
   .string()
@@ -21,7 +19,7 @@ const receipt = z.object({
 const transactions = z.object({ hash, transactions: z.array(hash) });
 
 /** The hashes of a block's transactions. @throws InvalidAnswer, also if the block is another one */
-export const checkTransactions = (answer: unknown, block: Block): string[] => {
+export const checkTransactions = (answer: unknown, block: BlockOfLogs): string[] => {
   const parsed = transactions.safeParse(answer);
   if (!parsed.success) throw new InvalidAnswer(`the block is not valid: ${z.prettifyError(parsed.error)}`);
   if (parsed.data.hash !== block.hash) throw new InvalidAnswer('the block is another one');
@@ -33,7 +31,7 @@ export const checkTransactions = (answer: unknown, block: Block): string[] => {
  * @param hashes of its transactions; some chains have receipts besides, of what the chain itself did
  * @throws InvalidAnswer if a receipt is missing or of another block, or its logs are not those of its bloom
  */
-export const checkReceiptLogs = (answer: unknown, hashes: readonly string[], block: Block): ChainLog[] => {
+export const checkReceipts = (answer: unknown, hashes: readonly string[], block: BlockOfLogs): ReceiptLogs => {
   const parsed = z.array(receipt).safeParse(answer);
   if (!parsed.success) throw new InvalidAnswer(`the receipts are not valid: ${z.prettifyError(parsed.error)}`);
   const receipts = parsed.data;
@@ -60,5 +58,5 @@ export const checkReceiptLogs = (answer: unknown, hashes: readonly string[], blo
   if (block.logsBloom !== BLOOM_OF_EVERYTHING && !isPartOfBloom(block.logsBloom, bloomOf(all))) {
     throw new InvalidAnswer('logs that the bloom announces are missing');
   }
-  return all;
+  return { logs: all, txHashes: received };
 };

@@ -82,16 +82,30 @@ export class JsonRpcEndpoints {
     read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
     { range }: { range?: BlockRange } = {},
   ): Promise<Validated> {
+    const [validated] = await this.askSeveral(what, read, { range, enough: 1 });
+    return validated;
+  }
+
+  /**
+   * Asks so many endpoints, or as many as answer. @returns their answers, at least one
+   * @throws ChainUnavailable, RangeTooLarge if fewer answered and the range was too large for another, StateUnavailable
+   */
+  async askSeveral<Validated>(
+    what: string,
+    read: (endpoint: JsonRpcEndpoint) => Promise<Validated>,
+    { range, enough }: { range: BlockRange | undefined; enough: number },
+  ): Promise<[Validated, ...Validated[]]> {
     this.compareNowAndThen();
     const subject = `${what} of chain ${String(this.chainId)}`;
     for (let attempt = 1; ; attempt += 1) {
       const failures: Failures = { messages: [], tooLarge: undefined, withoutState: 0, isAskedAgain: false };
+      const answers: Validated[] = [];
       for (const state of this.inOrder()) {
         try {
           if (range) requireWithin(state.endpoint, range);
-          const validated = await this.askOne(state, read);
-          this.chosen = state;
-          return validated;
+          answers.push(await this.askOne(state, read));
+          if (answers.length === 1) this.chosen = state;
+          if (answers.length === enough) break;
         } catch (error) {
           if (this.closing.signal.aborted) throw new ChainUnavailable(`${subject}: the reader is closed`);
           this.note(error, state, failures);
@@ -99,6 +113,7 @@ export class JsonRpcEndpoints {
       }
       const { messages, tooLarge, withoutState, isAskedAgain } = failures;
       const message = `${subject}: ${messages.join('; ')}`;
+      if (isAny(answers) && (answers.length === enough || !tooLarge)) return answers;
       if (tooLarge) throw new RangeTooLarge(message, tooLarge.suggested);
       if (withoutState === this.endpoints.length) throw new StateUnavailable(message);
       // The next attempt waits for its place.
@@ -180,6 +195,9 @@ const setAside = (state: EndpointState): void => {
   state.health.failed(performance.now());
   state.isOfChain = false;
 };
+
+/** An answer may be `undefined`. */
+const isAny = <Answer>(answers: readonly Answer[]): answers is [Answer, ...Answer[]] => answers.length > 0;
 
 const isStale = ({ head }: EndpointState, newest: BlockHeader | undefined): boolean =>
   head !== undefined &&

@@ -1,13 +1,11 @@
 import type { RpcCall } from './answer-limits.ts';
 import { BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, isPartOfBloom } from './bloom.ts';
-import type { BlockHeader, ChainLog, LogFilter } from './chain-reader.ts';
-import { checkReceiptLogs, checkTransactions } from './checked-block-receipts.ts';
+import type { BlockOfLogs, ChainLog, LogFilter, ReceiptLogs } from './chain-reader.ts';
+import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
 import { checkLogs, InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { passes } from './log-filter.ts';
 import { askLogs } from './log-requests.ts';
-
-type Block = Pick<BlockHeader, 'hash' | 'number' | 'logsBloom'>;
 
 const ANY: LogFilter = { addresses: [], topics: [] };
 
@@ -15,7 +13,11 @@ const ANY: LogFilter = { addresses: [], topics: [] };
  * `eth_getLogs` by block hash. When it returns none although the bloom allows some, again for the whole block, to check it
  * against the bloom. When even one block is too much for the endpoint, `eth_getBlockReceipts`, or the receipts one by one.
  */
-export const logsOfBlock = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<ChainLog[]> => {
+export const logsOfBlock = async (
+  endpoint: JsonRpcEndpoint,
+  block: BlockOfLogs,
+  filter: LogFilter,
+): Promise<ChainLog[]> => {
   try {
     const logs = await logsByHash(endpoint, block, filter);
     const isClaimed = block.logsBloom !== BLOOM_OF_EVERYTHING && bloomMayPass(block.logsBloom, filter);
@@ -28,11 +30,11 @@ export const logsOfBlock = async (endpoint: JsonRpcEndpoint, block: Block, filte
     return all.filter((log) => passes(log, filter));
   } catch (error) {
     if (!(await isTooMuch(endpoint, error))) throw error;
-    return (await logsOfReceipts(endpoint, block)).filter((log) => passes(log, filter));
+    return (await receiptsOfBlock(endpoint, block)).logs.filter((log) => passes(log, filter));
   }
 };
 
-const logsByHash = async (endpoint: JsonRpcEndpoint, block: Block, filter: LogFilter): Promise<ChainLog[]> => {
+const logsByHash = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs, filter: LogFilter): Promise<ChainLog[]> => {
   const { logs } = await askLogs(endpoint, block, filter);
   return checkLogs(logs, { ...filter, from: block.number, to: block.number, blockHash: block.hash });
 };
@@ -42,15 +44,16 @@ const isTooMuch = async (endpoint: JsonRpcEndpoint, error: unknown): Promise<boo
   return error.why.kind === 'range-too-large' || (error.why.kind === 'too-slow' && (await endpoint.answersAtAll()));
 };
 
-const logsOfReceipts = async (endpoint: JsonRpcEndpoint, block: Block): Promise<ChainLog[]> => {
+/** The logs of a block by `eth_getBlockReceipts`, or by the receipts one by one. */
+export const receiptsOfBlock = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs): Promise<ReceiptLogs> => {
   const [answer] = await endpoint.call([{ method: 'eth_getBlockByHash', params: [block.hash, false] }]);
   const hashes = checkTransactions(answer, block);
   const [together] = await endpoint.tryCall([{ method: 'eth_getBlockReceipts', params: [block.hash] }]).catch(none);
   if (together && 'result' in together && together.result != null) {
-    return checkReceiptLogs(together.result, hashes, block);
+    return checkReceipts(together.result, hashes, block);
   }
   const each = hashes.map((hash): RpcCall => ({ method: 'eth_getTransactionReceipt', params: [hash] }));
-  return checkReceiptLogs(await endpoint.call(each), hashes, block);
+  return checkReceipts(await endpoint.call(each), hashes, block);
 };
 
 /** Not every node has that method, and the receipts of a block may be too many bytes. */

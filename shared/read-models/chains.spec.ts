@@ -24,8 +24,22 @@ const advanced = storedEvent(
 );
 
 describe('the progress of a chain', () => {
+  it('has how far it was verified beside how far it was read', async () => {
+    const verified = storedEvent(
+      'ChainVerified',
+      { chainId: 10, verified: 7, behind: [{ watchIds: ['wch_1'], next: 3 }], watchesUpTo: 5 },
+      { position: 7 },
+    );
+    const { chain, verification } = await project(chainsModel, [advanced, verified]);
+    expect([Object.keys(chain ?? {}), verification]).toEqual([
+      ['10'],
+      { 10: { chainId: 10, verified: 7, behind: [{ watchIds: ['wch_1'], next: 3 }], watchesUpTo: 5 } },
+    ]);
+  });
+
   it('has head, finalized block and ranges still to be read, with the time of the head block', async () => {
     expect(await project(chainsModel, [advanced])).toEqual({
+      verification: {},
       chain: {
         10: {
           chainId: 10,
@@ -54,6 +68,7 @@ describe('the progress of a chain', () => {
       { position: 7 },
     );
     expect(await project(chainsModel, [advanced, shorter])).toEqual({
+      verification: {},
       chain: {
         10: {
           chainId: 10,

@@ -1,5 +1,10 @@
 import { z } from 'zod';
-import { backfillRange, backfillsOf, chainProgressEvents } from '../../schemas/events/chain-events.ts';
+import {
+  backfillRange,
+  backfillsOf,
+  chainProgressEvents,
+  chainVerificationEvents,
+} from '../../schemas/events/chain-events.ts';
 import { blockNumber, chainId, isoTime } from '../../schemas/values.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
@@ -16,13 +21,24 @@ const chainDocument = z.object({
 });
 export type ChainDocument = z.infer<typeof chainDocument>;
 
-/** How far each chain has been followed, by decimal chain id. */
+const verificationDocument = chainVerificationEvents.ChainVerified.data;
+export type VerificationDocument = z.infer<typeof verificationDocument>;
+
+/** How far each chain has been followed, and how far it has been verified, by decimal chain id. */
 export const chainsModel = readModel({
-  name: 'chains-v2',
-  collections: { chain: { name: 'chains', document: chainDocument, indexes: [] } },
-  events: chainProgressEvents,
-  touches: ({ data }) => ({ chain: String(data.chainId) }),
-  evolve: (_, { data: { chainId, head, finalized, window, backfills, watchesUpTo } }) => {
+  name: 'chains-v3',
+  collections: {
+    chain: { name: 'chains', document: chainDocument, indexes: [] },
+    verification: { name: 'chain-verifications', document: verificationDocument, indexes: [] },
+  },
+  events: { ...chainProgressEvents, ...chainVerificationEvents },
+  touches: ({ type, data }) => ({ [type === 'ChainAdvanced' ? 'chain' : 'verification']: String(data.chainId) }),
+  evolve: (_, { type, data }) => {
+    if (type === 'ChainVerified') {
+      const { chainId, verified, behind, watchesUpTo } = data;
+      return { verification: { chainId, verified, behind, watchesUpTo } };
+    }
+    const { chainId, head, finalized, window, backfills, watchesUpTo } = data;
     // Block timestamps are in seconds.
     const headTime = toIso((window.at(-1)?.timestamp ?? 0) * 1_000);
     return { chain: { chainId, head, headTime, finalized, backfills: backfillsOf(backfills), watchesUpTo } };

@@ -2,6 +2,11 @@ import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
 import { isStopped, type WatchDocument } from '../../../shared/read-models/watches.ts';
 
 type Watched = Pick<WatchDocument, 'id' | 'startBlock' | 'readSince' | 'isRemoved' | 'paused'>;
+interface VerifiedChain {
+  readonly verified: number;
+  readonly behind: readonly { watchIds: readonly string[]; next: number }[];
+  readonly watchesUpTo: number;
+}
 interface ReadChain {
   readonly backfills: readonly BackfillRange[];
   readonly watchesUpTo: number;
@@ -39,3 +44,18 @@ const backfilling = (next: number, to: number, gaps: WatchProgress['gaps']): Wat
   blocksLeft: Math.max(0, to - next + 1),
   gaps,
 });
+
+/** The block up to which a watch was verified from its start block on; `null` if that is none. */
+export const verifiedBlockOf = (
+  { id, startBlock, createdPosition }: Watched & Pick<WatchDocument, 'createdPosition'>,
+  verification: VerifiedChain | undefined,
+  { currentBlockNumber, gaps }: Pick<WatchProgress, 'currentBlockNumber' | 'gaps'>,
+): number | null => {
+  if (!verification || verification.watchesUpTo < createdPosition) return null;
+  const behind = verification.behind.find(({ watchIds }) => watchIds.includes(id));
+  const verified = behind ? behind.next - 1 : verification.verified;
+  // An extension backwards may not be known to the verification yet.
+  const read = Math.min(currentBlockNumber, ...gaps.map(({ from }) => from - 1));
+  const block = Math.min(verified, read);
+  return block < startBlock ? null : block;
+};

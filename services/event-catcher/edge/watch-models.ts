@@ -3,13 +3,13 @@ import type { WatchState } from '../../../schemas/http/event-catcher-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
-import { chainsModel, type ChainDocument } from '../../../shared/read-models/chains.ts';
+import { chainsModel, type ChainDocument, type VerificationDocument } from '../../../shared/read-models/chains.ts';
 import { isStopped, watchesModel, type Watch, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
-const { chain } = chainsModel.collections;
+const { chain, verification } = chainsModel.collections;
 /** No contract has more events. */
 const EVENTS_OF_CONTRACT_MAX = 10_000;
 
@@ -65,5 +65,12 @@ export class WatchModels {
     const id = String(chainId);
     const stored = (await this.readStore.getMany(chain.name, [id])).get(id);
     return stored && chain.document.parse(stored.document);
+  }
+
+  /** Returns `undefined` if nothing of the chain has been verified yet. */
+  async verification(chainId: number): Promise<VerificationDocument | undefined> {
+    const id = String(chainId);
+    const stored = (await this.readStore.getMany(verification.name, [id])).get(id);
+    return stored && verification.document.parse(stored.document);
   }
 }

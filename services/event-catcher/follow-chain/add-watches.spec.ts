@@ -4,13 +4,8 @@ import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { progressOf } from '../domain/watch-progress.ts';
 import { gated } from '../testing/faulty-readers.ts';
-import {
-  approvalWatch,
-  FollowerUnderTest,
-  mineSome,
-  otherContract,
-  transferWatch,
-} from '../testing/follower-under-test.ts';
+import { approvalWatch, transferWatch } from '../testing/example-watches.ts';
+import { FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 
 const others = ['wch_a', 'wch_b', 'wch_c', 'wch_d'].map((watchId) => ({ watchId, contractAddress: otherContract }));

@@ -9,7 +9,8 @@ import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { initialProgress, type ChainProgress } from '../domain/chain-progress.ts';
 import { linkedWindow, tipOf } from '../domain/window.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
-import { mineSome, transfer, transferWatch } from '../testing/follower-under-test.ts';
+import { transferWatch } from '../testing/example-watches.ts';
+import { mineSome, transfer } from '../testing/follower-under-test.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { ProgressMeter } from './progress-meter.ts';
@@ -36,6 +37,7 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
     pollMsMax: 1,
     isDevelopment: false,
     rangesMax: 10,
+    verification: { everyMs: 1, callMs: 0 },
     reader,
     newHeads: new NewHeads(),
     finality: new Finality(reader, { confirmations: CONFIRMATIONS, isDevelopment: true }),

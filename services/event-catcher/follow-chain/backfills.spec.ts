@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader, type LogFilter } from '../../../shared/chain/chain-reader.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { FollowerUnderTest, mineSome, otherContract, transfer, transferWatch } from '../testing/follower-under-test.ts';
+import { transferWatch } from '../testing/example-watches.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 
 const contractOf = (index: number) => `0x${(index + 10).toString(16).padStart(40, '0')}`;

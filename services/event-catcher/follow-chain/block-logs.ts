@@ -144,7 +144,8 @@ const logsOfRange = async (reader: ChainReader, filter: LogFilter, from: number,
   }
 };
 
-const toRecords = (
+/** @param timeOf Unix seconds */
+export const toRecords = (
   logs: readonly ChainLog[],
   watches: readonly WatchedEvent[],
   timeOf: (log: ChainLog) => number,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { FollowerUnderTest, mineSome, otherContract, transfer, transferWatch } from '../testing/follower-under-test.ts';
+import { transferWatch } from '../testing/example-watches.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
 
 const CONFIRMATIONS = 5;
 

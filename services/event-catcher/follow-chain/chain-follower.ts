@@ -12,6 +12,7 @@ import { resume } from './resume.ts';
 import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
 import { addWatches } from './add-watches.ts';
+import { VerificationPass } from './verify-chain/verification-pass.ts';
 
 /** A chain that contradicts a final block is not read until its provider says something else. So often that is looked at. */
 const CONTRADICTED_POLLS = 10;
@@ -65,9 +66,11 @@ const followFromStored = async (
   const appends = new ChainAppends(dependencies, stopping, term.leavesInFlight);
   const running = new Set<Promise<unknown>>();
   try {
-    const { chain, writer } = await resume(settings, dependencies, appends, stopping);
+    const resumed = await resume(settings, dependencies, appends, stopping);
     dependencies.meter.succeeded(nameOfChain(settings.chainId));
-    await new ChainFollower(chain, writer, dependencies, running).follow(stopping, reportRunning);
+    const pass = new VerificationPass({ ...dependencies, ...resumed });
+    const { chain, writer } = resumed;
+    await new ChainFollower(chain, writer, pass, dependencies, running).follow(stopping, reportRunning);
   } finally {
     stop.abort();
     await Promise.allSettled(running);
@@ -76,7 +79,7 @@ const followFromStored = async (
   }
 };
 
-/** Runs side by side: following the head, adding the watches that are registered, and the backfills. */
+/** Runs side by side: following the head, adding the watches that are registered, the backfills, and the verification. */
 class ChainFollower {
   private readonly backfills: Backfills;
   private readonly failed = Promise.withResolvers<never>();
@@ -84,6 +87,7 @@ class ChainFollower {
   constructor(
     private readonly chain: FollowedChain,
     private readonly writer: ChainWriter,
+    private readonly pass: VerificationPass,
     dependencies: Pick<FollowerDependencies, 'meter' | 'clock' | 'bounds'>,
     /** All work that must end before the chain may be followed again. */
     private readonly running: Set<Promise<unknown>>,
@@ -91,10 +95,11 @@ class ChainFollower {
     this.backfills = new Backfills({ ...dependencies, chain, writer });
   }
 
-  /** Returns when the signal has aborted, or throws the first error of the head, the registrations or a backfill. */
+  /** Returns when the signal has aborted, or throws the first error of one of them. */
   async follow(signal: AbortSignal, reportRunning: () => void): Promise<void> {
     this.start(this.backfills.run(signal));
     this.start(this.addRegistered(signal));
+    this.start(this.pass.run(signal));
     const head = this.followHead(signal, reportRunning);
     this.start(head);
     await Promise.race([this.failed.promise, head]);

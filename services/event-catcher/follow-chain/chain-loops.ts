@@ -8,11 +8,13 @@ import { BackfillBounds, type BoundsOfBackfill } from './backfill-bounds.ts';
 import { followChain, nameOfChain } from './chain-follower.ts';
 import type { AnnouncedHeads, FollowerDependencies } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
+import { StoredRecords } from './verify-chain/stored-records.ts';
 import { Watches } from './watches.ts';
 
 /** A local chain may have its next block at any time, whenever it had the last ones. */
-const LOCAL_POLL_MS = { pollMs: 100, pollMsMax: 100 };
-const POLL_MS = { pollMs: 500, pollMsMax: 15_000 };
+const LOCAL_TIMES = { pollMs: 100, pollMsMax: 100, verification: { everyMs: 1_000, callMs: 0 } };
+/** Providers elsewhere count calls: those of the verification come behind, 25 each second. */
+const TIMES = { pollMs: 500, pollMsMax: 15_000, verification: { everyMs: 15_000, callMs: 40 } };
 /** `ChainAdvanced` has at most some 850 KB with this many ranges, of the 1 MiB that EventStoreDB takes in one append. */
 const RANGES_MAX = 8_000;
 
@@ -24,8 +26,11 @@ export interface ChainToFollow {
   isDevelopment: boolean;
 }
 
-interface Dependencies extends Omit<FollowerDependencies, 'reader' | 'newHeads' | 'watches' | 'bounds'> {
-  readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'getMany'>;
+interface Dependencies extends Omit<
+  FollowerDependencies,
+  'reader' | 'newHeads' | 'watches' | 'bounds' | 'storedRecords'
+> {
+  readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'getMany' | 'find' | 'position'>;
   /** Of each backfill. */
   most: BoundsOfBackfill;
 }
@@ -39,13 +44,14 @@ export class ChainLoops {
 
   constructor(chains: readonly ChainToFollow[], { readStore, most, ...dependencies }: Dependencies) {
     const bounds = new BackfillBounds(dependencies, readStore, most);
+    const storedRecords = new StoredRecords(readStore);
     this.meter = dependencies.meter;
     this.byChain = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, newHeads, isDevelopment }) => {
-        const poll = rpcUrls.every(isLocal) ? LOCAL_POLL_MS : POLL_MS;
-        const chain = { chainId, confirmations, ...poll, isDevelopment, rangesMax: RANGES_MAX };
+        const times = rpcUrls.every(isLocal) ? LOCAL_TIMES : TIMES;
+        const chain = { chainId, confirmations, ...times, isDevelopment, rangesMax: RANGES_MAX };
         const watches = new Watches(dependencies.eventStore, chainId);
-        const following = { ...dependencies, reader, newHeads, watches, bounds };
+        const following = { ...dependencies, reader, newHeads, watches, bounds, storedRecords };
         const loop = leasedLoop({
           name: nameOfChain(chainId),
           leases: readStore,

@@ -4,14 +4,8 @@ import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { gated, canonicalOnly, interrupted } from '../testing/faulty-readers.ts';
 import { withoutProgress } from '../testing/faulty-stores.ts';
-import {
-  approval,
-  approvalWatch,
-  FollowerUnderTest,
-  mineSome,
-  otherContract,
-  transfer,
-} from '../testing/follower-under-test.ts';
+import { approvalWatch } from '../testing/example-watches.ts';
+import { approval, FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 
 /**

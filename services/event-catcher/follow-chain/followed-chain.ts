@@ -7,7 +7,16 @@ import type { BackfillBounds } from './backfill-bounds.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { AppendDependencies } from './store-changes/chain-appends.ts';
 import type { ChainRecords } from './store-changes/chain-records.ts';
+import type { StoredRecords } from './verify-chain/stored-records.ts';
 import type { Watches } from './watches.ts';
+
+/** How much of its providers' time the verification of a chain takes. */
+export interface VerificationLimits {
+  /** The shortest time between two looks for blocks that have become final. */
+  readonly everyMs: number;
+  /** How long each call keeps the next one waiting. */
+  readonly callMs: number;
+}
 
 export interface FollowSettings {
   readonly chainId: number;
@@ -20,6 +29,7 @@ export interface FollowSettings {
   readonly isDevelopment: boolean;
   /** The most ranges that may be unfinished at a time. They are limited because `ChainAdvanced` lists all of them. */
   readonly rangesMax: number;
+  readonly verification: VerificationLimits;
 }
 
 /** When a new head is announced, it is looked for at once. */
@@ -31,6 +41,7 @@ export interface FollowerDependencies extends AppendDependencies {
   watches: Watches;
   meter: ProgressMeter;
   bounds: BackfillBounds;
+  storedRecords: StoredRecords;
   logger: Logger;
 }
 
@@ -54,6 +65,14 @@ export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader
   headerByHash: (hash) => untilAborted(reader.headerByHash(hash), signal),
   logsOfBlock: (header, filter) => untilAborted(reader.logsOfBlock(header, filter), signal),
   logsOfRange: (from, to, filter) => untilAborted(reader.logsOfRange(from, to, filter), signal),
+  logsAgain: (from, to, filter) => untilAborted(reader.logsAgain(from, to, filter), signal),
+  receiptsOfBlock: (header) => untilAborted(reader.receiptsOfBlock(header), signal),
+  get usesBlooms() {
+    return reader.usesBlooms;
+  },
+  compareWithBloom: (header, logs) => {
+    reader.compareWithBloom(header, logs);
+  },
   hasCode: (address, block) => untilAborted(reader.hasCode(address, block), signal),
   proxyOf: (address) => untilAborted(reader.proxyOf(address), signal),
   close: () => {

@@ -59,6 +59,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
       pollMsMax: 10,
       isDevelopment: true,
       rangesMax: 10,
+      verification: { everyMs: 1, callMs: 0 },
     };
     const follow = following(followed, store, reader);
     const loop = new SupervisedLoop('follower', logger, (signal, reportRunning) => follow(signal, reportRunning, term));

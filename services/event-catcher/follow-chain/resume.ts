@@ -1,5 +1,8 @@
 import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
+import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import { initialProgress, resetProgress, type ChainProgress } from '../domain/chain-progress.ts';
+import { initialVerification, readUpTo } from '../domain/verification.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import { Finality } from './finality.ts';
 import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
@@ -8,6 +11,15 @@ import type { ChainAppends } from './store-changes/chain-appends.ts';
 import { ChainRecords } from './store-changes/chain-records.ts';
 import { ChainWriter, type Steps } from './store-changes/chain-writer.ts';
 import { ProgressStream } from './store-changes/progress-stream.ts';
+import { VerificationStream } from './store-changes/verification-stream.ts';
+import { belongsTo } from './watched-event.ts';
+
+export interface Resumed {
+  chain: FollowedChain;
+  records: ChainRecords;
+  writer: ChainWriter;
+  verifications: VerificationStream;
+}
 
 /** Loads the stored progress, and advances from there to the head before anything else runs. */
 export const resume = async (
@@ -15,10 +27,11 @@ export const resume = async (
   dependencies: FollowerDependencies,
   appends: ChainAppends,
   signal: AbortSignal,
-): Promise<{ chain: FollowedChain; writer: ChainWriter }> => {
+): Promise<Resumed> => {
   const { eventStore, newHeads, watches, meter, logger, clock } = dependencies;
   const reader = abortable(dependencies.reader, signal);
   const stream = await ProgressStream.load({ eventStore, appends }, settings.chainId);
+  const verifications = await VerificationStream.load({ eventStore, appends }, settings.chainId);
   await watches.load(signal);
   const records = new ChainRecords({ eventStore, appends }, settings.chainId);
   // This includes watches that the progress does not contain: records of them may have been stored after it.
@@ -31,9 +44,9 @@ export const resume = async (
   const writer = new ChainWriter(progress, records, stream, clock);
   // This is one commit, before any backfill: a watch that joined in between would request blocks that left the chain.
   await writer.commit(async function* (stored) {
-    yield* advanceToHead(yield* reconcileAtStart(stored, head, chain), head, chain);
+    yield* advanceToHead(yield* reconcileAtStart(stored, head, chain, verifications), head, chain);
   });
-  return { chain, writer };
+  return { chain, records, writer, verifications };
 };
 
 /** Compares what earlier followers stored with the chain as it is now, and corrects it. */
@@ -41,12 +54,34 @@ async function* reconcileAtStart(
   progress: ChainProgress,
   head: BlockHeader,
   chain: FollowedChain,
+  verifications: VerificationStream,
 ): Steps<ChainProgress> {
   const [final] = progress.window;
   const [found] = await chain.reader.headersByNumber([final.number]);
-  if (found?.hash === final.hash) return yield* reconcileUnconfirmed(progress, chain);
+  if (found?.hash === final.hash) {
+    return yield* reconcileUnconfirmed(yield { isRead: isReadBefore(progress, chain) }, chain);
+  }
   const { chainId, isDevelopment, logger } = chain;
   if (!isDevelopment) throw finalBlockError(chain, found);
   logger.warn({ chainId }, 'the local chain lost blocks: it is read again from the beginning');
-  return yield { removed: 'every block', transition: resetProgress(await windowUpTo(chain, head)) };
+  const window = await windowUpTo(chain, head);
+  await verifications.append(initialVerification);
+  return yield { removed: 'every block', transition: resetProgress(window) };
 }
+
+/** Tells which records are of final blocks that are not read as a range any more. Only a verification has stored them since. */
+const isReadBefore = (
+  progress: ChainProgress,
+  { watches }: Pick<FollowedChain, 'watches'>,
+): ((record: ObservedRecord) => boolean) => {
+  const final = progress.window[0].number;
+  const byRecordId = new Map(
+    Array.from(watches.at(progress).values()).flatMap((watch) => watch.recordIds.map((id) => [id, watch] as const)),
+  );
+  return (record) => {
+    const watch = byRecordId.get(watchIdOfRecord(record));
+    const from = record.BlockNumber;
+    const ranges = progress.backfills.filter(({ watchId }) => watchId === watch?.id);
+    return watch !== undefined && belongsTo(watch, record) && readUpTo(ranges, { from, final }) >= from;
+  };
+};

@@ -1,20 +1,15 @@
 import { setImmediate as afterImmediates } from 'node:timers/promises';
 import { describe, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalOnly, interrupted } from '../testing/faulty-readers.ts';
-import {
-  anonymousWatch,
-  approvalWatch,
-  contract,
-  FollowerUnderTest,
-  mineSome,
-  otherContract,
-  transferWatch,
-  wrongWatch,
-} from '../testing/follower-under-test.ts';
+import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { canonicalOnly, interrupted, withholding, type Withholding } from '../testing/faulty-readers.ts';
+import { anonymousWatch, approvalWatch, transferWatch, wrongWatch } from '../testing/example-watches.ts';
+import { contract, FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
 
 const CONFIRMATIONS = 5;
 const FINALIZED_DEPTH_MAX = 64;
+/** The follower asks for the finalized block once in so many blocks. */
+const FINALIZED_ASKED_EVERY = 16;
 /** More blocks than the follower walks one by one in one go. */
 const LONG_BLOCKS = 520;
 
@@ -25,7 +20,9 @@ type ChainStep =
   | { kind: 'register'; what: keyof typeof watches; startBlock: number }
   | { kind: 'extend'; what: keyof typeof watches; by: number }
   | { kind: 'stop'; what: keyof typeof watches; how: 'pause' | 'remove' }
-  | { kind: 'read again'; what: keyof typeof watches };
+  | { kind: 'read again'; what: keyof typeof watches }
+  /** The provider answers no logs to so many questions. */
+  | { kind: 'withhold'; answers: number };
 type Run = { appends: number; meanwhile: ChainStep; afterCalls: number };
 type Step =
   | ChainStep
@@ -48,6 +45,9 @@ const watches = {
 /** A chain, and followers that replace one another. Its reorganisations are never deeper than finality. */
 class Simulation {
   readonly follower: FollowerUnderTest;
+  private readonly withheld: Withholding;
+  /** Whether records may come later than those of later blocks, because they were withheld. */
+  private isWithheld = false;
   private readonly finalDepth: number;
   private value = 1_000;
   private highest = 0;
@@ -60,8 +60,11 @@ class Simulation {
     rangesMax: number,
     /** Of the chain's finalized block, if it has one. A development chain goes by depth all the same. */
     finalizedDepth: number | undefined,
+    has: Withholding['has'],
   ) {
     this.follower = new FollowerUnderTest({ confirmations: CONFIRMATIONS, isDevelopment, rangesMax });
+    this.follower.verifiedEveryMs = 1;
+    this.withheld = { left: 0, has };
     this.finalDepth = isDevelopment ? CONFIRMATIONS : (finalizedDepth ?? CONFIRMATIONS);
     const { store, chain } = this.follower;
     chain.finalizedDepth = finalizedDepth;
@@ -112,14 +115,31 @@ class Simulation {
       case 'read again': {
         const { watchId } = watches[step.what];
         if (registered.get(watchId)?.stopped) await this.follower.readAgain(watchId);
+        return;
       }
+      case 'withhold':
+        this.withheld.left = step.answers;
+        this.isWithheld = true;
     }
+  }
+
+  get reader(): ChainReader {
+    return withholding(canonicalOnly(this.follower.chain), this.withheld);
+  }
+
+  /** Every provider answers honestly again. What was withheld is stored as soon as its blocks are final. */
+  async expectChain(): Promise<void> {
+    if (!this.isWithheld) return this.follower.expectChain();
+    this.withheld.left = 0;
+    this.mine(this.finalDepth + FINALIZED_ASKED_EVERY);
+    await this.follower.verified();
+    await this.follower.expectChain({ isOrdered: false });
   }
 
   async run(step: Step): Promise<void> {
     if (step.kind !== 'run' && step.kind !== 'be cut off') return this.change(step);
     const { follower } = this;
-    const reader = interrupted(canonicalOnly(follower.chain), step.afterCalls, () => this.change(step.meanwhile));
+    const reader = interrupted(this.reader, step.afterCalls, () => this.change(step.meanwhile));
     if (step.kind === 'run') return follower.runUntilKilled(step.appends, step.isLost, reader);
     const release = await follower.runUntilCutOff(step.appends, reader);
     this.inFlight.push({ releasedAfter: step.releasedAfter, release });
@@ -173,6 +193,10 @@ const chainStep: fc.Arbitrary<ChainStep> = fc.oneof(
   fc.record({ kind: fc.constant('extend' as const), what, by: fc.integer({ min: 1, max: 12 }) }),
   fc.record({ kind: fc.constant('stop' as const), what, how: fc.constantFrom('pause' as const, 'remove' as const) }),
   fc.record({ kind: fc.constant('read again' as const), what }),
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant('withhold' as const), answers: fc.integer({ min: 1, max: 12 }) }),
+  },
 );
 const run = {
   appends: fc.integer({ min: 0, max: 10 }),
@@ -194,23 +218,25 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const steps = fc.array(step, { minLength: 1, maxLength: 9 });
 /** With a low limit, registrations wait for one another. */
 const rangesMax = fc.constantFrom(1, 2, 1_000);
+const has = fc.constantFrom('blooms' as const, 'another' as const);
 const finalizedDepth = fc.constantFrom(undefined, undefined, 1, 3, FINALIZED_DEPTH_MAX);
 
 describe('following a chain', () => {
-  it('stores exactly what the chain has through kills, cut-off appends, reorganisations, extensions and pauses', async () => {
+  it('stores exactly what the chain has through kills, cut-off appends, reorganisations, extensions, pauses and withheld logs', async () => {
     await fc.assert(
-      fc.asyncProperty(steps, fc.boolean(), rangesMax, finalizedDepth, async (steps, isDevelopment, ...chain) => {
+      fc.asyncProperty(steps, fc.boolean(), rangesMax, finalizedDepth, has, async (steps, isDevelopment, ...chain) => {
         await using simulation = new Simulation(isDevelopment, ...chain);
         simulation.mine(12);
         await simulation.follower.register({ startBlock: 8 });
         for (const one of steps) await simulation.run(one);
-        simulation.follower.start({ reader: canonicalOnly(simulation.follower.chain) });
+        simulation.follower.start({ reader: simulation.reader });
         await simulation.follower.caughtUp();
         await simulation.readAllAgain();
-        await simulation.follower.expectChain();
+        await simulation.expectChain();
         await simulation.releaseAll();
         simulation.mine(1);
-        await simulation.follower.expectChain();
+        await simulation.expectChain();
+        await simulation.follower.verified();
       }),
       // A failure is told with its seed and its steps before jest gives up. It is not shrunk, as each try takes seconds.
       { numRuns: 80, endOnFailure: true, interruptAfterTimeLimit: 80_000, markInterruptAsFailure: true },

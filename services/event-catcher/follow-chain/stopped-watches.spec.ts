@@ -1,14 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import {
-  approvalWatch,
-  contract,
-  FollowerUnderTest,
-  mineSome,
-  otherContract,
-  transferWatch,
-} from '../testing/follower-under-test.ts';
+import { approvalWatch, transferWatch } from '../testing/example-watches.ts';
+import { contract, FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 
 const elsewhere = { watchId: 'wch_elsewhere', contractAddress: otherContract };

@@ -3,7 +3,8 @@ import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { FollowerUnderTest, mineSome, otherContract, transfer, transferWatch } from '../testing/follower-under-test.ts';
+import { transferWatch } from '../testing/example-watches.ts';
+import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 import { Watches } from './watches.ts';
 

@@ -80,6 +80,12 @@ export class Watches {
     return liveWatches(progress, this.at(progress).values(), block);
   }
 
+  /** What happened after a position up to another, in position order, as far as it was read. */
+  between(after: Position, upTo: Position): readonly WatchChange[] {
+    if (after >= upTo) return [];
+    return this.changes.filter(({ position }) => after < position && position <= upTo);
+  }
+
   /** Yields the changes after a position in batches, for ever. There are no others up to position `upTo`. */
   async *changesAfter(
     position: Position,

@@ -11,7 +11,7 @@ import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { isStopped, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { pauseText } from '../domain/stopped-watch.ts';
-import { progressOf } from '../domain/watch-progress.ts';
+import { progressOf, verifiedBlockOf } from '../domain/watch-progress.ts';
 import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
@@ -40,8 +40,13 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     const watches = await this.models.ofContract(chainId, contractAddress);
     const watch = findNamed(watches, 'eventName', { name, watchId });
     if (!watch) throw new Refusal('watch_not_found', 'the contract has no registered event of this name or signature');
-    const [chain, eventsTotal] = await Promise.all([this.models.chain(chainId), this.eventsTotal(watch)]);
-    const { state, currentBlockNumber, blocksLeft, gaps } = progressOf(watch, chain);
+    const [chain, verification, eventsTotal] = await Promise.all([
+      this.models.chain(chainId),
+      this.models.verification(chainId),
+      this.eventsTotal(watch),
+    ]);
+    const progress = progressOf(watch, chain);
+    const { state, currentBlockNumber, blocksLeft, gaps } = progress;
     const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch.id);
     const error = isStopped(watch) ? null : this.follower.errorOf(watch);
     return {
@@ -59,6 +64,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
       eventsTotal,
       eventsPerSecond,
       etaSeconds: state === 'live' ? 0 : secondsFor(blocksLeft, blocksPerSecond),
+      verifiedBlock: verifiedBlockOf(watch, verification, progress),
       lastError: error ?? pauseText(watch.paused),
       gaps,
     };

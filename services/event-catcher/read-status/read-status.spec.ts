@@ -44,9 +44,29 @@ describe('the status of a watch', () => {
       eventsTotal: 0,
       eventsPerSecond: 0,
       etaSeconds: null,
+      verifiedBlock: null,
       lastError: null,
       gaps: [],
     });
+  });
+
+  it('tells up to which block it was verified, which is never one that was not read', async () => {
+    const verifiedBlock = async () => (await status()).verifiedBlock;
+    await catcher.documents.advance({ watchesUpTo: KNOWN });
+    expect(await verifiedBlock()).toBeNull();
+    await catcher.documents.verify({ verified: 25, watchesUpTo: 0 });
+    expect(await verifiedBlock()).toBeNull();
+    await catcher.documents.verify({ verified: 25, watchesUpTo: KNOWN });
+    expect(await verifiedBlock()).toBe(25);
+    await catcher.documents.verify({ verified: 9, watchesUpTo: KNOWN });
+    expect(await verifiedBlock()).toBeNull();
+    const behind = [{ watchIds: ['wch_other', watch.id], next: 18 }];
+    await catcher.documents.verify({ verified: 25, behind, watchesUpTo: KNOWN });
+    expect(await verifiedBlock()).toBe(17);
+    await catcher.documents.advance({ watchesUpTo: KNOWN, backfills: [range({ next: 15 })] });
+    expect(await verifiedBlock()).toBe(14);
+    await catcher.documents.advance({ watchesUpTo: KNOWN, backfills: [range({ next: 13, to: 16, joins: false })] });
+    expect(await verifiedBlock()).toBe(12);
   });
 
   it('is backfilling until the follower has added the watch', async () => {

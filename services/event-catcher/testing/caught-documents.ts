@@ -1,4 +1,8 @@
-import type { ChainProgressEvent, ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import type {
+  ChainProgressEvent,
+  ChainVerificationEvent,
+  ObservedRecord,
+} from '../../../schemas/events/chain-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import { chainsModel } from '../../../shared/read-models/chains.ts';
@@ -41,5 +45,11 @@ export class CaughtDocuments {
     const data = { head: HEAD, finalized: 0, window, ...changes };
     const advanced = storedEvent('ChainAdvanced', data, { position: ++this.position });
     await projectInto(this.foundation.readStore, [chainsModel], [advanced]);
+  }
+
+  /** Projects how far the chain was verified. */
+  async verify(changes: Partial<ChainVerificationEvent['data']>): Promise<void> {
+    const verified = storedEvent('ChainVerified', changes, { position: ++this.position });
+    await projectInto(this.foundation.readStore, [chainsModel], [verified]);
   }
 }

@@ -1,4 +1,5 @@
 import type { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import { bloomMayPass } from '../../../shared/chain/bloom.ts';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { overriding } from './overriding.ts';
 
@@ -52,4 +53,39 @@ export const gated = (reader: ChainReader) => {
       resolve(undefined);
     },
   };
+};
+
+/** A provider that answers `[]` to so many questions for logs. */
+export interface Withholding {
+  left: number;
+  /**
+   * With blooms it is the only one, and cannot deny what the bloom of a single block promises. Else there is another one, which
+   * leaves out nothing, and is asked only when logs are asked for again.
+   */
+  has: 'blooms' | 'another';
+}
+
+/** A refusal counts as so many answers. */
+const REFUSED_AS = 3;
+
+export const withholding = (reader: ChainReader, withheld: Withholding): ChainReader => {
+  const withholds = () => (withheld.left -= 1) >= 0;
+  return overriding<ChainReader>(reader, {
+    logsOfRange: (from, to, filter) => (withholds() ? Promise.resolve([]) : reader.logsOfRange(from, to, filter)),
+    logsOfBlock: (header, filter) => {
+      if (!withholds() || (withheld.has === 'blooms' && !bloomMayPass(header.logsBloom, filter)))
+        return reader.logsOfBlock(header, filter);
+      if (withheld.has === 'another') return Promise.resolve([]);
+      // Who waits after each failure, and longer each time, gets an answer in the end.
+      withheld.left -= REFUSED_AS;
+      return Promise.reject(new ChainUnavailable('logs that the bloom announces are missing'));
+    },
+    logsAgain: async (from, to, filter) => {
+      const again = await reader.logsAgain(from, to, filter);
+      if (withheld.has === 'another') return { ...again, endpoints: 2 };
+      return withholds() ? { logs: [], disputed: [], endpoints: 1 } : again;
+    },
+    receiptsOfBlock: (header) =>
+      withholds() ? Promise.reject(new ChainUnavailable('no receipts')) : reader.receiptsOfBlock(header),
+  });
 };

@@ -1,6 +1,5 @@
 import { pino } from 'pino';
-import type { ChainEvent, ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
-import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { ChainEvent, ChainProgressEvent, ChainVerificationEvent } from '../../../schemas/events/chain-events.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
@@ -12,45 +11,12 @@ import { changesIn } from '../domain/observed-records.ts';
 import type { BoundsOfBackfill } from '../follow-chain/backfill-bounds.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
 import { Registrations, type Registered, type RegisteredWatch } from './registrations.ts';
+import { approvalWatch, transferWatch } from './example-watches.ts';
 import { following } from './following.ts';
 import { cutOffAt, dyingAfter } from './faulty-stores.ts';
 
 const CHAIN_ID = 2484;
 const CAUGHT_UP_WITHIN_MS = 20_000;
-
-/** The watches of `Transfer` and `Approval` of the example contract. */
-export const transferWatch = { ...eventExamples.ContractRegistered, startBlock: 0 };
-export const approvalWatch = {
-  ...transferWatch,
-  watchId: 'wch_approval',
-  eventName: 'Approval',
-  eventSignature: transferWatch.eventSignature.replace('Transfer', 'Approval'),
-  topic0: '0x8c5be1e5ebec7d5bd14f71427d1e84f3dd0314c0f7b2291e5b200ac8c7c3b925',
-  fragment: { ...transferWatch.fragment, name: 'Approval' },
-};
-/** What another app may register for the same logs: all parameters indexed, so that none can be decoded. */
-export const wrongWatch = {
-  ...transferWatch,
-  watchId: 'wch_wrong',
-  eventSignature: 'Transfer(address indexed,address indexed,uint256 indexed)',
-  fragment: {
-    ...transferWatch.fragment,
-    inputs: transferWatch.fragment.inputs.map((input) => ({ ...input, indexed: true })),
-  },
-};
-/** An anonymous event with the layout of all logs that are mined. */
-export const anonymousWatch = {
-  ...transferWatch,
-  watchId: 'wch_anonymous',
-  eventName: 'Noted',
-  eventSignature: 'Noted(bytes32 indexed,address indexed,address indexed,uint256)',
-  topic0: null,
-  fragment: {
-    name: 'Noted',
-    anonymous: true,
-    inputs: ['bytes32', 'address', 'address', 'uint256'].map((type, at) => ({ name: '', type, indexed: at < 3 })),
-  },
-};
 
 export const contract = transferWatch.contractAddress.toLowerCase();
 export const otherContract = `0x${'0'.repeat(39)}1`;
@@ -83,6 +49,10 @@ export class FollowerUnderTest {
   readonly meter = new ProgressMeter(systemClock);
   private readonly registrations = new Registrations(this.store);
   loop: SupervisedLoop | undefined;
+  /** How often blocks are verified that have become final. */
+  verifiedEveryMs = 3_600_000;
+  /** Whether what is stored cannot be read back. */
+  isReadStoreAway = false;
   /** Of each backfill. */
   most: BoundsOfBackfill | undefined;
   /** How often the follower was started, including restarts by its supervisor. */
@@ -91,7 +61,7 @@ export class FollowerUnderTest {
   nothingInFlightBefore = true;
   private readonly confirmations: number;
   private readonly isDevelopment: boolean;
-  private readonly rangesMax: number;
+  rangesMax: number;
 
   constructor({ confirmations = 5, isDevelopment = false, rangesMax = 1_000 } = {}) {
     this.confirmations = confirmations;
@@ -104,8 +74,10 @@ export class FollowerUnderTest {
     reader = this.chain,
   }: { store?: EventStore; reader?: ChainReader } = {}): SupervisedLoop {
     const { confirmations, isDevelopment, rangesMax } = this;
-    const followed = { chainId: CHAIN_ID, confirmations, pollMs: 1, pollMsMax: 1, isDevelopment, rangesMax };
-    const follow = following(followed, store, reader, this.meter, this.most);
+    const verification = { everyMs: this.verifiedEveryMs, callMs: 0 };
+    const polled = { pollMs: 1, pollMsMax: 1, verification };
+    const followed = { chainId: CHAIN_ID, confirmations, ...polled, isDevelopment, rangesMax };
+    const follow = following(followed, store, reader, this.meter, this.most, () => this.isReadStoreAway);
     const loop = new SupervisedLoop('follower', silent, async (signal, reportRunning) => {
       this.starts += 1;
       const term = { nothingInFlightBefore: this.nothingInFlightBefore, leavesInFlight: false };
@@ -197,19 +169,19 @@ export class FollowerUnderTest {
 
   /**
    * How what is stored differs from the chain: all records of each watch, and in its order those from the block on where
-   * the watch began at first. An extension backwards adds earlier blocks later.
+   * the watch began at first. An extension backwards adds earlier blocks later, and so does a verification what was withheld.
    */
-  private async difference(): Promise<string | undefined> {
+  private async difference(isOrdered: boolean): Promise<string | undefined> {
     for (const address of [contract, otherContract]) {
       const [stored, expected] = [await this.observed(address), this.recordsOnChain(address)];
       const missing = expected.filter((record) => !stored.includes(record));
       if (missing.length > 0) return `missing: ${missing.join()}`;
       if (stored.length > expected.length)
         return `not on the chain: ${stored.filter((one) => !expected.includes(one)).join()}`;
-      for (const { watchId, firstBlock } of this.registered.values()) {
-        const isOrdered = (record: string) =>
+      for (const { watchId, firstBlock } of isOrdered ? this.registered.values() : []) {
+        const isOfFirst = (record: string) =>
           record.startsWith(`${watchId} `) && Number(record.split(' ')[1]) >= firstBlock;
-        const [ordered, inOrder] = [stored.filter(isOrdered), expected.filter(isOrdered)];
+        const [ordered, inOrder] = [stored.filter(isOfFirst), expected.filter(isOfFirst)];
         if (ordered.join() !== inOrder.join()) return `not in chain order: ${ordered.join()}`;
       }
     }
@@ -227,6 +199,25 @@ export class FollowerUnderTest {
     return progress?.backfills.flatMap(({ watchIds, joins }) => (joins ? watchIds : [])) ?? [];
   }
 
+  async verification(): Promise<ChainVerificationEvent['data'] | undefined> {
+    const [stored] = await this.store.read(`chain-${String(CHAIN_ID)}-verified`);
+    return stored && (stored as StoredEvent & ChainVerificationEvent).data;
+  }
+
+  /** Whether every final block is verified for every watch that is not stopped. */
+  async isVerified(): Promise<boolean> {
+    const [progress, verification] = [await this.progress(), await this.verification()];
+    if (!progress || !verification || verification.watchesUpTo < this.registrations.upTo) return false;
+    const isBehind = ({ watchIds, next }: { watchIds: readonly string[]; next: number }) =>
+      next <= verification.verified && watchIds.some((id) => !this.registered.get(id)?.stopped);
+    return verification.verified >= progress.finalized && !verification.behind.some(isBehind);
+  }
+
+  async verified(): Promise<void> {
+    await this.caughtUp();
+    await eventually(() => this.isVerified(), CAUGHT_UP_WITHIN_MS, 'every final block must be verified');
+  }
+
   /** Whether the stored progress has the head and every registration, and only stopped watches have ranges. */
   async isCaughtUp(): Promise<boolean> {
     const progress = await this.progress();
@@ -235,14 +226,19 @@ export class FollowerUnderTest {
     return progress.backfills.every(({ watchIds }) => watchIds.every((id) => this.registered.get(id)?.stopped));
   }
 
+  /** Whether it has nothing to do: verified as well, if it verifies. */
+  private async isDone(): Promise<boolean> {
+    return (await this.isCaughtUp()) && (this.verifiedEveryMs > CAUGHT_UP_WITHIN_MS || (await this.isVerified()));
+  }
+
   async caughtUp(): Promise<void> {
     await eventually(() => this.isCaughtUp(), CAUGHT_UP_WITHIN_MS, 'the follower must catch up with the head');
   }
 
-  async expectChain(): Promise<void> {
+  async expectChain({ isOrdered = true } = {}): Promise<void> {
     await this.caughtUp();
     let difference: string | undefined;
-    const isSame = async () => (difference = await this.difference()) === undefined;
+    const isSame = async () => (difference = await this.difference(isOrdered)) === undefined;
     await eventually(isSame, CAUGHT_UP_WITHIN_MS, 'what is stored must be what the chain has').catch(
       (error: unknown) => {
         throw new Error(difference, { cause: error });
@@ -257,7 +253,7 @@ export class FollowerUnderTest {
     const { store, killed } = dyingAfter(this.store, appends, isLost);
     this.start({ store, reader });
     await eventually(
-      async () => killed() || (await this.isCaughtUp()),
+      async () => killed() || (await this.isDone()),
       CAUGHT_UP_WITHIN_MS,
       'the follower must get to its end',
     );
@@ -274,7 +270,7 @@ export class FollowerUnderTest {
     const { store, isCutOff, release } = cutOffAt(this.store, () => --left < 0);
     const loop = this.start({ store, reader });
     await eventually(
-      async () => isCutOff() || (await this.isCaughtUp()),
+      async () => isCutOff() || (await this.isDone()),
       CAUGHT_UP_WITHIN_MS,
       'the follower must get to its end',
     );

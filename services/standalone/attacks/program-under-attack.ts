@@ -77,7 +77,9 @@ export class ProgramUnderAttack {
         rssMiB: this.peakRssMiB(),
         medianMs: median(answers.tookMs),
         refused: answers.refused,
-        stored: stored.events.map(({ type }) => type).filter((type) => type !== 'ChainAdvanced'),
+        stored: stored.events
+          .map(({ type }) => type)
+          .filter((type) => type !== 'ChainAdvanced' && type !== 'ChainVerified'),
       };
       if (isFullSize) console.info(JSON.stringify({ ...cost, stored: cost.stored.length }));
       return cost;

@@ -43,3 +43,20 @@ export class ProviderGateway {
     await once(this.server, 'close');
   }
 }
+
+/** The answer of a provider that has nothing in the place of what these methods return: empty lists, and `null`. */
+export const hiding =
+  (...methods: readonly string[]): ProviderGateway['answer'] =>
+  async (body, honest) => {
+    const requests = [JSON.parse(body)].flat() as { id: unknown; method: string }[];
+    const hidden = new Set(requests.filter(({ method }) => methods.includes(method)).map(({ id }) => id));
+    const answer = JSON.parse(await honest()) as Envelope | Envelope[];
+    const hide = (envelope: Envelope) =>
+      hidden.has(envelope.id) ? { ...envelope, result: Array.isArray(envelope.result) ? [] : null } : envelope;
+    return JSON.stringify(Array.isArray(answer) ? answer.map(hide) : hide(answer));
+  };
+
+interface Envelope {
+  id: unknown;
+  result: unknown;
+}

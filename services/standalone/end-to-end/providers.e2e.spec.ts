@@ -7,7 +7,7 @@ import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller
 import { RunningProgram } from '../../../shared/testing/running-program.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { ProgramOnChain } from './program-on-chain.ts';
-import { ProviderGateway } from './provider-gateway.ts';
+import { hiding, ProviderGateway } from './provider-gateway.ts';
 import { registerTransfer } from './register-transfer.ts';
 
 const folder = temporaryFolder();
@@ -71,7 +71,7 @@ describe('providers elsewhere', () => {
   });
 
   it('stand in for one another, also for one that hides logs', async () => {
-    first.answer = async (body, honest) => (body.includes('eth_getLogs') ? withoutLogs(await honest()) : honest());
+    first.answer = hiding('eth_getLogs');
     await transfer();
     await caughtUp(HAPPENS_WITHIN_MS);
     first.answer = () => Promise.reject(new Error('down'));
@@ -80,10 +80,3 @@ describe('providers elsewhere', () => {
     expect(await status()).toMatchObject({ state: 'live', lastError: null, lagBlocks: 0 });
   });
 });
-
-const withoutLogs = (answer: string): string => {
-  const hidden = (envelope: { result: unknown }) =>
-    Array.isArray(envelope.result) ? { ...envelope, result: [] } : envelope;
-  const answers = JSON.parse(answer) as { result: unknown } | { result: unknown }[];
-  return JSON.stringify(Array.isArray(answers) ? answers.map(hidden) : hidden(answers));
-};

@@ -1,4 +1,9 @@
-import type { ChainEvent, ChainProgressEvent, FollowerEvent } from '../../../../schemas/events/chain-events.ts';
+import type {
+  ChainEvent,
+  ChainProgressEvent,
+  ChainVerificationEvent,
+  FollowerEvent,
+} from '../../../../schemas/events/chain-events.ts';
 import type { EventMetadata } from '../../../../schemas/events/event.ts';
 import { WrongExpectedRevision, type Appended, type EventStore } from '../../../../shared/event-store/event-store.ts';
 import { appendConfirmed, toAppend, OutcomeStillUnknown } from '../../../../shared/event-store/transact.ts';
@@ -18,7 +23,7 @@ const OVERHEAD_BYTES = 250;
 /** How often a stream to which others keep appending is read again before the follower gives up. */
 const FENCE_ATTEMPTS_MAX = 50;
 
-type CaughtEvent = ChainEvent | ChainProgressEvent | FollowerEvent;
+type CaughtEvent = ChainEvent | ChainProgressEvent | ChainVerificationEvent | FollowerEvent;
 
 /** Of everything that a follower stores. */
 export const followerMetadata: EventMetadata = {

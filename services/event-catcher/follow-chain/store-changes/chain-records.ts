@@ -12,6 +12,8 @@ export interface RecordChanges {
   readonly removed?: readonly WindowBlock[] | 'every block';
   /** Whether the block of an unconfirmed record left the chain. Such records are reverted. */
   readonly isOrphan?: (record: ObservedRecord) => boolean;
+  /** Stored records that are not on the chain, though it has their block, or that are of another block. They are reverted. */
+  readonly wrong?: readonly ObservedRecord[];
   /** Records that were read from the chain, in chain order for each watch. */
   readonly observed?: readonly ObservedRecord[];
   /**
@@ -58,10 +60,11 @@ export class ChainRecords {
   }
 
   /** @param position of the newest progress */
-  async store({ removed, isOrphan, observed, isRead }: RecordChanges, position: Position): Promise<void> {
+  async store({ removed, isOrphan, wrong, observed, isRead }: RecordChanges, position: Position): Promise<void> {
     if (removed) await this.revert(removed);
     if (isOrphan) for (const one of this.unconfirmedOf) await one.revert(one.unconfirmed.filter(isOrphan));
-    if (observed) await this.observe(observed, position);
+    if (wrong) await this.ofContracts(wrong, position, (contract, records) => contract.revert(records));
+    if (observed) await this.ofContracts(observed, position, (contract, records) => contract.observe(records));
     if (isRead) for (const one of this.unconfirmedOf) confirmRead(one, isRead);
     this.unconfirmedOf = this.unconfirmedOf.filter(({ areConfirmed }) => !areConfirmed);
   }
@@ -76,14 +79,25 @@ export class ChainRecords {
     await Promise.all(Array.from(this.contracts.values(), (one) => one.revertBlocks(hashes, since)));
   }
 
-  /** Stores the records of all contracts at the same time. */
-  private async observe(records: readonly ObservedRecord[], position: Position): Promise<void> {
+  /** Position of the newest event that these contracts have, as far as anything was stored of them. */
+  newestOf(contracts: Iterable<string>): Position {
+    return Array.from(contracts).reduce(
+      (newest, contract) => Math.max(newest, this.contracts.get(contract)?.position ?? 0),
+      0,
+    );
+  }
+
+  /** Stores changes to the records of all contracts at the same time. */
+  private async ofContracts(
+    records: readonly ObservedRecord[],
+    position: Position,
+    store: (contract: ContractRecords, records: readonly ObservedRecord[]) => Promise<void>,
+  ): Promise<void> {
     const byContract = Map.groupBy(records, ({ ContractAddress }) => ContractAddress);
     await Promise.all(
-      Array.from(byContract, async ([address, ofContract]) => {
-        const contract = await this.of(address.toLowerCase(), position);
-        await contract.observe(ofContract);
-      }),
+      Array.from(byContract, async ([address, ofContract]) =>
+        store(await this.of(address.toLowerCase(), position), ofContract),
+      ),
     );
   }
 

@@ -59,6 +59,11 @@ export class ContractRecords {
     return Array.from(this.unconfirmedByKey.values(), ({ record }) => record);
   }
 
+  /** Of its newest event; 0 if it has none. */
+  get position(): Position {
+    return this.newest.position;
+  }
+
   get areConfirmed(): boolean {
     return this.unconfirmedByKey.size === 0;
   }

@@ -1,0 +1,90 @@
+import { describe, expect, it } from '@jest/globals';
+import {
+  initialVerification,
+  leaveBehind,
+  nextOfAll,
+  nextOfBehind,
+  readUpTo,
+  verify,
+  verifyFrom,
+  type Verification,
+} from './verification.ts';
+
+const watch = (id: string, startBlock = 0) => ({ id, startBlock });
+const behind = (id: string, next: number) => ({ ...watch(id), watchId: id, next });
+const at = (changes: Partial<Verification>): Verification => ({ ...initialVerification, watchesUpTo: 3, ...changes });
+const everything = () => 1_000;
+
+describe('how far a chain is verified', () => {
+  it('puts what is registered with earlier blocks behind, and an extended watch to where it begins now', () => {
+    const verified = at({ verified: 50, behind: [{ watchId: 'old', next: 40 }] });
+    const watches = [watch('new', 10), watch('later', 51), watch('old', 5), watch('new', 8)];
+    expect(verifyFrom(verified, watches, 9)).toEqual({
+      verified: 50,
+      behind: [
+        { watchId: 'old', next: 5 },
+        { watchId: 'new', next: 8 },
+      ],
+      watchesUpTo: 9,
+    });
+  });
+
+  it('goes on with what became final, and leaves behind what was not read or is stopped', () => {
+    const reach = ({ id }: { id: string }, from: number) => (id === 'paused' ? from - 1 : id === 'slow' ? 55 : 99);
+    const watches = [watch('a'), watch('paused'), watch('slow', 53), watch('future', 61)];
+    const next = nextOfAll(at({ verified: 50 }), watches, { final: 60, blocks: 100, reach });
+    expect(next).toEqual({ from: 51, to: 60, watches: [watch('a')], left: [watch('paused'), watch('slow', 53)] });
+    if (!next) throw new Error('there are final blocks');
+    expect(verify(at({ verified: 50 }), next)).toEqual(
+      at({
+        verified: 60,
+        behind: [
+          { watchId: 'paused', next: 51 },
+          { watchId: 'slow', next: 53 },
+        ],
+      }),
+    );
+  });
+
+  it('passes over blocks in which no watch has begun, and has nothing to do without final blocks', () => {
+    const bounds = { final: 60, blocks: 5, reach: everything };
+    expect(nextOfAll(at({ verified: 50 }), [], bounds)).toEqual({ from: 51, to: 60, watches: [], left: [] });
+    expect(nextOfAll(at({ verified: 50 }), [watch('a', 54)], bounds)).toMatchObject({ from: 54, to: 58 });
+    expect(nextOfAll(at({ verified: 60 }), [watch('a')], bounds)).toBeUndefined();
+  });
+
+  it('compares watches that are behind together with those whose next block is among the same', () => {
+    const others = [behind('in', 14), behind('before', 9), behind('after', 20), behind('unread', 12)];
+    const reach = ({ id }: { id: string }) => (id === 'unread' ? 15 : 99);
+    const next = nextOfBehind(at({ verified: 50 }), behind('lead', 10), others, { blocks: 10, reach });
+    expect([next.from, next.to, next.watches.map(({ id }) => id)]).toEqual([10, 19, ['lead', 'in']]);
+    const after = verify(at({ verified: 50, behind: [behind('lead', 10), ...others] }), next);
+    expect(after.behind.map(({ watchId, next: block }) => [watchId, block])).toEqual([
+      ['lead', 20],
+      ['in', 20],
+      ['before', 9],
+      ['after', 20],
+      ['unread', 12],
+    ]);
+  });
+
+  it('has a watch behind no longer than until it is verified as far as the others', () => {
+    const verified = at({ verified: 15, behind: [behind('lead', 10), behind('other', 12)] });
+    const next = nextOfBehind(verified, behind('lead', 10), [], { blocks: 10, reach: everything });
+    expect([next.to, verify(verified, next).behind]).toEqual([15, [behind('other', 12)]]);
+  });
+
+  it('leaves those behind that failed, each from its own start', () => {
+    expect(leaveBehind(at({ verified: 50 }), [watch('a', 2), watch('b', 70)]).behind).toEqual([
+      { watchId: 'a', next: 51 },
+      { watchId: 'b', next: 70 },
+    ]);
+  });
+
+  it('is never ahead of what was read', () => {
+    const range = (next: number, to: number, joins: boolean) => ({ watchId: 'a', from: 0, next, to, joins });
+    const ranges = [range(5, 9, false), range(30, 60, true)];
+    expect([0, 5, 10, 30, 70].map((from) => readUpTo(ranges, { from, final: 60 }))).toEqual([4, 4, 29, 29, 29]);
+    expect(readUpTo([], { from: 3, final: 60 })).toBe(60);
+  });
+});

@@ -1,0 +1,104 @@
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { CoveredWatch, Range } from './coverage.ts';
+
+/** A watch of which the blocks from `next` on are still to be verified. */
+export interface Unverified {
+  readonly watchId: string;
+  readonly next: number;
+}
+
+/**
+ * How far what is stored of a chain has been compared with it once more: of each watch from its start block to `verified`, or
+ * to before `next` if it is behind. An immutable value.
+ */
+export interface Verification {
+  readonly verified: number;
+  readonly behind: readonly Unverified[];
+  /** Position up to which registrations are taken into account. */
+  readonly watchesUpTo: Position;
+}
+
+export const initialVerification: Verification = { verified: 0, behind: [], watchesUpTo: 0 };
+
+/** Everything that watches have from these start blocks on is to be verified: they are new, or begin earlier than before. */
+export const verifyFrom = (
+  verification: Verification,
+  watches: readonly CoveredWatch[],
+  watchesUpTo: Position,
+): Verification => {
+  const { verified } = verification;
+  const next = new Map(verification.behind.map((one) => [one.watchId, one.next]));
+  for (const { id, startBlock } of watches) if (startBlock <= verified || next.has(id)) next.set(id, startBlock);
+  return { verified, behind: Array.from(next, ([watchId, from]) => ({ watchId, next: from })), watchesUpTo };
+};
+
+/** Some of those that are not behind are verified later than the others: each from its start block, if that comes later. */
+export const leaveBehind = (verification: Verification, watches: readonly CoveredWatch[]): Verification => {
+  const from = verification.verified + 1;
+  const left = watches.map(({ id, startBlock }) => ({ watchId: id, next: Math.max(from, startBlock) }));
+  return { ...verification, behind: [...verification.behind, ...left] };
+};
+
+/** Blocks that are compared together, of these watches. */
+export interface ToVerify<Watch extends CoveredWatch = CoveredWatch> {
+  readonly from: number;
+  readonly to: number;
+  readonly watches: readonly Watch[];
+  /** Those that stay behind, because not all of these blocks of theirs were read. `undefined` if all of `watches` are behind. */
+  readonly left: readonly CoveredWatch[] | undefined;
+}
+
+/** These blocks have been compared. */
+export const verify = (verification: Verification, { to, watches, left }: ToVerify): Verification => {
+  if (left) {
+    const reached = left.filter(({ startBlock }) => startBlock <= to);
+    return { ...leaveBehind(verification, reached), verified: to };
+  }
+  const ids = new Set(watches.map(({ id }) => id));
+  const isDone = to >= verification.verified;
+  const behind = verification.behind.flatMap((one) =>
+    ids.has(one.watchId) ? (isDone ? [] : [{ ...one, next: to + 1 }]) : [one],
+  );
+  return { ...verification, behind };
+};
+
+/** The last block, from this one on, up to which a watch with these ranges was read without a gap, and which is final. */
+export const readUpTo = (ranges: readonly Range[], { from, final }: { from: number; final: number }): number =>
+  ranges.reduce((last, { next, to, joins }) => (joins || to >= from ? Math.min(last, next - 1) : last), final);
+
+interface Bounds {
+  final: number;
+  /** How many are compared together. */
+  blocks: number;
+  /** The last block, from this one on, up to which a watch can be verified now; one before it if it cannot. */
+  reach: (watch: CoveredWatch, from: number) => number;
+}
+
+/** The next blocks of the watches that are not behind. There may be none of `watches`, then nothing is to be compared. */
+export const nextOfAll = <Watch extends CoveredWatch>(
+  { verified }: Verification,
+  watches: readonly Watch[],
+  { final, blocks, reach }: Bounds,
+): ToVerify<Watch> | undefined => {
+  const first = watches.reduce((least, { startBlock }) => Math.min(least, startBlock), Infinity);
+  if (verified >= final) return undefined;
+  if (first > final) return { from: verified + 1, to: final, watches: [], left: [] };
+  const from = Math.max(verified + 1, first);
+  const to = Math.min(final, from + blocks - 1);
+  const started = watches.filter(({ startBlock }) => startBlock <= to);
+  const { read = [], left = [] } = Object.groupBy(started, (watch) => (reach(watch, from) >= to ? 'read' : 'left'));
+  return { from, to, watches: read, left };
+};
+
+/** The next blocks of a watch that is behind, and the others whose next block is one of these. */
+export const nextOfBehind = <Watch extends CoveredWatch & Unverified>(
+  { verified }: Verification,
+  lead: Watch,
+  others: readonly Watch[],
+  { blocks, reach }: Pick<Bounds, 'blocks' | 'reach'>,
+): ToVerify<Watch> => {
+  const from = lead.next;
+  const to = Math.min(verified, from + blocks - 1, reach(lead, from));
+  const joining = others.filter((one) => from <= one.next && one.next <= to && reach(one, one.next) >= to);
+  return { from, to, watches: [lead, ...joining], left: undefined };
+};

@@ -1,0 +1,71 @@
+import type { ChainVerificationEvent } from '../../../../schemas/events/chain-events.ts';
+import {
+  NO_STREAM,
+  type Appended,
+  type EventStore,
+  type StoredEvent,
+} from '../../../../shared/event-store/event-store.ts';
+import { initialVerification, type Verification } from '../../domain/verification.ts';
+import type { ChainAppends } from './chain-appends.ts';
+import type { RecordDependencies } from './contract-records.ts';
+
+/**
+ * The stream of how far a chain is verified. Only its newest event counts. It is not fenced: what an earlier follower has verified
+ * is, and its late append is refused, or makes the next one fail, so that the chain is followed from what is stored.
+ */
+export class VerificationStream {
+  private constructor(
+    private readonly appends: ChainAppends,
+    private readonly chainId: number,
+    private newest: Appended,
+    private current: Verification,
+  ) {}
+
+  static async load({ eventStore, appends }: RecordDependencies, chainId: number): Promise<VerificationStream> {
+    const stream = streamOf(chainId);
+    await eventStore.keepNewest(stream, 1);
+    const { newest, verification } = await readNewest(eventStore, stream);
+    return new VerificationStream(appends, chainId, newest, verification);
+  }
+
+  get stored(): Verification {
+    return this.current;
+  }
+
+  async append(verification: Verification): Promise<void> {
+    this.newest = await this.appends.append(streamOf(this.chainId), this.newest, [toEvent(this.chainId, verification)]);
+    this.current = verification;
+  }
+}
+
+const streamOf = (chainId: number): string => `chain-${String(chainId)}-verified`;
+
+const readNewest = async (
+  eventStore: EventStore,
+  stream: string,
+): Promise<{ newest: Appended; verification: Verification }> => {
+  const [newest] = await eventStore.read(stream, { direction: 'backwards', limit: 1 });
+  if (!newest) return { newest: { revision: NO_STREAM, position: 0 }, verification: initialVerification };
+  return { newest, verification: fromEvent(newest as StoredEvent & ChainVerificationEvent) };
+};
+
+const fromEvent = ({
+  data: { verified, behind, watchesUpTo },
+}: StoredEvent & ChainVerificationEvent): Verification => ({
+  verified,
+  behind: behind.flatMap(({ watchIds, next }) => watchIds.map((watchId) => ({ watchId, next }))),
+  watchesUpTo,
+});
+
+const toEvent = (chainId: number, { verified, behind, watchesUpTo }: Verification): ChainVerificationEvent => ({
+  type: 'ChainVerified',
+  data: {
+    chainId,
+    verified,
+    behind: Array.from(
+      Map.groupBy(behind, ({ next }) => next),
+      ([next, watches]) => ({ watchIds: watches.map(({ watchId }) => watchId), next }),
+    ),
+    watchesUpTo,
+  },
+});

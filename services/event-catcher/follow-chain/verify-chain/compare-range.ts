@@ -1,0 +1,207 @@
+import type { ObservedRecord } from '../../../../schemas/events/chain-events.ts';
+import {
+  ChainUnavailable,
+  RangeTooLarge,
+  type BlockHeader,
+  type ChainLog,
+  type ChainReader,
+  type LogFilter,
+  type ReceiptLogs,
+} from '../../../../shared/chain/chain-reader.ts';
+import { passes } from '../../../../shared/chain/log-filter.ts';
+import { toIso } from '../../../../shared/primitives/clock.ts';
+import { toRecords } from '../block-logs.ts';
+import { filterFor, type WatchedEvent } from '../watched-event.ts';
+import { compareRecords, type Difference } from './compared-records.ts';
+import { BLOOMS_AT_ONCE, logsByBlooms, type HasRecords } from './logs-by-blooms.ts';
+
+/** So many blocks with unexplained differences are read by their receipts at a time. */
+const EXPLAINED_MAX = 20;
+
+interface Blocks {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Stored records by the id of their watch. */
+export type Stored = ReadonlyMap<string, readonly ObservedRecord[]>;
+
+export interface Compared {
+  missing: readonly ObservedRecord[];
+  /** Stored records that are not on the chain. */
+  wrong: readonly ObservedRecord[];
+  /** How many stored records nobody gives, though nothing proves that they are not on the chain. */
+  unproven: number;
+  /** How many records were read or are stored, whichever is more. */
+  events: number;
+  /** How many calls this took, about. */
+  calls: number;
+  /** How many endpoints answered. */
+  endpoints: number;
+}
+
+/**
+ * Reads final blocks once more and compares them with what is stored. What an endpoint gives is missing if its block is on the
+ * chain. What is stored is wrong if its block is not, or if the receipts of its block do not have it: that no endpoint gives it is
+ * no proof, since it may be withheld now.
+ * @throws ChainUnavailable, RangeTooLarge
+ */
+export const compareRange = async (
+  reader: ChainReader,
+  watches: readonly WatchedEvent[],
+  { from, to }: Blocks,
+  storedOf: () => Promise<Stored>,
+): Promise<Compared> => {
+  const filter = filterFor(watches);
+  const again = await reader.logsAgain(from, to, filter);
+  if (again.endpoints === 1 && reader.usesBlooms && to - from >= BLOOMS_AT_ONCE) {
+    throw new RangeTooLarge('one provider answers, and its blooms are compared', smaller(BLOOMS_AT_ONCE));
+  }
+  const stored = await storedOf();
+  let logs: readonly ChainLog[] = again.logs;
+  let read = compareLogs(watches, logs, stored, from);
+  let calls = 2 * again.endpoints;
+  if (again.endpoints === 1 && reader.usesBlooms) {
+    const withheld = await logsByBlooms(reader, watches, { from, to }, hasRecords(read.records, stored));
+    logs = [...logs, ...withheld.logs].sort(inChainOrder);
+    if (withheld.logs.length > 0) read = compareLogs(watches, logs, stored, from);
+    calls += withheld.calls;
+  }
+  const unexplained = new Set([...again.disputed, ...read.differences.flatMap(blocksUnexplained)]);
+  if (unexplained.size > EXPLAINED_MAX) {
+    throw new RangeTooLarge(`${String(unexplained.size)} blocks differ`, smaller(Math.ceil((to - from) / 2)));
+  }
+  const missing = read.differences.flatMap((difference) => difference.missing);
+  const headers = await headersOf(reader, [
+    ...new Set([...unexplained, ...missing.map(({ BlockNumber }) => BlockNumber)]),
+  ]);
+  const receipts = await receiptsOf(reader, headers, unexplained);
+  if (receipts.size > 0) {
+    logs = explainedBy(receipts, headers, logs, filter);
+    read = compareLogs(watches, logs, stored, from);
+  }
+  compareWithBlooms(reader, headers, logs);
+  calls += headers.size + 2 * unexplained.size;
+  const storedRecords = Array.from(stored.values()).reduce((sum, { length }) => sum + length, 0);
+  const events = Math.max(read.records.length, storedRecords);
+  return { ...judge(read.differences, headers, receipts), events, calls, endpoints: again.endpoints };
+};
+
+/** So many blocks are compared next; it is not known to be the provider's limit. */
+const smaller = (blocks: number) => ({ blocks, logsMax: Infinity });
+
+interface Read {
+  records: readonly ObservedRecord[];
+  /** Of each watch. */
+  differences: readonly Difference[];
+}
+
+const compareLogs = (
+  watches: readonly WatchedEvent[],
+  logs: readonly ChainLog[],
+  stored: Stored,
+  from: number,
+): Read => {
+  // The times of blocks are not compared. Those of missing records come from the headers.
+  const records = toRecords(logs, watches, ({ blockTimestamp }) => blockTimestamp ?? 0, 'replay');
+  const byWatch = Map.groupBy(records, ({ WatchId }) => WatchId);
+  const differences = watches.map(({ id, startBlock }) => {
+    const first = Math.max(from, startBlock);
+    const ofWatch = (stored.get(id) ?? []).filter(({ BlockNumber }) => BlockNumber >= first);
+    return compareRecords(ofWatch, byWatch.get(id) ?? []);
+  });
+  return { records, differences };
+};
+
+const inChainOrder = (left: ChainLog, right: ChainLog): number =>
+  left.blockNumber - right.blockNumber || left.logIndex - right.logIndex;
+
+const hasRecords = (records: readonly ObservedRecord[], stored: Stored): HasRecords => {
+  const nameOf = (watchId: string | undefined, block: number) => `${String(watchId)}/${String(block)}`;
+  const read = records.map(({ WatchId, BlockNumber }) => nameOf(WatchId, BlockNumber));
+  const kept = Array.from(stored, ([id, ofWatch]) => ofWatch.map(({ BlockNumber }) => nameOf(id, BlockNumber)));
+  const names = new Set([...read, ...kept.flat()]);
+  return (watchId, block) => names.has(nameOf(watchId, block));
+};
+
+const blocksUnexplained = ({ unread, changed }: Difference): number[] => [
+  ...unread.map(({ BlockNumber }) => BlockNumber),
+  ...changed.map(({ stored }) => stored.BlockNumber),
+];
+
+const receiptsOf = async (
+  reader: ChainReader,
+  headers: Headers,
+  numbers: Iterable<number>,
+): Promise<Map<number, ReceiptLogs>> => {
+  const receipts = new Map<number, ReceiptLogs>();
+  for (const number of numbers) receipts.set(number, await reader.receiptsOfBlock(headerAt(headers, number)));
+  return receipts;
+};
+
+/** The logs, but for those of blocks that have been explained: these are as the receipts say, where there are receipts. */
+const explainedBy = (
+  receipts: ReadonlyMap<number, ReceiptLogs>,
+  headers: Headers,
+  logs: readonly ChainLog[],
+  filter: LogFilter,
+): ChainLog[] => {
+  const isLeft = ({ blockNumber, blockHash, txHash }: ChainLog) => {
+    const explained = receipts.get(blockNumber);
+    return !explained || (headers.get(blockNumber)?.hash === blockHash && !explained.txHashes.has(txHash));
+  };
+  const fromReceipts = Array.from(receipts.values(), (one) => one.logs.filter((log) => passes(log, filter)));
+  return [...logs.filter(isLeft), ...fromReceipts.flat()].sort(inChainOrder);
+};
+
+/** @param receipts of the blocks with differences that need them, by number */
+const judge = (
+  differences: readonly Difference[],
+  headers: Headers,
+  receipts: ReadonlyMap<number, ReceiptLogs>,
+): Pick<Compared, 'missing' | 'wrong' | 'unproven'> => {
+  const isProven = ({ BlockNumber, TxHash }: ObservedRecord) =>
+    receipts.get(BlockNumber)?.txHashes.has(TxHash) === true;
+  const isElsewhere = ({ BlockNumber, BlockHash }: ObservedRecord) => headerAt(headers, BlockNumber).hash !== BlockHash;
+  const unread = differences.flatMap((difference) => difference.unread);
+  const changed = differences.flatMap((difference) => difference.changed);
+  const wrong = unread.filter((record) => isElsewhere(record) || isProven(record));
+  const corrected = changed.filter(({ read }) => isProven(read));
+  const missing = [...differences.flatMap((one) => one.missing), ...corrected.map(({ read }) => read)];
+  const elsewhere = missing.find(isElsewhere);
+  if (elsewhere) {
+    throw new ChainUnavailable(`a provider has logs of another block ${String(elsewhere.BlockNumber)}`);
+  }
+  return {
+    missing: missing
+      .toSorted((left, right) => left.BlockNumber - right.BlockNumber || left.LogIndex - right.LogIndex)
+      .map((record) => ({
+        ...record,
+        BlockTime: toIso(headerAt(headers, record.BlockNumber).timestamp * 1_000),
+      })),
+    wrong: [...wrong, ...corrected.map(({ stored }) => stored)],
+    unproven: unread.length - wrong.length + changed.length - corrected.length,
+  };
+};
+
+type Headers = ReadonlyMap<number, BlockHeader>;
+
+const headersOf = async (reader: ChainReader, numbers: readonly number[]): Promise<Map<number, BlockHeader>> => {
+  const headers = await reader.headersByNumber(numbers);
+  return new Map(headers.flatMap((header) => (header ? [[header.number, header]] : [])));
+};
+
+const headerAt = (headers: Headers, number: number): BlockHeader => {
+  const header = headers.get(number);
+  if (!header) throw new ChainUnavailable(`the provider does not have block ${String(number)}`);
+  return header;
+};
+
+const compareWithBlooms = (reader: ChainReader, headers: Headers, logs: readonly ChainLog[]): void => {
+  for (const [number, header] of headers) {
+    reader.compareWithBloom(
+      header,
+      logs.filter(({ blockNumber, blockHash }) => blockNumber === number && blockHash === header.hash),
+    );
+  }
+};

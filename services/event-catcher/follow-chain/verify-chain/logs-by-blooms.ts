@@ -1,0 +1,67 @@
+import { setImmediate } from 'node:timers/promises';
+import { BLOOM_OF_EVERYTHING } from '../../../../shared/chain/bloom.ts';
+import {
+  ChainUnavailable,
+  type BlockHeader,
+  type ChainLog,
+  type ChainReader,
+  type LogFilter,
+} from '../../../../shared/chain/chain-reader.ts';
+import { filterByBloom, filterFor, matcherFor, type WatchedEvent } from '../watched-event.ts';
+
+/** Of so many headers blooms are compared at a time. */
+export const BLOOMS_AT_ONCE = 100;
+/** So many of their blocks are asked for at most, unless one of them has logs that were left out. */
+const BLOCKS_MAX = 20;
+
+/** Tells which blocks have records of a watch. */
+export type HasRecords = (watchId: string, block: number) => boolean;
+
+/**
+ * Asks one by one for blocks whose blooms promise logs of which there are none, first those whose bloom excludes most: the bloom of
+ * a full block promises everything. `eth_getBlockByNumber` of each block, then as `logsOfBlock` does.
+ * @returns the logs that were left out, and how many calls were made
+ */
+export const logsByBlooms = async (
+  reader: ChainReader,
+  watches: readonly WatchedEvent[],
+  { from, to }: { from: number; to: number },
+  hasRecords: HasRecords,
+): Promise<{ logs: ChainLog[]; calls: number }> => {
+  const numbers = Array.from({ length: to - from + 1 }, (_, at) => from + at);
+  const headers = await reader.headersByNumber(numbers);
+  const promising: { header: BlockHeader; promised: WatchedEvent[]; bits: number }[] = [];
+  for (const header of headers) {
+    if (!header || header.logsBloom === BLOOM_OF_EVERYTHING) continue;
+    // With thousands of watches this takes a while, and others have their turn.
+    await setImmediate();
+    const promised = filterByBloom(header, watches).filter(({ id }) => !hasRecords(id, header.number));
+    if (promised.length > 0) promising.push({ header, promised, bits: bitsOf(header) });
+  }
+  promising.sort((left, right) => left.bits - right.bits);
+  const logs: ChainLog[] = [];
+  let asked = 0;
+  for (const { header, promised } of promising) {
+    if (asked >= BLOCKS_MAX && logs.length === 0) break;
+    asked += 1;
+    const isPromised = matcherFor(promised);
+    const found = await logsOfBlock(reader, header, filterFor(promised));
+    logs.push(...found.filter((log) => isPromised(log).length > 0));
+  }
+  return { logs, calls: numbers.length + asked };
+};
+
+/** An endpoint that leaves out logs of its index may still have their receipts. */
+const logsOfBlock = async (reader: ChainReader, header: BlockHeader, filter: LogFilter): Promise<ChainLog[]> => {
+  try {
+    return await reader.logsOfBlock(header, filter);
+  } catch (error) {
+    if (!(error instanceof ChainUnavailable)) throw error;
+    return (await reader.receiptsOfBlock(header)).logs;
+  }
+};
+
+/** How many bits of a bloom are set. */
+const bitsOf = ({ logsBloom }: Pick<BlockHeader, 'logsBloom'>): number =>
+  Array.from(logsBloom.slice(2), (digit) => BITS[Number.parseInt(digit, 16)] ?? 0).reduce((sum, bits) => sum + bits, 0);
+const BITS = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];

@@ -1,0 +1,279 @@
+import { ChainUnavailable, RangeTooLarge } from '../../../../shared/chain/chain-reader.ts';
+import type { Clock } from '../../../../shared/primitives/clock.ts';
+import { pause } from '../../../../shared/primitives/pause.ts';
+import type { ChainProgress } from '../../domain/chain-progress.ts';
+import { ChunkSize } from '../../domain/chunk-size.ts';
+import type { Range } from '../../domain/coverage.ts';
+import {
+  leaveBehind,
+  nextOfAll,
+  nextOfBehind,
+  readUpTo,
+  verify,
+  verifyFrom,
+  type ToVerify,
+  type Unverified,
+  type Verification,
+} from '../../domain/verification.ts';
+import type { FollowerDependencies } from '../followed-chain.ts';
+import { isToRead } from '../ranges-to-read.ts';
+import type { Resumed } from '../resume.ts';
+import type { WatchedEvent } from '../watched-event.ts';
+import { StoredUnavailable } from './stored-records.ts';
+import { compareRange, type Compared } from './compare-range.ts';
+import { BLOOMS_AT_ONCE } from './logs-by-blooms.ts';
+
+/** `ChainVerified` lists the watches that are behind: with so many it has some 400 KB. Then registrations wait. */
+const BEHIND_MAX = 10_000;
+/** It waits for so many times as long as it has worked, and for longer while ranges are read that nobody has read yet. */
+const REST = 1;
+const REST_WHILE_BACKFILLING = 9;
+const STORE_EVERY_MS = 1_000;
+const MANY_BEHIND = 1_000;
+const RETRY_FIRST_MS = 1_000;
+const RETRY_MAX_MS = 300_000;
+
+interface Dependencies extends Resumed, Pick<FollowerDependencies, 'storedRecords'> {
+  clock: Pick<Clock, 'elapsed'>;
+}
+
+/** What is known of a watch that is behind. */
+interface Waits {
+  servedAt: number;
+  waitsUntil: number;
+  retryMs: number;
+  /** Watches that failed together and were parted are compared with their own part only. */
+  part: number;
+}
+
+const NEVER_SERVED: Waits = { servedAt: 0, waitsUntil: 0, retryMs: 0, part: 0 };
+
+type Behind = WatchedEvent & Unverified;
+
+/**
+ * Reads final blocks once more, behind the backfills and the head, and corrects what is stored of them. It has one range at a
+ * time, and rests as long as it works.
+ */
+export class VerificationPass {
+  private verification: Verification;
+  private stored: Verification;
+  private storedAtMs = -Infinity;
+  private comparedAllAtMs = -Infinity;
+  private readonly size = new ChunkSize();
+  /** Ids of the watches up to `watchesUpTo`. */
+  private readonly added = new Set<string>();
+  private readonly waits = new Map<string, Waits>();
+  /** How many answered when logs were asked for again last. */
+  private endpoints = 1;
+  private served = 0;
+  private parts = 0;
+
+  constructor(private readonly dependencies: Dependencies) {
+    this.verification = dependencies.verifications.stored;
+    this.stored = this.verification;
+  }
+
+  /** Returns when the signal has aborted. @throws if something fails but the chain, or the read store */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, chain } = this.dependencies;
+    const { everyMs, callMs } = chain.verification;
+    const known = chain.watches.between(0, this.verification.watchesUpTo);
+    for (const { watchId } of known) this.added.add(watchId);
+    let restMs = everyMs;
+    for (;;) {
+      await pause(Math.ceil(restMs), signal);
+      if (signal.aborted) return;
+      const startedMs = clock.elapsed();
+      const calls = await this.step(signal);
+      await this.storeNowAndThen(signal);
+      const workedMs = clock.elapsed() - startedMs;
+      restMs = calls === undefined ? everyMs : Math.max(calls * callMs, workedMs * this.rest());
+    }
+  }
+
+  private rest(): number {
+    const { writer, chain } = this.dependencies;
+    const { progress } = writer;
+    const isBackfilling = progress.backfills.some((range) => isToRead(range, progress, chain));
+    return isBackfilling ? REST_WHILE_BACKFILLING : REST;
+  }
+
+  /** Compares one range. @returns how many calls it took; `undefined` if there is nothing to compare now */
+  private async step(signal: AbortSignal): Promise<number | undefined> {
+    const { progress } = this.dependencies.writer;
+    // After a crash the progress may be older. Watches are added to it again, as they were.
+    if (progress.watchesUpTo < this.verification.watchesUpTo) return undefined;
+    this.takeRegistered(progress);
+    const next = this.next(progress);
+    if (!next) return undefined;
+    const { watches } = next;
+    if (watches.length === 0) {
+      this.verification = verify(this.verification, next);
+      return 0;
+    }
+    this.served += 1;
+    for (const { id } of watches) this.waits.set(id, { ...this.waitsOf(id), servedAt: this.served });
+    try {
+      const calls = await this.compare(next, signal);
+      this.verification = verify(this.verification, next);
+      const behind = new Set(this.verification.behind.map(({ watchId }) => watchId));
+      for (const { id } of watches) {
+        if (behind.has(id)) this.waits.set(id, { ...NEVER_SERVED, servedAt: this.served });
+        else this.waits.delete(id);
+      }
+      return calls;
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error instanceof RangeTooLarge && next.from < next.to) {
+        this.endpoints = 1;
+        this.size.refused(next.to - next.from + 1, error.suggested);
+      } else if (
+        error instanceof ChainUnavailable ||
+        error instanceof RangeTooLarge ||
+        error instanceof StoredUnavailable
+      ) {
+        await this.failed(next, error);
+      } else throw error;
+      return 1;
+    }
+  }
+
+  /** New watches, and those that begin earlier, are to be verified from their start blocks. */
+  private takeRegistered({ watchesUpTo }: ChainProgress): void {
+    const { watches } = this.dependencies.chain;
+    const changes = watches.between(this.verification.watchesUpTo, watchesUpTo);
+    if (this.verification.watchesUpTo === 0) this.verification = { ...this.verification, verified: this.final };
+    let room = BEHIND_MAX - this.verification.behind.length;
+    const begun: { id: string; startBlock: number }[] = [];
+    let upTo = this.verification.watchesUpTo;
+    for (const change of changes) {
+      const { watchId: id, position } = change;
+      const isNew = change.kind === 'registered' && !this.added.has(id);
+      if (!isNew && change.kind !== 'extended') continue;
+      if ((room -= 1) < 0) break;
+      upTo = position;
+      this.added.add(id);
+      begun.push({ id, startBlock: change.kind === 'extended' ? change.startBlock : change.watch.startBlock });
+    }
+    if (room >= 0) upTo = watchesUpTo;
+    if (upTo > this.verification.watchesUpTo) this.verification = verifyFrom(this.verification, begun, upTo);
+  }
+
+  /** What is to be compared next: what became final, else of those that are behind what waited longest. */
+  private next(progress: ChainProgress): ToVerify<WatchedEvent> | undefined {
+    const { clock, chain } = this.dependencies;
+    const comparesBlooms = this.endpoints === 1 && chain.reader.usesBlooms;
+    const blocks = comparesBlooms ? Math.min(BLOOMS_AT_ONCE, this.size.blocks) : this.size.blocks;
+    const watches = chain.watches.at(progress);
+    const ranges = Map.groupBy(progress.backfills, ({ watchId }) => watchId);
+    const none: Range[] = [];
+    const reach = ({ id }: { id: string }, from: number) =>
+      chain.watches.now(id)?.isStopped ? from - 1 : readUpTo(ranges.get(id) ?? none, { from, final: this.final });
+    const { behind } = this.verification;
+    if (clock.elapsed() >= this.comparedAllAtMs + chain.verification.everyMs) {
+      const ids = new Set(behind.map(({ watchId }) => watchId));
+      const others = Array.from(watches.values()).filter(({ id }) => this.added.has(id) && !ids.has(id));
+      const next = nextOfAll(this.verification, others, { final: this.final, blocks, reach });
+      if (!next || next.to === this.final) this.comparedAllAtMs = clock.elapsed();
+      if (next) return next;
+    }
+    const now = clock.elapsed();
+    const due = behind.flatMap(({ watchId, next }): Behind[] => {
+      const watch = watches.get(watchId);
+      const isDue =
+        watch &&
+        next <= this.verification.verified &&
+        this.waitsOf(watchId).waitsUntil <= now &&
+        reach(watch, next) >= next;
+      return isDue ? [{ ...watch, watchId, next }] : [];
+    });
+    const lead = due.reduce<Behind | undefined>((first, one) => (this.isBefore(one, first) ? one : first), undefined);
+    if (!lead) return undefined;
+    const { part } = this.waitsOf(lead.id);
+    const others = due.filter((one) => one !== lead && this.waitsOf(one.id).part === part);
+    return nextOfBehind(this.verification, lead, others, { blocks, reach });
+  }
+
+  private isBefore(one: Behind, other: Behind | undefined): boolean {
+    if (!other) return true;
+    const served = this.waitsOf(one.id).servedAt - this.waitsOf(other.id).servedAt;
+    return served < 0 || (served === 0 && one.next < other.next);
+  }
+
+  /** Compares a range with what is stored, and corrects that. @returns how many calls it took */
+  private async compare({ from, to, watches }: ToVerify<WatchedEvent>, signal: AbortSignal): Promise<number> {
+    const { chain, records, writer, storedRecords } = this.dependencies;
+    const storedOf = () => {
+      // Final blocks that were read are changed by nobody else.
+      const position = records.newestOf(watches.map(({ contract }) => contract));
+      return storedRecords.of(watches, { from, to }, position, signal);
+    };
+    const compared = await compareRange(chain.reader, watches, { from, to }, storedOf);
+    const { missing, wrong, events, calls, endpoints } = compared;
+    this.endpoints = endpoints;
+    if (missing.length > 0 || wrong.length > 0) {
+      await writer.commit(function* () {
+        yield { wrong, observed: missing };
+      });
+    }
+    this.report({ from, to }, compared);
+    this.size.answered({ blocks: to - from + 1, events });
+    return calls;
+  }
+
+  private report(blocks: { from: number; to: number }, { missing, wrong, unproven }: Compared): void {
+    const { logger, chainId } = this.dependencies.chain;
+    const found = { chainId, ...blocks, missing: missing.length, wrong: wrong.length, unproven };
+    if (missing.length > 0 || wrong.length > 0) logger.warn(found, 'what was stored of the chain has been corrected');
+    if (unproven > 0) logger.warn(found, 'the providers do not have all that is stored, and nothing proves it wrong');
+  }
+
+  /** They are compared later: in two parts, unless no provider answers at all. */
+  private async failed({ from, to, watches, left }: ToVerify, error: Error): Promise<void> {
+    const { chain, clock } = this.dependencies;
+    chain.logger.warn({ chainId: chain.chainId, from, to, err: error }, 'blocks could not be verified');
+    const isTheirFault =
+      !(error instanceof StoredUnavailable) &&
+      watches.length > 1 &&
+      (await chain.reader.head().then(
+        () => true,
+        () => false,
+      ));
+    if (left && this.verification.behind.length + watches.length <= BEHIND_MAX) {
+      this.verification = leaveBehind(this.verification, watches);
+    }
+    const middle = isTheirFault ? Math.ceil(watches.length / 2) : watches.length;
+    for (const half of [watches.slice(0, middle), watches.slice(middle)]) {
+      this.parts += 1;
+      for (const { id } of half) {
+        const { servedAt, part, retryMs: lastMs } = this.waitsOf(id);
+        const retryMs = Math.min(
+          RETRY_MAX_MS,
+          Math.max(2 * lastMs, Math.min(RETRY_FIRST_MS, chain.verification.everyMs)),
+        );
+        const waitsUntil = clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
+        this.waits.set(id, { servedAt, part: isTheirFault ? this.parts : part, waitsUntil, retryMs });
+      }
+    }
+  }
+
+  private waitsOf(id: string): Waits {
+    return this.waits.get(id) ?? NEVER_SERVED;
+  }
+
+  private get final(): number {
+    return this.dependencies.writer.progress.window[0].number;
+  }
+
+  private async storeNowAndThen(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return;
+    const { verification, dependencies } = this;
+    const { clock, chain, verifications } = dependencies;
+    const everyMs =
+      Math.min(STORE_EVERY_MS, chain.verification.everyMs) * Math.max(1, verification.behind.length / MANY_BEHIND);
+    if (verification === this.stored || this.added.size === 0 || clock.elapsed() < this.storedAtMs + everyMs) return;
+    this.storedAtMs = clock.elapsed();
+    this.stored = verification;
+    await verifications.append(verification);
+  }
+}

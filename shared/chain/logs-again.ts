@@ -1,0 +1,26 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ChainLog, LogsAgain } from './chain-reader.ts';
+
+/** Puts the answers of several endpoints to one request for logs together, in chain order. */
+export const together = (answers: readonly (readonly ChainLog[])[]): LogsAgain => {
+  const byPlace = new Map<string, ChainLog>();
+  const hashes = new Map<number, string>();
+  const disputed = new Set<number>();
+  for (const log of answers.flat()) {
+    const { blockNumber, blockHash, logIndex } = log;
+    const place = `${String(blockNumber)}/${String(logIndex)}`;
+    const known = byPlace.get(place);
+    if ((hashes.get(blockNumber) ?? blockHash) !== blockHash || (known && !isSame(known, log)))
+      disputed.add(blockNumber);
+    hashes.set(blockNumber, hashes.get(blockNumber) ?? blockHash);
+    if (!known) byPlace.set(place, log);
+  }
+  const logs = [...byPlace.values()].sort(
+    (left, right) => left.blockNumber - right.blockNumber || left.logIndex - right.logIndex,
+  );
+  return { logs, disputed: [...disputed], endpoints: answers.length };
+};
+
+/** Not every endpoint gives the time of the block with its logs. */
+const isSame = (left: ChainLog, right: ChainLog): boolean =>
+  isDeepStrictEqual({ ...left, blockTimestamp: 0 }, { ...right, blockTimestamp: 0 });
