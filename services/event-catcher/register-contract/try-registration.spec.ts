@@ -165,6 +165,15 @@ describe('the sample of an event', () => {
     expect(estimateBackfill(reading, 2_001).calls).toBeGreaterThan(50);
   });
 
+  it('has the logs of an anonymous event by their layout', async () => {
+    const anonymous = { address: TOKEN.toLowerCase(), topics: [], data: word('7') };
+    for (const log of [anonymous, { ...anonymous, data: `${word('7')}00` }, aTransfer(1)]) catcher.chain.mine([log]);
+    const inputs = [{ name: 'value', type: 'uint256' }];
+    const event = { ...transfer, topic0: null, fragment: { name: 'Noted', anonymous: true, inputs } };
+    const { logs, records } = await sampleLogs(catcher.chain, event, { from: 1_990, to: 2_003, withinMs: 5_000 });
+    expect([logs.map(({ blockNumber }) => blockNumber), records]).toEqual([[2_001], 1]);
+  });
+
   it('is what was found when the chain answers no more, and refused where it answered nothing', async () => {
     let calls = 0;
     const silent = overriding(catcher.chain, {
