@@ -86,9 +86,26 @@ describe('the call of an account', () => {
     );
   });
 
+  it('is unknown where anything but whole bytes stands behind it', () => {
+    const callData = executeCall({ to: TO, value: 0n, data: '0x' });
+    expect(callsOf(callData.toUpperCase().replace('0X', '0x'))).toHaveLength(1);
+    for (const end of ['0', 'zz', ' ', '0x', '\n', '0z']) expect(callsOf(callData + end)).toBeUndefined();
+  });
+
   it('is unknown where an address has more than its 20 bytes, which the account refuses', () => {
     const callData = executeCall({ to: TO, value: 0n, data: '0x' });
     expect(callsOf(callData.replace('0xb61d27f600', '0xb61d27f601'))).toBeUndefined();
+  });
+
+  it('is read from a batch in which calls share bytes, as long as they are no more than was sent', () => {
+    const sharing = (dataBytes: number) => {
+      const head = [0x60, 0x60 + 3 * 32, 0x60 + 4 * 32, 2, 1, 1, 0, 2, 64, 64, dataBytes];
+      return callsOf(`0x47e1da2a${head.map(word).join('')}${'ab'.repeat(dataBytes)}`);
+    };
+    const headBytes = 11 * 32;
+    const data = `0x${'ab'.repeat(headBytes)}`;
+    expect(sharing(headBytes)).toMatchObject([{ data }, { data }]);
+    expect(sharing(headBytes + 1)).toBeUndefined();
   });
 
   it('is not looked for in what names the same bytes again and again, or says that it is endless', () => {

@@ -41,11 +41,10 @@ const port = fc.oneof(
   fc.constant(''),
   fc.nat(65_535).map((number) => `:${String(number)}`),
 );
-/** Every origin that an app may have. */
+/** Every origin that an app may have; `undefined` where it is refused. */
 const origin = fc
   .tuple(fc.constantFrom('https', 'http'), host, port)
-  .map(([scheme, name, at]) => normalised(`${scheme}://${name}${at}`))
-  .filter((text) => text !== undefined);
+  .map(([scheme, name, at]) => normalised(`${scheme}://${name}${at}`));
 
 describe('the message of a challenge', () => {
   it('is an ERC-4361 message with domain, address, URI, chain, nonce and validity', () => {
@@ -67,6 +66,7 @@ Expiration Time: 2026-01-02T12:05:00.000Z`,
   it('is read and written back byte for byte by siwe, for every origin that an app may have', () => {
     fc.assert(
       fc.property(origin, fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (from, chainId) => {
+        fc.pre(from !== undefined);
         const message = challengeMessage({ ...challenge, origin: from, chainId });
         const read = new SiweMessage(message);
         expect(read.prepareMessage()).toBe(message);
@@ -77,9 +77,9 @@ Expiration Time: 2026-01-02T12:05:00.000Z`,
   });
 
   it('is read and written back byte for byte by viem, whose grammar wants a top-level domain of letters', () => {
-    const readable = origin.filter((from) => /^[a-z\d.-]+\.[a-z]{2,}$/.test(new URL(from).hostname));
     fc.assert(
-      fc.property(readable, (from) => {
+      fc.property(origin, (from) => {
+        fc.pre(from !== undefined && /^[a-z\d.-]+\.[a-z]{2,}$/.test(new URL(from).hostname));
         const message = challengeMessage({ ...challenge, origin: from });
         expect(createSiweMessage(parseSiweMessage(message) as ViemMessage)).toBe(message);
       }),

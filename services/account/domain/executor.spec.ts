@@ -39,6 +39,12 @@ describe('an executor', () => {
       .then([signed]);
     expect(after(begun(1), signed).state).toMatchObject({ nextNonce: 5, bundles: [{ nonce: 4, mined: undefined }] });
     expect(() => signBundle(after(begun(1), signed).state, 1, bundle)).toThrow('the nonce 4 has a bundle');
+    for (const nonce of [5, 6]) {
+      const next = { ...bundle, nonce };
+      after(begun(1), signed)
+        .when((state) => signBundle(state, 1, next))
+        .then([{ type: 'BundleSigned', data: next }]);
+    }
   });
 
   it('refuses what a process decides after another one has begun', () => {
@@ -46,6 +52,7 @@ describe('an executor', () => {
     expect(replaceBundler(state, subject)).toEqual([begun(3)]);
     expect(() => signBundle(state, 1, { ...bundle, nonce: 5 })).toThrow(BundlerWasReplaced);
     expect(() => replaceBundle(state, 1, raised)).toThrow(BundlerWasReplaced);
+    expect(() => replaceBundle(state, 3, raised)).toThrow('another process sends bundles now');
   });
 
   it('has several versions of a bundle, each with higher fees', () => {
@@ -106,6 +113,48 @@ describe('an executor', () => {
     expect(after(signed, { type: 'BundleLost', data: lost }).state).toMatchObject({ bundles: [], nextNonce: 7 });
     const behind = { ...subject, nextNonce: 1 };
     expect(after(signed, { type: 'BundleLost', data: behind }).state).toMatchObject({ bundles: [], nextNonce: 5 });
+  });
+
+  it('has several bundles, of which each nonce means its own', () => {
+    const next = { ...bundle, nonce: 5, transactionHash: `0x${'5'.repeat(64)}` };
+    const minedNext = { ...mined, nonce: 5, transactionHash: next.transactionHash };
+    const both: ExecutorEvent[] = [signed, { type: 'BundleSigned', data: next }];
+    const events: ExecutorEvent[] = [...both, { type: 'BundleMined', data: minedNext }];
+    expect(after(...events).state.bundles).toMatchObject([
+      { nonce: 4, versions: [bundle], mined: undefined },
+      { nonce: 5, versions: [next], mined: { transactionHash: next.transactionHash } },
+    ]);
+    after(...events)
+      .when((state) => mineBundle(state, minedNext))
+      .then([]);
+    after(...events)
+      .when((state) => reorganiseBundle(state, minedNext))
+      .then([
+        {
+          type: 'BundleReorged',
+          data: { ...subject, nonce: 5, transactionHash: next.transactionHash, blockHash: mined.blockHash },
+        },
+      ]);
+    after(...events)
+      .when((state) => finaliseBundle(state, { ...subject, nonce: 5 }))
+      .then([{ type: 'BundleFinalized', data: { ...subject, nonce: 5, transactionHash: next.transactionHash } }]);
+    after(...events)
+      .when((state) => finaliseBundle(state, subject))
+      .then([]);
+  });
+
+  it('does nothing about bundles that it does not have', () => {
+    const replaced: ExecutorEvent = { type: 'BundleReplaced', data: raised };
+    expect(after(replaced, wasMined, hasLeft).state).toEqual(after().state);
+    after()
+      .when((state) => reorganiseBundle(state, { ...subject, blockHash: mined.blockHash }))
+      .then([]);
+    after(signed)
+      .when((state) => reorganiseBundle(state, { ...subject, blockHash: mined.blockHash }))
+      .then([]);
+    after()
+      .when((state) => finaliseBundle(state, subject))
+      .then([]);
   });
 
   it('keeps its bundles in the order of their nonces', () => {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { identityStream, type IdentityEvent } from '../../../schemas/events/identity-events.ts';
 import { given } from '../../../shared/testing/given.ts';
-import { claimIdentity, identityFold, releaseIdentity, walletIdentity } from './identity.ts';
+import {
+  claimIdentity,
+  contractAccount,
+  contractIdentity,
+  identityFold,
+  releaseIdentity,
+  walletIdentity,
+} from './identity.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
@@ -50,5 +57,17 @@ describe('an identity', () => {
     expect(wallet).toEqual({ identityId, formerId, method: 'wallet', label });
     expect(walletIdentity(wallet.label.toLowerCase()).identityId).toBe(identityId);
     expect(identityStream(identityId)).toBe(`identity-${identityId}`);
+  });
+
+  it('of a contract is of one chain, and ignores the case of the address', () => {
+    const signer = wallet.label;
+    const account = 'eip155:10:0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
+    expect(contractAccount(signer, 10)).toBe(account);
+    expect(contractAccount(signer.toLowerCase(), 10)).toBe(account);
+    expect(contractIdentity({ identityId: 'keyed', signer, chainId: 10 })).toEqual({
+      identityId: 'keyed',
+      method: 'wallet',
+      label: `eip155:10:${signer}`,
+    });
   });
 });

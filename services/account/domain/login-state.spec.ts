@@ -85,6 +85,9 @@ describe('a login that goes through another site', () => {
       .when(receive(returning, NOON + 10 * MINUTE - 1))
       .then([received()[0]]);
     given(loginStateFold, [started(), refused]).when(receive()).refused('state_unknown');
+    given(loginStateFold, [started(), refused])
+      .when((state) => startLogin(state, NOON, start))
+      .then([]);
     given(loginStateFold, []).when(receive()).refused('state_unknown');
     given(loginStateFold, [received()]).when(receive()).refused('state_unknown');
   });

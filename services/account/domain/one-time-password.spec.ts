@@ -2,12 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { OtpEvent } from '../../../schemas/events/otp-events.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
 import { readAddress, writeAddress } from './email-address.ts';
 import {
   guessOneTimePassword,
+  isGuessedUp,
   issueOneTimePassword,
   oneTimePasswordFold,
+  oneTimePasswordStream,
   requestsLeft,
   verifyOneTimePassword,
   type OneTimePasswords,
@@ -97,11 +99,18 @@ describe('issuing a one-time password', () => {
     expect(requestsLeft(of().state, NOON, perMinute)).toEqual({ left: 1, waitMs: 0 });
   });
 
+  it('says to the second when it is allowed again', () => {
+    const { state } = of(issued('a'));
+    expect(refusalBy(() => issue(NOON)(state)).retryAfter).toBe(60);
+    expect(refusalBy(() => issue(NOON + 1)(state)).retryAfter).toBe(60);
+    expect(refusalBy(() => issue(NOON + MINUTE - 1)(state)).retryAfter).toBe(1);
+  });
+
   it('counts a hundred at most, so that the state has a bound', () => {
-    const many = times(300, (at) => issued(String(at), NOON + at));
+    const many = times(150, (at) => issued(String(at), NOON + at));
     const { state } = of(...many);
     expect(state.issuedAt).toHaveLength(100);
-    expect(requestsLeft(state, NOON + 300, { points: 1_000, seconds: 86_400 }).left).toBe(0);
+    expect(requestsLeft(state, NOON + 150, { points: 1_000, seconds: 86_400 }).left).toBe(0);
   });
 
   it('is sent to the address whose password was verified first, not to the one of whoever asks', () => {
@@ -111,6 +120,12 @@ describe('issuing a one-time password', () => {
     of(issued('a', NOON, { capitals: [0] }), guessed('a'), verified('a'))
       .when(issue(NOON + MINUTE, 'new', { capitals: [1] }))
       .then([issued('new', NOON + MINUTE, { capitals: [0], isKnown: true })[0]]);
+  });
+
+  it('is sent to the address of the password that was verified, whatever other apps asked for', () => {
+    const atTwoApps = [issued('a', NOON, { capitals: [0] }), issued('b', NOON, { appId: 'app_2', capitals: [1] })];
+    expect(of(...atTwoApps, verified('b')).state.capitals).toEqual([1]);
+    expect(of(...atTwoApps, verified('b'), verified('a')).state.capitals).toEqual([1]);
   });
 
   it('remembers that address when the stream has forgotten who verified it', () => {
@@ -151,6 +166,15 @@ describe('guessing a one-time password', () => {
       .refused('otp_invalid');
   });
 
+  it('is for nothing after the fifth, until there is another password at that app', () => {
+    const five = times(5, () => guessed('a'));
+    expect(isGuessedUp(of().state, 'app_1')).toBe(false);
+    expect(isGuessedUp(of(issued('a'), ...five.slice(1)).state, 'app_1')).toBe(false);
+    expect(isGuessedUp(of(issued('a'), ...five).state, 'app_1')).toBe(true);
+    expect(isGuessedUp(of(issued('a'), ...five).state, 'app_2')).toBe(false);
+    expect(isGuessedUp(of(issued('a'), ...five, issued('b')).state, 'app_1')).toBe(false);
+  });
+
   const failures = (count: number) => times(count, () => guessed('earlier'));
 
   it('locks with the hundredth failure in a row, for a day', () => {
@@ -168,6 +192,9 @@ describe('guessing a one-time password', () => {
         .when(decide)
         .refused('otp_locked');
     }
+    const { state } = of(locked());
+    expect(refusalBy(() => guess()(state)).retryAfter).toBe(86_400);
+    expect(refusalBy(() => guess(NOON + DAY - 1)(state)).retryAfter).toBe(1);
     of(...failures(100), locked(), issued('a', NOON + DAY))
       .when(guess(NOON + DAY))
       .then([guessed('a')[0]]);
@@ -193,6 +220,10 @@ describe('redeeming a one-time password', () => {
   it('needs that it was not replaced meanwhile', () => {
     of(issued('a'), guessed('a'), issued('b')).when(verify('a')).refused('otp_invalid');
   });
+});
+
+it('the passwords of an identity have a stream', () => {
+  expect(oneTimePasswordStream('1')).toBe('otp-1');
 });
 
 describe('an address in lower case and its capitals', () => {

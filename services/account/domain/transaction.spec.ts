@@ -10,10 +10,13 @@ import {
   idOfReplacement,
   idOfRequest,
   include,
+  newTransactionId,
   operationOf,
+  putBack,
   reorganise,
   replace,
   submit,
+  TAKEN_OUT,
   transactionFold,
   type Inclusion,
 } from './transaction.ts';
@@ -71,6 +74,10 @@ describe('a transaction', () => {
       .when((state) => include(state, { ...inclusion, success: false, reason: '0x08c379a0' }))
       .then([{ type: 'TxReverted', data: { ...subject, ...block, reason: '0x08c379a0' } }]);
     expectNothingTheSecondTime(transactionFold, after(submitted).state, (state) => include(state, inclusion), NOON);
+    const reverted: TransactionEvent = { type: 'TxReverted', data: { ...subject, ...block, reason: null } };
+    const known = { block: { hash: hash('b'), number: 7 }, delayedBy: null, isFinal: false };
+    expect(after(submitted, delayed, included).state).toMatchObject({ ...known, status: 'included' });
+    expect(after(submitted, delayed, reverted).state).toMatchObject({ ...known, status: 'reverted', submission });
   });
 
   it('that another block has than the one that is known has left that one first', () => {
@@ -91,6 +98,9 @@ describe('a transaction', () => {
       .when((state) => reorganise(state, hash('b')))
       .then([reorged]);
     after(submitted, included, finalized)
+      .when((state) => reorganise(state, hash('b')))
+      .then([]);
+    after(submitted)
       .when((state) => reorganise(state, hash('b')))
       .then([]);
     const { state } = after(submitted, included, reorged);
@@ -153,9 +163,23 @@ describe('a transaction', () => {
     expect(after(submitted, delayed, included).state?.delayedBy).toBeNull();
   });
 
+  it('that was taken out of the mempool goes on when it is sent again', () => {
+    const takenOut: TransactionEvent = { type: 'TxDelayed', data: { ...subject, reason: TAKEN_OUT } };
+    const goesOn: TransactionEvent = { type: 'TxDelayed', data: { ...subject, reason: null } };
+    after(submitted, takenOut).when(putBack).then([goesOn]);
+    after(submitted, takenOut, goesOn).when(putBack).then([]);
+    after(submitted, delayed).when(putBack).then([]);
+  });
+
   it('does not exist before it is submitted', () => {
-    for (const decide of [finalise, (state: undefined) => include(state, inclusion)])
-      expect(decide(undefined)).toEqual([]);
+    const decisions = [
+      finalise,
+      putBack,
+      (state: undefined) => include(state, inclusion),
+      (state: undefined) => delay(state, 'AA21'),
+      (state: undefined) => reorganise(state, hash('b')),
+    ];
+    for (const decide of decisions) expect(decide(undefined)).toEqual([]);
     expect(after(included).state).toBeUndefined();
   });
 });
@@ -175,5 +199,9 @@ describe('the id of a transaction', () => {
     for (const id of ids) expect(id).toMatch(/^tx_[0-9a-hjkmnp-tv-z]{26}$/);
     expect(new Set(ids).size).toBe(ids.length);
     expect(idOfRequest('a')).toBe(ids[0]);
+  });
+
+  it('may be a new one', () => {
+    expect(newTransactionId('1')).toBe('tx_1');
   });
 });
