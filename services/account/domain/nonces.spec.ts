@@ -80,9 +80,10 @@ describe('the nonces of an account', () => {
         const wanted = { ...account, nonce: 0n, deploys: false, maxFeePerGas: 20n, maxPriorityFeePerGas: 10n };
         return claimNonce(nonces, transactionId, { ...wanted, ...changes }, { dropped, bundled });
       };
-    const refused = (events: NonceEvent[], ...parameters: Parameters<typeof claim>) => {
+    const refused = (why: string, events: NonceEvent[], ...parameters: Parameters<typeof claim>) => {
       const { state } = after(...events);
       expect(() => claim(...parameters)(state)).toThrow(NonceTaken);
+      expect(() => claim(...parameters)(state)).toThrow(why);
     };
     const raised = { maxFeePerGas: 22n, maxPriorityFeePerGas: 11n };
 
@@ -101,10 +102,11 @@ describe('the nonces of an account', () => {
       after(claimed('a', 0n))
         .when(claim('b', raised))
         .then([claimed('b', 0n, after10)]);
-      refused([claimed('a', 0n)], 'b', { ...raised, maxFeePerGas: 21n });
-      refused([claimed('a', 0n)], 'b', { ...raised, maxPriorityFeePerGas: 10n });
-      refused([assigned('a', 0n)], 'b', { maxFeePerGas: 200n, maxPriorityFeePerGas: 200n });
-      refused([claimed('a', 0n)], 'b', raised, { bundled: new Set(['a']) });
+      refused('raise both fees by 10 %', [claimed('a', 0n)], 'b', { ...raised, maxFeePerGas: 21n });
+      refused('raise both fees by 10 %', [claimed('a', 0n)], 'b', { ...raised, maxPriorityFeePerGas: 10n });
+      const higher = { maxFeePerGas: 200n, maxPriorityFeePerGas: 200n };
+      refused('that this service signed', [assigned('a', 0n)], 'b', higher);
+      refused('is in a submitted bundle', [claimed('a', 0n)], 'b', raised, { bundled: new Set(['a']) });
     });
 
     it('are given away of an operation that can never be included, and with them those before', () => {
@@ -115,7 +117,7 @@ describe('the nonces of an account', () => {
       after(claimed('a', 0n), claimed('b', 1n))
         .when(claim('c', {}, { dropped }))
         .then([claimed('c', 0n)]);
-      refused([claimed('a', 0n), claimed('b', 1n)], 'c', raised);
+      refused('a later nonce of this key', [claimed('a', 0n), claimed('b', 1n)], 'c', raised);
     });
 
     it('say what they replaced', () => {
@@ -148,6 +150,9 @@ describe('the nonces of an account', () => {
     after(assigned('a', 0n))
       .when((state) => releaseNonce(state, 'b', account))
       .then([]);
+    expect(newestTransactions(after(assigned('a', 0n), assigned('b', 1n), released('b', 1n)).state)).toEqual([]);
+    expect(after(released('a', 0n)).state).toEqual(after().state);
+    expect(after(assigned('a', 0n, true), assigned('b', KEY_1), released('b', KEY_1)).state.deployedBy).toBe('a');
     expect(after(assigned('a', 0n), assigned('b', 1n), released('a', 0n)).state).toEqual(
       after(assigned('a', 0n), assigned('b', 1n)).state,
     );
@@ -158,6 +163,7 @@ describe('the nonces of an account', () => {
     const { state } = after(assigned('a', 0n), assigned('b', 0n));
     expect(holderOf(state, 0n)).toBe('b');
     expect(holderOf(state, 1n)).toBeUndefined();
+    expect(holderOf(state, KEY_1)).toBeUndefined();
     after(assigned('a', 0n))
       .when((nonces) => takeNonce(nonces, 'b', terms))
       .then([assigned('b', 0n)]);

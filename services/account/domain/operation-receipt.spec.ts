@@ -48,6 +48,11 @@ describe('the receipt of an operation', () => {
     expect(logsOf(second)).toEqual([5]);
   });
 
+  it('has what the EntryPoint itself logs while it is executed', () => {
+    const logs = bundle.logs.map((log, at) => (at === 3 ? { ...log, address: entryPoint } : log));
+    expect(operationReceiptOf(included({}), { ...bundle, logs })?.logs).toEqual([logs[2], logs[3]]);
+  });
+
   it('has a reason only where it failed', () => {
     expect(operationReceiptOf(included({}), bundle)).not.toHaveProperty('reason');
     const failed = { success: false, revertReason: '0x08c379a0' };
@@ -66,6 +71,11 @@ describe('the receipt of an operation', () => {
     ['there is no such log', { logIndex: 99 }],
   ])('is not told where %s', (_, changes) => {
     expect(operationReceiptOf(included(changes), bundle)).toBeUndefined();
+  });
+
+  it('is not told where that log is another event of this operation', () => {
+    const logs = bundle.logs.map((log, at) => (at === 4 ? { ...log, topics: [hash('7'), hash('a')] } : log));
+    expect(operationReceiptOf(included({}), { ...bundle, logs })).toBeUndefined();
   });
 
   it('is not misled by a contract that writes logs like those of the EntryPoint', () => {

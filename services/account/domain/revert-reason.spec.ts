@@ -31,6 +31,7 @@ describe('the reason of a revert', () => {
     expect(reasonOf('0xE450D38C')).toBe('custom error 0xe450d38c');
     expect(reasonOf(encode('Error', 'cut off').slice(0, -64))).toBe('custom error 0x08c379a0');
     expect(reasonOf('0x4e487b7111')).toBe('custom error 0x4e487b71');
+    expect(reasonOf(`0xe450d38c${'0'.repeat(62)}11`)).toBe('custom error 0xe450d38c');
   });
 
   it('is that there is none', () => {
@@ -74,6 +75,7 @@ describe('an operation that failed', () => {
       expect(failedOperationOf(failed.slice(0, length))).toBeUndefined();
     }
     expect(failedOperationOf(encode('Error', 'AA23 reverted'))).toBeUndefined();
+    expect(failedOperationOf(`0xe450d38c${failed.slice(10)}`)).toBeUndefined();
     fc.assert(fc.property(someBytes(200), (data) => failedOperationOf(data) === undefined && reasonOf(data) !== ''));
   });
 });

@@ -15,6 +15,10 @@ describe('the keys that sign tokens', () => {
     expect(signingKeyAt([first], NOON - HOUR)).toBe(first);
   });
 
+  it('are never none', () => {
+    expect(() => signingKeyAt([], NOON)).toThrow('there is no signing key');
+  });
+
   it('are published two minutes before they sign', () => {
     const keys = [first, second];
     const from = second.createdAt + PUBLISHED_FIRST_MS;

@@ -99,6 +99,8 @@ describe('the rule against gas that nobody needs', () => {
 
   it('allows half more of the one, twice the limits and three times the fees', () => {
     expect(ruleAgainstGas(most, needed)).toBeUndefined();
+    const exactly = { ...most, preVerificationGas: 150n };
+    expect(ruleAgainstGas(exactly, { ...needed, preVerificationGas: 100n })).toBeUndefined();
   });
 
   it.each(Object.keys(most) as (keyof OperationGas)[])('refuses one more of %s', (member) => {

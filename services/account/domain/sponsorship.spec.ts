@@ -155,6 +155,29 @@ describe('a reservation', () => {
     expect(settling({ ...inclusion, userOpHash: hashOf('b') })(again.state)).toHaveLength(1);
   });
 
+  it('is reserved again from the earliest head at which one of its signatures was given', () => {
+    const given3 = reserving({ ...second, headBlock: 3 });
+    const given9 = reserving({ ...second, userOpHash: hashOf('c'), headBlock: 9 });
+    const [event] = leaving()(after(reserving(), given3, given9, settling()).state);
+    expect(event).toMatchObject({ data: { headBlock: 3 } });
+  });
+
+  it('has room for each signature once, whatever becomes of it', () => {
+    const room = (...decisions: Decide[]) => sponsorshipFold.characters(after(...decisions).state);
+    expect(room()).toBe(0);
+    expect(room(reserving())).toBeGreaterThan(0);
+    expect(room(reserving(), reserving(second))).toBe(2 * room(reserving()));
+    expect(room(reserving(), settling(), leaving(), releasing)).toBe(room(reserving()));
+  });
+
+  it('that nobody made is not settled or released', () => {
+    const { history } = after(reserving(), settling(), leaving(), releasing);
+    const [, settled, , released] = history;
+    for (const event of [settled, released]) {
+      expect(given(sponsorshipFold, event ? [event] : []).state).toEqual(sponsorshipFold.initial);
+    }
+  });
+
   it('of an operation that is settled takes further signatures, which reserve nothing until it is undone', () => {
     const more = reserving({ ...second, maxCostWei: 300n });
     expect(spent(reserving(), settling(), more)).toEqual({ reservedWei: 0n, settledWei: 60n, operations: 1 });

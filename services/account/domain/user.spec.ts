@@ -1,9 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type UserEvent, userStream } from '../../../schemas/events/user-events.ts';
-import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
 import { walletIdentity } from './identity.ts';
-import { logIn, unlinkIdentity, updateProfile, userFold, userIdFrom } from './user.ts';
+import type { SmartAccount } from './smart-account.ts';
+import {
+  eraseUser,
+  isErased,
+  isVoid,
+  logIn,
+  unlinkIdentity,
+  updateMessenger,
+  updateProfile,
+  userFold,
+  userIdFrom,
+} from './user.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
 const wallet = walletIdentity('0x70997970C51812dc3A010C7d01b50e0d17dc79C8');
@@ -16,6 +27,7 @@ const loggedIn = (sessionId: string): UserEvent => ({
   type: 'UserLoggedIn',
   data: { userId, identityId, method, appId: 'app_1', sessionId },
 });
+const erased: UserEvent = { type: 'UserErased', data: { userId } };
 const at = (...events: UserEvent[]): [UserEvent, number][] => events.map((event) => [event, NOON]);
 
 describe('a user', () => {
@@ -44,6 +56,49 @@ describe('a user', () => {
       .then([loggedIn('ses_1')]);
   });
 
+  it('is assigned an account on each chain by the first login since that is configured', () => {
+    const accountOn = (chainId: number): SmartAccount => ({
+      chainId,
+      address: '0x1234567890AbcdEF1234567890aBcdef12345678',
+      owner: wallet.label,
+      factory: '0x91E60e0613810449d098b0b5Ec8b51A0FE8c8985',
+      entryPoint: '0x0000000071727De22E5E9d8BAf0edAc6f37da032',
+    });
+    const assigned = (chainId: number): UserEvent => ({
+      type: 'SmartAccountAssigned',
+      data: { userId, ...accountOn(chainId) },
+    });
+    const onBoth = (user: typeof userFold.initial) =>
+      logIn(user, { ...login, smartAccounts: [accountOn(1), accountOn(10)] });
+    given(userFold, [])
+      .when(onBoth)
+      .then([registered, assigned(1), assigned(10), linked, loggedIn('ses_1')]);
+    given(userFold, at(registered, assigned(1), assigned(5), linked))
+      .when(onBoth)
+      .then([assigned(10), loggedIn('ses_1')]);
+    given(userFold, at(registered, assigned(1), assigned(10), linked, loggedIn('ses_1')))
+      .when(onBoth)
+      .then([]);
+  });
+
+  it('has of a login what the app said of it, and what the method knows, where its profile is empty', () => {
+    const { data } = loggedIn('ses_1') as Extract<UserEvent, { type: 'UserLoggedIn' }>;
+    given(userFold, at(registered, linked))
+      .when((user) => logIn(user, { ...login, domainId: 0 }))
+      .then([{ type: 'UserLoggedIn', data: { ...data, domainId: 0 } }]);
+    const profile = { username: 'ada', firstname: 'Ada', lastname: null };
+    const filled = (changes: object): UserEvent => ({ type: 'ProfileUpdated', data: { userId, changes } });
+    given(userFold, [])
+      .when((user) => logIn(user, { ...login, profile }))
+      .then([registered, linked, loggedIn('ses_1'), filled({ username: 'ada', firstname: 'Ada' })]);
+    given(userFold, at(registered, linked, filled({ username: 'countess', lastname: 'L' })))
+      .when((user) => logIn(user, { ...login, profile }))
+      .then([loggedIn('ses_1'), filled({ firstname: 'Ada' })]);
+    given(userFold, at(registered, linked, loggedIn('ses_1')))
+      .when((user) => logIn(user, { ...login, profile }))
+      .then([]);
+  });
+
   it('is unlinked from an identity, once, and never from its last one', () => {
     const other = { identityId: 'other', method: 'email' as const, label: 'ada@shop.example' };
     const linkedOther: UserEvent = { type: 'IdentityLinked', data: { userId, ...other } };
@@ -60,7 +115,12 @@ describe('a user', () => {
     given(userFold, at(registered, linked))
       .when(unlink(1))
       .refused('last_identity', /link another/);
-    given(userFold, at(registered, linkedOther)).when(unlink(0)).refused('validation_failed');
+    for (const state of [given(userFold, at(registered, linkedOther)).state, userFold.initial]) {
+      expect(refusalBy(() => unlink(0)(state))).toMatchObject({
+        code: 'validation_failed',
+        errors: [{ path: 'identityId', message: 'is not an identity of yours' }],
+      });
+    }
     given(userFold, at(registered, linkedOther))
       .when((user) => unlinkIdentity(user, { userId, identityId: 'toString', claim: 0 }))
       .refused('validation_failed');
@@ -71,6 +131,41 @@ describe('a user', () => {
     again.when(unlink(1)).then([]);
     again.when(unlink(2)).then([unlinked(2)]);
     expectNothingTheSecondTime(userFold, again.state, unlink(2), NOON);
+  });
+
+  it('has no use of the claims of an identity up to the newest that was unlinked, and of none once it is erased', () => {
+    const unlinked: UserEvent = { type: 'IdentityUnlinked', data: { userId, identityId, method, claim: 2 } };
+    const { state } = given(userFold, at(registered, linked, unlinked));
+    expect([1, 2, 3].map((claim) => isVoid(state, identityId, claim))).toEqual([true, true, false]);
+    expect(isVoid(state, 'other', 1)).toBe(false);
+    expect(isVoid(given(userFold, at(registered, linked, erased)).state, identityId, 3)).toBe(true);
+  });
+
+  it('is erased once, and changes no more', () => {
+    const erase = (user: typeof userFold.initial) => eraseUser(user, userId);
+    given(userFold, [])
+      .when(erase)
+      .refused('user_not_found', /no user has this id/);
+    expect(isErased(userFold.initial)).toBe(false);
+    const known = given(userFold, at(registered, linked));
+    expect(isErased(known.state)).toBe(false);
+    known.when(erase).then([erased]);
+    const { state, when } = given(userFold, at(registered, linked, erased));
+    expect(isErased(state)).toBe(true);
+    when(erase).then([]);
+    when((user) => updateProfile(user, userId, {})).refused('user_erased', /this user was erased/);
+    when((user) => updateMessenger(user, userId, {})).refused('user_erased', /this user was erased/);
+  });
+
+  it('records only members of its messenger that differ', () => {
+    const claimed = (changes: object): UserEvent => ({ type: 'MessengerUpdated', data: { userId, changes } });
+    const known = given(userFold, at(registered, claimed({ messengerId: '42', messengerVerified: false })));
+    known.when((user) => updateMessenger(user, userId, { messengerId: '42', messengerUsername: null })).then([]);
+    known.when((user) => updateMessenger(user, userId, {})).then([]);
+    known
+      .when((user) => updateMessenger(user, userId, { messengerId: '43', messengerVerified: false }))
+      .then([claimed({ messengerId: '43' })]);
+    known.when((user) => updateMessenger(user, userId, { messengerId: null })).then([claimed({ messengerId: null })]);
   });
 
   it('remembers its last 64 logins with the ids of their events', () => {
