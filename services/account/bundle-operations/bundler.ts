@@ -241,6 +241,7 @@ export class Bundler {
       executor.state = await records.executor(executor.address, (state) =>
         reorganiseBundle(state, { ...subject, blockHash }),
       );
+      this.bundles.assign(executor);
     }
     if (receipt) {
       const { transactionHash, blockHash, blockNumber, success } = receipt;
@@ -250,7 +251,7 @@ export class Bundler {
       executor.state = await records.executor(executor.address, (state) =>
         mineBundle(state, { ...subject, transactionHash, blockHash, blockNumber, success }),
       );
-    } else if (mined) this.bundles.assign(executor);
+    }
   }
 
   /** A receipt alone is not believed: its block has to be in the chain. */
