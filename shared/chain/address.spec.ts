@@ -27,6 +27,19 @@ describe('an address', () => {
     expect(readAddress('0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed')).toBeUndefined();
   });
 
+  it('has the same checksum again, also after others that end alike or differ in one digit', () => {
+    const ending = digits.map((some) => `${some.slice(0, -3)}abc`);
+    const changed = (some: string, at: number) =>
+      `${some.slice(0, at)}${some[at] === '1' ? '2' : '1'}${some.slice(at + 1)}`;
+    fc.assert(
+      fc.property(ending, fc.nat(39), (some, at) => {
+        for (const one of [some, changed(some, at), some, some]) {
+          expect(checksumAddress(one)).toBe(getAddress(`0x${one}`));
+        }
+      }),
+    );
+  });
+
   it.each([
     '',
     '0x',
