@@ -21,6 +21,9 @@ const SPACE = processSpace();
  */
 export const ENDED = 'ended';
 
+/** Stored as the holder when the last one gave the lease to another process that shares it, with nothing in flight. */
+export const GIVEN = 'given';
+
 /** Names one process uniquely, also across restarts. */
 export const nameHolder = (pid: number = process.pid): string => `${SPACE}/${String(pid)}/${randomUUID()}`;
 

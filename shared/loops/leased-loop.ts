@@ -5,7 +5,7 @@ import { pause } from '../primitives/pause.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
 import { withinDeadline } from '../primitives/within-deadline.ts';
 import type { Lease, ReadStore } from '../read-store/read-store.ts';
-import { ENDED, hasEnded, THIS_PROCESS } from './lease-holder.ts';
+import { ENDED, GIVEN, hasEnded, THIS_PROCESS } from './lease-holder.ts';
 import { SupervisedLoop, type ReportState } from './supervised-loop.ts';
 
 type Leases = Pick<ReadStore, 'lease' | 'replaceLease'>;
@@ -32,6 +32,21 @@ export interface LeaseTerm {
   leavesInFlight: boolean;
 }
 
+/** How processes divide several leases among themselves. */
+export interface LeaseSharing {
+  /**
+   * Whether to take a lease that was released, or that nobody had yet. One whose holder is silent, or was a process that
+   * has ended, is taken at once.
+   * @param freeMs for how long it was free as far as this process knows
+   * @param wasGiven whether its holder gave it to others, and goes on
+   */
+  mayTake: (freeMs: number, wasGiven: boolean) => boolean;
+  /** Called when the lease was won. @returns a signal that aborts when it is to be given to another process */
+  begin: () => AbortSignal;
+  /** Called when it was released or lost. */
+  end: () => void;
+}
+
 export interface LeasedLoopOptions {
   /** The name of the lease and of the loop. */
   name: string;
@@ -40,6 +55,8 @@ export interface LeasedLoopOptions {
   /** Default: this process. */
   holder?: string;
   timing?: LeaseTiming;
+  /** Without it whoever comes first has the lease, and keeps it. */
+  sharing?: LeaseSharing;
   /** The work of one process at a time, which continues until the signal aborts. */
   run: (signal: AbortSignal, reportRunning: () => void, term: LeaseTerm) => Promise<void>;
 }
@@ -60,12 +77,14 @@ interface AcquiredLease {
  */
 export const leasedLoop = (options: LeasedLoopOptions): SupervisedLoop =>
   new SupervisedLoop(options.name, options.logger, async (signal, report) => {
-    const won = await waitForLease(options, signal, report);
-    if (won) await workUntilLost(options, won, signal, report);
+    for (let isGiven = true; isGiven;) {
+      const won = await waitForLease(options, signal, report);
+      isGiven = won !== undefined && (await workUntilLost(options, won, signal, report));
+    }
   });
 
 const waitForLease = async (
-  { name, leases, logger, holder = THIS_PROCESS, timing = TIMING }: LeasedLoopOptions,
+  { name, leases, logger, holder = THIS_PROCESS, timing = TIMING, sharing }: LeasedLoopOptions,
   signal: AbortSignal,
   report: ReportState,
 ): Promise<AcquiredLease | undefined> => {
@@ -78,14 +97,14 @@ const waitForLease = async (
       seen = current;
       seenAt = performance.now();
     }
-    const isFree = !current?.holder || hasEnded(current.holder);
-    if (isFree || performance.now() - seenAt >= timing.silentAfterMs) {
+    const unchangedMs = performance.now() - seenAt;
+    if (isToBeTaken(current, unchangedMs, timing, sharing)) {
       const lease = { holder, epoch: (current?.epoch ?? 0) + 1, renewals: 0 };
       const requestedAt = performance.now();
       if (await leases.replaceLease(name, current, lease)) {
         // Only a takeover is worth a line; a first start is not.
         logger[hasStoodBy ? 'info' : 'debug']({ lease: name, epoch: lease.epoch }, `${name} runs in this process`);
-        return { lease, requestedAt, nothingInFlightBefore: current?.holder === null };
+        return { lease, requestedAt, nothingInFlightBefore: current?.holder === null || current?.holder === GIVEN };
       }
     }
     hasStoodBy = true;
@@ -95,15 +114,30 @@ const waitForLease = async (
   return undefined;
 };
 
+const isToBeTaken = (
+  current: Lease | undefined,
+  unchangedMs: number,
+  timing: LeaseTiming,
+  sharing: LeaseSharing | undefined,
+): boolean => {
+  const holder = current?.holder ?? null;
+  if (holder === null || holder === ENDED || holder === GIVEN) {
+    return sharing?.mayTake(unchangedMs, holder === GIVEN) ?? true;
+  }
+  return hasEnded(holder) || unchangedMs >= timing.silentAfterMs;
+};
+
+/** @returns whether the lease was given to other processes, and is to be waited for again */
 const workUntilLost = async (
   options: LeasedLoopOptions,
   won: AcquiredLease,
   signal: AbortSignal,
   report: ReportState,
-): Promise<void> => {
-  const { name, run } = options;
+): Promise<boolean> => {
+  const { name, run, sharing, logger } = options;
   const ending = new AbortController();
-  const stopSignal = AbortSignal.any([signal, ending.signal]);
+  const giving = sharing?.begin();
+  const stopSignal = AbortSignal.any([signal, ending.signal, ...(giving ? [giving] : [])]);
   const stopWork = (reason: string) => {
     ending.abort(new Error(`${name} stops in this process: ${reason}`));
   };
@@ -113,10 +147,17 @@ const workUntilLost = async (
   try {
     await run(stopSignal, report, term);
     if (ending.signal.aborted) throw ending.signal.reason;
+    return giving?.aborted ?? false;
+  } catch (error) {
+    if (ending.signal.aborted || giving?.aborted !== true) throw error;
+    logger.debug({ err: error, lease: name }, `${name} was given to another process`);
+    return true;
   } finally {
     stopWork('its work ended');
     await renewing;
-    await releaseLease(options, won.lease, term.leavesInFlight ? ENDED : null);
+    const released = giving?.aborted ? GIVEN : null;
+    await releaseLease(options, won.lease, term.leavesInFlight ? ENDED : released);
+    sharing?.end();
   }
 };
 
