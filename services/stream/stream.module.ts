@@ -119,8 +119,7 @@ export const startStream = async (
   return {
     ...service,
     close: async () => {
-      await announcement.stop();
-      await service.close();
+      await Promise.all([announcement.stop(), service.close()]);
     },
   };
 };

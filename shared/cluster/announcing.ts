@@ -4,6 +4,7 @@ import { SupervisedLoop } from '../loops/supervised-loop.ts';
 import { THIS_PROCESS } from '../loops/lease-holder.ts';
 import { inTime } from '../primitives/in-time.ts';
 import { pause } from '../primitives/pause.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 const RENEW_EVERY_MS = 1_000;
@@ -29,13 +30,16 @@ export const announcing = ({
 }: AnnouncingOptions): SupervisedLoop => {
   let renewals = 0;
   return new SupervisedLoop(`announcing ${kind}`, logger, async (signal, reportRunning) => {
-    while (!signal.aborted) {
-      const document = await describe();
-      renewals += 1;
-      await readStore.announce(kind, { id, renewals, document });
-      reportRunning();
-      await pause(RENEW_EVERY_MS, signal);
+    try {
+      while (!signal.aborted) {
+        const document = await describe();
+        renewals += 1;
+        await untilAborted(readStore.announce(kind, { id, renewals, document }), signal);
+        reportRunning();
+        await pause(RENEW_EVERY_MS, signal);
+      }
+    } finally {
+      if (signal.aborted) await inTime(() => readStore.withdraw(kind, { id, renewals }), WITHDRAW_WITHIN_MS);
     }
-    await inTime(() => readStore.withdraw(kind, { id, renewals }), WITHDRAW_WITHIN_MS);
   });
 };

@@ -35,6 +35,8 @@ describe('the processes that announce themselves', () => {
     expect(await look()).toEqual([{ id: 'one', document: { size: 1 }, isAlive: false }]);
     await announce('one', 2);
     expect(await look()).toEqual([{ id: 'one', document: { size: 2 }, isAlive: true }]);
+    // Another look finds nothing new.
+    await members.find(() => false);
     expect(await look(4_999)).toMatchObject([{ isAlive: true }]);
     expect(await look(1)).toMatchObject([{ isAlive: false }]);
     await announce('one', 3);
@@ -98,5 +100,15 @@ describe('the processes that announce themselves', () => {
     await loop.stop();
     expect(await foundation.readStore.announcements(KIND)).toEqual([]);
     await eventually(() => members.known().length === 0, 5_000, 'it must not be known any more');
+  });
+
+  it('are not waited for when this process stops while the read store hangs', async () => {
+    const never = () => new Promise<never>(() => undefined);
+    Object.assign(foundation.readStore, { announce: never, announcements: never, withdraw: never });
+    const loops = [announcing({ ...foundation, kind: KIND, id: 'one', describe: () => ({ size: 1 }) }), members.loop];
+    for (const loop of loops) loop.start();
+    const startedAt = performance.now();
+    await Promise.all(loops.map((loop) => loop.stop()));
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 });

@@ -4,6 +4,7 @@ import { hasEnded } from '../loops/lease-holder.ts';
 import { SupervisedLoop } from '../loops/supervised-loop.ts';
 import type { Clock } from '../primitives/clock.ts';
 import { pause } from '../primitives/pause.ts';
+import { untilAborted } from '../primitives/until-aborted.ts';
 import type { ReadStore } from '../read-store/read-store.ts';
 
 const LOOK_EVERY_MS = 1_000;
@@ -48,7 +49,7 @@ export class Members<Schema extends z.ZodType> {
   constructor(private readonly options: MembersOptions<Schema>) {
     this.loop = new SupervisedLoop(`watching ${options.kind}`, options.logger, async (signal, reportRunning) => {
       while (!signal.aborted) {
-        await this.look();
+        await untilAborted(this.look(), signal);
         reportRunning();
         await pause(LOOK_EVERY_MS, signal);
       }

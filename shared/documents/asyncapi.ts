@@ -141,7 +141,7 @@ const streamChannel = (): object => {
   return {
     address: STREAM_NAMESPACE,
     description:
-      'Socket.IO 4 namespace, WebSocket only; connect with auth {token}. A refused connection: connect_error.data.',
+      'Socket.IO 4 namespace, WebSocket only; connect with auth {token}, an access token or a connection token of the gateway. A refused connection: connect_error.data.',
     messages: Object.fromEntries([...commands, ...messages]),
   };
 };

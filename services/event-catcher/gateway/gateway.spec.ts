@@ -1,6 +1,6 @@
-import { type Wallet } from 'ethers';
+import { hashMessage, SigningKey, verifyMessage, type Wallet } from 'ethers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { NODES_KIND, type NodeAnnouncement } from '../../../schemas/announcements.ts';
+import { CATCHERS_KIND, NODES_KIND, type NodeAnnouncement } from '../../../schemas/announcements.ts';
 import { appStream } from '../../../schemas/events/app-events.ts';
 import { identityStream } from '../../../schemas/events/identity-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
@@ -10,6 +10,7 @@ import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { appsModel } from '../../../shared/read-models/apps.ts';
+import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
@@ -73,6 +74,20 @@ const sign = (signer: Wallet, { node = NODE, timestamp = now() }: { node?: strin
   timestamp,
   signature: signer.signMessageSync(streamAccessText({ node, timestamp })),
 });
+/** Another signature of the same text by the same key: by another nonce than that of RFC 6979. */
+const signAnew = ({ privateKey }: Wallet, text: string): string => {
+  const nonce = 7n;
+  const point = new SigningKey(`0x${nonce.toString(16).padStart(64, '0')}`).publicKey;
+  const [r, y] = [BigInt(`0x${point.slice(4, 68)}`), BigInt(`0x${point.slice(68)}`)];
+  let inverse = 1n;
+  for (let bits = ORDER - 2n, power = nonce; bits > 0n; bits >>= 1n, power = (power * power) % ORDER)
+    if (bits & 1n) inverse = (inverse * power) % ORDER;
+  const s = (inverse * (BigInt(hashMessage(text)) + r * BigInt(privateKey))) % ORDER;
+  const isHigh = s > ORDER / 2n;
+  const v = (y & 1n) === (isHigh ? 1n : 0n) ? '1b' : '1c';
+  const word = (value: bigint) => value.toString(16).padStart(64, '0');
+  return `0x${word(r)}${word(isHigh ? ORDER - s : s)}${v}`;
+};
 const validate = (body: object) =>
   catcher.ask('/api/v1/gateway/validate', {
     method: 'POST',
@@ -92,10 +107,10 @@ const codeFor = async (body: object) => {
   expect(success).toBe(status === 401 ? false : undefined);
   return code;
 };
-const register = (token: string, changes: object = {}) =>
+const register = (token: string, changes: object = {}, headers: Record<string, string> = {}) =>
   catcher.ask('/api/v1/contracts', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${token}`, ...headers },
     body: JSON.stringify(registration(changes)),
     app: null,
   });
@@ -126,6 +141,21 @@ describe('the nodes', () => {
     );
     expect(await list(`?chainId=${String(CHAIN_ID)}`)).toEqual(await list());
     expect(await list('?chainId=1')).toEqual([]);
+    const another = { id: 'another', renewals: 1, document: { chainIds: [9_999], failing: [], followed: [] } };
+    await catcher.foundation.readStore.announce(CATCHERS_KIND, another);
+    await eventually(
+      async () => (await list('?chainId=9999')).length === 1,
+      5_000,
+      'another event catcher serves another chain',
+    );
+    expect(await list()).toMatchObject([{ chainIds: [CHAIN_ID, 9_999], headBlock: null }]);
+    expect(await list(`?chainId=${String(CHAIN_ID)}`)).toMatchObject([
+      { chainIds: [CHAIN_ID, 9_999], headBlock: HEAD },
+    ]);
+    await catcher.foundation.readStore.withdraw(CATCHERS_KIND, another);
+    await eventually(async () => (await list('?chainId=9999')).length === 0, 5_000, 'it is gone');
+    renewals += 1;
+    await announce('one');
     catcher.clock.time += 5_000;
     // What was renewed last is seen now.
     await list();
@@ -169,7 +199,17 @@ describe('a connection token', () => {
     expect(claimed).toMatchObject({ data: { appId: 'usr_1' }, metadata: { actor: { type: 'user', id: 'usr_1' } } });
     const drop = (user: string) => catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_7', user });
     expect((await problemOfAnswer(await drop('usr_2'))).code).toBe('watch_not_found');
-    expect((await drop('usr_1')).status).toBe(204);
+    const pause = () => catcher.ask(`/api/v1/contracts/${id}/pause`, { method: 'POST', app: 'app_7', user: 'usr_1' });
+    expect((await pause()).status).toBe(200);
+    await catcher.register({}, 'app_7', 'usr_1');
+    expect((await problemOfAnswer(await pause())).code).toBe('forbidden');
+    // First the claim of the app, then the user's own.
+    for (const left of [['usr_1'], []]) {
+      expect((await drop('usr_1')).status).toBe(204);
+      await projectStored(catcher.foundation, [watchesModel]);
+      const watch = (await catcher.foundation.readStore.getMany(watchesModel.collections.watch.name, [id])).get(id);
+      expect(watch?.document).toMatchObject({ apps: left });
+    }
   });
 
   it('is given to a wallet that was linked by an earlier version, and to both keys of a rotation', async () => {
@@ -194,6 +234,18 @@ describe('a connection token', () => {
     const byUser = (await letIn(wallet)).connectionToken;
     expect((await register(byUser, contract(1))).status).toBe(200);
     expect((await register(byUser, contract(2))).status).toBe(403);
+  });
+
+  it('repeats the first answer for an Idempotency-Key of its holder, whichever token comes with it', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    const once = async (signer: Wallet) => {
+      catcher.clock.time += 1;
+      return register((await letIn(signer)).connectionToken, {}, headers);
+    };
+    const first = await once(appKey);
+    const again = await once(appKey);
+    expect([first.status, again.status, await again.text()]).toEqual([201, 201, await first.text()]);
+    expect((await once(wallet)).status).toBe(200);
   });
 
   it('is refused once it has expired, at another node’s domain, and changed', async () => {
@@ -227,8 +279,8 @@ describe('a connection token', () => {
     catcher.clock.time += 1_000;
     expect((await problemOfAnswer(await register(ofApp.connectionToken))).code).toBe('app_revoked');
     expect((await problemOfAnswer(await register(ofUser.connectionToken))).code).toBe('token_invalid');
-    await projectStored(catcher.foundation, [appsModel]);
-    catcher.clock.time += 1_000;
+    // Here the end of the app is not projected: the stranger is looked for in all that is stored.
+    catcher.foundation.readStore.position = () => Promise.resolve(Infinity);
     for (const signer of [appKey, wallet]) expect(await codeFor(sign(signer))).toBe('app_signature_invalid');
     const other = anEvent({
       type: 'IdentityClaimed',
@@ -254,9 +306,32 @@ describe('a signature', () => {
       [signature.slice(0, 66) + turned, 'app_signature_invalid'],
     ] as const)
       expect(await codeFor({ ...signed, signature: again })).toBe(code);
+    const anew = signAnew(appKey, streamAccessText(signed));
+    expect([anew === signature, verifyMessage(streamAccessText(signed), anew)]).toEqual([false, appKey.address]);
+    expect(await codeFor({ ...signed, signature: anew })).toBe('request_replayed');
     expect(await codeFor(sign(wallet))).toBe('let in');
     catcher.clock.time += 1;
     expect(await codeFor(sign(appKey))).toBe('let in');
+  });
+
+  it('is accepted at each of two nodes that it was given for, at the same time', async () => {
+    await announce('two', { address: OTHER });
+    const timestamp = now();
+    for (const node of [NODE, OTHER]) expect(await codeFor(sign(appKey, { node, timestamp }))).toBe('let in');
+  });
+
+  it('that was used is refused with the position of whoever is known, and forgotten after 25 h', async () => {
+    const signed = sign(appKey);
+    const nobody = { ...signed, signature: `0x${'1'.repeat(130)}` };
+    const answers = [await validate(signed), await validate(signed), await validate(nobody)];
+    expect(answers.map(({ status, headers }) => [status, headers.has('x-position')])).toEqual([
+      [201, true],
+      [401, true],
+      [401, false],
+    ]);
+    const [used] = (await catcher.foundation.eventStore.readAll(0, { types: ['SignatureUsed'] }, 10)).events;
+    catcher.clock.time += 25 * 3_600_000 + 1;
+    expect(await catcher.foundation.eventStore.read(used?.stream ?? '')).toEqual([]);
   });
 
   it('is accepted once of many requests at the same time', async () => {

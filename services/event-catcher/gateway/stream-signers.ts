@@ -31,7 +31,7 @@ export class StreamSigners {
   private async appOf(address: string): Promise<string | undefined> {
     for (const member of ['signer', 'formerSigner']) {
       const [found] = await this.options.readStore.find(app.name, {
-        filter: { [member]: address, revokedAt: null },
+        filter: { [member]: address },
         limit: 1,
       });
       if (found) return found.id;
