@@ -17,7 +17,11 @@ export type NodeAnnouncement = z.infer<typeof nodeAnnouncement>;
 
 /** What an event catcher says of itself. */
 export const catcherAnnouncement = z.object({
-  /** The chains that it may follow. */
+  /** The chains that it is to follow, alone or in turn with others. */
   chainIds: z.array(chainId),
+  /** Those of them that it could not follow lately. */
+  failing: z.array(chainId),
+  /** Those that it follows. */
+  followed: z.array(chainId),
 });
 export type CatcherAnnouncement = z.infer<typeof catcherAnnouncement>;

@@ -15,21 +15,24 @@ import type { Foundation } from '../../shared/host/foundation.ts';
 import { CATCHERS, NODES } from './edge/ports.ts';
 import { StreamSigners } from './gateway/stream-signers.ts';
 
+type Catchers = Members<typeof catcherAnnouncement>;
+
+/** Creates what knows the event catchers. `composeGateway` starts it. */
+export const composeCatchers = (foundation: Foundation): Catchers =>
+  new Members({ ...foundation, kind: CATCHERS_KIND, schema: catcherAnnouncement });
+
 interface GatewayOptions {
-  chainIds: readonly number[];
+  catchers: Catchers;
+  /** Returns what this event catcher tells the others. */
+  describe: () => CatcherAnnouncement;
   /** Returns where clients find this event catcher, which is known once it listens. */
   publicUrl: () => string | undefined;
 }
 
 /** Creates what the gateway knows of the nodes and the other event catchers. The caller starts the loops. */
-export const composeGateway = (foundation: Foundation, { chainIds, publicUrl }: GatewayOptions) => {
+export const composeGateway = (foundation: Foundation, { catchers, describe, publicUrl }: GatewayOptions) => {
   const nodes = new Members({ ...foundation, kind: NODES_KIND, schema: nodeAnnouncement });
-  const catchers = new Members({ ...foundation, kind: CATCHERS_KIND, schema: catcherAnnouncement });
-  const announcement = announcing({
-    ...foundation,
-    kind: CATCHERS_KIND,
-    describe: (): CatcherAnnouncement => ({ chainIds: [...chainIds] }),
-  });
+  const announcement = announcing({ ...foundation, kind: CATCHERS_KIND, describe });
   const apps = new AppEnds(foundation);
   const tokens = new ConnectionTokens({ ...foundation, apps });
   const projections = new Projections(foundation.readStore, foundation.eventStore);

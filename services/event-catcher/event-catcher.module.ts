@@ -9,11 +9,12 @@ import { MASTER_KEY, READ_STORE } from '../../shared/edge/tokens.ts';
 import { Loops } from '../../shared/loops/loops.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
-import { composeGateway } from './compose-gateway.ts';
+import { composeCatchers, composeGateway } from './compose-gateway.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from './edge/ports.ts';
 import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { ChainLoops } from './follow-chain/chain-loops.ts';
+import { ChainShares } from './follow-chain/chain-shares.ts';
 import { ProgressMeter } from './follow-chain/progress-meter.ts';
 import { GatewayHttp } from './gateway/gateway.http.ts';
 import { ListNodesHandler } from './gateway/list-nodes.handler.ts';
@@ -86,8 +87,12 @@ export const startEventCatcher = async (
     isDevelopment: chain.chainId === developmentChainId,
   }));
   const meter = new ProgressMeter(clock);
+  const chainIds = chains.map(({ chainId }) => chainId);
+  const catchers = composeCatchers(foundation);
+  const shares = new ChainShares({ ...foundation, chainIds, catchers });
   const followed = new ChainLoops(toFollow, {
     ...foundation,
+    shares,
     meter,
     most: { records: quotaOf(settings, 'backfillRecords'), blocks: quotaOf(settings, 'backfillBlocks') },
   });
@@ -98,7 +103,8 @@ export const startEventCatcher = async (
   const readers = new Map(toFollow.map(({ settings: { chainId }, reader }) => [chainId, reader]));
   let publicUrl = settings.EVENT_URL;
   const gateway = composeGateway(foundation, {
-    chainIds: chains.map(({ chainId }) => chainId),
+    catchers,
+    describe: () => shares.announcement,
     publicUrl: () => publicUrl,
   });
   const service = await startService({

@@ -11,6 +11,7 @@ import { transferWatch } from '../testing/example-watches.ts';
 import { FollowerUnderTest, mineSome } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 import { ChainLoops } from './chain-loops.ts';
+import { ChainShares } from './chain-shares.ts';
 import { ProgressMeter } from './progress-meter.ts';
 
 const logger = pino({ level: 'silent' });
@@ -32,13 +33,15 @@ const world = () => {
   const loops = ({ reader = chain, leases = readStore }: { reader?: ChainReader; leases?: MemoryReadStore } = {}) => {
     const most = { records: Infinity, blocks: Infinity };
     const always = { clock: systemClock, ids: systemIds, meter, logger, most };
-    const dependencies = { ...always, eventStore: store, readStore: leases };
+    const { chainId } = chain;
+    const shares = new ChainShares({ ...always, chainIds: [chainId], catchers: { known: () => [] } });
+    const dependencies = { ...always, shares, eventStore: store, readStore: leases };
     const followed = new ChainLoops(
       [{ settings, reader, newHeads: new NewHeads(), isDevelopment: false }],
       dependencies,
     );
     followed.loops.start();
-    return followed;
+    return Object.assign(followed, { shares });
   };
   return { follower, chain, store, readStore, meter, loops };
 };
@@ -81,13 +84,16 @@ describe('a followed chain', () => {
     const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
     const followed = loops({ reader: overriding<ChainReader>(chain, { head }) });
     await eventually(() => followed.errorOf(chain.chainId) === 'no provider', 5_000, 'it must say why');
+    expect(followed.shares.announcement).toEqual({ chainIds: [chain.chainId], failing: [chain.chainId], followed: [] });
     isAway = false;
     await eventually(
       () => followed.loops.areWorking && followed.errorOf(chain.chainId) === null,
       10_000,
       'it must be followed',
     );
+    expect(followed.shares.announcement.followed).toEqual([chain.chainId]);
     await followed.loops.stop();
+    expect(followed.shares.announcement.followed).toEqual([]);
   });
 
   it('has no error here, nor have its watches, after another process took over', async () => {

@@ -3,8 +3,10 @@ import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import { isAborted } from '../../../shared/primitives/is-aborted.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BackfillBounds, type BoundsOfBackfill } from './backfill-bounds.ts';
+import type { ChainShares } from './chain-shares.ts';
 import { followChain, nameOfChain } from './chain-follower.ts';
 import type { AnnouncedHeads, FollowerDependencies } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
@@ -31,18 +33,19 @@ interface Dependencies extends Omit<
   'reader' | 'newHeads' | 'watches' | 'bounds' | 'storedRecords'
 > {
   readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'getMany' | 'find' | 'position'>;
+  shares: ChainShares;
   /** Of each backfill. */
   most: BoundsOfBackfill;
 }
 
-/** Runs one loop for each configured chain. Only one process follows a chain at a time; the others stand by. */
+/** Runs one loop for each configured chain. Only one process follows a chain at a time; each follows its share of them. */
 export class ChainLoops {
   readonly loops: Loops;
   readonly each: readonly SupervisedLoop[];
   private readonly byChain: ReadonlyMap<number, SupervisedLoop>;
   private readonly meter: ProgressMeter;
 
-  constructor(chains: readonly ChainToFollow[], { readStore, most, ...dependencies }: Dependencies) {
+  constructor(chains: readonly ChainToFollow[], { readStore, most, shares, ...dependencies }: Dependencies) {
     const bounds = new BackfillBounds(dependencies, readStore, most);
     const storedRecords = new StoredRecords(readStore);
     this.meter = dependencies.meter;
@@ -56,12 +59,20 @@ export class ChainLoops {
           name: nameOfChain(chainId),
           leases: readStore,
           logger: dependencies.logger,
-          run: (signal, reportRunning, term) => followChain(chain, following, signal, reportRunning, term),
+          sharing: shares.sharing(chainId),
+          run: async (signal, reportRunning, term) => {
+            try {
+              await followChain(chain, following, signal, reportRunning, term);
+            } catch (error) {
+              if (!isAborted(signal)) shares.failed(chainId);
+              throw error;
+            }
+          },
         });
         return [chainId, loop];
       }),
     );
-    this.each = [...this.byChain.values()];
+    this.each = [...this.byChain.values(), shares.loop];
     this.loops = new Loops(this.each);
   }
 

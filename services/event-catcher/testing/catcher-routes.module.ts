@@ -6,7 +6,7 @@ import { TestClock, testFoundation } from '../../../shared/testing/test-foundati
 import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
 import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
-import { composeGateway } from '../compose-gateway.ts';
+import { composeCatchers, composeGateway } from '../compose-gateway.ts';
 import { EventCatcherModule } from '../event-catcher.module.ts';
 import { CHAIN_ID, DeployingChain, registration } from './catcher-fixtures.ts';
 import { CaughtDocuments } from './caught-documents.ts';
@@ -34,7 +34,11 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
   const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
   const follower: FollowerStatus = { ratesOf: () => progress, errorOf: () => progress.error };
 
-  const gateway = composeGateway(foundation, { chainIds: [CHAIN_ID], publicUrl: () => EVENT_URL });
+  const gateway = composeGateway(foundation, {
+    catchers: composeCatchers(foundation),
+    describe: () => ({ chainIds: [CHAIN_ID], failing: [], followed: [] }),
+    publicUrl: () => EVENT_URL,
+  });
   const loops = new Loops(gateway.loops);
   const providers = [
     ...gateway.providers,

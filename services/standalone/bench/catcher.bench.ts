@@ -14,6 +14,7 @@ import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
+import { ChainShares } from '../../event-catcher/follow-chain/chain-shares.ts';
 import { ChainLoops } from '../../event-catcher/follow-chain/chain-loops.ts';
 import { ProgressMeter } from '../../event-catcher/follow-chain/progress-meter.ts';
 import { projectionLoop } from '../../projector/run-projection/projection-loop.ts';
@@ -52,6 +53,7 @@ const catchAll = async ({ rpcUrl, events, withRelay }: CatchOptions, engines: En
     ...engines,
     personalData: personalDataOf({ ...engines, masterKey: randomBytes(32), clock: systemClock }),
     logger,
+    shares: new ChainShares({ chainIds: [2484], catchers: { known: () => [] }, clock: systemClock, logger }),
     clock: systemClock,
     ids: systemIds,
     meter: new ProgressMeter(systemClock),

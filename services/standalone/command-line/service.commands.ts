@@ -48,7 +48,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'event-catcher',
     description:
-      'follows chains and answers queries of their events; of several processes, one follows each chain and the others stand by',
+      'follows chains and answers queries of their events; several processes divide the chains among themselves',
     settings: ['CHAINS', 'EVENT_CATCHER_PORT', 'EVENT_URL', 'QUOTAS', ...issuer, ...documented, ...common],
     examples: [
       `METRICS_PORT=9465 CHAINS='[{"chainId":2484,"rpcUrls":["http://127.0.0.1:8545"]}]' annals event-catcher`,

@@ -26,11 +26,15 @@ export class ChainUnderTest {
     readonly token: DevelopmentToken,
   ) {}
 
-  static async start(folder: string): Promise<ChainUnderTest> {
-    const chain = await startLocalChain({ chainId: 2484, folder, port: 0 });
+  static async start(folder: string, chainId = 2484): Promise<ChainUnderTest> {
+    const chain = await startLocalChain({ chainId, folder, port: 0 });
     const underTest = new ChainUnderTest(chain, await ensureDevelopmentToken(chain.rpcUrl));
     await underTest.call('evm_setAutomine', [false]);
     return underTest;
+  }
+
+  get chainId(): number {
+    return this.chain.chainId;
   }
 
   /** The value of `CHAINS` for a program that follows this chain. */

@@ -31,7 +31,7 @@ const events = {
 
 /** Registers an event of a token, by default from the first block on. */
 export const registerTransfer = (
-  { eventUrl }: DevelopmentFile,
+  { eventUrl, chainId }: Pick<DevelopmentFile, 'eventUrl' | 'chainId'>,
   { bearer }: SignedIn,
   contractAddress: string,
   event: keyof typeof events = 'transfer',
@@ -40,5 +40,5 @@ export const registerTransfer = (
   call(`${eventUrl}/api/v1/contracts`, {
     method: 'POST',
     headers: bearer,
-    body: { chainId: 2484, contractAddress, ...events[event], startBlock },
+    body: { chainId, contractAddress, ...events[event], startBlock },
   });
