@@ -141,6 +141,9 @@ describe('an executor', () => {
     after(...events)
       .when((state) => finaliseBundle(state, subject))
       .then([]);
+    after(...events)
+      .when((state) => loseBundle(state, 0, { ...subject, nonce: 5, nextNonce: 7 }))
+      .then([]);
   });
 
   it('does nothing about bundles that it does not have', () => {
