@@ -76,10 +76,10 @@ Expiration Time: 2026-01-02T12:05:00.000Z`,
     );
   });
 
-  it('is read and written back byte for byte by viem, whose grammar wants a top-level domain of letters', () => {
+  it('is read and written back byte for byte by viem, whose grammar wants no hyphen at the edge of a label, and a top-level domain of letters', () => {
     fc.assert(
       fc.property(origin, (from) => {
-        fc.pre(from !== undefined && /^[a-z\d.-]+\.[a-z]{2,}$/.test(new URL(from).hostname));
+        fc.pre(from !== undefined && /^(?:[a-z\d](?:[a-z\d-]*[a-z\d])?\.)+[a-z]{2,}$/.test(new URL(from).hostname));
         const message = challengeMessage({ ...challenge, origin: from });
         expect(createSiweMessage(parseSiweMessage(message) as ViemMessage)).toBe(message);
       }),
