@@ -53,6 +53,8 @@ const runnableBenches = (): string[] => {
 const lineOf = (measured: Figure): string => {
   const what = measured.what.padEnd(44);
   if ('msEach' in measured) return `${what} ${String(measured.msEach).padStart(10)} ms of processor time each`;
+  if ('bytesEach' in measured) return `${what} ${String(measured.bytesEach).padStart(10)} bytes each`;
+  if ('mb' in measured) return `${what} ${measured.mb.join(', ')} MB, at most ${String(measured.mostMb)} MB`;
   if ('tells' in measured) {
     const { t, tells, knownMs, unknownMs, count } = measured;
     const verdict = tells ? 'TELLS' : 'does not tell';

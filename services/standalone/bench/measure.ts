@@ -26,6 +26,20 @@ export interface ProcessorTime {
   msEach: number;
 }
 
+/** The memory of a process, over parts of what it does that are equally large. */
+export interface Memory {
+  what: string;
+  /** What it has in the middle of each part. */
+  mb: number[];
+  mostMb: number;
+}
+
+/** How much is stored for an operation. */
+export interface Size {
+  what: string;
+  bytesEach: number;
+}
+
 /** What those who sent bundles have more than before, all together. */
 export interface Gain {
   what: string;
@@ -50,7 +64,7 @@ export interface Comparison {
   count: number;
 }
 
-export type Figure = Measured | Latency | Ratio | ProcessorTime | Comparison | Gain | Missing;
+export type Figure = Measured | Latency | Ratio | ProcessorTime | Memory | Size | Comparison | Gain | Missing;
 export type Report = (measured: Figure) => void;
 
 /** What is usual for leaks by time: noise alone is beyond it once in some hundred thousand comparisons. */

@@ -3,7 +3,7 @@ import { JsonRpcChainReader } from '../../../shared/chain/chain-reader.json-rpc.
 
 const BLOCKS = 100;
 const EVENTS_PER_BLOCK = 2_000;
-const TRANSFER = eventExamples.ContractRegistered.topic0 ?? '';
+export const TRANSFER = eventExamples.ContractRegistered.topic0 ?? '';
 const GAS = `0x${(28_000_000).toString(16)}`;
 
 /** The contract that emits the transfers. */
