@@ -1,10 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { freePort } from '../../../shared/testing/free-port.ts';
+import { installedPackages } from './installed-packages.ts';
 
 const VERSION = '0.0.20';
 const STARTS_WITHIN_MS = 60_000;
@@ -61,18 +60,9 @@ const isUp = async (url: string): Promise<boolean> => {
   }
 };
 
-/**
- * Returns its program. It is no dependency of ours, for it brings some hundred packages and has a licence of another kind: it is
- * installed into a folder of the user's cache when it is first measured.
- */
-const installedAlto = (): string => {
-  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), `annals-bench-alto-${VERSION}`);
-  const program = join(folder, 'node_modules/@pimlico/alto/esm/cli/alto.js');
-  if (existsSync(program)) return program;
-  process.stderr.write(`Installing @pimlico/alto ${VERSION} into ${folder}; this takes a minute, once.\n`);
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{"private":true}\n');
-  const arguments_ = ['install', `@pimlico/alto@${VERSION}`, '--ignore-scripts', '--no-audit', '--no-fund'];
-  execFileSync('npm', arguments_, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
-  return program;
-};
+/** Returns its program. */
+const installedAlto = (): string =>
+  join(
+    installedPackages(`alto-${VERSION}`, [`@pimlico/alto@${VERSION}`]),
+    'node_modules/@pimlico/alto/esm/cli/alto.js',
+  );
