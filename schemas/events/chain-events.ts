@@ -122,6 +122,8 @@ export const chainVerificationEvents = {
       verified: blockNumber,
       /** Watches that are verified to before `next`. */
       behind: z.array(z.object({ watchIds: z.array(z.string()).min(1), next: blockNumber })),
+      /** Ranges that are to be read again because somebody wanted it: `next`…`to`, inclusive. Absent where there is none. */
+      replays: z.array(z.object({ watchId: z.string(), next: blockNumber, to: blockNumber })).exactOptional(),
       /** The position up to which registrations are included. */
       watchesUpTo: z.int().nonnegative(),
     }),

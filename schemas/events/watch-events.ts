@@ -68,6 +68,8 @@ export const watchEvents = {
       isUnbounded: z.boolean(),
     }),
   ),
+  /** Final blocks are to be read again, both ends included, and what is stored of them is to be compared. */
+  WatchReplayRequested: event(1, aboutWatch.extend({ fromBlock: blockNumber, toBlock: blockNumber })),
   /** An app dropped its claim. Nothing more is read for a watch that no app claims. */
   WatchRemoved: event(1, aboutWatch.extend({ appId: z.string() })),
 };

@@ -277,6 +277,7 @@ export const eventExamples: Example = {
   WatchExtended: { ...watch, startBlock: 0 },
   WatchPaused: { ...watch, reason: 'app' as const },
   WatchResumed: { ...watch, isUnbounded: false },
+  WatchReplayRequested: { ...watch, fromBlock: 1, toBlock: 7 },
   WatchRemoved: { ...watch, appId: 'app_0123456789abcdefghjkmnpqrs' },
   ChainEventObserved: observed,
   ChainEventReverted: observed,

@@ -70,6 +70,13 @@ export const registeredContract = watchedContract.extend({
 });
 export type RegisteredContract = z.infer<typeof registeredContract>;
 
+export const replayedContract = z.object({
+  id: z.string(),
+  fromBlock: blockNumber,
+  toBlock: blockNumber.describe('inclusive'),
+});
+export type ReplayedContract = z.infer<typeof replayedContract>;
+
 export const watchedContracts = z.object({
   items: z.array(watchedContract),
   take: count,
@@ -211,6 +218,22 @@ export const eventCatcherRoutes = {
     status: 200,
     answer: watchedContract,
     problems: ['watch_not_found', 'forbidden', 'quota_exceeded'],
+  }),
+  replayContract: route({
+    ...eventCatcher,
+    method: 'POST',
+    path: '/api/v1/contracts/{id}/replay',
+    summary: 'Read final blocks of a watched event again, as the only app that holds it, and store only what differs',
+    auth: 'bearer',
+    command: true,
+    params: watchParams,
+    body: z.object({
+      fromBlock: blockNumber.optional().describe('the start block, unless it is given'),
+      toBlock: blockNumber.optional().describe('inclusive; the finalized block, unless it is given'),
+    }),
+    status: 202,
+    answer: replayedContract,
+    problems: ['watch_not_found', 'forbidden', 'not_caught_up'],
   }),
   queryEvents: route({
     ...eventCatcher,

@@ -30,12 +30,22 @@ import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
 import { TryRegistrationHandler } from './register-contract/try-registration.handler.ts';
 import { RegisterContractHttp } from './register-contract/register-contract.http.ts';
+import { ReplayWatchHandler } from './replay-watch/replay-watch.handler.ts';
+import { ReplayWatchHttp } from './replay-watch/replay-watch.http.ts';
 import { PauseContractHandler, RemoveContractHandler } from './stop-watch/stop-watch.handler.ts';
 import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
 
 /** The routes of the event catcher: registering, watches, records, and status. */
 @Module({
-  controllers: [RegisterContractHttp, ListWatchesHttp, QueryEventsHttp, ReadStatusHttp, StopWatchHttp, GatewayHttp],
+  controllers: [
+    RegisterContractHttp,
+    ListWatchesHttp,
+    QueryEventsHttp,
+    ReadStatusHttp,
+    StopWatchHttp,
+    ReplayWatchHttp,
+    GatewayHttp,
+  ],
   providers: [
     WatchModels,
     WatchQuotas,
@@ -54,6 +64,7 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
     ReadStatusHandler,
     RemoveContractHandler,
     PauseContractHandler,
+    ReplayWatchHandler,
     ListNodesHandler,
     ValidateAccessHandler,
   ],

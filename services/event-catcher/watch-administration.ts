@@ -2,9 +2,12 @@ import { CannotStart } from '../../shared/errors/cannot-start.ts';
 import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
+import type { ReplayedContract } from '../../schemas/http/event-catcher-routes.ts';
 import type { Watch } from '../../shared/read-models/watches.ts';
 import { pauseWatch, resumeWatch } from './domain/stopped-watch.ts';
+import type { AskedBlocks } from './domain/replay.ts';
 import { isWatchId, watchFold, watchStream } from './domain/watch.ts';
+import { requestReplay } from './replay-watch/request-replay.ts';
 
 export type { Watch };
 
@@ -27,4 +30,18 @@ export const changeWatchAsOperator = async (
   });
   if (!state) throw new CannotStart(`no registration has the id ${watchId}`);
   return state;
+};
+
+/**
+ * Has final blocks of a watch read again, as an operator does, whoever holds it.
+ * @throws CannotStart, Refusal watch_not_found, not_caught_up, validation_failed
+ */
+export const replayWatchAsOperator = async (
+  watchId: string,
+  blocks: AskedBlocks,
+  { eventStore, clock, ids }: Pick<Foundation, 'eventStore' | 'clock' | 'ids'>,
+): Promise<ReplayedContract> => {
+  if (!isWatchId(watchId)) throw new CannotStart(`${watchId} is not the id of a registration`);
+  const asked = { watchId, by: { kind: 'operator' } as const, blocks, metadata: operatorMetadata(ids) };
+  return (await requestReplay(new Transactor(eventStore, clock, ids), asked)).replay;
 };

@@ -21,7 +21,7 @@ const chainDocument = z.object({
 });
 export type ChainDocument = z.infer<typeof chainDocument>;
 
-const verificationDocument = chainVerificationEvents.ChainVerified.data;
+const verificationDocument = chainVerificationEvents.ChainVerified.data.omit({ replays: true });
 export type VerificationDocument = z.infer<typeof verificationDocument>;
 
 /** How far each chain has been followed, and how far it has been verified, by decimal chain id. */

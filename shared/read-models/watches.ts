@@ -76,6 +76,8 @@ export const evolveWatch = (watch: Watch | undefined, event: WatchEvent, time: n
       return { ...watch, paused: data.reason };
     case 'WatchResumed':
       return { ...watch, paused: null, isUnbounded: watch.isUnbounded || data.isUnbounded };
+    case 'WatchReplayRequested':
+      return watch;
     case 'WatchRemoved': {
       const apps = watch.apps.filter((app) => app !== data.appId);
       return { ...watch, apps, isRemoved: apps.length === 0 };

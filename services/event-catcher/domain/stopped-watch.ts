@@ -64,7 +64,8 @@ const claimed = (watch: Known): Watch => {
   return watch;
 };
 
-const heldBy = (known: Known, by: Holder): Watch => {
+/** The watch, for its only holder or the operator. @throws Refusal watch_not_found, forbidden */
+export const heldBy = (known: Known, by: Holder): Watch => {
   const watch = claimed(known);
   if (by.kind === 'operator' || (watch.apps.length === 1 && watch.apps[0] === by.appId)) return watch;
   const detail = watch.apps.includes(by.appId)

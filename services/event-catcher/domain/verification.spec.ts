@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import {
+  addReplays,
   initialVerification,
   leaveBehind,
   nextOfAll,
   nextOfBehind,
+  nextOfReplay,
   readUpTo,
   verify,
   verifyFrom,
@@ -25,6 +27,7 @@ describe('how far a chain is verified', () => {
         { watchId: 'old', next: 5 },
         { watchId: 'new', next: 8 },
       ],
+      replays: [],
       watchesUpTo: 9,
     });
   });
@@ -33,7 +36,13 @@ describe('how far a chain is verified', () => {
     const reach = ({ id }: { id: string }, from: number) => (id === 'paused' ? from - 1 : id === 'slow' ? 55 : 99);
     const watches = [watch('a'), watch('paused'), watch('slow', 53), watch('future', 61)];
     const next = nextOfAll(at({ verified: 50 }), watches, { final: 60, blocks: 100, reach });
-    expect(next).toEqual({ from: 51, to: 60, watches: [watch('a')], left: [watch('paused'), watch('slow', 53)] });
+    expect(next).toEqual({
+      from: 51,
+      to: 60,
+      watches: [watch('a')],
+      left: [watch('paused'), watch('slow', 53)],
+      isReplay: false,
+    });
     if (!next) throw new Error('there are final blocks');
     expect(verify(at({ verified: 50 }), next)).toEqual(
       at({
@@ -48,7 +57,7 @@ describe('how far a chain is verified', () => {
 
   it('passes over blocks in which no watch has begun, and has nothing to do without final blocks', () => {
     const bounds = { final: 60, blocks: 5, reach: everything };
-    expect(nextOfAll(at({ verified: 50 }), [], bounds)).toEqual({ from: 51, to: 60, watches: [], left: [] });
+    expect(nextOfAll(at({ verified: 50 }), [], bounds)).toMatchObject({ from: 51, to: 60, watches: [], left: [] });
     expect(nextOfAll(at({ verified: 50 }), [watch('a', 54)], bounds)).toMatchObject({ from: 54, to: 58 });
     expect(nextOfAll(at({ verified: 60 }), [watch('a')], bounds)).toBeUndefined();
   });
@@ -79,6 +88,23 @@ describe('how far a chain is verified', () => {
       { watchId: 'a', next: 51 },
       { watchId: 'b', next: 70 },
     ]);
+  });
+
+  it('has one replay of each watch, which is over at its end, and leaves what is verified as it is', () => {
+    const replay = (watchId: string, next: number, to: number) => ({ watchId, next, to });
+    const wanted = addReplays(at({ verified: 50, behind: [behind('a', 5)] }), [
+      replay('a', 10, 20),
+      replay('b', 1, 2),
+      replay('a', 4, 8),
+    ]);
+    expect(wanted.replays).toEqual([replay('a', 4, 20), replay('b', 1, 2)]);
+    const [first] = wanted.replays;
+    if (!first) throw new Error('there are replays');
+    const next = nextOfReplay({ ...watch('a'), ...first }, { blocks: 10, reach: () => 11 });
+    expect([next.from, next.to]).toEqual([4, 11]);
+    const after = verify(wanted, next);
+    expect(after).toEqual({ ...wanted, replays: [replay('a', 12, 20), replay('b', 1, 2)] });
+    expect(verify(after, { ...next, from: 12, to: 20 }).replays).toEqual([replay('b', 1, 2)]);
   });
 
   it('is never ahead of what was read', () => {

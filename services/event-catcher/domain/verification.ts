@@ -7,6 +7,11 @@ export interface Unverified {
   readonly next: number;
 }
 
+/** Blocks `next`…`to` of a watch that are to be compared because somebody wanted it, whether they are verified or not. */
+export interface Replay extends Unverified {
+  readonly to: number;
+}
+
 /**
  * How far what is stored of a chain has been compared with it once more: of each watch from its start block to `verified`, or
  * to before `next` if it is behind. An immutable value.
@@ -14,11 +19,13 @@ export interface Unverified {
 export interface Verification {
   readonly verified: number;
   readonly behind: readonly Unverified[];
+  /** Of each watch one at most. */
+  readonly replays: readonly Replay[];
   /** Position up to which registrations are taken into account. */
   readonly watchesUpTo: Position;
 }
 
-export const initialVerification: Verification = { verified: 0, behind: [], watchesUpTo: 0 };
+export const initialVerification: Verification = { verified: 0, behind: [], replays: [], watchesUpTo: 0 };
 
 /** Everything that watches have from these start blocks on is to be verified: they are new, or begin earlier than before. */
 export const verifyFrom = (
@@ -29,7 +36,18 @@ export const verifyFrom = (
   const { verified } = verification;
   const next = new Map(verification.behind.map((one) => [one.watchId, one.next]));
   for (const { id, startBlock } of watches) if (startBlock <= verified || next.has(id)) next.set(id, startBlock);
-  return { verified, behind: Array.from(next, ([watchId, from]) => ({ watchId, next: from })), watchesUpTo };
+  const behind = Array.from(next, ([watchId, from]) => ({ watchId, next: from }));
+  return { ...verification, behind, watchesUpTo };
+};
+
+/** Replays are wanted. What is left of an earlier one of the same watch, and what is between, is compared with it. */
+export const addReplays = (verification: Verification, replays: readonly Replay[]): Verification => {
+  const byWatch = new Map(verification.replays.map((replay) => [replay.watchId, replay]));
+  for (const { watchId, next, to } of replays) {
+    const known = byWatch.get(watchId) ?? { next, to };
+    byWatch.set(watchId, { watchId, next: Math.min(known.next, next), to: Math.max(known.to, to) });
+  }
+  return { ...verification, replays: [...byWatch.values()] };
 };
 
 /** Some of those that are not behind are verified later than the others: each from its start block, if that comes later. */
@@ -46,15 +64,20 @@ export interface ToVerify<Watch extends CoveredWatch = CoveredWatch> {
   readonly watches: readonly Watch[];
   /** Those that stay behind, because not all of these blocks of theirs were read. `undefined` if all of `watches` are behind. */
   readonly left: readonly CoveredWatch[] | undefined;
+  readonly isReplay: boolean;
 }
 
 /** These blocks have been compared. */
-export const verify = (verification: Verification, { to, watches, left }: ToVerify): Verification => {
+export const verify = (verification: Verification, { to, watches, left, isReplay }: ToVerify): Verification => {
   if (left) {
     const reached = left.filter(({ startBlock }) => startBlock <= to);
     return { ...leaveBehind(verification, reached), verified: to };
   }
   const ids = new Set(watches.map(({ id }) => id));
+  if (isReplay) {
+    const replays = verification.replays.map((one) => (ids.has(one.watchId) ? { ...one, next: to + 1 } : one));
+    return { ...verification, replays: replays.filter((one) => one.next <= one.to) };
+  }
   const isDone = to >= verification.verified;
   const behind = verification.behind.flatMap((one) =>
     ids.has(one.watchId) ? (isDone ? [] : [{ ...one, next: to + 1 }]) : [one],
@@ -82,12 +105,12 @@ export const nextOfAll = <Watch extends CoveredWatch>(
 ): ToVerify<Watch> | undefined => {
   const first = watches.reduce((least, { startBlock }) => Math.min(least, startBlock), Infinity);
   if (verified >= final) return undefined;
-  if (first > final) return { from: verified + 1, to: final, watches: [], left: [] };
+  if (first > final) return { from: verified + 1, to: final, watches: [], left: [], isReplay: false };
   const from = Math.max(verified + 1, first);
   const to = Math.min(final, from + blocks - 1);
   const started = watches.filter(({ startBlock }) => startBlock <= to);
   const { read = [], left = [] } = Object.groupBy(started, (watch) => (reach(watch, from) >= to ? 'read' : 'left'));
-  return { from, to, watches: read, left };
+  return { from, to, watches: read, left, isReplay: false };
 };
 
 /** The next blocks of a watch that is behind, and the others whose next block is one of these. */
@@ -100,5 +123,15 @@ export const nextOfBehind = <Watch extends CoveredWatch & Unverified>(
   const from = lead.next;
   const to = Math.min(verified, from + blocks - 1, reach(lead, from));
   const joining = others.filter((one) => from <= one.next && one.next <= to && reach(one, one.next) >= to);
-  return { from, to, watches: [lead, ...joining], left: undefined };
+  return { from, to, watches: [lead, ...joining], left: undefined, isReplay: false };
+};
+
+/** The next blocks of a replay. */
+export const nextOfReplay = <Watch extends CoveredWatch & Replay>(
+  replay: Watch,
+  { blocks, reach }: Pick<Bounds, 'blocks' | 'reach'>,
+): ToVerify<Watch> => {
+  const from = replay.next;
+  const to = Math.min(replay.to, from + blocks - 1, reach(replay, from));
+  return { from, to, watches: [replay], left: undefined, isReplay: true };
 };

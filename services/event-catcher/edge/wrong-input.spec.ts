@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { NODES_KIND } from '../../../schemas/announcements.ts';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { eventCatcherRoutes } from '../../../schemas/http/event-catcher-routes.ts';
 import { problemCatalogue, type ProblemCode } from '../../../schemas/http/problem.ts';
 import type { RouteContract } from '../../../schemas/http/route.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { CHAIN_ID, idOfWatch, registration, TOKEN, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
 import { EVENT_URL, startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
@@ -153,6 +155,8 @@ const refused: [RouteName, Part, member: string, code: ProblemCode, values: unkn
   ['validateAccess', 'body', 'timestamp', 'timestamp_out_of_window', ['2026-01-02T03:04:05Z', '9999-12-31T23:59:59Z']],
   ['validateAccess', 'body', 'signature', 'validation_failed', [undefined, null, 7, {}, ['0x']]],
   ['validateAccess', 'body', 'signature', 'signature_malformed', ['', '0x', 'x', `0x${'1'.repeat(128)}`, LONG]],
+  ['replayContract', 'body', 'fromBlock', 'validation_failed', [null, '12', -1, 1.5, 2 ** 53, {}, 9, 31]],
+  ['replayContract', 'body', 'toBlock', 'validation_failed', [null, '12', -1, 1.5, 2 ** 53, [], 9, 31]],
   ['validateAccess', 'body', 'signature', 'app_signature_invalid', [`0x${'f'.repeat(130)}`]],
 ];
 
@@ -163,6 +167,10 @@ describe('wrong input', () => {
     const node = { address: NODE, domain: EVENT_URL, rpcDomain: 'https://stream.test', connections: 0, isReady: true };
     await catcher.foundation.readStore.announce(NODES_KIND, { id: 'one', renewals: 1, document: node });
     await catcher.register();
+    const progress = { ...eventExamples.ChainAdvanced, finalized: 30 };
+    await catcher.foundation.eventStore.append(`chain-${String(CHAIN_ID)}`, -1, [
+      anEvent({ type: 'ChainAdvanced', data: progress }),
+    ]);
     await catcher.documents.project();
     await catcher.documents.observe([transferRecord()], () => false);
   });

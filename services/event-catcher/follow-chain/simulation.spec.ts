@@ -21,6 +21,7 @@ type ChainStep =
   | { kind: 'extend'; what: keyof typeof watches; by: number }
   | { kind: 'stop'; what: keyof typeof watches; how: 'pause' | 'remove' }
   | { kind: 'read again'; what: keyof typeof watches }
+  | { kind: 'replay'; what: keyof typeof watches; blocks: number }
   /** The provider answers no logs to so many questions. */
   | { kind: 'withhold'; answers: number };
 type Run = { appends: number; meanwhile: ChainStep; afterCalls: number };
@@ -117,6 +118,13 @@ class Simulation {
         if (registered.get(watchId)?.stopped) await this.follower.readAgain(watchId);
         return;
       }
+      case 'replay': {
+        const watch = registered.get(watches[step.what].watchId);
+        const to = chain.tip.number - this.finalDepth;
+        if (watch && watch.startBlock <= to)
+          await this.follower.replay(Math.max(watch.startBlock, to - step.blocks), to, watch.watchId);
+        return;
+      }
       case 'withhold':
         this.withheld.left = step.answers;
         this.isWithheld = true;
@@ -193,6 +201,7 @@ const chainStep: fc.Arbitrary<ChainStep> = fc.oneof(
   fc.record({ kind: fc.constant('extend' as const), what, by: fc.integer({ min: 1, max: 12 }) }),
   fc.record({ kind: fc.constant('stop' as const), what, how: fc.constantFrom('pause' as const, 'remove' as const) }),
   fc.record({ kind: fc.constant('read again' as const), what }),
+  fc.record({ kind: fc.constant('replay' as const), what, blocks: fc.integer({ min: 0, max: 40 }) }),
   {
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant('withhold' as const), answers: fc.integer({ min: 1, max: 12 }) }),

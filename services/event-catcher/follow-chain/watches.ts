@@ -8,6 +8,7 @@ import { watchedEvent, type WatchedEvent } from './watched-event.ts';
 export type WatchChange = { position: Position; watchId: string } & (
   | { kind: 'registered'; watch: WatchedEvent }
   | { kind: 'extended'; startBlock: number }
+  | { kind: 'replay'; fromBlock: number; toBlock: number }
   | { kind: 'paused' }
   | { kind: 'resumed'; isUnbounded: boolean }
   | { kind: 'removed'; appId: string }
@@ -121,6 +122,8 @@ const changeOf = (event: StoredEvent & WatchEvent): WatchChange => {
       return { kind: 'registered', position, watchId, watch: watchedEvent(event) };
     case 'WatchExtended':
       return { kind: 'extended', position, watchId, startBlock: data.startBlock };
+    case 'WatchReplayRequested':
+      return { kind: 'replay', position, watchId, fromBlock: data.fromBlock, toBlock: data.toBlock };
     case 'WatchPaused':
       return { kind: 'paused', position, watchId };
     case 'WatchResumed':
@@ -138,6 +141,8 @@ export const changed = (watch: WatchedEvent | undefined, change: WatchChange): W
       return withClaims(watch, { apps: [...new Set([...watch.apps, ...change.watch.apps])] });
     case 'extended':
       return { ...watch, startBlock: Math.min(watch.startBlock, change.startBlock) };
+    case 'replay':
+      return watch;
     case 'paused':
       return withClaims(watch, { isPaused: true });
     case 'resumed':

@@ -117,6 +117,11 @@ export class FollowerUnderTest {
     return this.registrations.stop(watchId, how);
   }
 
+  /** Wants blocks of a watch to be read again. */
+  replay(fromBlock: number, toBlock: number, watchId = transferWatch.watchId): Promise<void> {
+    return this.registrations.replay(watchId, fromBlock, toBlock);
+  }
+
   /** Returns when the follower has paused a watch, because its backfill met a bound. */
   async pausedByItself(watchId: string): Promise<void> {
     const isPaused = () => this.registrations.findPause(watchId);
@@ -210,7 +215,10 @@ export class FollowerUnderTest {
     if (!progress || !verification || verification.watchesUpTo < this.registrations.upTo) return false;
     const isBehind = ({ watchIds, next }: { watchIds: readonly string[]; next: number }) =>
       next <= verification.verified && watchIds.some((id) => !this.registered.get(id)?.stopped);
-    return verification.verified >= progress.finalized && !verification.behind.some(isBehind);
+    const { replays = [], behind, verified } = verification;
+    const isRead = ({ watchId, next }: { watchId: string; next: number }) =>
+      next > progress.finalized || this.registered.get(watchId)?.stopped !== undefined;
+    return verified >= progress.finalized && !behind.some(isBehind) && replays.every(isRead);
   }
 
   async verified(): Promise<void> {

@@ -38,6 +38,11 @@ export class Registrations {
     watch.stopped = how;
   }
 
+  async replay(watchId: string, fromBlock: number, toBlock: number): Promise<void> {
+    const { about } = this.of(watchId);
+    await this.append({ type: 'WatchReplayRequested', data: { ...about, fromBlock, toBlock } });
+  }
+
   /** Looks for a pause that was stored by somebody else. */
   async findPause(watchId: string): Promise<boolean> {
     const watch = this.byId.get(watchId);

@@ -46,6 +46,23 @@ it('annals watch pauses and resumes what several apps hold, and says so', async 
   await expect(annalsWatch('resume', `wch_${'0'.repeat(26)}`)).rejects.toThrow('watch_not_found');
 });
 
+it('annals watch replays final blocks of what several apps hold, and says which', async () => {
+  await within(() =>
+    withEngines({ names: ['eventStore'], keepsFiles: false }, ({ eventStore }) =>
+      eventStore.append('chain-2484', -1, [anEvent({ type: 'ChainAdvanced', data: eventExamples.ChainAdvanced })]),
+    ),
+  );
+  expect(await annalsWatch('replay', watchId)).toBe(`${watchId}: blocks 1 to 7 are read again\n`);
+  const some = ['--from-block', '3', '--to-block', '5'];
+  expect(JSON.parse(await annalsWatch('replay', watchId, '--json', ...some))).toEqual({
+    id: watchId,
+    fromBlock: 3,
+    toBlock: 5,
+  });
+  await expect(annalsWatch('replay', watchId, '--to-block', '8')).rejects.toThrow('validation_failed');
+  await expect(annalsWatch('replay', 'wch_1')).rejects.toThrow('wch_1 is not the id of a registration');
+});
+
 it('annals watch has help with an example for each command', () => {
   for (const command of watchCommand().commands) {
     let help = '';

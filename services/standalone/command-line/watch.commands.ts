@@ -1,7 +1,7 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { changeWatchAsOperator } from '../../event-catcher/watch-administration.ts';
+import { changeWatchAsOperator, replayWatchAsOperator } from '../../event-catcher/watch-administration.ts';
 import { withEngines } from './with-engines.ts';
 
 export const watchCommand = (): Command =>
@@ -16,6 +16,12 @@ export const watchCommand = (): Command =>
       ofWatch('resume', 'reads a registered event again, without bounds if its backfill met one').action(
         change('resume'),
       ),
+    )
+    .addCommand(
+      ofWatch('replay', 'reads final blocks of a registered event again, and stores only what differs from the chain')
+        .option('--from-block <number>', 'the first block; without it the start block', blockNumber)
+        .option('--to-block <number>', 'the last block; without it the finalized block', blockNumber)
+        .action(replay),
     );
 
 const ofWatch = (name: string, description: string): Command =>
@@ -36,3 +42,22 @@ const change =
         json ? `${JSON.stringify({ id, chainId, contractAddress, eventSignature, paused })}\n` : `${line}\n`,
       );
     });
+
+interface ReplayOptions {
+  json?: boolean;
+  fromBlock?: number;
+  toBlock?: number;
+}
+
+const replay = (watchId: string, { json, ...blocks }: ReplayOptions): Promise<void> =>
+  withEngines({ names: ['eventStore'], keepsFiles: false }, async ({ eventStore }) => {
+    const replay = await replayWatchAsOperator(watchId, blocks, { eventStore, clock: systemClock, ids: systemIds });
+    const { id, fromBlock, toBlock } = replay;
+    const line = `${id}: blocks ${String(fromBlock)} to ${String(toBlock)} are read again`;
+    process.stdout.write(`${json ? JSON.stringify({ id, fromBlock, toBlock }) : line}\n`);
+  });
+
+const blockNumber = (text: string): number => {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is not the number of a block.');
+  return Number(text);
+};

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../../schemas/json.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
@@ -25,7 +25,7 @@ describe.each([1, 2])('logs that the first of %i providers withholds', (provider
   let ours: ProgramOnChain<RunningProgram>;
   let caller: SignedIn;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     anvil = await Anvil.start(join(folder, 'chain'));
     for (let value = 1; value <= TRANSFERS; value += 1) {
       const data = `0x${value.toString(16).padStart(64, '0')}`;
@@ -41,7 +41,7 @@ describe.each([1, 2])('logs that the first of %i providers withholds', (provider
     caller = await signIn(ours.program.development);
     expect((await registerTransfer(ours.program.development, caller, TOKEN)).status).toBe(201);
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await ours.stop();
     await Promise.all(gateways.map((gateway) => gateway.stop()));
   });
@@ -72,5 +72,29 @@ describe.each([1, 2])('logs that the first of %i providers withholds', (provider
     expect(found).toEqual(Array.from({ length: TRANSFERS }, (_, at) => [at + 1, 'replay', 'finalized']));
     expect(await status()).toMatchObject({ state: 'live', eventsTotal: TRANSFERS, lastError: null });
     if (providers === 2) expect(asked('eth_getBlockReceipts')).toBe(0);
+  });
+
+  it('are asked for again when an app or an operator has a range replayed', async () => {
+    for (const gateway of gateways) gateway.answer = (_body, honest) => honest();
+    const isVerified = async () => Number((await status())['verifiedBlock']) >= TRANSFERS;
+    await eventually(isVerified, HAPPENS_WITHIN_MS, 'it must be verified as far as there are transfers');
+    const before = await events();
+    const id = (await status())['id'] as string;
+    const replayed = await call(`${ours.program.development.eventUrl}/api/v1/contracts/${id}/replay`, {
+      method: 'POST',
+      headers: caller.bearer,
+      body: { fromBlock: 2, toBlock: 5 },
+    });
+    expect([replayed.status, replayed.body]).toEqual([202, { id, fromBlock: 2, toBlock: 5 }]);
+    const isAsked = (fromBlock: string, toBlock: string) => () =>
+      gateways.some(({ asked }) =>
+        asked.some((body) => body.includes(`"fromBlock":"${fromBlock}","toBlock":"${toBlock}"`)),
+      );
+    await eventually(isAsked('0x2', '0x5'), HAPPENS_WITHIN_MS, 'the blocks must be asked for again');
+    const some = ['--from-block', '3', '--to-block', '6'];
+    const asked = JSON.parse(await ours.annals('watch', 'replay', id, '--json', ...some)) as JsonObject;
+    expect(asked).toEqual({ id, fromBlock: 3, toBlock: 6 });
+    await eventually(isAsked('0x3', '0x6'), HAPPENS_WITHIN_MS, 'the blocks must be asked for again');
+    expect(await events()).toEqual(before);
   });
 });

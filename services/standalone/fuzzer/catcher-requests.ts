@@ -63,6 +63,7 @@ export const catcherRequests = async (catcher: CatcherUnderFuzzing): Promise<Val
     getContract: { next: () => Promise.resolve({ caller, params: { id } }) },
     removeContract: { next: async () => ({ caller, params: await registered() }), once: true },
     pauseContract: { next: () => Promise.resolve({ caller, params: paused }) },
+    replayContract: { next: () => Promise.resolve({ caller, params: { id }, body: { fromBlock: 12, toBlock: 15 } }) },
     resumeContract: { next: () => Promise.resolve({ caller, params: paused }) },
     queryEvents: {
       next: () => Promise.resolve({ caller, query: { ...contract, eventSignature: 'Transfer', take: '3' } }),

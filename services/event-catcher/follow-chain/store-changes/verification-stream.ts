@@ -50,14 +50,18 @@ const readNewest = async (
 };
 
 const fromEvent = ({
-  data: { verified, behind, watchesUpTo },
+  data: { verified, behind, replays = [], watchesUpTo },
 }: StoredEvent & ChainVerificationEvent): Verification => ({
   verified,
   behind: behind.flatMap(({ watchIds, next }) => watchIds.map((watchId) => ({ watchId, next }))),
+  replays,
   watchesUpTo,
 });
 
-const toEvent = (chainId: number, { verified, behind, watchesUpTo }: Verification): ChainVerificationEvent => ({
+const toEvent = (
+  chainId: number,
+  { verified, behind, replays, watchesUpTo }: Verification,
+): ChainVerificationEvent => ({
   type: 'ChainVerified',
   data: {
     chainId,
@@ -66,6 +70,7 @@ const toEvent = (chainId: number, { verified, behind, watchesUpTo }: Verificatio
       Map.groupBy(behind, ({ next }) => next),
       ([next, watches]) => ({ watchIds: watches.map(({ watchId }) => watchId), next }),
     ),
+    ...(replays.length > 0 && { replays: [...replays] }),
     watchesUpTo,
   },
 });

@@ -186,6 +186,43 @@ describe('the verification of a chain', () => {
     expect(asked.filter((one) => one.includes(otherContract)).length).toBeGreaterThan(0);
   });
 
+  it('reads blocks again that are verified, once, when somebody wants it, also through a crash', async () => {
+    follower.start();
+    await follower.verified();
+    await follower.stop();
+    const { reader, asked } = counted();
+    await follower.replay(10, 30);
+    await follower.runUntilKilled(1, true, reader);
+    follower.start({ reader });
+    await follower.verified();
+    const read = asked.filter((one) => !one.includes(otherContract)).map((one) => one.split(' ')[0]);
+    expect(read[0]?.startsWith('10-')).toBe(true);
+    expect(read.at(-1)?.endsWith('-30')).toBe(true);
+    await follower.stop();
+    asked.length = 0;
+    follower.start({ reader });
+    mineSome(follower.chain, 1, 1_000);
+    await follower.verified();
+    expect(asked).toHaveLength(1);
+    await follower.expectChain();
+  });
+
+  it('stores what a replay finds, as replayed, and does it for a paused watch once that is resumed', async () => {
+    await caughtUpWithout('another');
+    const verified = { chainId: 2484, verified: 55, behind: [], watchesUpTo: await follower.store.head() };
+    await follower.store.append('chain-2484-verified', -1, [anEvent({ type: 'ChainVerified', data: verified })]);
+    await follower.stopWatch();
+    await follower.replay(10, 30);
+    follower.start();
+    await follower.caughtUp();
+    expect(await follower.observed()).toEqual([]);
+    await follower.readAgain();
+    await follower.verified();
+    const blocks = (await follower.changes()).map(({ data }) => [data.BlockNumber, data.Origin] as const);
+    const replayed = blocks.filter(([, origin]) => origin === 'replay').map(([block]) => block);
+    expect([Math.min(...replayed), Math.max(...replayed)]).toEqual([11, 30]);
+  });
+
   it('verifies the others where one cannot be read', async () => {
     await follower.register(elsewhere);
     await follower.register(approvalWatch);

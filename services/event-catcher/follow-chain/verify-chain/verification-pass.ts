@@ -5,14 +5,16 @@ import type { ChainProgress } from '../../domain/chain-progress.ts';
 import { ChunkSize } from '../../domain/chunk-size.ts';
 import type { Range } from '../../domain/coverage.ts';
 import {
+  addReplays,
   leaveBehind,
   nextOfAll,
   nextOfBehind,
+  nextOfReplay,
   readUpTo,
   verify,
   verifyFrom,
+  type Replay,
   type ToVerify,
-  type Unverified,
   type Verification,
 } from '../../domain/verification.ts';
 import type { FollowerDependencies } from '../followed-chain.ts';
@@ -22,6 +24,7 @@ import type { WatchedEvent } from '../watched-event.ts';
 import { StoredUnavailable } from './stored-records.ts';
 import { compareRange, type Compared } from './compare-range.ts';
 import { BLOOMS_AT_ONCE } from './logs-by-blooms.ts';
+import { VerificationQueue } from './verification-queue.ts';
 
 /** `ChainVerified` lists the watches that are behind: with so many it has some 400 KB. Then registrations wait. */
 const BEHIND_MAX = 10_000;
@@ -30,25 +33,24 @@ const REST = 1;
 const REST_WHILE_BACKFILLING = 9;
 const STORE_EVERY_MS = 1_000;
 const MANY_BEHIND = 1_000;
-const RETRY_FIRST_MS = 1_000;
-const RETRY_MAX_MS = 300_000;
 
 interface Dependencies extends Resumed, Pick<FollowerDependencies, 'storedRecords'> {
   clock: Pick<Clock, 'elapsed'>;
 }
 
-/** What is known of a watch that is behind. */
-interface Waits {
-  servedAt: number;
-  waitsUntil: number;
-  retryMs: number;
-  /** Watches that failed together and were parted are compared with their own part only. */
-  part: number;
+/** The next blocks of a watch that is behind, or of a replay. */
+interface Due extends WatchedEvent, Replay {
+  key: string;
+  isReplay: boolean;
 }
 
-const NEVER_SERVED: Waits = { servedAt: 0, waitsUntil: 0, retryMs: 0, part: 0 };
-
-type Behind = WatchedEvent & Unverified;
+const ALL = 'all';
+const keyOf = (id: string, isReplay: boolean): string => (isReplay ? `${id}/replay` : id);
+/** Of those that are not behind, which have turns together. */
+const keysOf = ({ watches, left, isReplay }: ToVerify): string[] => [
+  ...(left ? [ALL] : []),
+  ...watches.map(({ id }) => keyOf(id, isReplay)),
+];
 
 /**
  * Reads final blocks once more, behind the backfills and the head, and corrects what is stored of them. It has one range at a
@@ -62,13 +64,13 @@ export class VerificationPass {
   private readonly size = new ChunkSize();
   /** Ids of the watches up to `watchesUpTo`. */
   private readonly added = new Set<string>();
-  private readonly waits = new Map<string, Waits>();
+  private readonly queue: VerificationQueue;
   /** How many answered when logs were asked for again last. */
   private endpoints = 1;
-  private served = 0;
-  private parts = 0;
 
   constructor(private readonly dependencies: Dependencies) {
+    const { clock, chain } = dependencies;
+    this.queue = new VerificationQueue(clock, chain.verification.everyMs);
     this.verification = dependencies.verifications.stored;
     this.stored = this.verification;
   }
@@ -111,16 +113,14 @@ export class VerificationPass {
       this.verification = verify(this.verification, next);
       return 0;
     }
-    this.served += 1;
-    for (const { id } of watches) this.waits.set(id, { ...this.waitsOf(id), servedAt: this.served });
+    this.queue.begin(keysOf(next));
     try {
       const calls = await this.compare(next, signal);
       this.verification = verify(this.verification, next);
-      const behind = new Set(this.verification.behind.map(({ watchId }) => watchId));
-      for (const { id } of watches) {
-        if (behind.has(id)) this.waits.set(id, { ...NEVER_SERVED, servedAt: this.served });
-        else this.waits.delete(id);
-      }
+      this.queue.succeeded(keysOf(next));
+      const { behind, replays } = this.verification;
+      const waiting = [...behind.map(({ watchId }) => watchId), ...replays.map(({ watchId }) => keyOf(watchId, true))];
+      this.queue.keep(new Set([ALL, ...waiting]));
       return calls;
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -143,25 +143,28 @@ export class VerificationPass {
     const { watches } = this.dependencies.chain;
     const changes = watches.between(this.verification.watchesUpTo, watchesUpTo);
     if (this.verification.watchesUpTo === 0) this.verification = { ...this.verification, verified: this.final };
-    let room = BEHIND_MAX - this.verification.behind.length;
+    const room = BEHIND_MAX - this.verification.behind.length;
     const begun: { id: string; startBlock: number }[] = [];
-    let upTo = this.verification.watchesUpTo;
-    for (const change of changes) {
-      const { watchId: id, position } = change;
-      const isNew = change.kind === 'registered' && !this.added.has(id);
-      if (!isNew && change.kind !== 'extended') continue;
-      if ((room -= 1) < 0) break;
-      upTo = position;
+    const replays: Replay[] = [];
+    let upTo = watchesUpTo;
+    for (const [at, change] of changes.entries()) {
+      const { watchId: id } = change;
+      if (begun.length >= room) {
+        upTo = changes[at - 1]?.position ?? this.verification.watchesUpTo;
+        break;
+      }
+      if (change.kind === 'replay') replays.push({ watchId: id, next: change.fromBlock, to: change.toBlock });
+      if (change.kind === 'extended') begun.push({ id, startBlock: change.startBlock });
+      if (change.kind === 'registered' && !this.added.has(id)) begun.push(change.watch);
       this.added.add(id);
-      begun.push({ id, startBlock: change.kind === 'extended' ? change.startBlock : change.watch.startBlock });
     }
-    if (room >= 0) upTo = watchesUpTo;
-    if (upTo > this.verification.watchesUpTo) this.verification = verifyFrom(this.verification, begun, upTo);
+    if (upTo <= this.verification.watchesUpTo) return;
+    this.verification = addReplays(verifyFrom(this.verification, begun, upTo), replays);
   }
 
-  /** What is to be compared next: what became final, else of those that are behind what waited longest. */
+  /** What is to be compared next, of what became final, of those that are behind, and of replays. */
   private next(progress: ChainProgress): ToVerify<WatchedEvent> | undefined {
-    const { clock, chain } = this.dependencies;
+    const { chain } = this.dependencies;
     const comparesBlooms = this.endpoints === 1 && chain.reader.usesBlooms;
     const blocks = comparesBlooms ? Math.min(BLOOMS_AT_ONCE, this.size.blocks) : this.size.blocks;
     const watches = chain.watches.at(progress);
@@ -169,35 +172,36 @@ export class VerificationPass {
     const none: Range[] = [];
     const reach = ({ id }: { id: string }, from: number) =>
       chain.watches.now(id)?.isStopped ? from - 1 : readUpTo(ranges.get(id) ?? none, { from, final: this.final });
-    const { behind } = this.verification;
-    if (clock.elapsed() >= this.comparedAllAtMs + chain.verification.everyMs) {
-      const ids = new Set(behind.map(({ watchId }) => watchId));
-      const others = Array.from(watches.values()).filter(({ id }) => this.added.has(id) && !ids.has(id));
-      const next = nextOfAll(this.verification, others, { final: this.final, blocks, reach });
-      if (!next || next.to === this.final) this.comparedAllAtMs = clock.elapsed();
-      if (next) return next;
-    }
-    const now = clock.elapsed();
-    const due = behind.flatMap(({ watchId, next }): Behind[] => {
-      const watch = watches.get(watchId);
-      const isDue =
-        watch &&
-        next <= this.verification.verified &&
-        this.waitsOf(watchId).waitsUntil <= now &&
-        reach(watch, next) >= next;
-      return isDue ? [{ ...watch, watchId, next }] : [];
+    const { behind, replays, verified } = this.verification;
+    const due = [
+      ...behind.map((one) => ({ ...one, to: verified, isReplay: false })),
+      ...replays.map((one) => ({ ...one, isReplay: true })),
+    ].flatMap((one): Due[] => {
+      const watch = watches.get(one.watchId);
+      const key = keyOf(one.watchId, one.isReplay);
+      const isDue = watch && one.next <= one.to && this.queue.isDue(key) && reach(watch, one.next) >= one.next;
+      return isDue ? [{ ...watch, ...one, key }] : [];
     });
-    const lead = due.reduce<Behind | undefined>((first, one) => (this.isBefore(one, first) ? one : first), undefined);
-    if (!lead) return undefined;
-    const { part } = this.waitsOf(lead.id);
-    const others = due.filter((one) => one !== lead && this.waitsOf(one.id).part === part);
+    const all = this.nextOfAll(watches, { final: this.final, blocks, reach });
+    const lead = this.queue.first([...(all ? [{ key: ALL, next: all.from }] : []), ...due]);
+    if (!lead || !('isReplay' in lead)) return all;
+    if (lead.isReplay) return nextOfReplay(lead, { blocks, reach });
+    const others = due.filter((one) => one !== lead && !one.isReplay && this.queue.isPartOf(one.key, lead.key));
     return nextOfBehind(this.verification, lead, others, { blocks, reach });
   }
 
-  private isBefore(one: Behind, other: Behind | undefined): boolean {
-    if (!other) return true;
-    const served = this.waitsOf(one.id).servedAt - this.waitsOf(other.id).servedAt;
-    return served < 0 || (served === 0 && one.next < other.next);
+  /** What became final since all were verified, now and then. */
+  private nextOfAll(
+    watches: ReadonlyMap<string, WatchedEvent>,
+    bounds: Parameters<typeof nextOfAll>[2],
+  ): ToVerify<WatchedEvent> | undefined {
+    const { clock, chain } = this.dependencies;
+    if (clock.elapsed() < this.comparedAllAtMs + chain.verification.everyMs) return undefined;
+    const behind = new Set(this.verification.behind.map(({ watchId }) => watchId));
+    const others = Array.from(watches.values()).filter(({ id }) => this.added.has(id) && !behind.has(id));
+    const next = nextOfAll(this.verification, others, bounds);
+    if (!next) this.comparedAllAtMs = clock.elapsed();
+    return next;
   }
 
   /** Compares a range with what is stored, and corrects that. @returns how many calls it took */
@@ -229,8 +233,8 @@ export class VerificationPass {
   }
 
   /** They are compared later: in two parts, unless no provider answers at all. */
-  private async failed({ from, to, watches, left }: ToVerify, error: Error): Promise<void> {
-    const { chain, clock } = this.dependencies;
+  private async failed({ from, to, watches, left, isReplay }: ToVerify, error: Error): Promise<void> {
+    const { chain } = this.dependencies;
     chain.logger.warn({ chainId: chain.chainId, from, to, err: error }, 'blocks could not be verified');
     const isTheirFault =
       !(error instanceof StoredUnavailable) &&
@@ -242,23 +246,10 @@ export class VerificationPass {
     if (left && this.verification.behind.length + watches.length <= BEHIND_MAX) {
       this.verification = leaveBehind(this.verification, watches);
     }
-    const middle = isTheirFault ? Math.ceil(watches.length / 2) : watches.length;
-    for (const half of [watches.slice(0, middle), watches.slice(middle)]) {
-      this.parts += 1;
-      for (const { id } of half) {
-        const { servedAt, part, retryMs: lastMs } = this.waitsOf(id);
-        const retryMs = Math.min(
-          RETRY_MAX_MS,
-          Math.max(2 * lastMs, Math.min(RETRY_FIRST_MS, chain.verification.everyMs)),
-        );
-        const waitsUntil = clock.elapsed() + retryMs * (0.5 + Math.random() / 2);
-        this.waits.set(id, { servedAt, part: isTheirFault ? this.parts : part, waitsUntil, retryMs });
-      }
-    }
-  }
-
-  private waitsOf(id: string): Waits {
-    return this.waits.get(id) ?? NEVER_SERVED;
+    this.queue.failed(
+      watches.map(({ id }) => keyOf(id, isReplay)),
+      isTheirFault,
+    );
   }
 
   private get final(): number {

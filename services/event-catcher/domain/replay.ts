@@ -1,0 +1,42 @@
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import type { Watch } from '../../../shared/read-models/watches.ts';
+import { heldBy, type Holder } from './stopped-watch.ts';
+import { about } from './watch.ts';
+
+/** The blocks that somebody names. */
+export interface AskedBlocks {
+  fromBlock?: number | undefined;
+  toBlock?: number | undefined;
+}
+
+/**
+ * Has final blocks of a watch read again: all that it has, unless some are named.
+ * @param finalized the newest final block of its chain; `undefined` while nothing of the chain was read
+ * @throws Refusal watch_not_found, forbidden, not_caught_up, validation_failed
+ */
+export const replayWatch = (
+  known: Watch | undefined,
+  by: Holder,
+  { fromBlock, toBlock }: AskedBlocks,
+  finalized: number | undefined,
+): Extract<WatchEvent, { type: 'WatchReplayRequested' }> => {
+  const watch = heldBy(known, by);
+  const { startBlock } = watch;
+  if (finalized === undefined) throw new Refusal('not_caught_up', 'nothing of the chain has been read yet');
+  const from = fromBlock ?? startBlock;
+  const to = toBlock ?? finalized;
+  if (from < startBlock) {
+    throw invalid({
+      path: 'fromBlock',
+      message: `is before block ${String(startBlock)}, where the registration begins`,
+    });
+  }
+  if (to > finalized) {
+    throw invalid({ path: 'toBlock', message: `is not final yet: block ${String(finalized)} is the newest that is` });
+  }
+  if (from > to && fromBlock === undefined)
+    throw invalid({ path: 'toBlock', message: `is before block ${String(from)}` });
+  if (from > to) throw invalid({ path: 'fromBlock', message: `is after block ${String(to)}, the last one` });
+  return { type: 'WatchReplayRequested', data: { ...about(watch), fromBlock: from, toBlock: to } };
+};

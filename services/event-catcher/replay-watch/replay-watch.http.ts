@@ -1,0 +1,24 @@
+import { Controller } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { eventCatcherRoutes, type ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { ReplayWatch } from './replay-watch.handler.ts';
+
+const { replayContract } = eventCatcherRoutes;
+
+@Controller()
+export class ReplayWatchHttp {
+  constructor(private readonly commands: CommandBus) {}
+
+  @Implements(replayContract)
+  async replay({
+    params,
+    body,
+    caller,
+    context,
+  }: ParsedRequest<typeof replayContract>): Promise<CommandAnswer<ReplayedContract>> {
+    const asked = { watchId: params.id, appId: caller.appId, blocks: body };
+    const { replay, position } = await this.commands.execute(new ReplayWatch(asked, context.metadata));
+    return { body: replay, position };
+  }
+}

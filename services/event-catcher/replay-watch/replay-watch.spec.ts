@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventExamples } from '../../../schemas/examples/event-examples.ts';
+import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { TOKEN } from '../testing/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+
+const FINALIZED = 30;
+
+describe('a replay of a watch', () => {
+  let catcher: CatcherRoutes;
+  let watch: RegisteredContract;
+  beforeEach(async () => {
+    catcher = await startCatcherRoutes();
+    watch = (await (await catcher.register()).json()) as RegisteredContract;
+  });
+  afterEach(() => catcher.service.close());
+
+  const advance = (type: 'ChainAdvanced' | 'FollowerReplaced' = 'ChainAdvanced') => {
+    const data =
+      type === 'ChainAdvanced' ? { ...eventExamples.ChainAdvanced, finalized: FINALIZED } : { chainId: 2484 };
+    return catcher.foundation.eventStore.append('chain-2484', -1, [anEvent({ type, data })]);
+  };
+  const replay = (blocks: object = {}, app: string | null = 'app_1', id = watch.id, headers = {}) =>
+    catcher.ask(`/api/v1/contracts/${id}/replay`, {
+      method: 'POST',
+      app,
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(blocks),
+    });
+  const requested = async () =>
+    (await catcher.foundation.eventStore.read(`watch-${watch.id}`))
+      .filter(({ type }) => type === 'WatchReplayRequested')
+      .map(({ data }) => data);
+
+  it('is of all final blocks, or of those that are named', async () => {
+    await advance();
+    const all = await replay();
+    expect([all.status, await all.json()]).toEqual([202, { id: watch.id, fromBlock: 10, toBlock: FINALIZED }]);
+    expect(all.headers.get('x-position')).not.toBeNull();
+    const some = await replay({ fromBlock: 12, toBlock: 12 });
+    expect([some.status, await some.json()]).toEqual([202, { id: watch.id, fromBlock: 12, toBlock: 12 }]);
+    const about = { watchId: watch.id, chainId: 2484, contractAddress: TOKEN };
+    expect(await requested()).toEqual([
+      { ...about, fromBlock: 10, toBlock: FINALIZED },
+      { ...about, fromBlock: 12, toBlock: 12 },
+    ]);
+  });
+
+  it('is requested once by a request that is repeated', async () => {
+    await advance();
+    const key = { 'idempotency-key': 'again' };
+    for (let times = 0; times < 2; times += 1) expect((await replay({}, 'app_1', watch.id, key)).status).toBe(202);
+    expect(await requested()).toHaveLength(1);
+  });
+
+  it.each([
+    [{ fromBlock: 9 }, 'fromBlock', 'before block 10'],
+    [{ toBlock: FINALIZED + 1 }, 'toBlock', `block ${String(FINALIZED)} is the newest`],
+    [{ fromBlock: 21, toBlock: 20 }, 'fromBlock', 'after block 20, the last one'],
+    [{ fromBlock: FINALIZED + 1 }, 'fromBlock', `after block ${String(FINALIZED)}`],
+    [{ toBlock: 9 }, 'toBlock', 'before block 10'],
+    [{ fromBlock: '12' }, 'fromBlock', ''],
+    [{ toBlock: null }, 'toBlock', ''],
+    [{ toBlock: -1 }, 'toBlock', ''],
+    [{ toBlock: 1.5 }, 'toBlock', ''],
+    [[], 'body', ''],
+  ])('is refused for %j', async (blocks, path, message) => {
+    await advance();
+    const problem = await problemOfAnswer(await replay(blocks));
+    expect(problem).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ path, message: expect.stringContaining(message) }],
+    });
+    expect(await requested()).toEqual([]);
+  });
+
+  it('is for the only app that holds the watch', async () => {
+    await advance();
+    const codeOf = async (answer: Promise<Response>) => (await problemOfAnswer(await answer)).code;
+    expect(await codeOf(replay({}, 'app_2'))).toBe('forbidden');
+    await catcher.register({}, 'app_2');
+    for (const app of ['app_1', 'app_2']) expect(await codeOf(replay({}, app))).toBe('forbidden');
+    expect(await codeOf(replay({}, null))).toBe('token_missing');
+    expect(await requested()).toEqual([]);
+  });
+
+  it('is not found for a watch that nobody registered, or nobody holds any more', async () => {
+    await advance();
+    const codeOf = async (id: string) => (await problemOfAnswer(await replay({}, 'app_1', id))).code;
+    for (const id of [`wch_${'0'.repeat(26)}`, '__proto__', 'x']) expect(await codeOf(id)).toBe('watch_not_found');
+    await catcher.ask(`/api/v1/contracts/${watch.id}`, { method: 'DELETE' });
+    expect(await codeOf(watch.id)).toBe('watch_not_found');
+  });
+
+  it('waits until the chain has been read', async () => {
+    const codeOf = async () => (await problemOfAnswer(await replay())).code;
+    expect(await codeOf()).toBe('not_caught_up');
+    await advance('FollowerReplaced');
+    expect(await codeOf()).toBe('not_caught_up');
+  });
+});

@@ -1,0 +1,45 @@
+import type { ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import type { Transactor } from '../../../shared/event-store/transact.ts';
+import { replayWatch, type AskedBlocks } from '../domain/replay.ts';
+import type { Holder } from '../domain/stopped-watch.ts';
+import { isWatchId, watchFold, watchStream } from '../domain/watch.ts';
+
+interface Asked {
+  watchId: string;
+  by: Holder;
+  blocks: AskedBlocks;
+  metadata: EventMetadata;
+}
+
+/**
+ * Stores that blocks of a watch are to be read again. The follower of its chain learns of it as of any other change of a watch.
+ * @throws Refusal watch_not_found, forbidden, not_caught_up, validation_failed
+ */
+export const requestReplay = async (
+  transactor: Transactor,
+  { watchId: id, by, blocks, metadata }: Asked,
+): Promise<{ replay: ReplayedContract; position: Position }> => {
+  const stream = watchStream(isWatchId(id) ? id : 'unknown');
+  const { state } = await transactor.load(stream, watchFold);
+  const finalized = state && (await finalizedBlock(transactor.store, state.chainId));
+  const requested = { fromBlock: 0, toBlock: 0 };
+  const { position } = await transactor.transact({
+    stream,
+    fold: watchFold,
+    metadata,
+    decide: (watch) => {
+      const event = replayWatch(watch, by, blocks, finalized);
+      Object.assign(requested, { fromBlock: event.data.fromBlock, toBlock: event.data.toBlock });
+      return [event];
+    },
+  });
+  return { replay: { id, ...requested }, position };
+};
+
+const finalizedBlock = async (eventStore: Pick<EventStore, 'read'>, chainId: number): Promise<number | undefined> => {
+  const [newest] = await eventStore.read(`chain-${String(chainId)}`, { direction: 'backwards', limit: 1 });
+  return newest?.type === 'ChainAdvanced' ? (newest as StoredEvent & ChainProgressEvent).data.finalized : undefined;
+};
