@@ -207,6 +207,25 @@ describe('the verification of a chain', () => {
     await follower.expectChain();
   });
 
+  it('goes on with a replay that another process has heard of', async () => {
+    follower.start();
+    await follower.verified();
+    await follower.stop();
+    await follower.replay(10, 30);
+    const logsAgain = () => Promise.reject(new ChainUnavailable('no provider answers'));
+    follower.start({ reader: overriding<ChainReader>(follower.chain, { logsAgain }) });
+    const replays = async () => (await follower.verification())?.replays;
+    const isHeard = async () => (await replays()) !== undefined;
+    await eventually(isHeard, WITHIN_MS, 'the replay must be known');
+    await follower.stop();
+    expect(await replays()).toEqual([{ watchId: transferWatch.watchId, next: 10, to: 30 }]);
+    const { reader, asked } = counted();
+    follower.start({ reader });
+    await follower.verified();
+    expect([asked[0]?.startsWith('10-'), asked.at(-1)?.split(' ')[0]?.endsWith('-30')]).toEqual([true, true]);
+    expect(await replays()).toBeUndefined();
+  });
+
   it('stores what a replay finds, as replayed, and does it for a paused watch once that is resumed', async () => {
     await caughtUpWithout('another');
     const verified = { chainId: 2484, verified: 55, behind: [], watchesUpTo: await follower.store.head() };

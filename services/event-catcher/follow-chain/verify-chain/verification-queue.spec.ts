@@ -1,0 +1,59 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { VerificationQueue } from './verification-queue.ts';
+
+const EVERY_MS = 15_000;
+const one = (key: string, next = 0) => ({ key, next });
+
+describe('what waits to be verified', () => {
+  let elapsedMs: number;
+  let queue: VerificationQueue;
+  beforeEach(() => {
+    elapsedMs = 1_000_000;
+    queue = new VerificationQueue({ elapsed: () => elapsedMs }, EVERY_MS);
+  });
+
+  it('is served in the order of the last turns, and of the blocks', () => {
+    const all = [one('a', 9), one('b', 3), one('c', 5)];
+    const served: (string | undefined)[] = [];
+    for (let turn = 0; turn < 5; turn += 1) {
+      const first = queue.first(all);
+      served.push(first?.key);
+      if (first) queue.begin([first.key]);
+    }
+    expect(served).toEqual(['b', 'c', 'a', 'b', 'c']);
+    expect(queue.first<ReturnType<typeof one>>([])).toBeUndefined();
+  });
+
+  it('waits after a failure, longer each time up to five minutes, and no more once it has succeeded', () => {
+    const waits = () => {
+      const since = elapsedMs;
+      while (!queue.isDue('a')) elapsedMs += 100;
+      return elapsedMs - since;
+    };
+    queue.failed(['a'], false);
+    expect(queue.isDue('a')).toBe(false);
+    expect(queue.isDue('b')).toBe(true);
+    expect(waits()).toBeLessThanOrEqual(1_000);
+    for (let times = 0; times < 12; times += 1) queue.failed(['a'], false);
+    const longest = waits();
+    expect([longest >= 150_000, longest <= 300_000]).toEqual([true, true]);
+    queue.succeeded(['a']);
+    queue.failed(['a'], false);
+    expect(waits()).toBeLessThanOrEqual(1_000);
+  });
+
+  it('is parted in two when it fails together, until it succeeds', () => {
+    queue.failed(['a', 'b', 'c'], true);
+    expect([queue.isPartOf('a', 'b'), queue.isPartOf('b', 'c')]).toEqual([true, false]);
+    queue.succeeded(['a', 'b', 'c']);
+    expect(queue.isPartOf('b', 'c')).toBe(true);
+    queue.failed(['a', 'b', 'c'], false);
+    expect(queue.isPartOf('b', 'c')).toBe(true);
+  });
+
+  it('forgets what waits no more', () => {
+    queue.failed(['a', 'b'], false);
+    queue.keep(new Set(['a']));
+    expect([queue.isDue('a'), queue.isDue('b')]).toEqual([false, true]);
+  });
+});
