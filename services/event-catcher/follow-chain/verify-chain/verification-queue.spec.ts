@@ -12,10 +12,10 @@ describe('what waits to be verified', () => {
     queue = new VerificationQueue({ elapsed: () => elapsedMs }, EVERY_MS);
   });
 
-  it('is served in the order of the last turns, and of the blocks', () => {
+  it('is served in the order in which each was served last, and of the blocks', () => {
     const all = [one('a', 9), one('b', 3), one('c', 5)];
     const served: (string | undefined)[] = [];
-    for (let turn = 0; turn < 5; turn += 1) {
+    for (let time = 0; time < 5; time += 1) {
       const first = queue.first(all);
       served.push(first?.key);
       if (first) queue.begin([first.key]);
