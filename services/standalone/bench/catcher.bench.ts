@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pause } from '../../../shared/primitives/pause.ts';
-import { catchByAnnals } from './caught-by-annals.bench.ts';
+import { catchByAnnals, type Caught } from './caught-by-annals.bench.ts';
 import { startEnvio } from './envio.bench.ts';
 import { startErc20Chain, type Erc20Chain, type Seen } from './erc20-chain.ts';
 import type { Report } from './measure.ts';
@@ -35,7 +35,7 @@ export const benchCatcher = async (folder: string, report: Report): Promise<void
   await besideOthers(ours, folder, report);
 };
 
-const besideOthers = async (ours: number, folder: string, report: Report): Promise<void> => {
+const besideOthers = async (ours: Caught, folder: string, report: Report): Promise<void> => {
   const postgres = await startPostgres();
   try {
     const theirs = join(folder, 'ponder');
@@ -69,10 +69,10 @@ interface Other {
   postgres: Postgres | undefined;
 }
 
-const compare = async (ours: number, { other, chain, postgres }: Other, report: Report): Promise<void> => {
+const compare = async (ours: Caught, { other, chain, postgres }: Other, report: Report): Promise<void> => {
   const { name: what } = other;
   const processorTime = () => processorMs(other.pid) + processorMsWithChildren(postgres?.pid);
-  const before = processorMsWithChildren(postgres?.pid);
+  let before = processorTime();
   try {
     let caught = 0;
     let tookMs = 0;
@@ -81,15 +81,18 @@ const compare = async (ours: number, { other, chain, postgres }: Other, report: 
       await pause(OTHERS_POLL_MS);
       caught = await other.caught();
       const { logsFirstAt } = await chain.call<Seen>('bench_seen');
-      tookMs = logsFirstAt === 0 ? 0 : Date.now() - logsFirstAt;
+      if (logsFirstAt === 0) before = processorTime();
+      else tookMs = Date.now() - logsFirstAt;
     }
     if (caught === 0) throw new Error(`${what} has caught nothing`);
     const perSecond = Math.round((caught / tookMs) * 1_000);
     report({ what, perSecond, count: caught, seconds: Math.round(tookMs / 10) / 100 });
-    const usedMs = processorTime() - before;
-    if (usedMs > 0)
-      report({ what: `${what}, its database included`, msEach: Math.round((usedMs / caught) * 100) / 100 });
-    report({ what: `Annals: times ${what}`, times: Math.round((ours / perSecond) * 10) / 10 });
+    report({ what: `Annals: times ${what}`, times: Math.round((ours.perSecond / perSecond) * 10) / 10 });
+    const msEach = (processorTime() - before) / caught;
+    if (msEach === 0) return;
+    report({ what: `${what}, its database included`, msEach: Math.round(msEach * 10_000) / 10_000 });
+    const times = Math.round((msEach / ours.msEach) * 10) / 10;
+    report({ what: `${what}: times the processor time of Annals`, times });
   } finally {
     await other.stop();
   }
