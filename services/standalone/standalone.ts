@@ -28,7 +28,7 @@ import { startAccount } from '../account/account.module.ts';
 import { appAdministration } from '../account/app-administration.ts';
 import { chainAdministration, type PreparedChain } from '../account/chain-administration.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
-import { startProjector } from '../projector/projector.ts';
+import { startProjectorThread } from '../projector/projector-thread.ts';
 import { startRelay } from '../relay/relay.ts';
 import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
@@ -117,7 +117,7 @@ const startServices = async (
     shutdown.signal.throwIfAborted();
     return part;
   };
-  await keep('projector', startProjector(foundation));
+  await keep('projector', startProjectorThread(foundation));
   await keep('relay', startRelay(withBus));
   const account = await keep(
     'account',

@@ -5,7 +5,7 @@ import { inTime } from '../primitives/in-time.ts';
 const ANSWER_WITHIN_MS = 2_000;
 
 /** Exports how far each checkpoint is. A checkpoint that cannot be read now is left out. */
-export const measureCheckpoints = (registry: Registry, parts: readonly CheckpointLoops[]): void => {
+export const measureCheckpoints = (registry: Registry, parts: readonly Pick<CheckpointLoops, 'progress'>[]): void => {
   const progress = async () => (await Promise.all(parts.map((part) => part.progress()))).flat();
   const gauge = (name: string, help: string, valueOf: (progress: CheckpointProgress) => number) =>
     new Gauge({

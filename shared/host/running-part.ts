@@ -8,7 +8,7 @@ export interface RunningPart {
   /** Its part of the answer of `/health/ready`. */
   health: () => Promise<HealthReport>;
   /** The checkpoints that it advances, if any. */
-  checkpoints?: CheckpointLoops;
+  checkpoints?: Pick<CheckpointLoops, 'progress'>;
   /** Returns when its loops and the requests in progress have ended. */
   close: () => Promise<void>;
 }

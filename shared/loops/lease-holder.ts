@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { getEnvironmentData } from 'node:worker_threads';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 
 /** Names the space in which process ids are unique: one boot of one machine, or one container on it. */
@@ -42,4 +43,8 @@ export const hasEnded = (holder: string): boolean => {
   }
 };
 
-export const THIS_PROCESS = nameHolder();
+/** Under which threads are given the name of their process. */
+export const PROCESS_NAME = 'annals process';
+
+/** The same in every thread that was given it. */
+export const THIS_PROCESS = (getEnvironmentData(PROCESS_NAME) as string | undefined) ?? nameHolder();

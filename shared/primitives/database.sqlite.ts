@@ -1,5 +1,6 @@
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { BroadcastChannel } from 'node:worker_threads';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { Backoff } from './backoff.ts';
 import { makeFolder } from './make-folder.ts';
@@ -32,7 +33,7 @@ export const LIMIT = 'LIMIT (? + 0)';
 
 /**
  * One SQLite file in WAL mode, shared by the processes of one machine. Its wake-up rings after every commit of any of
- * them.
+ * them: at once, if it is of this process, in whichever thread.
  */
 export class SqliteDatabase {
   readonly changed = new WakeUp();
@@ -41,6 +42,7 @@ export class SqliteDatabase {
   private dataVersion: StatementSync;
   private seenVersion = 0;
   private readonly closing = new AbortController();
+  private readonly otherThreads: BroadcastChannel;
 
   constructor(
     private readonly file: string,
@@ -59,6 +61,11 @@ export class SqliteDatabase {
     this.dataVersion = this.connection.prepare('PRAGMA data_version');
     this.seenVersion = this.readVersion();
     this.setBusyTimeout(WAIT_TO_READ_MS);
+    this.otherThreads = new BroadcastChannel(`annals ${resolve(file)}`);
+    this.otherThreads.onmessage = () => {
+      this.changed.ring();
+    };
+    this.otherThreads.unref();
     this.poll = setInterval(() => {
       this.noticeForeignCommits();
     }, FOREIGN_COMMIT_POLL_MS).unref();
@@ -112,6 +119,7 @@ export class SqliteDatabase {
 
   close(): void {
     clearInterval(this.poll);
+    this.otherThreads.close();
     this.closing.abort();
     if (this.connection.isOpen) this.connection.close();
     this.changed.ring();
@@ -141,6 +149,7 @@ export class SqliteDatabase {
       throw error;
     }
     this.changed.ring();
+    this.otherThreads.postMessage(null);
     return result;
   }
 
