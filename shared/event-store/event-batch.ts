@@ -1,13 +1,9 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { batchesOf, compress, decompress } from '../primitives/stored-batches.ts';
 import type { EventToAppend, StoredEvent } from './event-store.ts';
 import { LazyStoredEvent } from './stored-event.ts';
 
 /** Fewer events are stored each by itself. */
 const EVENTS_MIN = 8;
-/** Whoever wants one event of a batch reads no more than these. */
-const EVENTS_MAX = 500;
-const CHARACTERS_MAX = 256 * 1_024;
-const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** An event as text. */
 export interface EventText {
@@ -26,9 +22,13 @@ interface Head {
 }
 
 /** Yields events of one type that follow each other, no more than one batch has. */
-export function* runsOf(events: readonly EventToAppend[]): Generator<EventText[]> {
-  let run: EventText[] = [];
-  let characters = 0;
+export const runsOf = (events: readonly EventToAppend[]): Generator<EventText[]> =>
+  batchesOf(asTexts(events), {
+    charactersOf: ({ dataText }) => dataText.length,
+    isApart: ({ event }, before) => event.type !== before.event.type,
+  });
+
+function* asTexts(events: readonly EventToAppend[]): Generator<EventText> {
   let metadata: unknown;
   let metadataText = '';
   for (const event of events) {
@@ -36,17 +36,8 @@ export function* runsOf(events: readonly EventToAppend[]): Generator<EventText[]
       metadata = event.metadata;
       metadataText = JSON.stringify(metadata);
     }
-    const isOther = run.length > 0 && run[0]?.event.type !== event.type;
-    if (isOther || run.length === EVENTS_MAX || characters >= CHARACTERS_MAX) {
-      yield run;
-      run = [];
-      characters = 0;
-    }
-    const dataText = JSON.stringify(event.data);
-    run.push({ event, dataText, metadataText });
-    characters += dataText.length;
+    yield { event, dataText: JSON.stringify(event.data), metadataText };
   }
-  if (run.length > 0) yield run;
 }
 
 export const isBatch = (run: readonly EventText[]): boolean => run.length >= EVENTS_MIN;
@@ -61,7 +52,7 @@ export const encodeEvents = (run: readonly EventText[]): Uint8Array => {
     metadata,
     which: run.map(({ metadataText }) => metadata.indexOf(metadataText)),
   };
-  return zstdCompressSync([JSON.stringify(head), ...run.map(({ dataText }) => dataText)].join('\n'), ZSTD);
+  return compress([JSON.stringify(head), ...run.map(({ dataText }) => dataText)].join('\n'));
 };
 
 /** @param last where the last of them is */
@@ -69,7 +60,7 @@ export const decodeEvents = (
   stored: Uint8Array,
   last: Pick<StoredEvent, 'position' | 'stream' | 'revision' | 'type'>,
 ): StoredEvent[] => {
-  const [first = '', ...dataTexts] = zstdDecompressSync(stored).toString().split('\n');
+  const [first = '', ...dataTexts] = decompress(stored).toString().split('\n');
   const { ids, versions, times, metadata, which } = JSON.parse(first) as Head;
   return dataTexts.map((dataText, at) => {
     const before = dataTexts.length - 1 - at;

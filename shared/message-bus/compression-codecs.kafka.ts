@@ -1,14 +1,9 @@
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { compressFrameSync, decompressFrameSync } from 'lz4-napi';
 import { compressSync, uncompressSync } from 'snappy';
+import { compress, decompress } from '../primitives/stored-batches.ts';
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
-
-/**
- * The best of level 1 to 3, gzip and none for batches of 1,000 messages of 1 KB. Synchronous: a batch takes about 1 ms.
- */
-const ZSTD = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /** Precedes the output of Java's snappy: a magic word and two versions, then blocks, each preceded by its length. */
 const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
@@ -17,7 +12,7 @@ const XERIAL_HEADER_BYTES = 16;
 /** Adds codecs: kafkajs has gzip only, and a consumer that meets a message of another codec stops. */
 export const registerCodecs = (): void => {
   Object.assign(CompressionCodecs, {
-    [CompressionTypes.ZSTD]: codec((buffer) => zstdCompressSync(buffer, ZSTD), zstdDecompressSync),
+    [CompressionTypes.ZSTD]: codec(compress, decompress),
     [CompressionTypes.LZ4]: codec(compressFrameSync, decompressFrameSync),
     [CompressionTypes.Snappy]: codec(compressSync, fromSnappy),
   });

@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { batchesOf } from '../primitives/stored-batches.ts';
 import {
   TopicReplaced,
   type BusBatch,
@@ -14,7 +15,7 @@ import {
 import { messageBytes, refusalOfSize } from './message-size.ts';
 import { FormerMessages } from './former-messages.sqlite.ts';
 import { pollPartitions } from './poll-partitions.ts';
-import { batchesOf, decodeBatch, encodeBatch, type OffsetMessage } from './record-batch.ts';
+import { decodeBatch, encodeBatch, type OffsetMessage } from './record-batch.ts';
 import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
 
 const BATCH_MESSAGES_MAX = 1_000;
@@ -30,6 +31,14 @@ interface BatchSpan {
   last: number;
   /** The greatest of its timestamps. */
   newest: number;
+}
+
+/** Where the messages since a time begin. */
+interface Since {
+  offset: number;
+  /** The batch that has the first of them, and where in it that is; -1 where there is none. */
+  batch: readonly BusMessage[];
+  at: number;
 }
 
 /**
@@ -128,7 +137,7 @@ export class SqliteMessageBus implements MessageBus {
     for (let partition = 0; partition < configured.partitions; partition += 1) {
       const { earliest, latest } = this.endsOf(configured, partition);
       const offset =
-        at === 'earliest' ? earliest : at === 'latest' ? latest : this.firstSince(configured, partition, at);
+        at === 'earliest' ? earliest : at === 'latest' ? latest : this.since(configured, partition, at).offset;
       offsets.set(partition, String(offset));
     }
     return Promise.resolve(offsets);
@@ -150,7 +159,7 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   private store(topic: string, partition: number, messages: Iterable<OffsetMessage>): void {
-    for (const batch of batchesOf(messages)) {
+    for (const batch of batchesOf(messages, { charactersOf: ({ value }) => value?.length ?? 0 })) {
       const [first, last] = [batch[0]?.offset ?? 0, batch.at(-1)?.offset ?? 0];
       const newest = batch.reduce((latest, { timestamp }) => Math.max(latest, timestamp), -Infinity);
       this.insert.run(last, first, topic, partition, newest, encodeBatch(batch));
@@ -194,7 +203,7 @@ export class SqliteMessageBus implements MessageBus {
   }
 
   /** Bisects: messages are published in the order of their timestamps, or nearly. */
-  private firstSince(topic: Topic, partition: number, time: number): number {
+  private since(topic: Topic, partition: number, time: number): Since {
     const { earliest, latest } = this.endsOf(topic, partition);
     let low = earliest;
     let high = latest;
@@ -204,8 +213,9 @@ export class SqliteMessageBus implements MessageBus {
       if (span.newest < time) low = span.last + 1;
       else high = Math.min(middle, span.first);
     }
-    const found = this.batchFrom(topic.name, partition, low).find(({ timestamp }) => timestamp >= time);
-    return found ? Number(found.offset) : latest;
+    const batch = this.batchFrom(topic.name, partition, low);
+    const at = batch.findIndex(({ timestamp }) => timestamp >= time);
+    return { offset: Number(batch[at]?.offset ?? latest), batch, at };
   }
 
   /** The messages of the batch in which this offset is, or which comes next; none at the end. */
@@ -222,29 +232,22 @@ export class SqliteMessageBus implements MessageBus {
     const newest = row && recordsOf(row, 0).at(-1)?.timestamp;
     if (newest === undefined) return;
     for (let partition = 0; partition < topic.partitions; partition += 1) {
-      const kept = this.firstSince(topic, partition, newest - topic.retentionMs);
-      if (!this.isAfterGap(topic, partition, kept, newest)) this.forgetBefore(topic, partition, kept);
+      const since = this.since(topic, partition, newest - topic.retentionMs);
+      if (!this.isAfterGap(topic, partition, since, newest)) this.forgetBefore(topic, partition, since);
     }
   }
 
-  private forgetBefore({ name }: Topic, partition: number, offset: number): void {
-    const batch = this.batchFrom(name, partition, offset);
-    const kept = batch.filter((message) => Number(message.offset) >= offset);
+  private forgetBefore({ name }: Topic, partition: number, { offset, batch, at }: Since): void {
     this.forget.run(name, partition, offset);
-    const last = kept.at(-1);
-    if (!last || kept.length === batch.length) return;
+    const last = batch.at(-1);
+    if (!last || at < 1) return;
     this.forget.run(name, partition, Number(last.offset) + 1);
-    this.store(
-      name,
-      partition,
-      kept.map((message) => ({ ...message, offset: Number(message.offset) })),
-    );
+    const kept = batch.slice(at).map((message) => ({ ...message, offset: Number(message.offset) }));
+    this.store(name, partition, kept);
   }
 
   /** What lies before a gap is kept until the messages after the gap are too old as well. */
-  private isAfterGap({ name }: Topic, partition: number, offset: number, newest: number): boolean {
-    const batch = this.batchFrom(name, partition, offset);
-    const at = batch.findIndex((message) => Number(message.offset) >= offset);
+  private isAfterGap({ name }: Topic, partition: number, { offset, batch, at }: Since, newest: number): boolean {
     const before = batch[at - 1]?.timestamp ?? this.timeBefore.get(name, partition, offset)?.['newest'];
     return typeof before === 'number' && (batch[at]?.timestamp ?? newest) - before > GAP_MAX_MS;
   }

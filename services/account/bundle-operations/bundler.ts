@@ -134,12 +134,13 @@ export class Bundler {
 
   private async fill(): Promise<boolean> {
     const { control } = this.options;
+    if (!control) return this.bundles.fill(this.head);
     const before = new Set(this.bundlesUnderWay());
-    await control?.refresh(this.pool);
-    if (control?.holdsBack) return false;
+    await control.refresh(this.pool);
+    if (control.holdsBack) return false;
     const hasFilled = await this.bundles.fill(this.head);
     const sent = this.bundlesUnderWay().find((hash) => !before.has(hash));
-    await control?.answer(sent, this.bundles.waits);
+    await control.answer(sent, this.bundles.waits);
     return hasFilled;
   }
 
