@@ -1,7 +1,12 @@
-import { setTimeout } from 'node:timers/promises';
-
 /** Waits for that time, or until the signal aborts: then it returns early, and does not throw. */
-export const pause = async (timeMs: number, signal?: AbortSignal): Promise<void> => {
-  // Rejects only because the signal aborted.
-  await setTimeout(timeMs, undefined, signal && { signal }).catch(() => undefined);
-};
+export const pause = (timeMs: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, timeMs);
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end, { once: true });
+  });
