@@ -1,3 +1,3 @@
-import { simulateSeeds } from '../testing/simulated-seeds.ts';
+import { simulateBundlers } from '../testing/bundler-seeds.ts';
 
-simulateSeeds('even');
+simulateBundlers('even');

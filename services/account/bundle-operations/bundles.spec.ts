@@ -10,7 +10,7 @@ import { systemIds } from '../../../shared/primitives/ids.ts';
 import { TestClock } from '../../../shared/testing/test-foundation.ts';
 import { BundlerWasReplaced, executorFold } from '../domain/executor.ts';
 import { Sponsorships } from '../edge/sponsorships.ts';
-import { SeededRandom } from '../testing/seeded-random.ts';
+import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { SimulatedChain, type SimulatedChainOptions } from '../testing/simulated-chain.ts';
 import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from '../testing/simulated-contracts.ts';
 import { SimulatedNode, type NodeHabits } from '../testing/simulated-node.ts';

@@ -3,7 +3,7 @@ import { atOnce } from '../../../shared/testing/at-once.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { EstimatedOperations } from '../testing/estimated-operations.ethers.ts';
 import { RpcUnderTest } from '../testing/rpc-under-test.ethers.ts';
-import { SeededRandom } from '../testing/seeded-random.ts';
+import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { SendsUnderTest } from '../testing/sends-under-test.ethers.ts';
 
 /** `SEED=17` runs that one alone, `ESTIMATES=1000` as many. */

@@ -1,4 +1,6 @@
-/** What goes wrong in simulations. */
+import { InjectedFaults } from '../../../shared/testing/injected-faults.ts';
+
+/** What goes wrong around a bundler. */
 const FAULTS = [
   'a process is killed',
   'the clock is set forward',
@@ -25,21 +27,10 @@ const FAULTS = [
   'a node does not find a receipt',
   'a node answers a receipt of a block that left the chain',
 ] as const;
-export type Fault = (typeof FAULTS)[number];
+type BundlerFault = (typeof FAULTS)[number];
 
-/** Counts faults where they have an effect. */
-export class InjectedFaults {
-  private readonly counts = new Map<Fault, number>();
-
-  count(fault: Fault): void {
-    this.counts.set(fault, this.of(fault) + 1);
-  }
-
-  of(fault: Fault): number {
-    return this.counts.get(fault) ?? 0;
-  }
-
-  get missing(): Fault[] {
-    return FAULTS.filter((fault) => this.of(fault) === 0);
+export class BundlerFaults extends InjectedFaults<BundlerFault> {
+  constructor() {
+    super(FAULTS);
   }
 }

@@ -19,8 +19,8 @@ import { checkpointOf, followedBy, recoverOperations, takeOver } from '../bundle
 import { Records } from '../bundle-operations/records.ts';
 import { Sponsorships, utcDay } from '../edge/sponsorships.ts';
 import { transactionFold, type Transaction } from '../domain/transaction.ts';
-import { InjectedFaults } from './injected-faults.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { BundlerFaults } from './bundler-faults.ts';
+import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { CONTRACTS, EXECUTORS, OWN_CONTRACTS, OWNERS } from './simulated-contracts.ts';
 import { randomHabits, type SimulatedHabits } from './simulated-habits.ts';
@@ -81,7 +81,7 @@ export class BundlerSimulation {
 
   constructor(
     seed: number,
-    private readonly faults = new InjectedFaults(),
+    private readonly faults = new BundlerFaults(),
   ) {
     const random = new SeededRandom(seed);
     this.random = random;

@@ -7,7 +7,7 @@ import { STUB_PAYMASTER_DATA, STUB_SIGNATURE } from '../domain/operation-hash.ts
 import { maxCostOf, nonceOf, type UserOperation } from '../domain/user-operation.ts';
 import { RandomCallsOn, type RandomCalls } from './random-calls.ethers.ts';
 import type { OwnedAccount, RpcAnswer, RpcUnderTest } from './rpc-under-test.ethers.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { Sender } from './sends-under-test.ethers.ts';
 
 const ETHER = 10n ** 18n;

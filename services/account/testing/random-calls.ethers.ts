@@ -1,7 +1,7 @@
 import { AbiCoder, concat } from 'ethers';
 import { burns, burnsGas, caught, checksGas, passesOn, returns, reverts, writes } from './evm-code.ts';
 import { execute, executeBatch } from './operations-on-anvil.ethers.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 
 const abi = AbiCoder.defaultAbiCoder();
 const CALLS_MAX = 6;

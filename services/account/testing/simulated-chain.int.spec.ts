@@ -10,7 +10,7 @@ import { STUB_SIGNATURE } from '../domain/operation-hash.ts';
 import { accountAddress } from '../domain/smart-account.ts';
 import { nonceOf, nonceParts, type UserOperation } from '../domain/user-operation.ts';
 import { RealEntryPoint } from './real-entry-point.ethers.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { signOperation } from './signed-operation.ts';
 import { SimulatedChain } from './simulated-chain.ts';
 import { named } from './simulated-state.ts';

@@ -7,7 +7,7 @@ import { signedTransaction, transactionDigest, transactionHash } from '../domain
 import { encodeHandleOps } from '../domain/operation-encoding.ts';
 import { accountAddress } from '../domain/smart-account.ts';
 import { maxCostOf, type UserOperation } from '../domain/user-operation.ts';
-import { SeededRandom } from './seeded-random.ts';
+import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { signOperation } from './signed-operation.ts';
 import { SimulatedChain, type SimulatedChainOptions } from './simulated-chain.ts';
 import { SimulatedNode } from './simulated-node.ts';

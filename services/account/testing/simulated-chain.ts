@@ -8,8 +8,8 @@ import type {
   SimulationRequest,
   TransactionReceipt,
 } from '../edge/operations-chain.ts';
-import { InjectedFaults } from './injected-faults.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import { BundlerFaults } from './bundler-faults.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { runBundle } from './simulated-bundle.ts';
 import {
   priceOf,
@@ -45,7 +45,7 @@ export interface SimulatedChainOptions extends SimulatedContracts {
   strangers?: Partial<StrangersHabits>;
   /** With which probability a transaction of a block that leaves the chain is lost. */
   losesTransactions?: number;
-  faults?: InjectedFaults;
+  faults?: BundlerFaults;
 }
 
 interface BlockChoices {
@@ -72,7 +72,7 @@ export class SimulatedChain {
   readonly entryPoint: SimulatedEntryPoint;
   readonly pool: SimulatedPool;
   readonly strangers: SimulatedStrangers;
-  readonly faults: InjectedFaults;
+  readonly faults: BundlerFaults;
   private readonly chain: SimulatedBlock[];
   private readonly known = new Map<string, SimulatedTransaction | undefined>();
   private actions: BlockAction[] = [];
@@ -80,7 +80,7 @@ export class SimulatedChain {
   private readonly orphaned = new Map<string, TransactionReceipt>();
 
   constructor(readonly options: SimulatedChainOptions) {
-    const { random, genesisTime, gasOf = usualGas, faults = new InjectedFaults() } = options;
+    const { random, genesisTime, gasOf = usualGas, faults = new BundlerFaults() } = options;
     this.faults = faults;
     this.entryPoint = new SimulatedEntryPoint(options, this.state, gasOf);
     this.pool = new SimulatedPool({ forgets: 0, leavesOut: 0, minesReplaced: 0, ...options.pool }, random, faults);

@@ -1,4 +1,4 @@
-import type { SeededRandom } from './seeded-random.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { SimulatedChainOptions } from './simulated-chain.ts';
 import type { NodeHabits } from './simulated-node.ts';
 

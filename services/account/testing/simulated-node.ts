@@ -11,8 +11,8 @@ import type {
   SimulationRequest,
   TransactionReceipt,
 } from '../edge/operations-chain.ts';
-import type { InjectedFaults } from './injected-faults.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import type { BundlerFaults } from './bundler-faults.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { SimulatedChain } from './simulated-chain.ts';
 import { named } from './simulated-state.ts';
 
@@ -51,7 +51,7 @@ export class SimulatedNode implements OperationsChain {
   readonly entryPoint: string;
   private readonly habits: NodeHabits;
   private readonly implementation: string;
-  private readonly faults: InjectedFaults;
+  private readonly faults: BundlerFaults;
   private isClosed = false;
 
   constructor(

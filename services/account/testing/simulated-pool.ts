@@ -1,6 +1,6 @@
 import type { SendOutcome } from '../edge/operations-chain.ts';
-import type { InjectedFaults } from './injected-faults.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import type { BundlerFaults } from './bundler-faults.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import type { SimulatedTransaction } from './simulated-transaction.ts';
 
 /** Probabilities, of each block. */
@@ -33,7 +33,7 @@ export class SimulatedPool {
   constructor(
     public habits: PoolHabits,
     private readonly random: SeededRandom,
-    private readonly faults: InjectedFaults,
+    private readonly faults: BundlerFaults,
   ) {}
 
   get size(): number {

@@ -10,7 +10,7 @@ import { idOfReplacement, submit, transactionFold } from '../domain/transaction.
 import { maxCostOf, storedOperation, type UserOperation } from '../domain/user-operation.ts';
 import { AccountNonces } from '../edge/account-nonces.ts';
 import type { Sponsorships } from '../edge/sponsorships.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { signOperation } from './signed-operation.ts';
 import type { SimulatedChain } from './simulated-chain.ts';
 import { OWNERS, PAYMASTER, REFUSING } from './simulated-contracts.ts';

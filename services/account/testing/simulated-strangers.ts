@@ -1,6 +1,6 @@
 import { nonceParts, type UserOperation } from '../domain/user-operation.ts';
-import type { InjectedFaults } from './injected-faults.ts';
-import type { SeededRandom } from './seeded-random.ts';
+import type { BundlerFaults } from './bundler-faults.ts';
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { CREATE_ACCOUNT, type SimulatedEntryPoint } from './simulated-entry-point.ts';
 import { named, type SimulatedState } from './simulated-state.ts';
 
@@ -25,7 +25,7 @@ export class SimulatedStrangers {
   constructor(
     private readonly random: SeededRandom,
     public habits: StrangersHabits,
-    private readonly faults: InjectedFaults,
+    private readonly faults: BundlerFaults,
   ) {}
 
   see(operation: UserOperation): void {

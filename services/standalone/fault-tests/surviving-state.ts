@@ -18,7 +18,7 @@ import { accountAddress } from '../../account/domain/smart-account.ts';
 import { idOfOperation } from '../../account/domain/transaction.ts';
 import { nonceOf } from '../../account/domain/user-operation.ts';
 import { answeredOperationOf } from '../../account/json-rpc/operation-numbers.ts';
-import { SeededRandom } from '../../account/testing/seeded-random.ts';
+import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
 import { sendFaults } from '../../account/testing/send-faults.ts';
 import { SimulatedChain } from '../../account/testing/simulated-chain.ts';
 import { CONTRACTS } from '../../account/testing/simulated-contracts.ts';
