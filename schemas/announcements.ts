@@ -15,6 +15,15 @@ export const nodeAnnouncement = z.object({
 });
 export type NodeAnnouncement = z.infer<typeof nodeAnnouncement>;
 
+/** How fast watches are backfilled, and the error that delays them. Those of which all three are equal are named together. */
+const backfillStatus = z.object({
+  watchIds: z.array(z.string()),
+  eventsPerSecond: z.int().nonnegative(),
+  blocksPerSecond: z.int().nonnegative(),
+  error: z.string().nullable(),
+});
+export type BackfillStatus = z.infer<typeof backfillStatus>;
+
 /** What an event catcher says of itself. */
 export const catcherAnnouncement = z.object({
   /** The chains that it is to follow, alone or in turn with others. */
@@ -23,5 +32,10 @@ export const catcherAnnouncement = z.object({
   failing: z.array(chainId),
   /** Those that it follows. */
   followed: z.array(chainId),
+  /** What a status has that only the one who follows the chain knows, or who could not follow it. */
+  statuses: z
+    .array(z.object({ chainId, error: z.string().nullable(), backfills: z.array(backfillStatus) }))
+    .default([]),
 });
 export type CatcherAnnouncement = z.infer<typeof catcherAnnouncement>;
+export type ChainStatus = CatcherAnnouncement['statuses'][number];

@@ -10,12 +10,12 @@ import { Loops } from '../../shared/loops/loops.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
 import { composeCatchers, composeGateway } from './compose-gateway.ts';
-import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from './edge/ports.ts';
+import { CHAINS, FOLLOWER_STATUS } from './edge/ports.ts';
 import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { ChainLoops } from './follow-chain/chain-loops.ts';
 import { ChainShares } from './follow-chain/chain-shares.ts';
-import { ProgressMeter } from './follow-chain/progress-meter.ts';
+import { ChainStatuses } from './follow-chain/chain-statuses.ts';
 import { GatewayHttp } from './gateway/gateway.http.ts';
 import { ListNodesHandler } from './gateway/list-nodes.handler.ts';
 import { ValidateAccessHandler } from './gateway/validate-access.handler.ts';
@@ -85,7 +85,7 @@ export const startEventCatcher = async (
   issuer: TokenIssuer,
   { chains, developmentChainId, ...options }: EventCatcherOptions,
 ): Promise<RunningService> => {
-  const { settings, clock, logger } = foundation;
+  const { settings, logger } = foundation;
   const toFollow = chains.map((chain) => ({
     settings: chain,
     reader: new JsonRpcChainReader(chain.chainId, chain.rpcUrls, {
@@ -97,25 +97,20 @@ export const startEventCatcher = async (
     newHeads: new NewHeads(chain.wsUrls),
     isDevelopment: chain.chainId === developmentChainId,
   }));
-  const meter = new ProgressMeter(clock);
   const chainIds = chains.map(({ chainId }) => chainId);
   const catchers = composeCatchers(foundation);
   const shares = new ChainShares({ ...foundation, chainIds, catchers });
   const followed = new ChainLoops(toFollow, {
     ...foundation,
     shares,
-    meter,
     most: { records: quotaOf(settings, 'backfillRecords'), blocks: quotaOf(settings, 'backfillBlocks') },
   });
-  const followerStatus: FollowerStatus = {
-    ratesOf: (watchId) => meter.ratesOf(watchId),
-    errorOf: ({ id, chainId }) => meter.errorOf(id) ?? followed.errorOf(chainId),
-  };
+  const statuses = new ChainStatuses({ shares, here: followed, catchers });
   const readers = new Map(toFollow.map(({ settings: { chainId }, reader }) => [chainId, reader]));
   let publicUrl = settings.EVENT_URL;
   const gateway = composeGateway(foundation, {
     catchers,
-    describe: () => shares.announcement,
+    describe: () => statuses.announcement,
     publicUrl: () => publicUrl,
   });
   const service = await startService({
@@ -124,7 +119,7 @@ export const startEventCatcher = async (
       module: EventCatcherModule,
       providers: [
         { provide: CHAINS, useValue: readers },
-        { provide: FOLLOWER_STATUS, useValue: followerStatus },
+        { provide: FOLLOWER_STATUS, useValue: statuses },
         ...gateway.providers,
       ],
     },

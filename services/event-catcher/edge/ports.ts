@@ -27,8 +27,8 @@ export interface Catchers {
 
 /** `FollowerStatus` */
 export const FOLLOWER_STATUS = Symbol('FollowerStatus');
-/** How fast this process backfills watches, and the errors that delay it. */
+/** How fast watches are backfilled, and the errors that delay it, here or at the event catcher that follows their chain. */
 export interface FollowerStatus {
-  ratesOf: (watchId: string) => { eventsPerSecond: number; blocksPerSecond: number };
+  ratesOf: (watch: { id: string; chainId: number }) => { eventsPerSecond: number; blocksPerSecond: number };
   errorOf: (watch: { id: string; chainId: number }) => string | null;
 }

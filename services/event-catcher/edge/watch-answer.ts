@@ -8,8 +8,8 @@ import type { FollowerStatus } from './ports.ts';
 export const watchAnswer = (
   watch: WatchDocument,
   chain: ChainDocument | undefined,
-  { errorOf }: Pick<FollowerStatus, 'errorOf'>,
+  follower: Pick<FollowerStatus, 'errorOf'>,
 ): WatchedContract => {
-  const hasFailed = !isStopped(watch) && errorOf(watch) !== null;
+  const hasFailed = !isStopped(watch) && follower.errorOf(watch) !== null;
   return watchedContract.parse({ ...watch, state: hasFailed ? 'failed' : progressOf(watch, chain).state });
 };

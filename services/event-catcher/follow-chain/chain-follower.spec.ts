@@ -215,7 +215,7 @@ describe('a reorganisation', () => {
     const restore = follower.chain.rollBack(15);
     mineSome(follower.chain, 20, 900);
     const loop = follower.start();
-    const error = () => follower.meter.errorOf('chain 2484');
+    const error = () => follower.meter.chainError;
     await eventually(() => error()?.includes('contradicts'), 15_000, 'the status must say what is wrong');
     await eventually(() => loop.state === 'running', 15_000, 'the process must be ready');
     expect(await follower.store.head()).toBe(before);

@@ -43,16 +43,13 @@ export const followChain = async (
       await followFromStored(settings, dependencies, signal, reportRunning, term);
     } catch (error) {
       if (!(error instanceof FinalBlocksLost || error instanceof DeeperThanFinality)) throw error;
-      if (error instanceof DeeperThanFinality) dependencies.meter.failed(nameOfChain(settings.chainId), error.message);
+      if (error instanceof DeeperThanFinality) dependencies.meter.chainError = error.message;
       if (alarmed.isDue(error.message)) dependencies.logger.error({ chainId: settings.chainId }, error.message);
       reportRunning();
       await pause(error instanceof FinalBlocksLost ? settings.pollMs : CONTRADICTED_POLLS * settings.pollMs, signal);
     }
   }
 };
-
-/** By which a chain is told from its watches where errors are kept. */
-export const nameOfChain = (chainId: number): string => `chain ${String(chainId)}`;
 
 const followFromStored = async (
   settings: FollowSettings,
@@ -67,14 +64,14 @@ const followFromStored = async (
   const running = new Set<Promise<unknown>>();
   try {
     const resumed = await resume(settings, dependencies, appends, stopping);
-    dependencies.meter.succeeded(nameOfChain(settings.chainId));
+    dependencies.meter.chainError = null;
     const pass = new VerificationPass({ ...dependencies, ...resumed });
     const { chain, writer } = resumed;
     await new ChainFollower(chain, writer, pass, dependencies, running).follow(stopping, reportRunning);
   } finally {
     stop.abort();
     await Promise.allSettled(running);
-    dependencies.meter.succeeded(nameOfChain(settings.chainId));
+    dependencies.meter.chainError = null;
     term.leavesInFlight = appends.mayStillBeStored;
   }
 };

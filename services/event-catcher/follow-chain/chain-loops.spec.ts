@@ -12,7 +12,6 @@ import { FollowerUnderTest, mineSome } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
 import { ChainLoops } from './chain-loops.ts';
 import { ChainShares } from './chain-shares.ts';
-import { ProgressMeter } from './progress-meter.ts';
 
 const logger = pino({ level: 'silent' });
 /** The name of the chain's lease. */
@@ -24,7 +23,6 @@ const world = () => {
   const { chain, store } = follower;
   mineSome(chain, 40);
   const readStore = new MemoryReadStore();
-  const meter = new ProgressMeter(systemClock);
   const settings = chainSettings.parse({
     chainId: chain.chainId,
     rpcUrls: ['http://127.0.0.1:1'],
@@ -32,7 +30,7 @@ const world = () => {
   });
   const loops = ({ reader = chain, leases = readStore }: { reader?: ChainReader; leases?: MemoryReadStore } = {}) => {
     const most = { records: Infinity, blocks: Infinity };
-    const always = { clock: systemClock, ids: systemIds, meter, logger, most };
+    const always = { clock: systemClock, ids: systemIds, logger, most };
     const { chainId } = chain;
     const shares = new ChainShares({ ...always, chainIds: [chainId], catchers: { known: () => [] } });
     const dependencies = { ...always, shares, eventStore: store, readStore: leases };
@@ -43,8 +41,10 @@ const world = () => {
     followed.loops.start();
     return Object.assign(followed, { shares });
   };
-  return { follower, chain, store, readStore, meter, loops };
+  return { follower, chain, store, readStore, loops };
 };
+
+const errorOf = (followed: ChainLoops) => followed.errorOf({ id: transferWatch.watchId, chainId: 2484 });
 
 describe('several event catchers on one chain', () => {
   it('follow it one at a time, and take over when one stops, without storing a record twice or losing one', async () => {
@@ -83,21 +83,17 @@ describe('a followed chain', () => {
     let isAway = true;
     const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
     const followed = loops({ reader: overriding<ChainReader>(chain, { head }) });
-    await eventually(() => followed.errorOf(chain.chainId) === 'no provider', 5_000, 'it must say why');
+    await eventually(() => errorOf(followed) === 'no provider', 5_000, 'it must say why');
     expect(followed.shares.announcement).toEqual({ chainIds: [chain.chainId], failing: [chain.chainId], followed: [] });
     isAway = false;
-    await eventually(
-      () => followed.loops.areWorking && followed.errorOf(chain.chainId) === null,
-      10_000,
-      'it must be followed',
-    );
+    await eventually(() => followed.loops.areWorking && errorOf(followed) === null, 10_000, 'it must be followed');
     expect(followed.shares.announcement.followed).toEqual([chain.chainId]);
     await followed.loops.stop();
     expect(followed.shares.announcement.followed).toEqual([]);
   });
 
   it('has no error here, nor have its watches, after another process took over', async () => {
-    const { follower, chain, readStore, meter, loops } = world();
+    const { follower, chain, readStore, loops } = world();
     await follower.register();
     let looks = 0;
     const lease: MemoryReadStore['lease'] = (name) => {
@@ -109,8 +105,7 @@ describe('a followed chain', () => {
       reader: overriding<ChainReader>(chain, { logsOfRange }),
       leases: overriding(readStore, { lease }),
     });
-    const { watchId } = transferWatch;
-    await eventually(() => meter.errorOf(watchId) === 'history pruned', 5_000, 'the watch must be delayed');
+    await eventually(() => errorOf(followed) === 'history pruned', 5_000, 'the watch must be delayed');
     const replace = async () => {
       const held = await readStore.lease(NAME);
       return readStore.replaceLease(NAME, held, { holder: 'elsewhere/1/a', epoch: 2, renewals: 0 });
@@ -120,8 +115,7 @@ describe('a followed chain', () => {
     // The lease is read once to learn that it was lost, then on each wait.
     await eventually(() => looks >= before + 3, 5_000, 'it must stand by');
     expect(followed.loops.areWorking).toBe(true);
-    expect(followed.errorOf(chain.chainId)).toBeNull();
-    expect(meter.errorOf(watchId)).toBeNull();
+    expect(errorOf(followed)).toBeNull();
     await followed.loops.stop();
   });
 });

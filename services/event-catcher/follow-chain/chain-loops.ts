@@ -1,3 +1,4 @@
+import type { ChainStatus } from '../../../schemas/announcements.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
@@ -7,9 +8,9 @@ import { isAborted } from '../../../shared/primitives/is-aborted.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BackfillBounds, type BoundsOfBackfill } from './backfill-bounds.ts';
 import type { ChainShares } from './chain-shares.ts';
-import { followChain, nameOfChain } from './chain-follower.ts';
+import { followChain } from './chain-follower.ts';
 import type { AnnouncedHeads, FollowerDependencies } from './followed-chain.ts';
-import type { ProgressMeter } from './progress-meter.ts';
+import { ProgressMeter } from './progress-meter.ts';
 import { StoredRecords } from './verify-chain/stored-records.ts';
 import { Watches } from './watches.ts';
 
@@ -28,9 +29,14 @@ export interface ChainToFollow {
   isDevelopment: boolean;
 }
 
+interface AskedWatch {
+  id: string;
+  chainId: number;
+}
+
 interface Dependencies extends Omit<
   FollowerDependencies,
-  'reader' | 'newHeads' | 'watches' | 'bounds' | 'storedRecords'
+  'reader' | 'newHeads' | 'watches' | 'meter' | 'bounds' | 'storedRecords'
 > {
   readStore: Pick<ReadStore, 'lease' | 'replaceLease' | 'getMany' | 'find' | 'position'>;
   shares: ChainShares;
@@ -42,21 +48,20 @@ interface Dependencies extends Omit<
 export class ChainLoops {
   readonly loops: Loops;
   readonly each: readonly SupervisedLoop[];
-  private readonly byChain: ReadonlyMap<number, SupervisedLoop>;
-  private readonly meter: ProgressMeter;
+  private readonly byChain: ReadonlyMap<number, { loop: SupervisedLoop; meter: ProgressMeter }>;
 
   constructor(chains: readonly ChainToFollow[], { readStore, most, shares, ...dependencies }: Dependencies) {
     const bounds = new BackfillBounds(dependencies, readStore, most);
     const storedRecords = new StoredRecords(readStore);
-    this.meter = dependencies.meter;
     this.byChain = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, newHeads, isDevelopment }) => {
         const times = rpcUrls.every(isLocal) ? LOCAL_TIMES : TIMES;
         const chain = { chainId, confirmations, ...times, isDevelopment, rangesMax: RANGES_MAX };
         const watches = new Watches(dependencies.eventStore, chainId);
-        const following = { ...dependencies, reader, newHeads, watches, bounds, storedRecords };
+        const meter = new ProgressMeter(dependencies.clock);
+        const following = { ...dependencies, reader, newHeads, watches, meter, bounds, storedRecords };
         const loop = leasedLoop({
-          name: nameOfChain(chainId),
+          name: `chain ${String(chainId)}`,
           leases: readStore,
           logger: dependencies.logger,
           sharing: shares.sharing(chainId),
@@ -69,18 +74,35 @@ export class ChainLoops {
             }
           },
         });
-        return [chainId, loop];
+        return [chainId, { loop, meter }];
       }),
     );
-    this.each = [...this.byChain.values(), shares.loop];
+    this.each = [...Array.from(this.byChain.values(), ({ loop }) => loop), shares.loop];
     this.loops = new Loops(this.each);
   }
 
-  /** Why a chain cannot be followed here; `null` if it can, or if another process follows it. */
-  errorOf(chainId: number): string | null {
-    const loop = this.byChain.get(chainId);
-    return loop?.state === 'failing' ? loop.lastError : this.meter.errorOf(nameOfChain(chainId));
+  /** What this process knows of each chain. */
+  statuses(): ChainStatus[] {
+    return Array.from(this.byChain, ([chainId, { loop, meter }]) => ({
+      chainId,
+      error: chainError(loop, meter),
+      backfills: meter.statuses(),
+    }));
+  }
+
+  ratesOf({ id, chainId }: AskedWatch): { eventsPerSecond: number; blocksPerSecond: number } {
+    return this.byChain.get(chainId)?.meter.ratesOf(id) ?? { eventsPerSecond: 0, blocksPerSecond: 0 };
+  }
+
+  /** Why a watch, or its chain, cannot be read here; `null` if it can, or if another process follows the chain. */
+  errorOf({ id, chainId }: AskedWatch): string | null {
+    const chain = this.byChain.get(chainId);
+    return chain ? (chain.meter.errorOf(id) ?? chainError(chain.loop, chain.meter)) : null;
   }
 }
+
+/** A chain that fails again and again fails in between, too: until its loop runs, or is another's. */
+const chainError = (loop: SupervisedLoop, meter: ProgressMeter): string | null =>
+  loop.state === 'standby' ? null : (loop.lastError ?? meter.chainError);
 
 const isLocal = (url: string): boolean => ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);

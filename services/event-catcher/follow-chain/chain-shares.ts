@@ -16,11 +16,13 @@ const SETTLED_AFTER_MS = 5_000;
 /** For so long a chain that could not be followed here is others' first. */
 const FAILING_FOR_MS = 60_000;
 
+type AnnouncedChains = Omit<CatcherAnnouncement, 'statuses'>;
+
 interface ChainSharesOptions {
   /** Default: this process. */
   id?: string;
   chainIds: readonly number[];
-  catchers: { known: () => Member<CatcherAnnouncement>[] };
+  catchers: { known: () => Member<AnnouncedChains>[] };
   clock: Pick<Clock, 'elapsed'>;
   logger: Logger;
 }
@@ -48,7 +50,7 @@ export class ChainShares {
   }
 
   /** What this event catcher tells the others. */
-  get announcement(): CatcherAnnouncement {
+  get announcement(): AnnouncedChains {
     const { chainIds } = this.options;
     const failing = chainIds.filter((chainId) => this.isFailing(chainId));
     return { chainIds: [...chainIds], failing, followed: [...this.followed.keys()] };
@@ -115,7 +117,7 @@ export class ChainShares {
   }
 }
 
-const loadOf = (id: string, { chainIds, failing, followed }: CatcherAnnouncement): CatcherLoad => ({
+const loadOf = (id: string, { chainIds, failing, followed }: AnnouncedChains): CatcherLoad => ({
   id,
   serves: chainIds.filter((chainId) => !failing.includes(chainId)),
   followed,

@@ -56,3 +56,20 @@ describe('the error of a backfill', () => {
     expect(meter.errorOf('w')).toBeNull();
   });
 });
+
+describe('the backfills of a chain', () => {
+  it('are those that read or failed lately, with equal ones together', () => {
+    const { meter, pass } = aMeter();
+    for (const id of ['a', 'b', 'c']) meter.count(id, { events: 20, blocks: id === 'c' ? 40 : 10 });
+    meter.failed('d', 'down');
+    pass(2_000);
+    const delayed = { watchIds: ['d'], eventsPerSecond: 0, blocksPerSecond: 0, error: 'down' };
+    expect(meter.statuses()).toEqual([
+      { watchIds: ['a', 'b'], eventsPerSecond: 10, blocksPerSecond: 5, error: null },
+      { watchIds: ['c'], eventsPerSecond: 10, blocksPerSecond: 20, error: null },
+      delayed,
+    ]);
+    pass(8_000);
+    expect(meter.statuses()).toEqual([delayed]);
+  });
+});

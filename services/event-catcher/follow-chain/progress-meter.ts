@@ -1,3 +1,4 @@
+import type { BackfillStatus } from '../../../schemas/announcements.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 
 interface Rate {
@@ -9,8 +10,10 @@ interface Rate {
 /** A rate is measured over the last one to two periods. */
 const PERIOD_MS = 5_000;
 
-/** Measures how fast each backfill reads, and keeps the error that delays it. */
+/** Measures how fast each backfill of a chain reads, and keeps the error that delays it. */
 export class ProgressMeter {
+  /** Why the chain is not read at all; `null` if it is. */
+  chainError: string | null = null;
   private readonly current = new Map<string, Rate>();
   private readonly before = new Map<string, Rate>();
   private readonly errors = new Map<string, string>();
@@ -51,5 +54,26 @@ export class ProgressMeter {
     const perSecond = (of: 'events' | 'blocks') =>
       Math.round((rates.reduce((sum, rate) => sum + (rate?.[of] ?? 0), 0) / (nowMs - sinceMs)) * 1_000);
     return { eventsPerSecond: perSecond('events'), blocksPerSecond: perSecond('blocks') };
+  }
+
+  /** Returns all watches that were read in the last seconds, or are delayed. */
+  statuses(): BackfillStatus[] {
+    this.forget();
+    const statuses = new Map<string, BackfillStatus>();
+    for (const id of new Set([...this.current.keys(), ...this.errors.keys()])) {
+      const status = { ...this.ratesOf(id), error: this.errorOf(id) };
+      const key = JSON.stringify(status);
+      const same = statuses.get(key);
+      if (same) same.watchIds.push(id);
+      else statuses.set(key, { watchIds: [id], ...status });
+    }
+    return [...statuses.values()];
+  }
+
+  private forget(): void {
+    const nowMs = this.clock.now();
+    for (const rates of [this.before, this.current]) {
+      for (const [id, { sinceMs }] of rates) if (nowMs - sinceMs >= 2 * PERIOD_MS) rates.delete(id);
+    }
   }
 }

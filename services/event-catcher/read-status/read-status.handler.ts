@@ -47,7 +47,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     ]);
     const progress = progressOf(watch, chain);
     const { state, currentBlockNumber, blocksLeft, gaps } = progress;
-    const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch.id);
+    const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch);
     const error = isStopped(watch) ? null : this.follower.errorOf(watch);
     return {
       id: watch.id,

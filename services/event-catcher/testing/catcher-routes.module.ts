@@ -36,7 +36,7 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
 
   const gateway = composeGateway(foundation, {
     catchers: composeCatchers(foundation),
-    describe: () => ({ chainIds: [CHAIN_ID], failing: [], followed: [] }),
+    describe: () => ({ chainIds: [CHAIN_ID], failing: [], followed: [], statuses: [] }),
     publicUrl: () => EVENT_URL,
   });
   const loops = new Loops(gateway.loops);

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CatcherAnnouncement } from '../../../schemas/announcements.ts';
+import { ChainStatuses } from './chain-statuses.ts';
+
+const watch = { id: 'wch_1', chainId: 7 };
+const rates = { eventsPerSecond: 50, blocksPerSecond: 5 };
+const said = (changes: Partial<CatcherAnnouncement>): CatcherAnnouncement => ({
+  ...{ chainIds: [7], failing: [], followed: [], statuses: [] },
+  ...changes,
+});
+const backfills = [{ watchIds: ['wch_0', 'wch_1'], ...rates, error: 'history pruned' }];
+const follows = said({ followed: [7], statuses: [{ chainId: 7, error: 'contradicted', backfills }] });
+const couldNot = said({ failing: [7], statuses: [{ chainId: 7, error: 'no provider', backfills: [] }] });
+
+/** An event catcher, and what others announced. */
+const beside = (own: CatcherAnnouncement, ...others: { document: CatcherAnnouncement; isAlive?: boolean }[]) => {
+  const here = {
+    statuses: () => [7, 8].map((chainId) => ({ chainId, error: 'own error', backfills: [] })),
+    ratesOf: () => ({ eventsPerSecond: 1, blocksPerSecond: 1 }),
+    errorOf: () => 'own error',
+  };
+  const known = () => [
+    { id: 'own', isAlive: true, document: couldNot },
+    ...others.map(({ document, isAlive = true }, at) => ({ id: String(at), document, isAlive })),
+  ];
+  return new ChainStatuses({ shares: { id: 'own', announcement: own }, here, catchers: { known } });
+};
+
+describe('what is known of a watch', () => {
+  it('is what the event catcher announces that follows its chain', () => {
+    for (const own of [said({}), couldNot]) {
+      const statuses = beside(own, { document: couldNot }, { document: follows });
+      expect(statuses.ratesOf(watch)).toEqual(rates);
+      expect(statuses.errorOf(watch)).toBe('history pruned');
+      expect(statuses.ratesOf({ ...watch, id: 'wch_other' })).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
+      expect(statuses.errorOf({ ...watch, id: 'wch_other' })).toBe('contradicted');
+    }
+  });
+
+  it('is what this one knows if it follows the chain, whatever others announced last', () => {
+    const statuses = beside(said({ followed: [7] }), { document: follows });
+    expect([statuses.ratesOf(watch).eventsPerSecond, statuses.errorOf(watch)]).toEqual([1, 'own error']);
+  });
+
+  it('is why the chain could not be followed while nobody follows it', () => {
+    expect(beside(said({}), { document: couldNot }).errorOf(watch)).toBe('no provider');
+    expect(beside(couldNot, { document: follows, isAlive: false }).errorOf(watch)).toBe('own error');
+  });
+
+  it('is announced of chains that are followed, and of those that could not be', () => {
+    const own = beside(said({ followed: [8] })).announcement;
+    expect(own).toMatchObject({ followed: [8], statuses: [{ chainId: 8, error: 'own error' }] });
+    expect(beside(said({ failing: [7] })).announcement.statuses).toMatchObject([{ chainId: 7 }]);
+    expect(beside(said({})).announcement.statuses).toEqual([]);
+  });
+});

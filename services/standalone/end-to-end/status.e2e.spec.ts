@@ -1,0 +1,124 @@
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { WatchStatus } from '../../../schemas/http/event-catcher-routes.ts';
+import { Anvil } from '../../../shared/testing/anvil.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { RunningProcesses, type ServiceProcess } from '../../../shared/testing/running-processes.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { ProgramOnChain } from './program-on-chain.ts';
+import { ProviderGateway } from './provider-gateway.ts';
+import { registerTransfer } from './register-transfer.ts';
+
+const HAPPENS_WITHIN_MS = 120_000;
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
+const TOKEN = '0x00000000000000000000000000000000000A11CE';
+const SLOW = '0x0000000000000000000000000000000000051000';
+const REFUSED = '0x0000000000000000000000000000000000052000';
+const HISTORY = 5_000;
+const MOST_BLOCKS = 50;
+const ANSWERS_AFTER_MS = 500;
+const folder = temporaryFolder();
+
+describe('the status of a registered event, asked of an event catcher that follows its chain, and of another', () => {
+  let provider: ProviderGateway;
+  let ours: ProgramOnChain<RunningProcesses>;
+  let catchers: ServiceProcess[];
+  let caller: SignedIn;
+
+  beforeAll(async () => {
+    const anvil = await Anvil.start(join(folder, 'chain'));
+    for (const address of [TOKEN, SLOW]) {
+      const logs = Array.from({ length: 50 }, () => ({
+        address,
+        topics: [TRANSFER, SOMEBODY, SOMEBODY],
+        data: '0x' + '0'.repeat(64),
+      }));
+      await anvil.mine(logs);
+    }
+    await anvil.call('anvil_mine', `0x${HISTORY.toString(16)}`);
+    provider = await ProviderGateway.start(anvil.rpcUrl);
+    provider.answer = answerSlowly;
+    const start = (dataFolder: string, settings: Record<string, string>) =>
+      RunningProcesses.start(dataFolder, settings);
+    ours = await ProgramOnChain.start({ folder, start, anvil, chain: { rpcUrls: [provider.url] } });
+    catchers = [ours.program.service('event-catcher'), await ours.program.another('event-catcher', { EVENT_URL: '' })];
+    caller = await signIn(ours.program.development);
+  }, 240_000);
+  afterAll(async () => {
+    await ours.stop();
+    await provider.stop();
+  });
+
+  /** Refuses what is asked of one contract, and is slow and needs many calls for another. */
+  const answerSlowly: ProviderGateway['answer'] = async (body, honest) => {
+    if (!body.includes('eth_getLogs')) return honest();
+    const { id, params } = JSON.parse(body) as { id: unknown; params?: [{ fromBlock?: string; toBlock?: string }] };
+    const refuse = (message: string) => JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_000, message } });
+    if (body.includes(REFUSED.toLowerCase())) return refuse('this contract is not indexed');
+    if (!body.includes(SLOW.toLowerCase())) return honest();
+    const [{ fromBlock, toBlock }] = params ?? [{}];
+    if (Number(toBlock) - Number(fromBlock) >= MOST_BLOCKS)
+      return refuse(`block range is limited to ${String(MOST_BLOCKS)}`);
+    await pause(ANSWERS_AFTER_MS);
+    return honest();
+  };
+  const register = async (contract: string): Promise<void> => {
+    expect((await registerTransfer(ours.program.development, caller, contract)).status).toBe(201);
+  };
+  const statuses = (contract: string): Promise<WatchStatus[]> =>
+    Promise.all(
+      catchers.map(
+        async ({ url }) =>
+          (await call(`${url}/api/v1/status/2484/${contract}/Transfer`)).body as unknown as WatchStatus,
+      ),
+    );
+  const eventuallyBoth = (contract: string, said: (status: WatchStatus) => boolean, otherwise: string) =>
+    eventually(async () => (await statuses(contract)).every(said), HAPPENS_WITHIN_MS, otherwise);
+
+  it('tells the same reason where one contract is refused, and others are caught', async () => {
+    await register(REFUSED);
+    await register(TOKEN);
+    await eventuallyBoth(
+      TOKEN,
+      ({ state, eventsTotal }) => state === 'live' && eventsTotal === 50,
+      'it must be caught',
+    );
+    await eventuallyBoth(REFUSED, ({ state }) => state === 'failed', 'the refusal must be told');
+    const [here, there] = await statuses(REFUSED);
+    expect(here?.lastError).toMatch(/this contract is not indexed/);
+    expect(here?.lastError).not.toContain('127.0.0.2');
+    expect(there).toEqual({ ...here, lagSeconds: there?.lagSeconds });
+    for (const status of await statuses(TOKEN)) expect(status).toMatchObject({ state: 'live', lastError: null });
+  });
+
+  it('tells how fast a backfill is, and how long it takes', async () => {
+    await register(SLOW);
+    await eventuallyBoth(
+      SLOW,
+      ({ state, eventsPerSecond, etaSeconds }) =>
+        state === 'backfilling' && eventsPerSecond > 0 && Number(etaSeconds) > 0,
+      'both must tell the rate of a backfill, and the time that it takes',
+    );
+  });
+
+  it('tells why a chain is not followed, whoever fails to follow it', async () => {
+    provider.answer = () => Promise.reject(new Error('down'));
+    await eventuallyBoth(
+      TOKEN,
+      ({ state, lastError }) => state === 'failed' && lastError !== null,
+      'the outage must be told',
+    );
+    const [here, there] = await statuses(TOKEN);
+    expect(here?.lastError).not.toContain('127.0.0.2');
+    expect(there?.lastError).toBe(here?.lastError);
+    provider.answer = (_body, honest) => honest();
+    await eventuallyBoth(
+      TOKEN,
+      ({ state, lastError }) => state === 'live' && lastError === null,
+      'it must be live again',
+    );
+  });
+});
