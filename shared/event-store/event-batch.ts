@@ -1,3 +1,4 @@
+import type { EventMetadata } from '../../schemas/events/event.ts';
 import { batchesOf, compress, decompress } from '../primitives/stored-batches.ts';
 import type { EventToAppend, StoredEvent } from './event-store.ts';
 import { LazyStoredEvent } from './stored-event.ts';
@@ -61,12 +62,13 @@ export const decodeEvents = (
   last: Pick<StoredEvent, 'position' | 'stream' | 'revision' | 'type'>,
 ): StoredEvent[] => {
   const [first = '', ...dataTexts] = decompress(stored).toString().split('\n');
-  const { ids, versions, times, metadata, which } = JSON.parse(first) as Head;
+  const { ids, versions, times, metadata: metadataTexts, which } = JSON.parse(first) as Head;
+  const metadata = metadataTexts.map((text) => JSON.parse(text) as EventMetadata);
   return dataTexts.map((dataText, at) => {
     const before = dataTexts.length - 1 - at;
     const [position, revision] = [last.position - before, last.revision - before];
     const [id = '', version = 0, time = 0] = [ids[at], versions[at], times[at]];
-    const metadataText = metadata[which[at] ?? 0] ?? '';
-    return new LazyStoredEvent(position, last.stream, revision, id, last.type, version, time, dataText, metadataText);
+    const ofEvent = metadata[which[at] ?? 0] ?? '';
+    return new LazyStoredEvent(position, last.stream, revision, id, last.type, version, time, dataText, ofEvent);
   });
 };

@@ -16,7 +16,8 @@ export class LazyStoredEvent implements StoredEvent {
     readonly schemaVersion: number,
     readonly time: number,
     readonly dataText: string,
-    private readonly metadataText: string,
+    /** As JSON, or what somebody has parsed already, of several events. */
+    private readonly storedMetadata: string | EventMetadata,
   ) {}
 
   get data(): JsonObject {
@@ -24,6 +25,8 @@ export class LazyStoredEvent implements StoredEvent {
   }
 
   get metadata(): EventMetadata {
-    return (this.parsedMetadata ??= JSON.parse(this.metadataText) as EventMetadata);
+    const { storedMetadata } = this;
+    if (typeof storedMetadata !== 'string') return storedMetadata;
+    return (this.parsedMetadata ??= JSON.parse(storedMetadata) as EventMetadata);
   }
 }

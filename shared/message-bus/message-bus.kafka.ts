@@ -72,7 +72,7 @@ export class KafkaMessageBus implements MessageBus {
       partitions.set(message.key, partition);
       return { message, index, partition, bytes: messageBytes(message) };
     });
-    const refused = refusalOfSize(routed.map(({ bytes }) => bytes));
+    const refused = refusalOfSize(messages);
     if (refused) throw refused;
     await this.publisher.publish(configured.name, routed, signal);
   }

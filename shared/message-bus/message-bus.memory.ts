@@ -9,7 +9,7 @@ import {
   type MessageToPublish,
   type Offsets,
 } from './message-bus.ts';
-import { messageBytes, refusalOfSize } from './message-size.ts';
+import { refusalOfSize } from './message-size.ts';
 import { pollPartitions } from './poll-partitions.ts';
 import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSettings } from './topic-settings.ts';
 
@@ -39,7 +39,7 @@ export class MemoryMessageBus implements MessageBus {
 
   publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(signal.reason as Error);
-    const refused = refusalOfSize(messages.map(messageBytes));
+    const refused = refusalOfSize(messages);
     if (refused) return Promise.reject(refused);
     for (const message of messages) {
       const partition = this.partitionOf(topic, message.key);

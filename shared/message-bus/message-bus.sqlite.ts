@@ -12,7 +12,7 @@ import {
   type MessageToPublish,
   type Offsets,
 } from './message-bus.ts';
-import { messageBytes, refusalOfSize } from './message-size.ts';
+import { refusalOfSize } from './message-size.ts';
 import { FormerMessages } from './former-messages.sqlite.ts';
 import { pollPartitions } from './poll-partitions.ts';
 import { decodeBatch, encodeBatch, type OffsetMessage } from './record-batch.ts';
@@ -111,7 +111,7 @@ export class SqliteMessageBus implements MessageBus {
   async publish(topic: Topic, messages: readonly MessageToPublish[], signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     const configured = this.configured(topic);
-    const refused = refusalOfSize(messages.map(messageBytes));
+    const refused = refusalOfSize(messages);
     if (refused) throw refused;
     try {
       await this.database.transaction(() => {

@@ -9,8 +9,12 @@ describe('the size of a message', () => {
   });
 
   it('may be a million bytes', () => {
-    expect(refusalOfSize([1, 1_000_000])).toBeUndefined();
-    const refusal = refusalOfSize([1, 1_000_001, 1_000_002]);
+    const sized = (value: string) => ({ key: 'k', headers: { h: 'h' }, value, timestamp: 0 });
+    const [most, tooMuch] = ['é'.repeat(499_998), 'é'.repeat(499_999)].map((text) => sized(`${text}x`));
+    if (!most || !tooMuch) throw new Error('there are two');
+    expect([messageBytes(most), messageBytes(tooMuch)]).toEqual([1_000_000, 1_000_002]);
+    expect(refusalOfSize([sized(''), most])).toBeUndefined();
+    const refusal = refusalOfSize([most, tooMuch, tooMuch]);
     expect(refusal).toMatchObject({ index: 1, reason: expect.stringContaining('1000000 bytes') });
   });
 });
