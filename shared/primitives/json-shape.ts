@@ -1,21 +1,34 @@
 /** Valid JSON of ours and of chains has only a few levels. Megabytes of brackets would parse into gigabytes. */
 const DEPTH_MAX = 64;
-const [quote, backslash, comma, bracket, brace, bracketEnd, braceEnd] = [...Buffer.from('"\\,[{]}')];
+const [quote, backslash, comma, bracket, brace, bracketEnd, braceEnd] = Buffer.from('"\\,[{]}') as unknown as Seven;
+type Seven = [number, number, number, number, number, number, number];
 
 /**
  * Whether JSON that is not parsed yet is nested no deeper than 64 arrays and objects, and has no more values than
  * that, each array and object counted too. Of invalid JSON it tells this up to where a parser stops.
  */
 export const isParsable = (bytes: Uint8Array, valuesMax = Infinity): boolean => {
-  let [depth, values, isInText] = [0, 1, false];
-  for (let at = 0; at < bytes.length; at += 1) {
+  const { length } = bytes;
+  let [depth, values] = [0, 1];
+  for (let at = 0; at < length; at += 1) {
     const byte = bytes[at];
-    if (byte === quote) isInText = !isInText;
-    else if (isInText) at += byte === backslash ? 1 : 0;
+    if (byte === quote) at = endOfText(bytes, at + 1);
     else if (byte === comma) values += 1;
-    else if (byte === bracket || byte === brace) [depth, values] = [depth + 1, values + 1];
-    else if (byte === bracketEnd || byte === braceEnd) depth -= 1;
-    if (depth > DEPTH_MAX || values > valuesMax) return false;
+    else if (byte === bracket || byte === brace) {
+      depth += 1;
+      values += 1;
+      if (depth > DEPTH_MAX) return false;
+    } else if (byte === bracketEnd || byte === braceEnd) depth -= 1;
   }
-  return true;
+  return values <= valuesMax;
+};
+
+/** Where the quote is that ends a text; the end if none does. */
+const endOfText = (bytes: Uint8Array, from: number): number => {
+  const found = bytes.indexOf(quote, from);
+  if (found === -1) return bytes.length;
+  if (bytes[found - 1] !== backslash) return found;
+  let at = from;
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  return at;
 };
