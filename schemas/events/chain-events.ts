@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jsonValue } from '../json.ts';
+import { anyJsonObject } from '../json.ts';
 import { address, blockNumber, chainId, hash, isoTime } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
@@ -23,12 +23,10 @@ export const observedRecord = z.object({
   TxHash: hash,
   TxIndex: z.int().nonnegative(),
   LogIndex: z.int().nonnegative(),
-  Data: z
-    .record(z.string(), jsonValue)
-    .describe(
-      'Decoded arguments by name; of a log that does not fit its event {raw: {topics, data}, error}; of one that is too ' +
-        'large {raw: {topics, data, bytes, hash}, error} with the first 1,024 bytes, the number of all, and their keccak-256.',
-    ),
+  Data: anyJsonObject.describe(
+    'Decoded arguments by name; of a log that does not fit its event {raw: {topics, data}, error}; of one that is too ' +
+      'large {raw: {topics, data, bytes, hash}, error} with the first 1,024 bytes, the number of all, and their keccak-256.',
+  ),
   Origin: eventOrigin,
 });
 export type ObservedRecord = z.infer<typeof observedRecord>;
