@@ -28,10 +28,9 @@ import { startAccount } from '../account/account.module.ts';
 import { appAdministration } from '../account/app-administration.ts';
 import { chainAdministration, type PreparedChain } from '../account/chain-administration.ts';
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
-import { startProjectorThread } from '../projector/projector-thread.ts';
-import { startRelay } from '../relay/relay.ts';
 import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
+import { startWorkers } from './workers-thread.ts';
 
 const LOCAL_CHAIN_ID = 2484;
 
@@ -117,8 +116,8 @@ const startServices = async (
     shutdown.signal.throwIfAborted();
     return part;
   };
-  await keep('projector', startProjectorThread(foundation));
-  await keep('relay', startRelay(withBus));
+  const workers = await startWorkers(foundation);
+  for (const [name, worker] of Object.entries(workers)) await keep(name, worker);
   const account = await keep(
     'account',
     startAccount(

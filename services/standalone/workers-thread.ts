@@ -5,7 +5,14 @@ import type { HealthReport } from '../../shared/host/health.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import type { CheckpointProgress } from '../../shared/loops/checkpoint-loops.ts';
 import { PROCESS_NAME, THIS_PROCESS } from '../../shared/loops/lease-holder.ts';
-import { STARTED, type Answer, type Asked, type ProjectorWorkerData, type Question } from './thread-messages.ts';
+import {
+  STARTED,
+  type Answer,
+  type Asked,
+  type Question,
+  type WorkerName,
+  type WorkersData,
+} from './thread-messages.ts';
 
 interface Pending {
   resolve: (value: unknown) => void;
@@ -13,26 +20,26 @@ interface Pending {
 }
 
 /**
- * The projector in a thread of its own, with engines of its own: in a process that does all the work, folding and storing
- * would else take a third of the time of who serves requests. It ends the process if it fails as nothing in it expects.
+ * The workers in a thread of their own, with engines of their own: in a process that does all the work, read models and
+ * messages would else take half of the time of who serves requests. It ends the process if it fails as nothing in it expects.
  */
-export const startProjectorThread = async ({
+export const startWorkers = async ({
   settings,
   masterKey,
-}: Pick<Foundation, 'settings' | 'masterKey'>): Promise<RunningPart> => {
+}: Pick<Foundation, 'settings' | 'masterKey'>): Promise<Record<WorkerName, RunningPart>> => {
   // Leases belong to the process, whichever thread has them.
   setEnvironmentData(PROCESS_NAME, THIS_PROCESS);
-  const workerData: ProjectorWorkerData = { settings, masterKey };
+  const workerData: WorkersData = { settings, masterKey };
   // The build has it beside this file, with the same extension as this one.
-  const program = new URL(`./projector-worker${extname(import.meta.url)}`, import.meta.url);
-  const worker = new Worker(program, { workerData });
-  const thread = new AskedThread(worker);
+  const program = new URL(`./workers-program${extname(import.meta.url)}`, import.meta.url);
+  const thread = new AskedThread(new Worker(program, { workerData }));
   await thread.answerTo(STARTED);
-  return {
-    health: () => thread.ask('health') as Promise<HealthReport>,
-    checkpoints: { progress: () => thread.ask('progress') as Promise<CheckpointProgress[]> },
+  const part = (of: WorkerName): RunningPart => ({
+    health: () => thread.ask({ of, what: 'health' }) as Promise<HealthReport>,
+    checkpoints: { progress: () => thread.ask({ of, what: 'progress' }) as Promise<CheckpointProgress[]> },
     close: () => thread.close(),
-  };
+  });
+  return { projector: part('projector'), relay: part('relay') };
 };
 
 /** Asks a worker, and gets an answer to each question. */
@@ -40,7 +47,7 @@ class AskedThread {
   private readonly pending = new Map<number, Pending>();
   private readonly ended: Promise<void>;
   private hasEnded = false;
-  private isClosing = false;
+  private closing: Promise<void> | undefined;
   private asked = STARTED;
 
   constructor(private readonly worker: Worker) {
@@ -55,7 +62,7 @@ class AskedThread {
         this.hasEnded = true;
         for (const { reject } of this.pending.values()) reject(theEnd());
         resolve();
-        if (!this.isClosing && !this.pending.has(STARTED)) throw theEnd();
+        if (!this.closing && !this.pending.has(STARTED)) throw theEnd();
       });
     });
   }
@@ -73,11 +80,10 @@ class AskedThread {
     return promise;
   }
 
-  async close(): Promise<void> {
-    this.isClosing = true;
-    await this.ask('close');
-    await this.ended;
+  /** Closes all at the first call, and returns when they have ended. */
+  close(): Promise<void> {
+    return (this.closing ??= this.ask('close').then(() => this.ended));
   }
 }
 
-const theEnd = (): Error => new Error('the thread of the projector has ended');
+const theEnd = (): Error => new Error('the thread of the workers has ended');
