@@ -37,7 +37,7 @@ function* asTexts(events: readonly EventToAppend[]): Generator<EventText> {
       metadata = event.metadata;
       metadataText = JSON.stringify(metadata);
     }
-    yield { event, dataText: JSON.stringify(event.data), metadataText };
+    yield { event, dataText: event.dataText ?? JSON.stringify(event.data), metadataText };
   }
 }
 

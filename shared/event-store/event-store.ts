@@ -15,6 +15,8 @@ export interface EventToAppend {
   /** Unix milliseconds. */
   time: number;
   data: JsonObject;
+  /** `data` as JSON, where it was written already to know its size. */
+  dataText?: string;
   metadata: EventMetadata;
 }
 

@@ -45,12 +45,14 @@ describe('a stream that is fenced', () => {
   });
 });
 
-const event = (EventName: string) => ({ data: { ...eventExamples.ChainEventObserved, EventName } });
+const event = (EventName: string, LogIndex = 0) => ({
+  dataText: JSON.stringify({ ...eventExamples.ChainEventObserved, EventName, LogIndex }),
+});
 const events = (count: number, bytes = 10) => Array.from({ length: count }, () => event('x'.repeat(bytes)));
 
 describe('the chunks of an append', () => {
   it('contain all events in order', () => {
-    const all = events(2_500).map(({ data }, index) => ({ data: { ...data, LogIndex: index } }));
+    const all = Array.from({ length: 2_500 }, (_, index) => event('x', index));
     const chunks = appendChunks(all);
     expect(chunks.length).toBeGreaterThan(1);
     expect(chunks.flat()).toEqual(all);

@@ -5,7 +5,12 @@ import type {
   FollowerEvent,
 } from '../../../../schemas/events/chain-events.ts';
 import type { EventMetadata } from '../../../../schemas/events/event.ts';
-import { WrongExpectedRevision, type Appended, type EventStore } from '../../../../shared/event-store/event-store.ts';
+import {
+  WrongExpectedRevision,
+  type Appended,
+  type EventStore,
+  type EventToAppend,
+} from '../../../../shared/event-store/event-store.ts';
 import { appendConfirmed, toAppend, OutcomeStillUnknown } from '../../../../shared/event-store/transact.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../../shared/primitives/ids.ts';
@@ -57,17 +62,16 @@ export class ChainAppends {
 
   /** Appends events in order, as many at once as the event store takes. @returns the newest event of the stream */
   async append(stream: string, newest: Appended, events: readonly CaughtEvent[]): Promise<Appended> {
+    const toStore = events.map((event) => written(toAppend(event, followerMetadata, this.dependencies)));
     let last = newest;
-    for (const chunk of appendChunks(events)) last = await this.appendChunk(stream, last.revision, chunk);
+    for (const chunk of appendChunks(toStore)) last = await this.appendChunk(stream, last.revision, chunk);
     return last;
   }
 
-  private async appendChunk(stream: string, revision: number, events: readonly CaughtEvent[]): Promise<Appended> {
-    const { eventStore } = this.dependencies;
-    const identified = events.map((event) => toAppend(event, followerMetadata, this.dependencies));
+  private async appendChunk(stream: string, revision: number, events: readonly EventToAppend[]): Promise<Appended> {
     this.inFlight += 1;
     try {
-      return await appendConfirmed(eventStore, stream, revision, identified, this.signal);
+      return await appendConfirmed(this.dependencies.eventStore, stream, revision, events, this.signal);
     } catch (error) {
       if (error instanceof OutcomeStillUnknown) this.isUnfenced = true;
       throw error;
@@ -98,15 +102,17 @@ export class ChainAppends {
   }
 }
 
+const written = (event: EventToAppend) => ({ ...event, dataText: JSON.stringify(event.data) });
+
 /**
  * Splits events into appends, in order. An event that is too large gets one of its own, and the event store decides.
  */
-export const appendChunks = <Event extends Pick<CaughtEvent, 'data'>>(events: readonly Event[]): Event[][] => {
+export const appendChunks = <Event extends { dataText: string }>(events: readonly Event[]): Event[][] => {
   const chunks: Event[][] = [];
   let chunk: Event[] = [];
   let bytes = 0;
   for (const event of events) {
-    const size = Buffer.byteLength(JSON.stringify(event.data)) + OVERHEAD_BYTES;
+    const size = Buffer.byteLength(event.dataText) + OVERHEAD_BYTES;
     if (bytes + size > BYTES_MAX || chunks.length === 0) {
       chunk = [];
       chunks.push(chunk);
