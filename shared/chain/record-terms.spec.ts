@@ -60,7 +60,7 @@ describe('places', () => {
     const place = (BlockNumber: number, LogIndex: number) => placeOf({ BlockNumber, LogIndex });
     expect([place(5, 0) >= from, place(6, 999_999) <= to]).toEqual([true, true]);
     expect([place(4, 999_999) < from, place(7, 0) > to]).toEqual([true, true]);
-    expect(placesOf(0, Infinity).to).toBe(Number.MAX_SAFE_INTEGER);
+    expect(placesOf(0, Infinity).to).toBe(Number.MAX_SAFE_INTEGER - 2 ** 17);
     expect(placesOf(0, -1).to).toBeLessThan(0);
   });
 });

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ObservedRecord } from '../../schemas/events/chain-events.ts';
 import { sha256 } from '../primitives/ids.ts';
 
@@ -17,11 +18,11 @@ const SEGMENTS_MAX = 2 ** 21;
 /** More logs than any block has had. Later ones of a block share the place of the last. */
 const LOGS_MAX = 2 ** 17;
 /** The last block that has a place of its own, so that places are safe integers. */
-export const PLACED_BLOCK_MAX = 2 ** 36 - 1;
+export const PLACED_BLOCK_MAX = 2 ** 36 - 2;
 
 /** Returns the number of a segment, counted from 0 in its watch. Two watches hardly ever share one, and then lose nothing. */
 export const segmentOf = (watchId: string, index: number): number =>
-  firstDigits(watchId, WATCH_DIGITS) * SEGMENTS_MAX + Math.min(index, SEGMENTS_MAX - 1);
+  ofWatch(watchId, WATCH_DIGITS) * SEGMENTS_MAX + Math.min(index, SEGMENTS_MAX - 1);
 
 /** Returns the place of a log in its chain. Places sort as logs do. */
 export const placeOf = ({ BlockNumber, LogIndex }: Pick<ObservedRecord, 'BlockNumber' | 'LogIndex'>): number =>
@@ -44,7 +45,7 @@ export interface SearchedRecords {
 }
 
 /** Returns the term of all of these records. */
-export const termOfAll = (records: SearchedRecords): number => term(records, '', '');
+export const termOfAll = (records: SearchedRecords): number => ofWatch(textOf(records, '', ''), TERM_DIGITS);
 
 /** Returns the term of those that have this. */
 export const termOf = (records: SearchedRecords, searched: Searched): number => {
@@ -68,7 +69,22 @@ export const termsOf = (
   return [...new Set(terms)];
 };
 
-const term = ({ watchId, reverted }: SearchedRecords, member: string, value: string): number =>
-  firstDigits(`${watchId} ${reverted ? 'reverted' : 'canonical'} ${member} ${value}`, TERM_DIGITS);
+const WATCHES_KEPT = 10_000;
+/** What follows from a watch alone is asked for with each of its records. */
+const ofWatches = new LRUCache<string, number>({ max: WATCHES_KEPT });
+
+const ofWatch = (text: string, digits: number): number => {
+  const known = ofWatches.get(text);
+  if (known !== undefined) return known;
+  const number = firstDigits(text, digits);
+  ofWatches.set(text, number);
+  return number;
+};
+
+const term = (records: SearchedRecords, member: string, value: string): number =>
+  firstDigits(textOf(records, member, value), TERM_DIGITS);
+
+const textOf = ({ watchId, reverted }: SearchedRecords, member: string, value: string): string =>
+  `${watchId} ${reverted ? 'reverted' : 'canonical'} ${member} ${value}`;
 
 const firstDigits = (text: string, digits: number): number => Number.parseInt(sha256(text).slice(0, digits), 16);

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { extract, quote, toColumn } from './filter.sqlite.ts';
 import type { CollectionDefinition, DocumentChange, StoredDocument } from './read-store.ts';
-import { SearchTable } from './search-table.sqlite.ts';
+import { SearchTable, type Indexed } from './search-table.sqlite.ts';
 
 /** The columns that every collection has; the others are members of documents. */
 const OWN_COLUMNS = ['id', 'position', 'document'];
@@ -51,22 +51,33 @@ export class SqliteCollection {
     this.update = database.prepare(`UPDATE ${this.table} SET ${assigned.join(', ')} WHERE rowid = ?`);
     this.get = this.rows(`SELECT ${this.selected} FROM ${this.table} WHERE id = ?`);
     this.getWithRow = this.rows(`SELECT rowid, ${this.selected} FROM ${this.table} WHERE id = ?`);
-    this.terms = search && new SearchTable(database, quote(`${name} terms`), search);
+    this.terms = search && new SearchTable(database, name, search);
   }
 
-  /** Stores a document, unless the stored one is as new. */
-  put({ id, position, document }: DocumentChange): void {
-    const values = this.valuesOf(position, document);
-    const { changes, lastInsertRowid } = this.insertion.run(id, ...values);
-    if (changes === 1) {
-      this.terms?.add(Number(lastInsertRowid), id, document);
-      return;
+  /** Stores each document, unless the stored one is as new. */
+  put(changes: readonly DocumentChange[]): void {
+    let indexed = { added: new Map<number, Indexed>(), removed: [] as Indexed[] };
+    const store = () => {
+      this.terms?.store([...indexed.added.values()], indexed.removed);
+      indexed = { added: new Map(), removed: [] };
+    };
+    for (const { id, position, document } of changes) {
+      const values = this.valuesOf(position, document);
+      const inserted = this.insertion.run(id, ...values);
+      if (inserted.changes === 1) {
+        const row = Number(inserted.lastInsertRowid);
+        indexed.added.set(row, { row, id, document });
+        continue;
+      }
+      const [row, ...selected] = this.getWithRow.get(id) as unknown as [number, ...SQLOutputValue[]];
+      const stored = this.toStored(selected);
+      if (stored.position >= position) continue;
+      this.update.run(...values, row);
+      if (indexed.added.has(row)) store();
+      indexed.removed.push({ row, id, document: stored.document });
+      indexed.added.set(row, { row, id, document });
     }
-    const [row, ...selected] = this.getWithRow.get(id) as unknown as [number, ...SQLOutputValue[]];
-    const stored = this.toStored(selected);
-    if (stored.position >= position) return;
-    this.update.run(...values, row);
-    this.terms?.replace(row, id, stored.document, document);
+    store();
   }
 
   /** A statement whose rows are arrays. */

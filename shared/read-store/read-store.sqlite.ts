@@ -69,7 +69,8 @@ export class SqliteReadStore implements ReadStore {
 
   apply(projection: string, changes: readonly DocumentChange[], position: number, event?: EventPlace): Promise<void> {
     return this.database.transaction(() => {
-      for (const change of changes) this.collection(change.collection).put(change);
+      const byCollection = Map.groupBy(changes, ({ collection }) => collection);
+      for (const [name, ofCollection] of byCollection) this.collection(name).put(ofCollection);
       this.savePosition.run(projection, position, event ? JSON.stringify(event) : null);
     });
   }

@@ -20,18 +20,26 @@ export interface CollectionDefinition {
 export interface SearchIndex<Document = JsonObject> {
   /**
    * The part of the index in which a document is found. It has some thousand documents that are stored soon after each
-   * other, so that the terms of a batch, which are random, change few pages.
+   * other. When the next number begins, few more come to it, so that it can be stored as it is read best.
    */
   segment: (id: string, document: Document) => number;
   /** No two are the same. */
   terms: (id: string, document: Document) => readonly number[];
-  /** Documents are found in this order. */
+  /** Documents are found in this order. It is not negative, and less than the greatest safe integer. */
   order: (id: string, document: Document) => number;
+}
+
+export interface SearchedSegment {
+  segment: number;
+  terms: readonly number[];
+  /** Where it is known that its documents have no lesser order, or no greater one: it need not be looked into for others. */
+  least?: number;
+  greatest?: number;
 }
 
 export interface Search {
   /** A document is found if it is in the segment of one of these, and has all of its terms, of which each has as many. */
-  anyOf: readonly { segment: number; terms: readonly number[] }[];
+  anyOf: readonly SearchedSegment[];
   /** The least and the greatest order, inclusive. */
   from: number;
   to: number;

@@ -1,107 +1,135 @@
 import type { StatementSync } from 'node:sqlite';
+import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../schemas/json.ts';
-import { LIMIT, type SqliteDatabase } from '../primitives/database.sqlite.ts';
-import type { SearchIndex, SearchPage } from './read-store.ts';
+import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { quote } from './filter.sqlite.ts';
+import type { SearchIndex } from './read-store.ts';
+import { bucketOf, postingsSql } from './segment-search.sqlite.ts';
+import { storePostings, StoredPostings, type Posting } from './stored-postings.ts';
 
-/** Of so many documents with a term are those looked through for the other terms, at most, to know the rarer term. */
-const SAMPLE = 64;
+export interface Indexed {
+  /** The document's own in its collection. */
+  row: number;
+  id: string;
+  document: JsonObject;
+}
 
-/** The terms of the documents of one collection. */
+/** More parts than this become one when the next segment begins, as where documents were stored a few at a time. */
+const PARTS_MAX = 8;
+/** Of so many segments it is known that they have begun. */
+const BEGUN_MAX = 10_000;
+
+/**
+ * The terms of the documents of one collection. Each batch of documents is stored in some rows: one for each segment and bucket
+ * that has one of its terms, so a thousand documents change few pages, and a term of a segment is read from few rows.
+ */
 export class SearchTable {
-  private readonly insertions = new Map<number, StatementSync>();
+  /** The table's name in SQL. */
+  readonly table: string;
+  private readonly begun = new LRUCache<number, true>({ max: BEGUN_MAX });
+  private readonly insertion: StatementSync;
   private readonly deletion: StatementSync;
+  private readonly read: StatementSync;
+  private readonly manyParts: StatementSync;
 
   constructor(
-    private readonly database: SqliteDatabase,
-    readonly table: string,
+    database: SqliteDatabase,
+    collection: string,
     private readonly index: SearchIndex,
   ) {
+    const table = (this.table = quote(`${collection} postings`));
+    const prepare = (sql: string) => database.prepare(sql);
     database.setUp(() => {
-      // Terms of one segment lie side by side, and those of one term in order.
       database.exec(
         `CREATE TABLE IF NOT EXISTS ${table} (
-           segment INTEGER NOT NULL, term INTEGER NOT NULL, place INTEGER NOT NULL, document INTEGER NOT NULL,
-           PRIMARY KEY (segment, term, place, document)
+           segment INTEGER NOT NULL, bucket INTEGER NOT NULL, part INTEGER NOT NULL, postings BLOB NOT NULL,
+           PRIMARY KEY (segment, bucket, part)
          ) STRICT, WITHOUT ROWID`,
       );
     });
-    this.deletion = database.prepare(
-      `DELETE FROM ${table} WHERE segment = ? AND term = ? AND place = ? AND document = ?`,
+    const oneBucket = 'segment = ?1 AND bucket = ?2';
+    this.insertion = prepare(
+      `INSERT INTO ${table} SELECT ?1, ?2, coalesce(max(part), 0) + 1, ?3 FROM ${table} WHERE ${oneBucket}`,
     );
+    this.deletion = prepare(`DELETE FROM ${table} WHERE ${oneBucket}`);
+    this.read = prepare(postingsSql(table));
+    this.manyParts = prepare(
+      `SELECT bucket FROM ${table} WHERE segment = ? GROUP BY bucket HAVING count(*) > ${String(PARTS_MAX)}`,
+    );
+    database.setUp(() => {
+      this.takeOver(database, `${collection} terms`);
+    });
   }
 
-  /** @param row the document's own in its collection */
-  add(row: number, id: string, document: JsonObject): void {
-    this.insert(this.entries(row, id, document));
-  }
-
-  replace(row: number, id: string, before: JsonObject, after: JsonObject): void {
-    const [old, fresh] = [before, after].map((document) => this.entries(row, id, document)) as [Entry[], Entry[]];
-    const has = (entries: readonly Entry[]) => {
-      const texts = new Set(entries.map(String));
-      return (entry: Entry) => texts.has(String(entry));
-    };
-    const [isOld, isFresh] = [has(old), has(fresh)];
-    for (const entry of old) if (!isFresh(entry)) this.deletion.run(...entry);
-    this.insert(fresh.filter((entry) => !isOld(entry)));
-  }
-
-  private entries(row: number, id: string, document: JsonObject): Entry[] {
-    const segment = this.index.segment(id, document);
-    const place = this.index.order(id, document);
-    return this.index.terms(id, document).map((term) => [segment, term, place, row]);
-  }
-
-  private insert(entries: readonly Entry[]): void {
-    if (entries.length === 0) return;
-    let statement = this.insertions.get(entries.length);
-    if (!statement) {
-      const values = entries.map(() => '(?, ?, ?, ?)').join(', ');
-      statement = this.database.prepare(`INSERT INTO ${this.table} VALUES ${values}`);
-      this.insertions.set(entries.length, statement);
+  /** Stores what documents are found by, and removes what they were found by. */
+  store(added: readonly Indexed[], removed: readonly Indexed[] = []): void {
+    const segments = new Map<number, Map<number, BucketChange>>();
+    for (const [documents, kind] of [[removed, 'removed'] as const, [added, 'added'] as const]) {
+      for (const { row, id, document } of documents) {
+        const [segment, place] = [this.index.segment(id, document), this.index.order(id, document)];
+        let buckets = segments.get(segment);
+        if (!buckets) segments.set(segment, (buckets = new Map<number, BucketChange>()));
+        for (const term of this.index.terms(id, document)) changeOf(buckets, term)[kind].push({ term, place, row });
+      }
     }
-    statement.run(...entries.flat());
+    for (const [segment, buckets] of segments) this.change(segment, buckets);
+  }
+
+  private change(segment: number, buckets: ReadonlyMap<number, BucketChange>): void {
+    if (!this.begun.has(segment)) {
+      for (const { bucket } of this.manyParts.all(segment - 1)) this.rewrite(segment - 1, bucket as number, NOTHING);
+    }
+    this.begun.set(segment, true);
+    for (const [bucket, change] of buckets) {
+      if (change.removed.length > 0) this.rewrite(segment, bucket, change);
+      else this.insertion.run(segment, bucket, storePostings(change.added));
+    }
+  }
+
+  /** Makes one part of all. */
+  private rewrite(segment: number, bucket: number, { removed, added }: BucketChange): void {
+    const isGone = new Set(removed.map(textOf));
+    const parts = this.read
+      .all(segment, bucket)
+      .map(({ postings }) => new StoredPostings(postings as Uint8Array).all());
+    const postings = [...parts.flat().filter((one) => !isGone.has(textOf(one))), ...added];
+    this.deletion.run(segment, bucket);
+    if (postings.length > 0) this.insertion.run(segment, bucket, storePostings(postings));
+  }
+
+  /** Once each term of a document had a row of its own. */
+  private takeOver(database: SqliteDatabase, name: string): void {
+    if (!database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name)) return;
+    const old = quote(name);
+    const ofSegment = database.prepare(`SELECT term, place, document AS row FROM ${old} WHERE segment = ?`);
+    const next = database.prepare(`SELECT min(segment) AS segment FROM ${old} WHERE segment > ?`);
+    for (let segment = -1; ;) {
+      const found = next.get(segment)?.['segment'];
+      if (typeof found !== 'number') break;
+      segment = found;
+      const buckets = new Map<number, BucketChange>();
+      for (const row of ofSegment.all(segment)) {
+        const posting = row as unknown as Posting;
+        changeOf(buckets, posting.term).added.push({ ...posting });
+      }
+      this.change(segment, buckets);
+    }
+    database.exec(`DROP TABLE ${old}`);
   }
 }
 
-/** Segment, term, place, row. */
-type Entry = [number, number, number, number];
+interface BucketChange {
+  added: Posting[];
+  removed: Posting[];
+}
 
-/**
- * A statement that finds the documents of one segment that have all of so many terms. Its parameters are the segment, the
- * least and the greatest place, the terms, place and row of a document that it begins after, if it does, and the limit.
- */
-export const searchSql = (
-  table: string,
-  terms: number,
-  { direction, after }: Pick<SearchPage, 'direction' | 'after'>,
-): string => {
-  const comparison = direction === 'asc' ? '>' : '<';
-  const parameter = (at: number) => `?${String(at)}`;
-  // The range of places ends with that of the document.
-  const isAfter = after
-    ? `AND (place ${comparison} ${parameter(terms + 4)} OR document ${comparison} ${parameter(terms + 5)})`
-    : '';
-  return `SELECT place, document FROM ${table} AS found WHERE ${condition(table, terms)} ${isAfter}
-   ORDER BY place ${direction}, document ${direction} ${LIMIT}`;
+const NOTHING: BucketChange = { added: [], removed: [] };
+
+const changeOf = (buckets: Map<number, BucketChange>, term: number): BucketChange => {
+  const bucket = bucketOf(term);
+  let change = buckets.get(bucket);
+  if (!change) buckets.set(bucket, (change = { added: [], removed: [] }));
+  return change;
 };
 
-/** A statement that counts them. It has the same parameters but the limit. */
-export const countSql = (table: string, terms: number): string =>
-  `SELECT count(*) FROM ${table} AS found WHERE ${condition(table, terms)}`;
-
-/** Documents are looked through by the rarest term. */
-const condition = (table: string, terms: number): string => {
-  const names = Array.from({ length: terms }, (_, at) => `?${String(at + 4)}`);
-  const range = 'found.segment = ?1 AND found.place >= ?2 AND found.place <= ?3';
-  if (names.length === 1) return `${range} AND found.term = ?4`;
-  const amount = (name: string) =>
-    `(SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE segment = ?1 AND term = ${name} LIMIT ${String(SAMPLE)}))`;
-  const amounts = names.map((name) => `SELECT ${name} AS term, ${amount(name)} AS amount`).join(' UNION ALL ');
-  const others = names.map(
-    (name) =>
-      `EXISTS (SELECT 1 FROM ${table} AS other WHERE other.segment = ?1 AND other.term = ${name}
-         AND other.place = found.place AND other.document = found.document)`,
-  );
-  return `${range} AND found.term = (SELECT term FROM (${amounts}) ORDER BY amount LIMIT 1) AND ${others.join(' AND ')}`;
-};
+const textOf = ({ term, place, row }: Posting): string => [term, place, row].join(' ');

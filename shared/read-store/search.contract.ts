@@ -141,7 +141,7 @@ export const searchContract = (name: string, open: () => Promise<ReadStore>): vo
     });
 
     it('tells large numbers apart', async () => {
-      const [large, larger] = [Number.MAX_SAFE_INTEGER - 1, Number.MAX_SAFE_INTEGER];
+      const [large, larger] = [Number.MAX_SAFE_INTEGER - 2, Number.MAX_SAFE_INTEGER - 1];
       await put({
         a: { segment: large, order: large, terms: [large] },
         b: { segment: larger, order: larger, terms: [larger] },
@@ -149,6 +149,61 @@ export const searchContract = (name: string, open: () => Promise<ReadStore>): vo
       expect(await found(inSegment(large, large))).toEqual(['a']);
       expect(await found({ ...inSegment(larger, larger), from: larger })).toEqual(['b']);
       expect(await count({ ...inSegment(large, large), from: larger })).toBe(0);
+    });
+
+    it('finds and counts what was stored at once and apart, also when some of it changes or is stored no more', async () => {
+      const some = (from: number, to: number, terms: number[]) =>
+        Object.fromEntries(
+          Array.from({ length: to - from }, (_, at) => {
+            const order = Math.floor((from + at) / 2);
+            return [`n-${String(from + at)}`, { segment: order % 2, order, terms }];
+          }),
+        );
+      const both = (term: number, ...others: number[]) => ({
+        anyOf: [0, 1].map((segment) => ({ segment, terms: [term, ...others] })),
+      });
+      await put(some(40, 80, [7, 8]), 1);
+      await put(some(0, 40, [7]), 2);
+      await put(some(80, 81, [7, 9]), 3);
+      const all = Array.from({ length: 81 }, (_, at) => Math.floor(at / 2));
+      const expectFound = async (wanted: Partial<Search>, orders: readonly number[]) => {
+        expect(await count(wanted)).toBe(orders.length);
+        for (const direction of ['asc', 'desc'] as const) {
+          const hits = await store.search(
+            collection,
+            { ...everywhere, anyOf: [], ...wanted, direction, limit: 100 },
+            budget,
+          );
+          expect(hits.map(({ order }) => order)).toEqual(direction === 'asc' ? orders : orders.toReversed());
+        }
+      };
+      await expectFound(both(7), all);
+      await expectFound({ ...both(7), from: 5, to: 33 }, all.slice(10, 68));
+      await expectFound(both(8, 7), all.slice(40, 80));
+      await expectFound(both(9, 7), [40]);
+      // One is the first of those that were stored with it, others are in their middle.
+      await put(some(40, 41, [8]), 4);
+      await put(some(50, 60, []), 4);
+      await expectFound(both(7), [...all.slice(0, 40), ...all.slice(41, 50), ...all.slice(60)]);
+      await expectFound(both(8, 7), [...all.slice(41, 50), ...all.slice(60, 80)]);
+      await put(some(50, 55, [7]), 5);
+      await put(some(40, 80, [9]), 6);
+      await expectFound(both(7), [...all.slice(0, 40), 40]);
+      await put({ ...some(40, 80, [7]), ...some(0, 40, []) }, 7);
+      await expectFound(both(7), all.slice(40));
+      await expectFound(both(8), []);
+    });
+
+    it('finds what a batch stores and changes', async () => {
+      const change = (id: string, position: number, terms: number[]) => ({
+        ...{ collection, id, position },
+        document: { segment: 1, order: Number(id), terms },
+      });
+      const first = ['1', '2', '3', '4', '5'].map((id) => change(id, 1, [7]));
+      await store.apply(collection, [...first, change('3', 2, [8]), change('6', 2, [7])], 2);
+      expect(await found(inSegment(1, 7))).toEqual(['1', '2', '4', '5', '6']);
+      expect(await found(inSegment(1, 8))).toEqual(['3']);
+      expect(await count(inSegment(1, 7))).toBe(5);
     });
 
     it('finds what looking through all documents finds', async () => {

@@ -2,11 +2,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../schemas/json.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { QueryBudget } from './query-budget.ts';
 import { QueryThread } from './query-thread.sqlite.ts';
+import type { SearchIndex } from './read-store.ts';
 import { SqliteReadStore } from './read-store.sqlite.ts';
-import { countSql, searchSql } from './search-table.sqlite.ts';
+import { bucketOf, postingsSql } from './segment-search.sqlite.ts';
 
 const folder = temporaryFolder();
 const file = join(folder, 'read.db');
@@ -16,30 +18,88 @@ const LONG =
   'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 20000) SELECT count(*), ? FROM n';
 const runs = (count: number) => Array.from({ length: count }, (_, run) => [run]);
 
-describe('a search', () => {
-  const shapes = [1, 2, 3].flatMap((terms) => (['asc', 'desc', 'count'] as const).map((shape) => ({ terms, shape })));
+const name = 'things';
+const index: SearchIndex = {
+  segment: (_, { segment }) => Number(segment),
+  terms: (_, { terms }) => terms as number[],
+  order: (_, { order }) => Number(order),
+};
+const things = (position: number, from: number, to: number, more: JsonObject = {}) =>
+  Array.from({ length: to - from }, (_, at) => ({
+    ...{ collection: name, id: String(from + at), position },
+    document: { segment: 1, order: from + at, terms: [7, 1_000 + from + at], ...more },
+  }));
+const openThings = async (file: string) => {
+  const readStore = new SqliteReadStore(file);
+  await readStore.define([{ name, indexes: [], search: index }]);
+  return readStore;
+};
+const ordersOf = async (readStore: SqliteReadStore, ...terms: number[]) => {
+  const search = { anyOf: [{ segment: 1, terms }], from: 0, to: 10_000 };
+  const hits = await readStore.search(name, { ...search, direction: 'asc', limit: 1_000 }, someone());
+  expect(await readStore.countFound(name, search, someone())).toBe(hits.length);
+  return hits.map(({ order }) => order);
+};
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => from + at);
+const partsOf = (path: string, segment: number, term: number) => {
+  const database = new DatabaseSync(path);
+  const parts = database.prepare(postingsSql('"things postings"')).all(segment, bucketOf(term));
+  database.close();
+  return parts.length;
+};
 
-  it.each(shapes)('of $terms terms is read from the index alone: $shape', async ({ terms, shape }) => {
-    const readStore = new SqliteReadStore(file);
-    const one = () => 1;
-    await readStore.define([{ name: 'things', indexes: [], search: { segment: one, terms: () => [1], order: one } }]);
+describe('a search', () => {
+  it('reads a term of a segment by its key', async () => {
+    const readStore = await openThings(file);
     await readStore.close();
-    const after = { order: 1, reference: 1 };
-    const table = '"things terms"';
-    const sql = shape === 'count' ? countSql(table, terms) : searchSql(table, terms, { direction: shape, after });
     const database = new DatabaseSync(file);
-    const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(
-      ...runs(terms + 6)
-        .flat()
-        .slice(shape === 'count' ? 3 : 0),
-    );
+    const plan = database.prepare(`EXPLAIN QUERY PLAN ${postingsSql('"things postings"')}`).all(1, 1);
     database.close();
-    const steps = plan.map(({ detail }) => String(detail));
-    expect(steps[0]).toBe('SEARCH found USING PRIMARY KEY (segment=? AND term=? AND place>? AND place<?)');
-    const reads = steps.filter((step) => /^(SEARCH|SCAN) (?!CONSTANT ROW|\(subquery)/.test(step));
-    expect(reads.filter((step) => !/^SEARCH .* USING PRIMARY KEY \(segment=\? AND term=\?/.test(step))).toEqual([]);
-    // Only the terms themselves are sorted, by how many documents have them.
-    expect(steps.filter((step) => step.includes('TEMP B-TREE'))).toHaveLength(terms === 1 ? 0 : 1);
+    expect(plan.map(({ detail }) => detail)).toEqual([
+      'SEARCH things postings USING PRIMARY KEY (segment=? AND bucket=?)',
+    ]);
+  });
+});
+
+describe('the index of a segment', () => {
+  it('has a part for each batch, and is joined when the next segment begins', async () => {
+    const path = join(folder, 'parts.db');
+    const readStore = await openThings(path);
+    for (let at = 0; at < 20; at += 1) await readStore.apply(name, things(1, 5 * at, 5 * at + 5), 1);
+    expect(partsOf(path, 1, 7)).toBe(20);
+    await readStore.apply(name, things(2, 20, 30, { terms: [8] }), 2);
+    expect(await ordersOf(readStore, 7)).toEqual([...numbers(0, 20), ...numbers(30, 100)]);
+    await readStore.apply(name, things(3, 200, 201, { segment: 2 }), 3);
+    expect(partsOf(path, 1, 7)).toBe(1);
+    expect(await ordersOf(readStore, 7)).toEqual([...numbers(0, 20), ...numbers(30, 100)]);
+    expect(await ordersOf(readStore, 8)).toEqual(numbers(20, 30));
+    await readStore.apply(name, things(4, 0, 100, { terms: [8] }), 4);
+    expect(await ordersOf(readStore, 8)).toEqual(numbers(0, 100));
+    expect(partsOf(path, 1, 7)).toBe(0);
+    await readStore.close();
+  });
+
+  it('is taken over from a file in which each term of a document had a row', async () => {
+    const path = join(folder, 'old.db');
+    const made = await openThings(path);
+    await made.apply(name, [...things(1, 0, 50), ...things(1, 50, 60, { segment: 2 })], 1);
+    await made.close();
+    const database = new DatabaseSync(path);
+    database.exec(`DROP TABLE "things postings";
+      CREATE TABLE "things terms" (
+        segment INTEGER NOT NULL, term INTEGER NOT NULL, place INTEGER NOT NULL, document INTEGER NOT NULL,
+        PRIMARY KEY (segment, term, place, document)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO "things terms" SELECT 1 + (rowid > 50), 7, rowid - 1, rowid FROM things;
+      INSERT INTO "things terms" SELECT 1 + (rowid > 50), 999 + rowid, rowid - 1, rowid FROM things;`);
+    database.close();
+    const readStore = await openThings(path);
+    expect(await ordersOf(readStore, 7)).toEqual(numbers(0, 50));
+    expect(await ordersOf(readStore, 7, 1_030)).toEqual([30]);
+    await readStore.apply(name, [...things(2, 100, 110), ...things(2, 0, 10, { terms: [] })], 2);
+    expect(await ordersOf(readStore, 7)).toEqual([...numbers(10, 50), ...numbers(100, 110)]);
+    await readStore.close();
+    await (await openThings(path)).close();
   });
 });
 

@@ -1,13 +1,14 @@
 import type { SQLInputValue } from 'node:sqlite';
 import type { SqliteCollection } from './collection.sqlite.ts';
+import { PageHits } from './page-hits.ts';
+import type { Bounds } from './posting-list.ts';
 import type { QueryBudget } from './query-budget.ts';
 import { QueryThread } from './query-thread.sqlite.ts';
-import type { Slice } from './query-worker.sqlite.ts';
+import type { Slice, Work } from './query-worker.sqlite.ts';
 import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from './read-store.ts';
-import { countSql, searchSql } from './search-table.sqlite.ts';
 
 /** What there is no time for is sent to the thread again. */
-const RUNS_MAX = 128;
+const RUNS_MAX = 512;
 
 /** Searches in the collections of one file. */
 export class Searching {
@@ -19,31 +20,27 @@ export class Searching {
 
   async hits(
     collection: SqliteCollection,
-    { anyOf, direction, limit, after, ...search }: Parameters<ReadStore['search']>[1],
+    { anyOf, direction, limit, after, ...range }: Parameters<ReadStore['search']>[1],
     budget: QueryBudget,
   ): Promise<Hit[]> {
-    const sign = direction === 'asc' ? 1 : -1;
-    const sql = searchSql(tableOf(collection), termsOf(anyOf), { direction, after });
-    const afterHit = after ? [after.order, after.reference] : [];
-    let hits: [order: number, row: number][] = [];
-    let range = rangeAfter(search, direction, after);
-    for (let at = 0; at < anyOf.length;) {
-      const runs = anyOf.slice(at, at + RUNS_MAX).map((one) => [...parameters(one, range), ...afterHit, limit]);
-      const { rows, ran } = await this.thread.slice({ sql, runs }, budget);
-      hits = [...hits, ...(rows as typeof hits)]
-        .sort((one, other) => sign * (one[0] - other[0] || one[1] - other[1]))
-        .slice(0, limit);
-      // What comes after the last of enough hits is not wanted any more.
-      const last = hits.length === limit ? hits.at(-1)?.[0] : undefined;
-      if (last !== undefined) range = direction === 'asc' ? { ...range, to: last } : { ...range, from: last };
+    const page = { direction, limit };
+    const found = new PageHits(page, boundsOf({ ...range, ...rangeAfter(range, direction, after) }, direction, after));
+    const table = tableOf(collection);
+    for (let at = 0; at < anyOf.length && limit > 0;) {
+      const runs = anyOf.slice(at, at + RUNS_MAX);
+      const { hits, ran } = await this.thread.slice({ table, runs, bounds: found.bounds, page }, budget);
+      found.add([...(hits ?? [])]);
       at += ran;
     }
-    return hits.map(([order, reference]) => ({ order, reference }));
+    const hits = found.list.flatMap((order, at) =>
+      at % 2 === 0 ? [{ order, reference: found.list[at + 1] ?? 0 }] : [],
+    );
+    return direction === 'asc' ? hits : hits.reverse();
   }
 
-  async count(collection: SqliteCollection, { anyOf, from, to }: Search, budget: QueryBudget): Promise<number> {
-    const runs = anyOf.map((one) => parameters(one, { from, to }));
-    const counts = await this.rows(countSql(tableOf(collection), termsOf(anyOf)), runs, budget);
+  async count(collection: SqliteCollection, { anyOf, ...range }: Search, budget: QueryBudget): Promise<number> {
+    const [table, bounds] = [tableOf(collection), boundsOf(range, 'asc', undefined)];
+    const counts = await this.rows(anyOf, (runs) => ({ table, runs, bounds, page: undefined }), budget);
     return counts.reduce((total, [count]) => total + (count as number), 0);
   }
 
@@ -53,12 +50,8 @@ export class Searching {
     budget: QueryBudget,
   ): Promise<StoredDocument[]> {
     const sql = `SELECT ${selected} FROM ${table} WHERE rowid = ?`;
-    const rows = await this.rows(
-      sql,
-      references.map((row) => [row]),
-      budget,
-    );
-    return rows.map(toStored);
+    const parameters: SQLInputValue[][] = references.map((row) => [row]);
+    return (await this.rows(parameters, (runs) => ({ sql, runs }), budget)).map(toStored);
   }
 
   close(): Promise<void> {
@@ -66,10 +59,14 @@ export class Searching {
   }
 
   /** Returns the rows of all runs, which are few. */
-  private async rows(sql: string, runs: readonly SQLInputValue[][], budget: QueryBudget): Promise<Slice['rows']> {
+  private async rows<Run>(
+    runs: readonly Run[],
+    workOf: (some: Run[]) => Work,
+    budget: QueryBudget,
+  ): Promise<Slice['rows']> {
     const rows: Slice['rows'] = [];
     for (let at = 0; at < runs.length;) {
-      const slice = await this.thread.slice({ sql, runs: runs.slice(at, at + RUNS_MAX) }, budget);
+      const slice = await this.thread.slice(workOf(runs.slice(at, at + RUNS_MAX)), budget);
       rows.push(...slice.rows);
       at += slice.ran;
     }
@@ -82,9 +79,18 @@ const tableOf = ({ terms }: SqliteCollection): string => {
   return terms.table;
 };
 
-const termsOf = (anyOf: Search['anyOf']): number => anyOf[0]?.terms.length ?? 0;
-
-const parameters = (
-  { segment, terms }: Search['anyOf'][number],
+/** Returns what is left of a range after a document. */
+const boundsOf = (
   { from, to }: Pick<Search, 'from' | 'to'>,
-): number[] => [segment, from, to, ...terms];
+  direction: 'asc' | 'desc',
+  after: Hit | undefined,
+): Bounds => {
+  const bounds = { from, fromRow: 0, to, toRow: Number.MAX_SAFE_INTEGER };
+  if (!after) return bounds;
+  const row = Number(after.reference);
+  return direction === 'asc' && after.order === from
+    ? { ...bounds, fromRow: row + 1 }
+    : direction === 'desc' && after.order === to
+      ? { ...bounds, toRow: row - 1 }
+      : bounds;
+};

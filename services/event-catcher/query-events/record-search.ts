@@ -76,7 +76,8 @@ export class RecordSearch {
 
   private async countOnce(segments: readonly Segment[], kept: KeptCounts): Promise<number> {
     if (segments.length === 0) return 0;
-    const key = sha256(segments.map(({ searched, changed }) => JSON.stringify([searched, changed])).join());
+    const ofEach = segments.map(({ searched: { segment, terms }, changed }) => [segment, changed, ...terms].join(' '));
+    const key = sha256(ofEach.join());
     const counted = kept.get(key) ?? (await this.count(segments));
     kept.set(key, counted);
     return counted;
@@ -129,8 +130,9 @@ const segmentsOf = (
     if (amount === 0 || first > toBlock || last < fromBlock) return [];
     const isWhole = fromBlock <= first && last <= toBlock;
     const counted = isWhole && searched.length === 0 ? amount : undefined;
-    const segment = { segment: segmentOf(watchId, index), terms };
-    return [{ ...placesOf(first, last), searched: segment, counted, isWhole, changed }];
+    const { from, to } = placesOf(first, last);
+    const segment = { segment: segmentOf(watchId, index), terms, least: from, greatest: to };
+    return [{ from, to, searched: segment, counted, isWhole, changed }];
   });
 };
 

@@ -17,7 +17,8 @@ const HOLDERS = 1_000_000;
 /** One in so many is to the same address, as to an exchange, and another one has the same value. */
 const BUSY_EVERY = 10;
 const BUSY_VALUE_AT = 5;
-const BATCH = 5_000;
+/** As many as a projection stores at once while it is behind. */
+const BATCH = 2_000;
 
 const hex = (number: number, digits: number) => `0x${number.toString(16).padStart(digits, '0')}`;
 /** As random as needed, and the same again. */
@@ -59,16 +60,15 @@ const recordAt = (index: number): ObservedRecord => {
 /** Stores the watch, and so many records of it as the projection would, without events. */
 export const fillRecords = async (readStore: ReadStore, records: number): Promise<void> => {
   const { record, count } = chainEventsModel.collections;
+  const { metadata, ...others } = storedEvent('ChainEventObserved', {}, { position: 0 });
+  const observed = { ...others, metadata };
   let counted: JsonObject | undefined;
   for (let from = 0; from < records; from += BATCH) {
     const changes: DocumentChange[] = [];
     for (let index = from; index < Math.min(records, from + BATCH); index += 1) {
       const position = index + 1;
       const data = recordAt(index);
-      const after = chainEventsModel.evolve(
-        { record: undefined, count: counted },
-        storedEvent('ChainEventObserved', data, { position }),
-      );
+      const after = chainEventsModel.evolve({ record: undefined, count: counted }, { ...observed, position, data });
       counted = after['count'];
       const document = after['record'] ?? {};
       changes.push({ collection: record.name, id: chainEventDocumentId(data), position, document, isNew: true });
