@@ -6,6 +6,7 @@ import { NewHeads } from '../../shared/chain/new-heads.websocket.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
 import { MASTER_KEY, READ_STORE } from '../../shared/edge/tokens.ts';
+import { Projections } from '../../shared/edge/projections.ts';
 import { Loops } from '../../shared/loops/loops.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import type { ReadStore } from '../../shared/read-store/read-store.ts';
@@ -14,6 +15,7 @@ import { CHAINS, FOLLOWER_STATUS } from './edge/ports.ts';
 import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
 import { ChainLoops } from './follow-chain/chain-loops.ts';
+import { chainMetrics } from './follow-chain/chain-metrics.ts';
 import { ChainShares } from './follow-chain/chain-shares.ts';
 import { ChainStatuses } from './follow-chain/chain-statuses.ts';
 import { GatewayHttp } from './gateway/gateway.http.ts';
@@ -132,8 +134,10 @@ export const startEventCatcher = async (
     readiness: { following: () => followed.loops.areWorking },
   });
   publicUrl ??= service.url;
+  const projections = new Projections(foundation.readStore, foundation.eventStore);
   return {
     ...service,
+    measured: chainMetrics({ chainIds, shares, followed, models: new WatchModels(foundation.readStore, projections) }),
     close: async () => {
       await service.close();
       for (const reader of readers.values()) reader.close();

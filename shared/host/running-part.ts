@@ -1,5 +1,6 @@
 import type { CheckpointLoops } from '../loops/checkpoint-loops.ts';
 import type { HealthReport } from './health.ts';
+import type { Measured } from './measure.ts';
 
 /** A started part of a process: a service, or loops. */
 export interface RunningPart {
@@ -9,6 +10,8 @@ export interface RunningPart {
   health: () => Promise<HealthReport>;
   /** The checkpoints that it advances, if any. */
   checkpoints?: Pick<CheckpointLoops, 'progress'>;
+  /** What it tells at `/metrics` besides. */
+  measured?: readonly Measured[];
   /** Returns when its loops and the requests in progress have ended. */
   close: () => Promise<void>;
 }

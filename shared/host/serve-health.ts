@@ -1,4 +1,5 @@
-import { measureCheckpoints } from './checkpoint-metrics.ts';
+import { checkpointMetrics } from './checkpoint-metrics.ts';
+import { measure } from './measure.ts';
 import { startMetricsServer } from './metrics-server.ts';
 import type { ProcessHealth } from './process-health.ts';
 import type { StartingProcess } from './run-process.ts';
@@ -19,7 +20,12 @@ export const serveHealth = async (
     processHealth.ready(),
   );
   shutdown.add('metrics', close);
-  const checkpoints = Object.values(parts).flatMap((part) => part.checkpoints ?? []);
-  if (checkpoints.length > 0) measureCheckpoints(registry, checkpoints);
+  const running = Object.values(parts);
+  const checkpoints = running.flatMap((part) => part.checkpoints ?? []);
+  if (checkpoints.length > 0) measure(registry, checkpointMetrics(checkpoints));
+  measure(
+    registry,
+    running.flatMap((part) => part.measured ?? []),
+  );
   return url;
 };

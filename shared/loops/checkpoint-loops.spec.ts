@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { SupervisedLoop, type LoopState } from './supervised-loop.ts';
-import { measureCheckpoints } from '../host/checkpoint-metrics.ts';
+import { measure } from '../host/measure.ts';
+import { checkpointMetrics } from '../host/checkpoint-metrics.ts';
 import { CheckpointLoops } from './checkpoint-loops.ts';
 
 class LoopInState extends SupervisedLoop {
@@ -89,7 +90,7 @@ describe('a worker', () => {
 
   it('exports each checkpoint as metrics, and leaves out what cannot be read', async () => {
     const registry = new Registry();
-    measureCheckpoints(registry, [checkpoints]);
+    measure(registry, checkpointMetrics([checkpoints]));
     loops.users.now = 'standby';
     const shown = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
     expect(shown).toEqual([
@@ -103,7 +104,8 @@ describe('a worker', () => {
     const away = { head: () => Promise.reject(new Error('away')) };
     const blind = new Registry();
     const readStore = { position: () => Promise.resolve(0) };
-    measureCheckpoints(blind, [new CheckpointLoops([{ checkpoint: 'users', loop: loops.users }], away, readStore)]);
+    const cannotTell = new CheckpointLoops([{ checkpoint: 'users', loop: loops.users }], away, readStore);
+    measure(blind, checkpointMetrics([cannotTell]));
     expect(await blind.metrics()).not.toContain('checkpoint=');
   });
 });

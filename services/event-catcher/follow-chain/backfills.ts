@@ -66,14 +66,24 @@ export class Backfills {
       while (!signal.aborted) {
         const seen = this.readingEnded.rung;
         for (let group = this.next(); group.length > 0; group = this.next()) this.start(group, signal, failed.reject);
+        this.meterRanges();
         const due = AbortSignal.timeout(Math.ceil(this.nextDueMs()));
         await Promise.race([this.readingEnded.wait(seen, AbortSignal.any([signal, due])), failed.promise]);
       }
     } finally {
       await Promise.all(this.readings);
+      this.dependencies.meter.ranges = { reading: 0, waiting: 0 };
       // Another process may follow the chain from here on.
       for (const { watchId } of this.dependencies.writer.progress.backfills) this.dependencies.meter.succeeded(watchId);
     }
+  }
+
+  private meterRanges(): void {
+    const { chain, meter, writer } = this.dependencies;
+    const toRead = writer.progress.backfills.filter(
+      (range) => !this.reading.has(rangeId(range)) && isToRead(range, writer.progress, chain),
+    );
+    meter.ranges = { reading: this.reading.size, waiting: toRead.length };
   }
 
   /** The ranges whose turn it is; none if no more may be read now. */

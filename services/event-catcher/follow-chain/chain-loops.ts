@@ -90,6 +90,10 @@ export class ChainLoops {
     }));
   }
 
+  rangesOf(chainId: number): ProgressMeter['ranges'] {
+    return this.byChain.get(chainId)?.meter.ranges ?? { reading: 0, waiting: 0 };
+  }
+
   ratesOf({ id, chainId }: AskedWatch): { eventsPerSecond: number; blocksPerSecond: number } {
     return this.byChain.get(chainId)?.meter.ratesOf(id) ?? { eventsPerSecond: 0, blocksPerSecond: 0 };
   }

@@ -17,33 +17,44 @@ const SOMEBODY = `0x${'0'.repeat(24)}${'a1'.repeat(20)}`;
 const TOKEN = '0x00000000000000000000000000000000000A11CE';
 const SLOW = '0x0000000000000000000000000000000000051000';
 const REFUSED = '0x0000000000000000000000000000000000052000';
-const HISTORY = 5_000;
+const HISTORY = 4_000;
+/** Of those that have logs. */
+const BLOCKS_APART = 100;
 const MOST_BLOCKS = 50;
-const ANSWERS_AFTER_MS = 500;
+const ANSWERS_AFTER_MS = 250;
 const folder = temporaryFolder();
+
+interface LogsAsked {
+  id: number;
+  method: string;
+  params: [{ fromBlock?: string; toBlock?: string }];
+}
 
 describe('the status of a registered event, asked of an event catcher that follows its chain, and of another', () => {
   let provider: ProviderGateway;
   let ours: ProgramOnChain<RunningProcesses>;
   let catchers: ServiceProcess[];
   let caller: SignedIn;
+  /** One after the other. */
+  let slowAnswers: Promise<unknown> = Promise.resolve();
 
   beforeAll(async () => {
     const anvil = await Anvil.start(join(folder, 'chain'));
-    for (const address of [TOKEN, SLOW]) {
-      const logs = Array.from({ length: 50 }, () => ({
-        address,
-        topics: [TRANSFER, SOMEBODY, SOMEBODY],
-        data: '0x' + '0'.repeat(64),
-      }));
-      await anvil.mine(logs);
+    const log = (address: string) => ({ address, topics: [TRANSFER, SOMEBODY, SOMEBODY], data: SOMEBODY });
+    for (let block = 0; block < HISTORY; block += BLOCKS_APART) {
+      await anvil.mine([log(TOKEN), log(SLOW)]);
+      await anvil.call('anvil_mine', `0x${BLOCKS_APART.toString(16)}`);
     }
-    await anvil.call('anvil_mine', `0x${HISTORY.toString(16)}`);
     provider = await ProviderGateway.start(anvil.rpcUrl);
     provider.answer = answerSlowly;
     const start = (dataFolder: string, settings: Record<string, string>) =>
       RunningProcesses.start(dataFolder, settings);
-    ours = await ProgramOnChain.start({ folder, start, anvil, chain: { rpcUrls: [provider.url] } });
+    ours = await ProgramOnChain.start({
+      folder,
+      start,
+      anvil,
+      chain: { rpcUrls: [provider.url] },
+    });
     catchers = [ours.program.service('event-catcher'), await ours.program.another('event-catcher', { EVENT_URL: '' })];
     caller = await signIn(ours.program.development);
   }, 240_000);
@@ -54,15 +65,18 @@ describe('the status of a registered event, asked of an event catcher that follo
 
   /** Refuses what is asked of one contract, and is slow and needs many calls for another. */
   const answerSlowly: ProviderGateway['answer'] = async (body, honest) => {
-    if (!body.includes('eth_getLogs')) return honest();
-    const { id, params } = JSON.parse(body) as { id: unknown; params?: [{ fromBlock?: string; toBlock?: string }] };
-    const refuse = (message: string) => JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_000, message } });
+    const asked = ([JSON.parse(body)] as unknown[]).flat() as LogsAsked[];
+    const logs = asked.find(({ method }) => method === 'eth_getLogs');
+    if (!logs) return honest();
+    const refuse = (message: string) =>
+      JSON.stringify(asked.map(({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message } })));
     if (body.includes(REFUSED.toLowerCase())) return refuse('this contract is not indexed');
     if (!body.includes(SLOW.toLowerCase())) return honest();
-    const [{ fromBlock, toBlock }] = params ?? [{}];
+    const [{ fromBlock, toBlock }] = logs.params;
     if (Number(toBlock) - Number(fromBlock) >= MOST_BLOCKS)
       return refuse(`block range is limited to ${String(MOST_BLOCKS)}`);
-    await pause(ANSWERS_AFTER_MS);
+    slowAnswers = slowAnswers.then(() => pause(ANSWERS_AFTER_MS));
+    await slowAnswers;
     return honest();
   };
   const register = async (contract: string): Promise<void> => {
@@ -76,14 +90,33 @@ describe('the status of a registered event, asked of an event catcher that follo
       ),
     );
   const eventuallyBoth = (contract: string, said: (status: WatchStatus) => boolean, otherwise: string) =>
-    eventually(async () => (await statuses(contract)).every(said), HAPPENS_WITHIN_MS, otherwise);
+    eventually(
+      async () => {
+        const told = await statuses(contract);
+        if (told.every(said)) return true;
+        throw new Error(JSON.stringify(told));
+      },
+      HAPPENS_WITHIN_MS,
+      otherwise,
+    );
+
+  const head = async (): Promise<number> => Number(await ours.anvil.call('eth_blockNumber'));
+  /** Returns what a process tells of the chain by the name of the metric; `undefined` what it does not. */
+  const metricsOf = async ({ metricsUrl }: ServiceProcess) => {
+    const text = await (await fetch(`${metricsUrl}/metrics`)).text();
+    return (name: string, state?: string): number | undefined => {
+      const labels = `chain_id="2484"${state === undefined ? '' : `,state="${state}"`}`;
+      const line = text.split('\n').find((one) => one.startsWith(`annals_chain_${name}{${labels}} `));
+      return line === undefined ? undefined : Number(line.split(' ')[1]);
+    };
+  };
 
   it('tells the same reason where one contract is refused, and others are caught', async () => {
     await register(REFUSED);
     await register(TOKEN);
     await eventuallyBoth(
       TOKEN,
-      ({ state, eventsTotal }) => state === 'live' && eventsTotal === 50,
+      ({ state, eventsTotal }) => state === 'live' && eventsTotal === HISTORY / BLOCKS_APART,
       'it must be caught',
     );
     await eventuallyBoth(REFUSED, ({ state }) => state === 'failed', 'the refusal must be told');
@@ -102,6 +135,29 @@ describe('the status of a registered event, asked of an event catcher that follo
         state === 'backfilling' && eventsPerSecond > 0 && Number(etaSeconds) > 0,
       'both must tell the rate of a backfill, and the time that it takes',
     );
+  });
+
+  it('has metrics that say who follows the chain, and how far it is', async () => {
+    provider.answer = (_body, honest) => honest();
+    const metrics = () => Promise.all(catchers.map(metricsOf));
+    for (const contract of [TOKEN, SLOW, REFUSED]) {
+      await eventuallyBoth(contract, ({ state }) => state === 'live', 'all must be live');
+    }
+    const isTold = async () => (await metrics()).every((metric) => metric('verified_block') !== undefined);
+    await eventually(isTold, HAPPENS_WITHIN_MS, 'the verification must begin');
+    const told = await metrics();
+    expect(told.map((metric) => metric('followed_here')).sort()).toEqual([0, 1]);
+    const [follower, standby] = told.sort(
+      (one, other) => Number(other('followed_here')) - Number(one('followed_here')),
+    );
+    for (const metric of told) {
+      expect(metric('head_block')).toBe(await head());
+      expect(metric('finalized_block')).toBeGreaterThan(0);
+      expect(metric('verified_block')).toBeLessThanOrEqual(metric('finalized_block') ?? 0);
+    }
+    for (const state of ['reading', 'waiting']) {
+      expect([follower?.('backfills', state), standby?.('backfills', state)]).toEqual([0, undefined]);
+    }
   });
 
   it('tells why a chain is not followed, whoever fails to follow it', async () => {
