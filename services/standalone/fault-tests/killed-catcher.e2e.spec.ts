@@ -1,0 +1,39 @@
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { CatcherUnderFault } from './catcher-under-fault.ts';
+
+const KILLS = Number(process.env['FAULT_ROUNDS'] ?? 6);
+if (!Number.isInteger(KILLS) || KILLS < 1) throw new Error('FAULT_ROUNDS must be a number of kills');
+/** A backfill takes about as long. */
+const KILLED_WITHIN_MS = 800;
+/** The others come before a backfill has begun, or after its end. */
+const KILLED_WHILE_READING_MIN = 0.25;
+const TEST_MS = 300_000 + KILLS * 30_000;
+const folder = temporaryFolder();
+
+describe('a chain with reorganisations, whose contracts are registered one after the other', () => {
+  let system: CatcherUnderFault;
+  beforeAll(async () => {
+    system = await CatcherUnderFault.start(join(folder, 'system'), KILLS);
+  }, TEST_MS);
+  afterAll(() => system.stop(), TEST_MS);
+
+  it(
+    `is caught whole and once, however often the program is killed: ${String(KILLS)} times while it reads history and follows the head`,
+    async () => {
+      let whileReading = 0;
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        await system.registerNext();
+        await pause(randomInt(KILLED_WITHIN_MS));
+        if (system.isReadingHistory) whileReading += 1;
+        await system.killAndRestart();
+      }
+      expect(await system.differences()).toEqual([]);
+      expect(whileReading / KILLS).toBeGreaterThanOrEqual(KILLED_WHILE_READING_MIN);
+    },
+    TEST_MS,
+  );
+});
