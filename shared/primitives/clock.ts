@@ -8,4 +8,10 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now(), elapsed: () => performance.now() };
 
-export const toIso = (unixMs: number): string => new Date(unixMs).toISOString();
+export const toIso = (unixMs: number): string => {
+  if (unixMs !== written.unixMs) written = { unixMs, iso: new Date(unixMs).toISOString() };
+  return written.iso;
+};
+
+/** The last time that was written: what is stored together has one time. */
+let written = { unixMs: Number.NaN, iso: '' };

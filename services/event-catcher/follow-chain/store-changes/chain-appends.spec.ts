@@ -53,14 +53,14 @@ const events = (count: number, bytes = 10) => Array.from({ length: count }, () =
 describe('the chunks of an append', () => {
   it('contain all events in order', () => {
     const all = Array.from({ length: 2_500 }, (_, index) => event('x', index));
-    const chunks = appendChunks(all);
+    const chunks = [...appendChunks(all)];
     expect(chunks.length).toBeGreaterThan(1);
     expect(chunks.flat()).toEqual(all);
-    expect(appendChunks([])).toEqual([]);
+    expect([...appendChunks([])]).toEqual([]);
   });
 
   it('stay below the mebibyte that EventStoreDB takes', () => {
-    const chunks = appendChunks(events(1_000, 5_000));
+    const chunks = [...appendChunks(events(1_000, 5_000))];
     expect(chunks.flat()).toHaveLength(1_000);
     for (const chunk of chunks) expect(Buffer.byteLength(JSON.stringify(chunk))).toBeLessThan(950_000);
   });
@@ -71,7 +71,7 @@ describe('the chunks of an append', () => {
   });
 
   it('contain an event that is too large alone', () => {
-    const chunks = appendChunks([...events(2), ...events(1, 2_000_000), ...events(2)]);
+    const chunks = [...appendChunks([...events(2), ...events(1, 2_000_000), ...events(2)])];
     expect(chunks.map(({ length }) => length)).toEqual([2, 1, 2]);
   });
 });

@@ -62,10 +62,15 @@ export class ChainAppends {
 
   /** Appends events in order, as many at once as the event store takes. @returns the newest event of the stream */
   async append(stream: string, newest: Appended, events: readonly CaughtEvent[]): Promise<Appended> {
-    const toStore = events.map((event) => written(toAppend(event, followerMetadata, this.dependencies)));
     let last = newest;
-    for (const chunk of appendChunks(toStore)) last = await this.appendChunk(stream, last.revision, chunk);
+    for (const chunk of appendChunks(this.written(events))) last = await this.appendChunk(stream, last.revision, chunk);
     return last;
+  }
+
+  private *written(events: readonly CaughtEvent[]): Generator<EventToAppend & { dataText: string }> {
+    for (const event of events) {
+      yield { ...toAppend(event, followerMetadata, this.dependencies), dataText: JSON.stringify(event.data) };
+    }
   }
 
   private async appendChunk(stream: string, revision: number, events: readonly EventToAppend[]): Promise<Appended> {
@@ -102,24 +107,21 @@ export class ChainAppends {
   }
 }
 
-const written = (event: EventToAppend) => ({ ...event, dataText: JSON.stringify(event.data) });
-
 /**
  * Splits events into appends, in order. An event that is too large gets one of its own, and the event store decides.
  */
-export const appendChunks = <Event extends { dataText: string }>(events: readonly Event[]): Event[][] => {
-  const chunks: Event[][] = [];
+export function* appendChunks<Event extends { dataText: string }>(events: Iterable<Event>): Generator<Event[]> {
   let chunk: Event[] = [];
   let bytes = 0;
   for (const event of events) {
     const size = Buffer.byteLength(event.dataText) + OVERHEAD_BYTES;
-    if (bytes + size > BYTES_MAX || chunks.length === 0) {
+    if (bytes + size > BYTES_MAX && chunk.length > 0) {
+      yield chunk;
       chunk = [];
-      chunks.push(chunk);
       bytes = 0;
     }
     chunk.push(event);
     bytes += size;
   }
-  return chunks;
-};
+  if (chunk.length > 0) yield chunk;
+}
