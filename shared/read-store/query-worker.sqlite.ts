@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { PageHits } from './page-hits.ts';
 import type { Bounds } from './posting-list.ts';
 import type { Search, SearchPage } from './read-store.ts';
-import { SegmentSearch } from './segment-search.sqlite.ts';
+import { SegmentSearch, type SearchTables } from './segment-search.sqlite.ts';
 
 /** Runs as a worker: it reads on a connection of its own while the other thread serves requests. */
 
@@ -21,7 +21,7 @@ export interface StatementRuns {
 
 /** One segment of a table after the other: which documents are on a page, or without a page how many there are. */
 export interface SegmentRuns {
-  table: string;
+  tables: SearchTables;
   runs: Search['anyOf'];
   bounds: Bounds;
   page: Pick<SearchPage, 'direction' | 'limit'> | undefined;
@@ -56,6 +56,14 @@ const rowsOf = (sql: string, parameters: readonly SQLInputValue[]): SQLOutputVal
   return statement.all(...parameters) as unknown as SQLOutputValue[][];
 };
 
+const searches = new Map<string, SegmentSearch>();
+
+const searchOf = (tables: SearchTables): SegmentSearch => {
+  const known = searches.get(tables.postings) ?? new SegmentSearch(rowsOf, tables);
+  searches.set(tables.postings, known);
+  return known;
+};
+
 /** Runs one after the other until the time is over. @returns how many there was time for */
 const inTime = <Run>(runs: readonly Run[], rows: readonly unknown[], run: (one: Run) => void): number => {
   const endsAt = performance.now() + SLICE_MS;
@@ -74,7 +82,7 @@ const slice = (work: Work): Slice => {
     const ran = inTime(work.runs, rows, (parameters) => rows.push(...rowsOf(work.sql, parameters)));
     return { rows, ran };
   }
-  const search = new SegmentSearch(rowsOf, work.table);
+  const search = searchOf(work.tables).begin();
   const { page, bounds } = work;
   if (!page) {
     const ran = inTime(work.runs, rows, (segment) => rows.push([search.count(segment, bounds)]));

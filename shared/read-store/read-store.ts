@@ -35,6 +35,8 @@ export interface SearchedSegment {
   /** Where it is known that its documents have no lesser order, or no greater one: it need not be looked into for others. */
   least?: number;
   greatest?: number;
+  /** Another one whenever its documents are others: what a store has kept of the segment is valid for one version. */
+  version?: number;
 }
 
 export interface Search {

@@ -2,9 +2,10 @@ import type { StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
+import { bloomFilter } from './bloom-filter.ts';
 import { quote } from './filter.sqlite.ts';
 import type { SearchIndex } from './read-store.ts';
-import { bucketOf, postingsSql } from './segment-search.sqlite.ts';
+import { bucketOf, postingsSql, type SearchTables } from './segment-search.sqlite.ts';
 import { storePostings, StoredPostings, type Posting } from './stored-postings.ts';
 
 export interface Indexed {
@@ -24,27 +25,31 @@ const BEGUN_MAX = 10_000;
  * that has one of its terms, so a thousand documents change few pages, and a term of a segment is read from few rows.
  */
 export class SearchTable {
-  /** The table's name in SQL. */
-  readonly table: string;
+  readonly tables: SearchTables;
   private readonly begun = new LRUCache<number, true>({ max: BEGUN_MAX });
   private readonly insertion: StatementSync;
   private readonly deletion: StatementSync;
   private readonly read: StatementSync;
-  private readonly manyParts: StatementSync;
+  private readonly readAll: StatementSync;
+  private readonly hasFilter: StatementSync;
+  private readonly filterInsertion: StatementSync;
+  private readonly filterDeletion: StatementSync;
 
   constructor(
     database: SqliteDatabase,
     collection: string,
     private readonly index: SearchIndex,
   ) {
-    const table = (this.table = quote(`${collection} postings`));
+    const [table, filters] = [quote(`${collection} postings`), quote(`${collection} filters`)];
+    this.tables = { postings: table, filters };
     const prepare = (sql: string) => database.prepare(sql);
     database.setUp(() => {
       database.exec(
         `CREATE TABLE IF NOT EXISTS ${table} (
            segment INTEGER NOT NULL, bucket INTEGER NOT NULL, part INTEGER NOT NULL, postings BLOB NOT NULL,
            PRIMARY KEY (segment, bucket, part)
-         ) STRICT, WITHOUT ROWID`,
+         ) STRICT, WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS ${filters} (segment INTEGER PRIMARY KEY, filter BLOB NOT NULL) STRICT`,
       );
     });
     const oneBucket = 'segment = ?1 AND bucket = ?2';
@@ -53,9 +58,10 @@ export class SearchTable {
     );
     this.deletion = prepare(`DELETE FROM ${table} WHERE ${oneBucket}`);
     this.read = prepare(postingsSql(table));
-    this.manyParts = prepare(
-      `SELECT bucket FROM ${table} WHERE segment = ? GROUP BY bucket HAVING count(*) > ${String(PARTS_MAX)}`,
-    );
+    this.readAll = prepare(`SELECT bucket, postings FROM ${table} WHERE segment = ?`);
+    this.hasFilter = prepare(`SELECT 1 FROM ${filters} WHERE segment = ?`);
+    this.filterInsertion = prepare(`INSERT INTO ${filters} VALUES (?, ?)`);
+    this.filterDeletion = prepare(`DELETE FROM ${filters} WHERE segment = ?`);
     database.setUp(() => {
       this.takeOver(database, `${collection} terms`);
     });
@@ -76,14 +82,28 @@ export class SearchTable {
   }
 
   private change(segment: number, buckets: ReadonlyMap<number, BucketChange>): void {
-    if (!this.begun.has(segment)) {
-      for (const { bucket } of this.manyParts.all(segment - 1)) this.rewrite(segment - 1, bucket as number, NOTHING);
-    }
+    if (!this.begun.has(segment)) this.seal(segment - 1);
     this.begun.set(segment, true);
+    this.filterDeletion.run(segment);
     for (const [bucket, change] of buckets) {
       if (change.removed.length > 0) this.rewrite(segment, bucket, change);
       else this.insertion.run(segment, bucket, storePostings(change.added));
     }
+  }
+
+  /** Stores which terms a segment has, and makes one part of many. What comes to it later makes the filter invalid. */
+  private seal(segment: number): void {
+    if (this.hasFilter.get(segment)) return;
+    const terms = new Set<number>();
+    const parts = new Map<number, number>();
+    for (const row of this.readAll.all(segment)) {
+      const bucket = row['bucket'] as number;
+      parts.set(bucket, (parts.get(bucket) ?? 0) + 1);
+      for (const term of new StoredPostings(row['postings'] as Uint8Array).terms) terms.add(term);
+    }
+    if (terms.size === 0) return;
+    for (const [bucket, count] of parts) if (count > PARTS_MAX) this.rewrite(segment, bucket, NOTHING);
+    this.filterInsertion.run(segment, bloomFilter(terms));
   }
 
   /** Makes one part of all. */

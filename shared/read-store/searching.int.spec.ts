@@ -79,6 +79,37 @@ describe('the index of a segment', () => {
     await readStore.close();
   });
 
+  it('has a filter once the next begins, which is of no use when it changes', async () => {
+    const path = join(folder, 'filters.db');
+    const readStore = await openThings(path);
+    const find = async (version: number, ...terms: number[]) => {
+      const search = { anyOf: [{ segment: 1, terms, version }], from: 0, to: 10_000 };
+      const hits = await readStore.search(name, { ...search, direction: 'asc', limit: 1_000 }, someone());
+      expect(await readStore.countFound(name, search, someone())).toBe(hits.length);
+      return hits.length;
+    };
+    const filters = () => {
+      const database = new DatabaseSync(path);
+      const found = database.prepare('SELECT segment FROM "things filters"').all();
+      database.close();
+      return found.map(({ segment }) => segment);
+    };
+    await readStore.apply(name, things(1, 0, 100), 1);
+    expect([await find(1, 7), await find(1, 7, 1_050), await find(1, 8)]).toEqual([100, 1, 0]);
+    expect(filters()).toEqual([]);
+    await readStore.apply(name, things(2, 200, 201, { segment: 2 }), 2);
+    expect(filters()).toEqual([1]);
+    expect([await find(1, 7), await find(1, 7, 1_050), await find(1, 8)]).toEqual([100, 1, 0]);
+    await readStore.apply(name, things(3, 50, 51, { terms: [8] }), 3);
+    expect(filters()).toEqual([]);
+    expect([await find(3, 7), await find(3, 7, 1_050), await find(3, 8)]).toEqual([99, 0, 1]);
+    await readStore.close();
+    const reopened = await openThings(path);
+    await reopened.apply(name, things(4, 201, 202, { segment: 2 }), 4);
+    expect(filters()).toEqual([1]);
+    await reopened.close();
+  });
+
   it('is taken over from a file in which each term of a document had a row', async () => {
     const path = join(folder, 'old.db');
     const made = await openThings(path);
@@ -90,6 +121,7 @@ describe('the index of a segment', () => {
         segment INTEGER NOT NULL, term INTEGER NOT NULL, place INTEGER NOT NULL, document INTEGER NOT NULL,
         PRIMARY KEY (segment, term, place, document)
       ) STRICT, WITHOUT ROWID;
+      DROP TABLE "things filters";
       INSERT INTO "things terms" SELECT 1 + (rowid > 50), 7, rowid - 1, rowid FROM things;
       INSERT INTO "things terms" SELECT 1 + (rowid > 50), 999 + rowid, rowid - 1, rowid FROM things;`);
     database.close();

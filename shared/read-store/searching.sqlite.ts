@@ -5,6 +5,7 @@ import type { Bounds } from './posting-list.ts';
 import type { QueryBudget } from './query-budget.ts';
 import { QueryThread } from './query-thread.sqlite.ts';
 import type { Slice, Work } from './query-worker.sqlite.ts';
+import type { SearchTables } from './segment-search.sqlite.ts';
 import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from './read-store.ts';
 
 /** What there is no time for is sent to the thread again. */
@@ -25,10 +26,10 @@ export class Searching {
   ): Promise<Hit[]> {
     const page = { direction, limit };
     const found = new PageHits(page, boundsOf({ ...range, ...rangeAfter(range, direction, after) }, direction, after));
-    const table = tableOf(collection);
+    const tables = tablesOf(collection);
     for (let at = 0; at < anyOf.length && limit > 0;) {
       const runs = anyOf.slice(at, at + RUNS_MAX);
-      const { hits, ran } = await this.thread.slice({ table, runs, bounds: found.bounds, page }, budget);
+      const { hits, ran } = await this.thread.slice({ tables, runs, bounds: found.bounds, page }, budget);
       found.add([...(hits ?? [])]);
       at += ran;
     }
@@ -39,8 +40,8 @@ export class Searching {
   }
 
   async count(collection: SqliteCollection, { anyOf, ...range }: Search, budget: QueryBudget): Promise<number> {
-    const [table, bounds] = [tableOf(collection), boundsOf(range, 'asc', undefined)];
-    const counts = await this.rows(anyOf, (runs) => ({ table, runs, bounds, page: undefined }), budget);
+    const [tables, bounds] = [tablesOf(collection), boundsOf(range, 'asc', undefined)];
+    const counts = await this.rows(anyOf, (runs) => ({ tables, runs, bounds, page: undefined }), budget);
     return counts.reduce((total, [count]) => total + (count as number), 0);
   }
 
@@ -74,9 +75,9 @@ export class Searching {
   }
 }
 
-const tableOf = ({ terms }: SqliteCollection): string => {
+const tablesOf = ({ terms }: SqliteCollection): SearchTables => {
   if (!terms) throw new Error('the collection has no search index');
-  return terms.table;
+  return terms.tables;
 };
 
 /** Returns what is left of a range after a document. */

@@ -1,4 +1,6 @@
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import { LRUCache } from 'lru-cache';
+import { mayHave } from './bloom-filter.ts';
 import { inOrder, intersection, type Bounds, type PostingList } from './posting-list.ts';
 import type { SearchedSegment } from './read-store.ts';
 import { StoredPostings, type Wanted } from './stored-postings.ts';
@@ -9,33 +11,71 @@ type Rows = (sql: string, parameters: readonly SQLInputValue[]) => SQLOutputValu
 const BUCKETS = 256;
 export const bucketOf = (term: number): number => term % BUCKETS;
 
+/** The names of the tables of an index, in SQL. */
+export interface SearchTables {
+  postings: string;
+  filters: string;
+}
+
 /** A statement that reads the postings of a bucket. Its parameters are the segment and the bucket. */
 export const postingsSql = (table: string): string => `SELECT postings FROM ${table} WHERE segment = ? AND bucket = ?`;
+
+/** Ten million records have 40 MB of filters. */
+const FILTERS_KEPT_BYTES = 128 * 2 ** 20;
 
 /** Searches in segments of one table. */
 export class SegmentSearch {
   /** By the index of a term: in how many segments nothing had it. What is rarest is looked for first. */
-  private readonly absences: number[] = [];
+  private absences: number[] = [];
+  private readonly filters = new LRUCache<number, { version: number; filter: Uint8Array }>({
+    maxSize: FILTERS_KEPT_BYTES,
+    sizeCalculation: ({ filter }) => filter.length,
+  });
   private readonly rows: Rows;
-  private readonly sql: string;
+  private readonly postingsSql: string;
+  private readonly filterSql: string;
 
-  constructor(rows: Rows, table: string) {
+  constructor(rows: Rows, { postings, filters }: SearchTables) {
     this.rows = rows;
-    this.sql = postingsSql(table);
+    this.postingsSql = postingsSql(postings);
+    this.filterSql = `SELECT filter FROM ${filters} WHERE segment = ?`;
+  }
+
+  /** Another search is for other terms. */
+  begin(): this {
+    this.absences = [];
+    return this;
   }
 
   /** Returns documents in order, whatever the direction is; they may be more than the limit. */
-  hits({ segment, terms }: SearchedSegment, wanted: Wanted): PostingList {
+  hits(searched: SearchedSegment, wanted: Wanted): PostingList {
+    const { segment, terms } = searched;
     const [only, ...others] = terms;
-    if (only === undefined) return [];
+    if (only === undefined || !this.mayHaveAll(searched)) return [];
     return others.length === 0 ? this.found(segment, only, wanted) : this.common(segment, terms, wanted.bounds);
   }
 
-  count({ segment, terms }: SearchedSegment, bounds: Bounds): number {
+  count(searched: SearchedSegment, bounds: Bounds): number {
+    const { segment, terms } = searched;
     const [only, ...others] = terms;
-    if (only === undefined) return 0;
+    if (only === undefined || !this.mayHaveAll(searched)) return 0;
     if (others.length > 0) return this.common(segment, terms, bounds).length / 2;
     return this.postings(segment, only).reduce((total, some) => total + some.count(only, bounds), 0);
+  }
+
+  private mayHaveAll({ segment, terms, version }: SearchedSegment): boolean {
+    const filter = version === undefined ? undefined : this.filter(segment, version);
+    return !filter || terms.every((term) => mayHave(filter, term));
+  }
+
+  private filter(segment: number, version: number): Uint8Array | undefined {
+    const kept = this.filters.get(segment);
+    if (kept?.version === version) return kept.filter;
+    const [row] = this.rows(this.filterSql, [segment]);
+    if (!row) return undefined;
+    const filter = row[0] as Uint8Array;
+    this.filters.set(segment, { version, filter });
+    return filter;
   }
 
   private common(segment: number, terms: readonly number[], bounds: Bounds): PostingList {
@@ -58,7 +98,7 @@ export class SegmentSearch {
   }
 
   private postings(segment: number, term: number): StoredPostings[] {
-    const rows = this.rows(this.sql, [segment, bucketOf(term)]);
+    const rows = this.rows(this.postingsSql, [segment, bucketOf(term)]);
     return rows.map(([postings]) => new StoredPostings(postings as Uint8Array));
   }
 }

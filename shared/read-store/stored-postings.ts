@@ -64,6 +64,10 @@ export class StoredPostings {
     this.firstRow = row;
   }
 
+  get terms(): Iterable<number> {
+    return this.columns.terms;
+  }
+
   all(): Posting[] {
     return Array.from(this.columns.terms, (term, at) => ({ term, place: this.place(at), row: this.row(at) }));
   }

@@ -131,7 +131,7 @@ const segmentsOf = (
     const isWhole = fromBlock <= first && last <= toBlock;
     const counted = isWhole && searched.length === 0 ? amount : undefined;
     const { from, to } = placesOf(first, last);
-    const segment = { segment: segmentOf(watchId, index), terms, least: from, greatest: to };
+    const segment = { segment: segmentOf(watchId, index), terms, least: from, greatest: to, version: changed };
     return [{ from, to, searched: segment, counted, isWhole, changed }];
   });
 };
