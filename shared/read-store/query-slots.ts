@@ -11,6 +11,21 @@ interface Usage {
   at: number;
 }
 
+/** How much callers have used of late, of one engine or of several slots of it. */
+export class CallerUsage {
+  private readonly usages = new LRUCache<string, Usage>({ max: CALLERS_MAX });
+
+  /** Returns milliseconds. */
+  of(caller: string, now = performance.now()): number {
+    const { ms, at } = this.usages.get(caller) ?? { ms: 0, at: now };
+    return ms * 0.5 ** ((now - at) / HALF_LIFE_MS);
+  }
+
+  add(caller: string, ms: number, now = performance.now()): void {
+    this.usages.set(caller, { ms: this.of(caller, now) + ms, at: now });
+  }
+}
+
 interface Waiting {
   budget: QueryBudget;
   begin: () => void;
@@ -22,10 +37,12 @@ interface Waiting {
  */
 export class QuerySlots {
   private readonly waiting = new Set<Waiting>();
-  private readonly usages = new LRUCache<string, Usage>({ max: CALLERS_MAX });
   private running = 0;
 
-  constructor(private readonly atATime: number) {}
+  constructor(
+    private readonly atATime: number,
+    private readonly usage = new CallerUsage(),
+  ) {}
 
   /** @throws as `check` of the budget, also while the call still runs */
   async run<Answer>(budget: QueryBudget, call: () => Promise<Answer>): Promise<Answer> {
@@ -67,7 +84,7 @@ export class QuerySlots {
     } finally {
       const now = performance.now();
       budget.usedMs += now - from;
-      this.usages.set(budget.caller, { ms: this.usedBy(budget.caller, now) + now - from, at: now });
+      this.usage.add(budget.caller, now - from, now);
       this.letNext();
     }
   }
@@ -85,17 +102,12 @@ export class QuerySlots {
   /** Returns the first of those that have used least. */
   private leastUsed(): Waiting | undefined {
     const now = performance.now();
-    const used = ({ budget }: Waiting): number => this.usedBy(budget.caller, now);
+    const used = ({ budget }: Waiting): number => this.usage.of(budget.caller, now);
     let least: Waiting | undefined;
     for (const one of this.waiting) {
       const more = least ? used(one) - used(least) || one.budget.usedMs - least.budget.usedMs : -1;
       if (more < 0) least = one;
     }
     return least;
-  }
-
-  private usedBy(caller: string, now: number): number {
-    const { ms, at } = this.usages.get(caller) ?? { ms: 0, at: now };
-    return ms * 0.5 ** ((now - at) / HALF_LIFE_MS);
   }
 }

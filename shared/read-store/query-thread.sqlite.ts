@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { unavailable } from '../errors/refusal.ts';
 import { isBusy } from '../primitives/database.sqlite.ts';
 import type { QueryBudget } from './query-budget.ts';
-import { QuerySlots } from './query-slots.ts';
+import { QuerySlots, type CallerUsage } from './query-slots.ts';
 import type { Slice, Work, WorkFailed } from './query-worker.sqlite.ts';
 
 interface Pending {
@@ -16,11 +16,16 @@ interface Pending {
  * from here: a query is made of short runs, and after each it can end, or another can have its turn.
  */
 export class QueryThread {
-  private readonly slots = new QuerySlots(1);
+  private readonly slots: QuerySlots;
   private worker: Worker | undefined;
   private pending: Pending | undefined;
 
-  constructor(private readonly file: string) {}
+  constructor(
+    private readonly file: string,
+    usage?: CallerUsage,
+  ) {
+    this.slots = new QuerySlots(1, usage);
+  }
 
   /**
    * Runs a statement with one list of parameters after the other, for some milliseconds. @throws as `check` of the budget;

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../schemas/json.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { QueryBudget } from './query-budget.ts';
 import { QueryThread } from './query-thread.sqlite.ts';
+import { QueryThreads } from './query-threads.sqlite.ts';
 import type { SearchIndex } from './read-store.ts';
 import { SqliteReadStore } from './read-store.sqlite.ts';
 import { bucketOf, postingsSql } from './segment-search.sqlite.ts';
@@ -190,5 +191,23 @@ describe('the thread of queries', () => {
     await thread.close();
     await refused;
     expect(await thread.slice({ sql: 'SELECT 1', runs: [[]] }, someone())).toEqual({ rows: [[1]], ran: 1 });
+  });
+});
+
+describe('the threads of queries', () => {
+  const threads = new QueryThreads(file);
+  afterAll(() => threads.close());
+  /** Takes longer than what one may use before others have a thread of their own. */
+  const HOPELESS = LONG.replace('20000', '5000000');
+
+  it('let nobody wait for whoever has used much', async () => {
+    const busy = () => threads.slice({ sql: HOPELESS, runs: runs(1) }, new QueryBudget({ caller: 'busy' }));
+    const answered: string[] = [];
+    await busy();
+    await Promise.all([
+      busy().then(() => answered.push('busy')),
+      threads.slice({ sql: 'SELECT 1', runs: [[]] }, someone()).then(() => answered.push('someone')),
+    ]);
+    expect(answered).toEqual(['someone', 'busy']);
   });
 });

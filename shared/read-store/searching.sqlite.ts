@@ -3,7 +3,7 @@ import type { SqliteCollection } from './collection.sqlite.ts';
 import { PageHits } from './page-hits.ts';
 import type { Bounds } from './posting-list.ts';
 import type { QueryBudget } from './query-budget.ts';
-import { QueryThread } from './query-thread.sqlite.ts';
+import { QueryThreads } from './query-threads.sqlite.ts';
 import type { Slice, Work } from './query-worker.sqlite.ts';
 import type { SearchTables } from './segment-search.sqlite.ts';
 import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from './read-store.ts';
@@ -13,10 +13,10 @@ const RUNS_MAX = 512;
 
 /** Searches in the collections of one file. */
 export class Searching {
-  private readonly thread: QueryThread;
+  private readonly threads: QueryThreads;
 
   constructor(file: string) {
-    this.thread = new QueryThread(file);
+    this.threads = new QueryThreads(file);
   }
 
   async hits(
@@ -29,7 +29,7 @@ export class Searching {
     const tables = tablesOf(collection);
     for (let at = 0; at < anyOf.length && limit > 0;) {
       const runs = anyOf.slice(at, at + RUNS_MAX);
-      const { hits, ran } = await this.thread.slice({ tables, runs, bounds: found.bounds, page }, budget);
+      const { hits, ran } = await this.threads.slice({ tables, runs, bounds: found.bounds, page }, budget);
       found.add([...(hits ?? [])]);
       at += ran;
     }
@@ -56,7 +56,7 @@ export class Searching {
   }
 
   close(): Promise<void> {
-    return this.thread.close();
+    return this.threads.close();
   }
 
   /** Returns the rows of all runs, which are few. */
@@ -67,7 +67,7 @@ export class Searching {
   ): Promise<Slice['rows']> {
     const rows: Slice['rows'] = [];
     for (let at = 0; at < runs.length;) {
-      const slice = await this.thread.slice(workOf(runs.slice(at, at + RUNS_MAX)), budget);
+      const slice = await this.threads.slice(workOf(runs.slice(at, at + RUNS_MAX)), budget);
       rows.push(...slice.rows);
       at += slice.ran;
     }
