@@ -8,8 +8,9 @@ import type { Slice, Work } from './query-worker.sqlite.ts';
 import type { SearchTables } from './segment-search.sqlite.ts';
 import { rangeAfter, type Hit, type ReadStore, type Search, type StoredDocument } from './read-store.ts';
 
-/** What there is no time for is sent to the thread again. */
-const RUNS_MAX = 512;
+/** What there is no time for is sent to the thread again: so much is sent at first, and then twice what there was time for. */
+const RUNS_FIRST = 128;
+const RUNS_MAX = 2_048;
 
 /** Searches in the collections of one file. */
 export class Searching {
@@ -27,11 +28,12 @@ export class Searching {
     const page = { direction, limit };
     const found = new PageHits(page, boundsOf({ ...range, ...rangeAfter(range, direction, after) }, direction, after));
     const tables = tablesOf(collection);
-    for (let at = 0; at < anyOf.length && limit > 0;) {
-      const runs = anyOf.slice(at, at + RUNS_MAX);
+    for (let [at, amount] = [0, RUNS_FIRST]; at < anyOf.length && limit > 0;) {
+      const runs = anyOf.slice(at, at + amount);
       const { hits, ran } = await this.threads.slice({ tables, runs, bounds: found.bounds, page }, budget);
       found.add([...(hits ?? [])]);
       at += ran;
+      amount = Math.min(RUNS_MAX, 2 * ran);
     }
     const hits = found.list.flatMap((order, at) =>
       at % 2 === 0 ? [{ order, reference: found.list[at + 1] ?? 0 }] : [],
@@ -66,10 +68,11 @@ export class Searching {
     budget: QueryBudget,
   ): Promise<Slice['rows']> {
     const rows: Slice['rows'] = [];
-    for (let at = 0; at < runs.length;) {
-      const slice = await this.threads.slice(workOf(runs.slice(at, at + RUNS_MAX)), budget);
+    for (let [at, amount] = [0, RUNS_FIRST]; at < runs.length;) {
+      const slice = await this.threads.slice(workOf(runs.slice(at, at + amount)), budget);
       rows.push(...slice.rows);
       at += slice.ran;
+      amount = Math.min(RUNS_MAX, 2 * slice.ran);
     }
     return rows;
   }

@@ -8,7 +8,7 @@ import type { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { Hit, ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { WatchModels } from '../edge/watch-models.ts';
 import { selectEvents, type EventQueryParameters } from './event-selection.ts';
-import { RecordSearch } from './record-search.ts';
+import { KeptSegments, RecordSearch } from './record-search.ts';
 
 const { record } = chainEventsModel.collections;
 
@@ -25,6 +25,7 @@ export interface RecordQuery {
 /** Understands queries of records. */
 export class RecordQueries {
   private readonly cursors: SignedText;
+  private readonly keptSegments = new KeptSegments();
 
   constructor(
     private readonly readStore: ReadStore,
@@ -42,7 +43,7 @@ export class RecordQueries {
     const watches = await this.watchModels.ofContract(chainId, contractAddress);
     const finalized = (await this.watchModels.chain(chainId))?.finalized ?? -1;
     const selection = selectEvents(asked, watches, finalized);
-    const search = await RecordSearch.begin(this.readStore, selection, budget);
+    const search = await RecordSearch.begin(this.readStore, selection, { budget, kept: this.keptSegments });
     const watchIds = new Map(selection.watches.map(({ recordWatchId, id }) => [recordWatchId, id]));
     return {
       search,

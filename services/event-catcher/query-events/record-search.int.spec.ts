@@ -17,7 +17,7 @@ import { storedEvent } from '../../../shared/testing/event-builder.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { transferRecord } from '../testing/catcher-fixtures.ts';
 import type { SelectedWatch, Selection } from './event-selection.ts';
-import { KeptCounts, RecordSearch } from './record-search.ts';
+import { KeptCounts, KeptSegments, RecordSearch } from './record-search.ts';
 
 const { record, count } = chainEventsModel.collections;
 const LAST_BLOCK = 5_000;
@@ -41,8 +41,9 @@ const blocks = (from: number, to: number) => Array.from({ length: to - from + 1 
 
 describe('records on SQLite', () => {
   const readStore = new SqliteReadStore(join(temporaryFolder(), 'read.db'));
-  // One for all queries: what it keeps must not outlast a change.
+  // For all queries: what they keep must not outlast a change.
   const kept = new KeptCounts();
+  const keptSegments = new KeptSegments();
   const records = new Map<string, ChainEventDocument>();
   const counts = new Map<string, JsonObject>();
   let position = 0;
@@ -133,7 +134,7 @@ describe('records on SQLite', () => {
     );
 
   const check = async (asked: Asked): Promise<void> => {
-    const search = await RecordSearch.begin(readStore, selectionOf(asked), budget);
+    const search = await RecordSearch.begin(readStore, selectionOf(asked), { budget, kept: keptSegments });
     const wanted = expected(asked);
     expect(await search.total(kept)).toBe(wanted.length);
     const found: Hit[] = [];

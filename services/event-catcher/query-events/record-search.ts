@@ -44,6 +44,23 @@ export class KeptCounts extends LRUCache<string, number> {
   }
 }
 
+const WATCHES_KEPT = 100;
+
+/** The segments of watches, of which one may have thousands: they are read anew only when they have changed. */
+export class KeptSegments extends LRUCache<string, { position: number; counted: ChainEventCount }> {
+  constructor() {
+    super({ max: WATCHES_KEPT });
+  }
+
+  of({ id, position, document }: StoredDocument): ChainEventCount {
+    const kept = this.get(id);
+    if (kept?.position === position) return kept.counted;
+    const counted = count.document.parse(document);
+    this.set(id, { position, counted });
+    return counted;
+  }
+}
+
 /** Finds and counts the records that a query selects, as far as they were counted when it began. */
 export class RecordSearch {
   private constructor(
@@ -53,12 +70,16 @@ export class RecordSearch {
     private readonly budget: QueryBudget,
   ) {}
 
-  static async begin(readStore: ReadStore, selection: Selection, budget: QueryBudget): Promise<RecordSearch> {
+  static async begin(
+    readStore: ReadStore,
+    selection: Selection,
+    { budget, kept }: { budget: QueryBudget; kept: KeptSegments },
+  ): Promise<RecordSearch> {
     const ids = selection.watches.map(({ recordWatchId }) => recordWatchId);
     const counts = await readStore.getMany(count.name, ids);
     const segments = selection.watches.flatMap((watch) => {
       const stored = counts.get(watch.recordWatchId);
-      return stored ? segmentsOf(selection, watch, count.document.parse(stored.document)) : [];
+      return stored ? segmentsOf(selection, watch, kept.of(stored)) : [];
     });
     return new RecordSearch(readStore, placesOf(selection.fromBlock, selection.toBlock), segments, budget);
   }
