@@ -145,12 +145,12 @@ const forbidden = [
   {
     name: 'read-models-are-below-the-rest-of-shared',
     comment:
-      'schemas <- read-models <- the rest of shared: a fold knows contracts, primitives, ids of watches, terms of records, what operations call and what the stores call things.',
+      'schemas <- read-models <- the rest of shared: a fold knows contracts, primitives, ids of watches and logs, terms of records, what operations call and what the stores call things.',
     severity: 'error',
     from: { path: '^shared/read-models/', pathNot: SPEC },
     to: {
       pathNot:
-        '^schemas/|^shared/(read-models|primitives)/|^shared/(event-store/event-store|read-store/read-store|chain/(watch-id|record-terms|account-call))[.]ts$|(^|/)zod(/|$)',
+        '^schemas/|^shared/(read-models|primitives)/|^shared/(event-store/event-store|read-store/read-store|chain/(watch-id|log-id|record-terms|account-call))[.]ts$|(^|/)zod(/|$)',
     },
   },
   {

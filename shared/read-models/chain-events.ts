@@ -5,6 +5,7 @@ import {
   observedRecord,
   type ObservedRecord,
 } from '../../schemas/events/chain-events.ts';
+import { eventNameOf, logIdOf } from '../chain/log-id.ts';
 import { placeOf, SEGMENT_RECORDS, segmentOf, termsOf } from '../chain/record-terms.ts';
 import { watchIdOfRecord } from '../chain/watch-id.ts';
 import type { SearchIndex } from '../read-store/read-store.ts';
@@ -51,6 +52,7 @@ export const chainEventsModel = readModel({
       document: recordDocument,
       indexes: [['ContractAddress', 'observedPosition', 'BlockNumber']],
       search,
+      derived: { Id: logIdOf, EventName: eventNameOf },
     },
     count: { name: 'chain-event-counts-v4', document: countDocument, indexes: [] },
   },

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { EventDefinition, EventOf } from '../../schemas/events/event.ts';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { StoredEvent } from '../event-store/event-store.ts';
-import type { SearchIndex } from '../read-store/read-store.ts';
+import type { Derived, SearchIndex } from '../read-store/read-store.ts';
 
 type DocumentSchema = z.ZodType<JsonObject>;
 /** By the role that a document has in its read model: `item`, `head`. */
@@ -15,6 +15,7 @@ interface Collection<Schema extends DocumentSchema = DocumentSchema> {
   /** Members that queries filter and sort by, indexed together in this order. */
   indexes: readonly (readonly (keyof z.infer<Schema> & string)[])[];
   search?: SearchIndex<z.infer<Schema>>;
+  derived?: Derived<z.infer<Schema>>;
 }
 
 /** At most one document of each role; `undefined` if there is none. */

@@ -1,5 +1,5 @@
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
-import type { JsonObject } from '../../schemas/json.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
 import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { extract, quote, toColumn } from './filter.sqlite.ts';
 import type { CollectionDefinition, DocumentChange, StoredDocument } from './read-store.ts';
@@ -10,7 +10,7 @@ const OWN_COLUMNS = ['id', 'position', 'document'];
 
 /**
  * The table of one collection. Members that queries use are columns beside the document; a number or text is stored there
- * only, and not in the document's text.
+ * only, and not in the document's text; and a member that follows from others is nowhere.
  */
 export class SqliteCollection {
   /** The table's name in SQL. */
@@ -23,12 +23,14 @@ export class SqliteCollection {
   private readonly insertion: StatementSync;
   private readonly update: StatementSync;
   private readonly getWithRow: StatementSync;
+  private readonly derived: readonly [member: string, of: (document: JsonObject) => JsonValue | undefined][];
 
   constructor(
     private readonly database: SqliteDatabase,
-    { name, indexes, search }: CollectionDefinition,
+    { name, indexes, search, derived = {} }: CollectionDefinition,
   ) {
     this.table = quote(name);
+    this.derived = Object.entries(derived).flatMap(([member, of]) => (of ? [[member, of]] : []));
     this.database.setUp(() => {
       this.database.exec(
         `CREATE TABLE IF NOT EXISTS ${this.table}
@@ -95,12 +97,15 @@ export class SqliteCollection {
       const value = values[at];
       if (isInColumn(value) && !Object.hasOwn(document, member)) document[member] = value;
     }
+    for (const [member, of] of this.derived)
+      if (!Object.hasOwn(document, member)) document[member] = of(document) ?? null;
     return { id: id as string, position: position as number, document };
   };
 
   private valuesOf(position: number, document: JsonObject): SQLInputValue[] {
     const text: Record<string, unknown> = { ...document };
     for (const member of this.columns) if (isInColumn(text[member])) text[member] = undefined;
+    for (const [member, of] of this.derived) if (text[member] === of(document)) text[member] = undefined;
     return [position, JSON.stringify(text), ...this.columns.map((member) => toColumn(document[member]))];
   }
 

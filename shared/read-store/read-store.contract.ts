@@ -160,6 +160,26 @@ export const readStoreContract = (name: string, open: () => Promise<ReadStore>):
       }
     });
 
+    it('returns members that follow from others, and those that do not, also of documents that were stored before', async () => {
+      const derived = { name: ({ rank }: JsonObject) => `number ${JSON.stringify(rank)}` };
+      const documents: Record<string, JsonObject> = {
+        follows: { group: 'x', rank: 1, name: 'number 1' },
+        differs: { group: 'x', rank: 2, name: 'another' },
+        'is null': { group: 'y', rank: 3, name: null },
+      };
+      await put({ before: { group: 'x', rank: 0, name: 'number 0' } }, 1);
+      await store.define([{ name: collection, indexes: [['group', 'rank'], ['flag']], derived }]);
+      await put(documents, 2);
+      await put({ differs: { group: 'x', rank: 4, name: 'number 4' } }, 3);
+      const found = await store.find(collection, { sort: [['rank', 'asc']] });
+      expect(found.map(({ document }) => document)).toEqual([
+        { group: 'x', rank: 0, name: 'number 0' },
+        documents['follows'],
+        documents['is null'],
+        { group: 'x', rank: 4, name: 'number 4' },
+      ]);
+    });
+
     it('finds members by names that have a meaning to an engine', async () => {
       await put({ a: JSON.parse('{"$where":"x","__proto__":{"%":"y"},"_bsontype":{"10":2}}') as JsonObject }, 1);
       await put({ b: { group: 'z' } }, 2);

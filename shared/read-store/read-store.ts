@@ -11,7 +11,16 @@ export interface CollectionDefinition {
   indexes: readonly (readonly string[])[];
   /** Added only together with the collection: documents that are stored already are not found by it. */
   search?: SearchIndex | undefined;
+  derived?: Derived | undefined;
 }
+
+/**
+ * Members that every document has, and that follow from its others, as a rule: a store may leave out those that do. Nothing
+ * filters or sorts by them. Each is a pure function of the other members, and changes only by a new name of the collection.
+ */
+export type Derived<Document = JsonObject> = {
+  readonly [Member in keyof Document]?: (document: Document) => Document[Member];
+};
 
 /**
  * An inverted index: a document is found by what it contains. Each of these is a pure function of the document and its

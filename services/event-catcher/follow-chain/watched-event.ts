@@ -3,6 +3,7 @@ import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chain/bloom.ts';
 import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
+import { logIdOf } from '../../../shared/chain/log-id.ts';
 import { recordWatchIds, watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
 
@@ -80,7 +81,7 @@ export const recordOf = (
   blockTime: string,
   origin: EventOrigin,
 ): ObservedRecord => ({
-  Id: `${String(watch.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,
+  Id: logIdOf({ ChainId: watch.chainId, BlockHash: log.blockHash, TxHash: log.txHash, LogIndex: log.logIndex }),
   WatchId: watch.id,
   ChainId: watch.chainId,
   ContractAddress: watch.contractAddress,
