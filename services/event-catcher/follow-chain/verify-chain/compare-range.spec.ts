@@ -12,11 +12,13 @@ import { compareRange, type Compared } from './compare-range.ts';
 const BLOCKS = 40;
 const watch = watchedEvent({ type: 'ContractRegistered', data: transferWatch });
 
+const timeOf = (block: number): string => new Date((1_700_000_000 + block) * 1_000).toISOString();
+
 /** A chain with a transfer in each block, of which everything is stored. */
 const chained = () => {
   const chain = new MemoryChain(2484);
   for (let block = 1; block <= BLOCKS; block += 1) chain.mine([transfer(block)]);
-  const stored = chain.logs.map((log) => recordOf(watch, log, '2023-11-14T22:13:21.000Z', 'backfill'));
+  const stored = chain.logs.map((log) => recordOf(watch, log, timeOf(log.blockNumber), 'backfill'));
   return { chain, stored };
 };
 const nothing = { missing: [], wrong: [], unproven: 0 };
@@ -48,7 +50,6 @@ describe('a range that is read once more', () => {
     expect(missing).toEqual(
       [stored[6], stored[29]].map((record) => ({
         ...record,
-        BlockTime: new Date((1_700_000_000 + (record?.BlockNumber ?? 0)) * 1_000).toISOString(),
         Origin: 'replay',
       })),
     );
@@ -132,6 +133,34 @@ describe('a range that is read once more', () => {
     const changed = { ...first, Data: { ...first.Data, value: '999' } };
     const { missing, wrong } = await compare(chain, [changed, ...stored.slice(1)]);
     expect([wrong, missing.map(({ Id, Data }) => [Id, Data])]).toEqual([[changed], [[first.Id, first.Data]]]);
+  });
+
+  it.each([1, 2])(
+    'replaces a record whose time is not that of its block, where %i endpoints answer',
+    async (endpoints) => {
+      const { chain, stored } = chained();
+      const [first, ...others] = stored;
+      if (!first) throw new Error('there are records');
+      const mistimed = { ...first, BlockTime: timeOf(7) };
+      const logsAgain: ChainReader['logsAgain'] = async (...asked) => ({
+        ...(await chain.logsAgain(...asked)),
+        endpoints,
+      });
+      const { missing, wrong, unproven } = await compare(overriding<ChainReader>(chain, { logsAgain }), [
+        mistimed,
+        ...others,
+      ]);
+      expect([wrong, missing, unproven]).toEqual([[mistimed], [{ ...first, Origin: 'replay' }], 0]);
+    },
+  );
+
+  it('replaces a record whose place in its block the receipts have otherwise', async () => {
+    const { chain, stored } = chained();
+    const [first, ...others] = stored;
+    if (!first) throw new Error('there are records');
+    const elsewhere = { ...first, TxIndex: 3 };
+    const { missing, wrong } = await compare(chain, [elsewhere, ...others]);
+    expect([wrong, missing]).toEqual([[elsewhere], [{ ...first, Origin: 'replay' }]]);
   });
 
   it('keeps what is stored where an endpoint says otherwise than the receipts', async () => {

@@ -12,7 +12,7 @@ import { passes } from '../../../../shared/chain/log-filter.ts';
 import { toIso } from '../../../../shared/primitives/clock.ts';
 import { toRecords } from '../block-logs.ts';
 import { filterFor, type WatchedEvent } from '../watched-event.ts';
-import { compareRecords, type Difference } from './compared-records.ts';
+import { compareRecords, mistimed, type Difference } from './compared-records.ts';
 import { BLOOMS_AT_ONCE, logsByBlooms, type HasRecords } from './logs-by-blooms.ts';
 
 /** So many blocks with unexplained differences are read by their receipts at a time. */
@@ -61,10 +61,12 @@ export const compareRange = async (
   let logs: readonly ChainLog[] = again.logs;
   let read = compareLogs(watches, logs, stored, from);
   let calls = 2 * again.endpoints;
+  let known: readonly BlockHeader[] = [];
   if (again.endpoints === 1 && reader.usesBlooms) {
     const withheld = await logsByBlooms(reader, watches, { from, to }, hasRecords(read.records, stored));
     logs = [...logs, ...withheld.logs].sort(inChainOrder);
     if (withheld.logs.length > 0) read = compareLogs(watches, logs, stored, from);
+    known = withheld.headers;
     calls += withheld.calls;
   }
   const unexplained = new Set([...again.disputed, ...read.differences.flatMap(blocksUnexplained)]);
@@ -72,8 +74,10 @@ export const compareRange = async (
     throw new RangeTooLarge(`${String(unexplained.size)} blocks differ`, smaller(Math.ceil((to - from) / 2)));
   }
   const missing = read.differences.flatMap((difference) => difference.missing);
-  const headers = await headersOf(reader, [
-    ...new Set([...unexplained, ...missing.map(({ BlockNumber }) => BlockNumber)]),
+  const headers = await headersOf(reader, known, [
+    ...unexplained,
+    ...missing.map(({ BlockNumber }) => BlockNumber),
+    ...read.differences.flatMap(blocksToTime),
   ]);
   const receipts = await receiptsOf(reader, headers, unexplained);
   if (receipts.size > 0) {
@@ -81,7 +85,7 @@ export const compareRange = async (
     read = compareLogs(watches, logs, stored, from);
   }
   compareWithBlooms(reader, headers, logs);
-  calls += headers.size + 2 * unexplained.size;
+  calls += headers.size - known.length + 2 * unexplained.size;
   const storedRecords = Array.from(stored.values()).reduce((sum, { length }) => sum + length, 0);
   const events = Math.max(read.records.length, storedRecords);
   return { ...judge(read.differences, headers, receipts), events, calls, endpoints: again.endpoints };
@@ -102,7 +106,7 @@ const compareLogs = (
   stored: Stored,
   from: number,
 ): Read => {
-  // The times of blocks are not compared. Those of missing records come from the headers.
+  // Times come from the headers, and are compared with theirs.
   const records = toRecords(logs, watches, ({ blockTimestamp }) => blockTimestamp ?? 0, 'replay');
   const byWatch = Map.groupBy(records, ({ WatchId }) => WatchId);
   const differences = watches.map(({ id, startBlock }) => {
@@ -128,6 +132,10 @@ const blocksUnexplained = ({ unread, changed }: Difference): number[] => [
   ...unread.map(({ BlockNumber }) => BlockNumber),
   ...changed.map(({ stored }) => stored.BlockNumber),
 ];
+
+/** The blocks whose headers tell whether their stored times are right: logs do not say it, or otherwise. */
+const blocksToTime = ({ same }: Difference): number[] =>
+  same.filter(({ stored, read }) => stored.BlockTime !== read.BlockTime).map(({ stored }) => stored.BlockNumber);
 
 const receiptsOf = async (
   reader: ChainReader,
@@ -167,7 +175,9 @@ const judge = (
   const changed = differences.flatMap((difference) => difference.changed);
   const wrong = unread.filter((record) => isElsewhere(record) || isProven(record));
   const corrected = changed.filter(({ read }) => isProven(read));
-  const missing = [...differences.flatMap((one) => one.missing), ...corrected.map(({ read }) => read)];
+  const otherTimes = differences.flatMap((difference) => mistimed(difference, headers));
+  const replaced = [...corrected, ...otherTimes];
+  const missing = [...differences.flatMap((one) => one.missing), ...replaced.map(({ read }) => read)];
   const elsewhere = missing.find(isElsewhere);
   if (elsewhere) {
     throw new ChainUnavailable(`a provider has logs of another block ${String(elsewhere.BlockNumber)}`);
@@ -179,16 +189,23 @@ const judge = (
         ...record,
         BlockTime: toIso(headerAt(headers, record.BlockNumber).timestamp * 1_000),
       })),
-    wrong: [...wrong, ...corrected.map(({ stored }) => stored)],
+    wrong: [...wrong, ...replaced.map(({ stored }) => stored)],
     unproven: unread.length - wrong.length + changed.length - corrected.length,
   };
 };
 
 type Headers = ReadonlyMap<number, BlockHeader>;
 
-const headersOf = async (reader: ChainReader, numbers: readonly number[]): Promise<Map<number, BlockHeader>> => {
-  const headers = await reader.headersByNumber(numbers);
-  return new Map(headers.flatMap((header) => (header ? [[header.number, header]] : [])));
+/** @param known need not be asked for again */
+const headersOf = async (
+  reader: ChainReader,
+  known: readonly BlockHeader[],
+  numbers: readonly number[],
+): Promise<Map<number, BlockHeader>> => {
+  const headers = new Map(known.map((header) => [header.number, header]));
+  const others = [...new Set(numbers)].filter((number) => !headers.has(number));
+  for (const header of await reader.headersByNumber(others)) if (header) headers.set(header.number, header);
+  return headers;
 };
 
 const headerAt = (headers: Headers, number: number): BlockHeader => {
@@ -198,10 +215,12 @@ const headerAt = (headers: Headers, number: number): BlockHeader => {
 };
 
 const compareWithBlooms = (reader: ChainReader, headers: Headers, logs: readonly ChainLog[]): void => {
+  const byBlock = Map.groupBy(logs, ({ blockNumber }) => blockNumber);
   for (const [number, header] of headers) {
+    const ofBlock = byBlock.get(number) ?? [];
     reader.compareWithBloom(
       header,
-      logs.filter(({ blockNumber, blockHash }) => blockNumber === number && blockHash === header.hash),
+      ofBlock.filter(({ blockHash }) => blockHash === header.hash),
     );
   }
 };

@@ -20,19 +20,19 @@ export type HasRecords = (watchId: string, block: number) => boolean;
 /**
  * Asks one by one for blocks whose blooms promise logs of which there are none, first those whose bloom excludes most: the bloom of
  * a full block promises everything. `eth_getBlockByNumber` of each block, then as `logsOfBlock` does.
- * @returns the logs that were left out, and how many calls were made
+ * @returns the logs that were left out, the headers of all blocks, and how many calls were made
  */
 export const logsByBlooms = async (
   reader: ChainReader,
   watches: readonly WatchedEvent[],
   { from, to }: { from: number; to: number },
   hasRecords: HasRecords,
-): Promise<{ logs: ChainLog[]; calls: number }> => {
+): Promise<{ logs: ChainLog[]; headers: readonly BlockHeader[]; calls: number }> => {
   const numbers = Array.from({ length: to - from + 1 }, (_, at) => from + at);
-  const headers = await reader.headersByNumber(numbers);
+  const headers = (await reader.headersByNumber(numbers)).filter((header) => header !== undefined);
   const promising: { header: BlockHeader; promised: WatchedEvent[]; bits: number }[] = [];
   for (const header of headers) {
-    if (!header || header.logsBloom === BLOOM_OF_EVERYTHING) continue;
+    if (header.logsBloom === BLOOM_OF_EVERYTHING) continue;
     // With thousands of watches this takes a while, and others have their turn.
     await setImmediate();
     const promised = filterByBloom(header, watches).filter(({ id }) => !hasRecords(id, header.number));
@@ -48,7 +48,7 @@ export const logsByBlooms = async (
     const found = await logsOfBlock(reader, header, filterFor(promised));
     logs.push(...found.filter((log) => isPromised(log).length > 0));
   }
-  return { logs, calls: numbers.length + asked };
+  return { logs, headers, calls: numbers.length + asked };
 };
 
 /** An endpoint that leaves out logs of its index may still have their receipts. */
