@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Anvil } from '../testing/anvil.ts';
-import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { JsonRpcNode } from '../testing/json-rpc-node.ts';
+import { RpcError } from '../testing/wire-forms.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { BLOOM_OF_NOTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';

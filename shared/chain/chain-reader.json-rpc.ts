@@ -19,6 +19,7 @@ import { together } from './logs-again.ts';
 import { logsOfBlock, receiptsOfBlock } from './logs-of-block.ts';
 import { logsOfRange } from './logs-of-range.ts';
 
+const FINALIZED = 'the finalized block';
 /** How many endpoints are asked for logs again, where there are as many. */
 const ASKED_AGAIN = 2;
 
@@ -51,15 +52,21 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   async finalized(): Promise<BlockHeader | undefined> {
-    const found = await this.endpoints.ask('the finalized block', async (endpoint) => {
+    const read = async (endpoint: JsonRpcEndpoint) => {
       const header = await askFinalized(endpoint);
       if (header?.number === this.newestFinalized?.number && header?.hash !== this.newestFinalized?.hash) {
         throw new InvalidAnswer('the finalized block is another one than before');
       }
       return header;
-    });
+    };
+    const found = await this.endpoints.ask(FINALIZED, read);
+    // The chain has finalized blocks: if this endpoint has none, another one may.
+    const isMissing = !found && this.newestFinalized !== undefined;
+    const all = isMissing
+      ? await this.endpoints.askSeveral(FINALIZED, read, { range: undefined, enough: Infinity })
+      : [found];
     // A provider that lags, or forgets, takes nothing back.
-    if (found && found.number > (this.newestFinalized?.number ?? -1)) this.newestFinalized = found;
+    for (const one of all) if (one && one.number > (this.newestFinalized?.number ?? -1)) this.newestFinalized = one;
     return this.newestFinalized;
   }
 

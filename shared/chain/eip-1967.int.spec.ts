@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { keccak256, toBeHex, toUtf8Bytes, zeroPadValue } from 'ethers';
 import { Anvil } from '../testing/anvil.ts';
-import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { JsonRpcNode } from '../testing/json-rpc-node.ts';
+import { RpcError } from '../testing/wire-forms.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Anvil } from '../testing/anvil.ts';
-import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { JsonRpcNode } from '../testing/json-rpc-node.ts';
+import { RpcError } from '../testing/wire-forms.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
@@ -81,6 +82,17 @@ describe('the finalized block', () => {
     expect(await reader.finalized()).toEqual(finalized);
     for (const node of [first, second]) refuses(node, 'finalized block not found');
     expect(await reader.finalized()).toEqual(finalized);
+  });
+
+  it('goes on where the provider that answers first has none any more, and another one has', async () => {
+    await reader.finalized();
+    refuses(first, 'finalized block not found');
+    says(second, (truth) => truth);
+    chain.mine([]);
+    expect(await reader.finalized()).toEqual(chain.headers[11 - DEPTH]);
+    says(first, () => null);
+    chain.mine([]);
+    expect(await reader.finalized()).toEqual(chain.headers[12 - DEPTH]);
   });
 
   it('is not another block of the same number', async () => {

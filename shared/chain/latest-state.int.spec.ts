@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { JsonRpcNode } from '../testing/json-rpc-node.ts';
+import { RpcError } from '../testing/wire-forms.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
 import { ChainUnavailable } from './chain-reader.ts';
 import { JsonRpcLatestState } from './latest-state.json-rpc.ts';

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../testing/eventually.ts';
-import { JsonRpcNode, RpcError } from '../testing/json-rpc-node.ts';
+import { JsonRpcNode } from '../testing/json-rpc-node.ts';
+import { RpcError } from '../testing/wire-forms.ts';
 import { BLOOM_OF_EVERYTHING, BLOOM_OF_NOTHING } from './bloom.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';

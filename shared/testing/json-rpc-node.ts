@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { bloomOf } from '../chain/bloom.ts';
 import type { MemoryChain } from '../chain/chain-reader.memory.ts';
-import type { BlockHeader, ChainLog, LogFilter } from '../chain/chain-reader.ts';
+import type { ChainLog, LogFilter } from '../chain/chain-reader.ts';
+import { hex, RpcError, toWireHeader, toWireLog, toWireReceipt, transactionsOf } from './wire-forms.ts';
 
 interface Request {
   id: number;
@@ -21,22 +21,8 @@ interface WireFilter {
   toBlock?: string;
 }
 
-/** An error answer of a node. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError';
-
-  constructor(
-    message: string,
-    readonly more: { code?: number | undefined; data?: unknown } = {},
-  ) {
-    super(message);
-  }
-}
-
 /** A word that says no. */
 const NOTHING = `0x${'0'.repeat(64)}`;
-
-const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /** Serves a chain in memory over JSON-RPC. Its answers are true unless a test changes them. */
 export class JsonRpcNode {
@@ -142,43 +128,3 @@ export class JsonRpcNode {
     return this.chain.logsOfRange(Number(fromBlock), Math.min(Number(toBlock), this.chain.tip.number), filter);
   }
 }
-
-const toWireHeader = (header: BlockHeader | undefined): object | undefined =>
-  header && {
-    ...header,
-    number: hex(header.number),
-    timestamp: hex(header.timestamp),
-    baseFeePerGas: '0x3b9aca00',
-    gasLimit: '0x1c9c380',
-    gasUsed: /^0x0*$/.test(header.logsBloom) ? '0x0' : '0x5208',
-  };
-
-const transactionsOf = (logs: readonly ChainLog[]): string[] => [...new Set(logs.map(({ txHash }) => txHash))];
-
-const toWireReceipt = (logs: readonly ChainLog[], transaction: string): object | undefined => {
-  const own = logs.filter(({ txHash }) => txHash === transaction);
-  const [first] = own;
-  return (
-    first && {
-      transactionHash: transaction,
-      transactionIndex: hex(first.txIndex),
-      blockHash: first.blockHash,
-      blockNumber: hex(first.blockNumber),
-      logsBloom: bloomOf(own),
-      logs: own.map(toWireLog),
-    }
-  );
-};
-
-const toWireLog = (log: ChainLog): object => ({
-  address: log.address,
-  topics: log.topics,
-  data: log.data,
-  blockNumber: hex(log.blockNumber),
-  blockHash: log.blockHash,
-  blockTimestamp: hex(log.blockTimestamp ?? 0),
-  transactionHash: log.txHash,
-  transactionIndex: hex(log.txIndex),
-  logIndex: hex(log.logIndex),
-  removed: false,
-});
