@@ -274,7 +274,8 @@ const retryAfterMs = (header: string | null): number | undefined => {
 /** Reads an answer whose status is not 200: an envelope, a bare error, or a page. */
 const errorOfFailure = (bytes: Buffer): unknown => {
   const answer = parseAnswer(bytes);
-  const [body] = Array.isArray(answer) ? (answer as unknown[]) : [answer];
+  const bodies = Array.isArray(answer) ? (answer as unknown[]) : [answer];
+  const body = bodies.find((one) => isEnvelope(one) && one.error != null) ?? bodies[0];
   return isEnvelope(body) ? (body.error ?? body) : bytes.toString('utf8', 0, REFUSAL_MAX);
 };
 
