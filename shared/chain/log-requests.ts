@@ -9,8 +9,8 @@ import type { BlockRange } from './suggested-range.ts';
 type Blocks = BlockRange | Pick<BlockHeader, 'hash' | 'number'>;
 
 /**
- * Asks for logs, and in the same request for `also`: in several calls where the filter has more addresses or topics than
- * the endpoint takes. Returns the logs of all of them as they came, and the other answers.
+ * Asks for logs, and in the same request for `also`, or before it, if the endpoint takes no batches: in several calls where the
+ * filter has more addresses or topics than the endpoint takes. Returns the logs of all of them as they came, and the other answers.
  */
 export const askLogs = async (
   endpoint: JsonRpcEndpoint,
@@ -21,8 +21,8 @@ export const askLogs = async (
   for (;;) {
     const parts = partsOf(filter, endpoint.filterItemsMax);
     try {
-      const answers = await endpoint.call([...parts.map((part) => getLogs(blocks, part)), ...also]);
-      return { logs: answers.slice(0, parts.length).flatMap(requireList), others: answers.slice(parts.length) };
+      const answers = await endpoint.call([...also, ...parts.map((part) => getLogs(blocks, part))]);
+      return { logs: answers.slice(also.length).flatMap(requireList), others: answers.slice(0, also.length) };
     } catch (error) {
       const most = Math.min(endpoint.filterItemsMax, Math.max(filter.addresses.length, filter.topics.length));
       if (!(error instanceof NoAnswer && error.why.kind === 'too-many-addresses') || most <= 1) throw error;
