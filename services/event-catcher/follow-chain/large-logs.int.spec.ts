@@ -61,7 +61,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
       rangesMax: 10,
       verification: { everyMs: 1, callMs: 0 },
     };
-    const follow = following(followed, store, reader);
+    const follow = following(followed, { eventStore: store, reader });
     const loop = new SupervisedLoop('follower', logger, (signal, reportRunning) => follow(signal, reportRunning, term));
     const caught = async (count: number) => {
       await eventually(

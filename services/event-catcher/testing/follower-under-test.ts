@@ -10,10 +10,11 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { changesIn } from '../domain/observed-records.ts';
 import type { BoundsOfBackfill } from '../follow-chain/backfill-bounds.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
+import { projectedRecords } from './projected-records.ts';
 import { Registrations, type Registered, type RegisteredWatch } from './registrations.ts';
 import { approvalWatch, transferWatch } from './example-watches.ts';
 import { following } from './following.ts';
-import { cutOffAt, dyingAfter } from './faulty-stores.ts';
+import { dyingAfter } from './faulty-stores.ts';
 
 const CHAIN_ID = 2484;
 const CAUGHT_UP_WITHIN_MS = 20_000;
@@ -77,7 +78,9 @@ export class FollowerUnderTest {
     const verification = { everyMs: this.verifiedEveryMs, callMs: 0 };
     const polled = { pollMs: 1, pollMsMax: 1, verification };
     const followed = { chainId: CHAIN_ID, confirmations, ...polled, isDevelopment, rangesMax };
-    const follow = following(followed, store, reader, this.meter, this.most, () => this.isReadStoreAway);
+    const { meter, most } = this;
+    const readStore = projectedRecords(store, () => this.isReadStoreAway);
+    const follow = following(followed, { eventStore: store, reader, meter, most, readStore });
     const loop = new SupervisedLoop('follower', silent, async (signal, reportRunning) => {
       this.starts += 1;
       const term = { nothingInFlightBefore: this.nothingInFlightBefore, leavesInFlight: false };
@@ -267,27 +270,5 @@ export class FollowerUnderTest {
     );
     await this.stop();
     this.nothingInFlightBefore &&= !killed();
-  }
-
-  /**
-   * Runs until an append after so many others is held back, or until the follower has caught up. Then stops it.
-   * @returns a function that releases the appends in flight, and waits until the follower has ended
-   */
-  async runUntilCutOff(appends: number, reader: ChainReader = this.chain): Promise<() => Promise<void>> {
-    let left = appends;
-    const { store, isCutOff, release } = cutOffAt(this.store, () => --left < 0);
-    const loop = this.start({ store, reader });
-    await eventually(
-      async () => isCutOff() || (await this.isDone()),
-      CAUGHT_UP_WITHIN_MS,
-      'the follower must get to its end',
-    );
-    const stopped = loop.stop();
-    const end = () => {
-      release();
-      return stopped;
-    };
-    if (!isCutOff()) await end();
-    return end;
   }
 }

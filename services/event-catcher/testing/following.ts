@@ -6,29 +6,42 @@ import type { LeasedLoopOptions } from '../../../shared/loops/leased-loop.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { collections } from '../../../shared/read-models/catalogue.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BackfillBounds, type BoundsOfBackfill } from '../follow-chain/backfill-bounds.ts';
 import { followChain } from '../follow-chain/chain-follower.ts';
-import type { FollowSettings } from '../follow-chain/followed-chain.ts';
+import type { AnnouncedHeads, FollowSettings } from '../follow-chain/followed-chain.ts';
 import { ProgressMeter } from '../follow-chain/progress-meter.ts';
 import { StoredRecords } from '../follow-chain/verify-chain/stored-records.ts';
 import { Watches } from '../follow-chain/watches.ts';
 import { projectedRecords } from './projected-records.ts';
 
+const silent = pino({ level: 'silent' });
 const UNBOUNDED = { records: Infinity, blocks: Infinity };
+
+interface Given {
+  eventStore: EventStore;
+  reader: ChainReader;
+  meter?: ProgressMeter;
+  /** Of each backfill. */
+  most?: BoundsOfBackfill | undefined;
+  readStore?: ReadStore;
+  newHeads?: AnnouncedHeads;
+}
 
 /** Returns the function that follows a chain for one lease term. */
 export const following = (
   settings: FollowSettings,
-  eventStore: EventStore,
-  reader: ChainReader,
-  meter = new ProgressMeter(systemClock),
-  most: BoundsOfBackfill = UNBOUNDED,
-  isReadStoreAway = () => false,
+  {
+    eventStore,
+    reader,
+    meter = new ProgressMeter(systemClock),
+    most = UNBOUNDED,
+    readStore = projectedRecords(eventStore),
+    newHeads = new NewHeads(),
+  }: Given,
 ): LeasedLoopOptions['run'] => {
   const watches = new Watches(eventStore, settings.chainId);
-  const logger = pino({ level: 'silent' });
-  const always = { newHeads: new NewHeads(), clock: systemClock, ids: systemIds, logger };
-  const readStore = projectedRecords(eventStore, isReadStoreAway);
+  const always = { newHeads, clock: systemClock, ids: systemIds, logger: silent };
   const bounds = new BackfillBounds({ ...always, eventStore }, readStore, most);
   const storedRecords = new StoredRecords(readStore);
   const dependencies = { ...always, eventStore, reader, watches, meter, bounds, storedRecords };

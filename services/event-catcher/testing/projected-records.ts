@@ -7,7 +7,7 @@ import { projectInto } from '../../../shared/testing/project.ts';
 const LAGS = 1 / 4;
 
 /** A read store with the records of chains, brought up to what is stored now and then, when somebody asks how far it is. */
-export const projectedRecords = (eventStore: Pick<EventStore, 'readAll'>, isAway: () => boolean): MemoryReadStore => {
+export const projectedRecords = (eventStore: Pick<EventStore, 'readAll'>, isAway = () => false): MemoryReadStore => {
   const readStore = new MemoryReadStore();
   const position = readStore.position.bind(readStore);
   let projecting = Promise.resolve();

@@ -1,0 +1,3 @@
+import { simulateCatchers } from '../testing/catcher-seeds.ts';
+
+simulateCatchers('odd');

@@ -1,0 +1,163 @@
+import type {
+  ChainEvent,
+  ChainProgressEvent,
+  ChainVerificationEvent,
+  ObservedRecord,
+} from '../../../schemas/events/chain-events.ts';
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import type { Position } from '../../../shared/event-store/event-store.ts';
+import { recordKey } from '../domain/observed-records.ts';
+import type { Branch, SimulatedBlock, SimulatedChain } from './simulated-chain.ts';
+import { recordsOf } from './simulated-records.ts';
+
+type Progress = ChainProgressEvent['data'];
+type Verification = ChainVerificationEvent['data'];
+type CaughtEvent = ChainEvent | ChainProgressEvent | ChainVerificationEvent | WatchEvent;
+
+interface Registered {
+  position: Position;
+  watchId: string;
+  startBlock: number;
+}
+
+/** What is stored of a chain, event by event, and what is wrong with it. */
+export class CatcherInvariants {
+  readonly violations: string[] = [];
+  progress: Progress | undefined;
+  verification: Verification | undefined;
+  /** By watch: the records that are observed and not reverted, by their ids. */
+  private readonly observed = new Map<string, Map<string, ObservedRecord>>();
+  private readonly registered: Registered[] = [];
+  private hasStartedAgain = false;
+
+  constructor(
+    private readonly chain: SimulatedChain,
+    /** What providers say of logs, so that progress can be true. */
+    private readonly tells: { isTrue: boolean },
+  ) {}
+
+  /** The chain lost final blocks: until it is read again, what is claimed is of the former one. */
+  startAgain(): void {
+    this.hasStartedAgain = true;
+  }
+
+  /** Takes over an event that was stored at a position. */
+  take({ type, data }: CaughtEvent, position: Position): void {
+    switch (type) {
+      case 'ContractRegistered':
+      case 'WatchExtended':
+        this.registered.push({ position, watchId: data.watchId, startBlock: data.startBlock });
+        return;
+      case 'WatchPaused':
+      case 'WatchResumed':
+      case 'WatchRemoved':
+      case 'WatchReplayRequested':
+        return;
+      case 'ChainEventObserved':
+        this.observe(data);
+        return;
+      case 'ChainEventReverted':
+        if (!this.of(data.WatchId).delete(recordKey(data)))
+          this.violations.push(`${nameOf(data)} is reverted and was not observed`);
+        return;
+      case 'ChainAdvanced':
+        this.progress = data;
+        if (data.repeats === undefined && this.tells.isTrue && !this.hasStartedAgain) this.compareProgress(data);
+        return;
+      case 'ChainVerified':
+        this.verification = data;
+        if (!this.hasStartedAgain) this.compareVerification(data);
+    }
+  }
+
+  private observe(record: ObservedRecord): void {
+    const observed = this.of(record.WatchId);
+    if (observed.has(recordKey(record))) this.violations.push(`${nameOf(record)} is stored twice`);
+    observed.set(recordKey(record), record);
+  }
+
+  /** The records of a watch, in the order in which they were stored last. */
+  of(watchId = ''): Map<string, ObservedRecord> {
+    const known = this.observed.get(watchId);
+    if (known) return known;
+    const observed = new Map<string, ObservedRecord>();
+    this.observed.set(watchId, observed);
+    return observed;
+  }
+
+  /** The start blocks of the watches that were registered up to a position. */
+  private startsAt(upTo: Position): Map<string, number> {
+    const starts = new Map<string, number>();
+    for (const { position, watchId, startBlock } of this.registered) {
+      if (position <= upTo) starts.set(watchId, Math.min(startBlock, starts.get(watchId) ?? Infinity));
+    }
+    return starts;
+  }
+
+  /** It claims everything from the start of a watch to the head but its ranges, and accounts for all that is observed. */
+  private compareProgress({ window, backfills, watchesUpTo, head }: Progress): void {
+    const branch = this.branchOf(window);
+    const starts = this.startsAt(watchesUpTo);
+    for (const [watchId, startBlock] of starts) {
+      const ranges = backfills.filter(({ watchIds }) => watchIds.includes(watchId));
+      const isRead = (number: number) =>
+        startBlock <= number && !ranges.some(({ next, to, joins }) => next <= number && (joins || number <= to));
+      this.compare(watchId, 'the progress', branch, (number) => number <= head && isRead(number));
+    }
+    for (const watchId of this.observed.keys()) {
+      if (!starts.has(watchId) && this.of(watchId).size > 0)
+        this.violations.push(`${watchId} has records before it is added`);
+    }
+  }
+
+  private compareVerification({ verified, behind, watchesUpTo }: Verification): void {
+    for (const [watchId, startBlock] of this.startsAt(watchesUpTo)) {
+      const next = behind.find(({ watchIds }) => watchIds.includes(watchId))?.next;
+      const to = next === undefined ? verified : next - 1;
+      const isVerified = (number: number) => startBlock <= number && number <= to;
+      this.compare(watchId, 'the verification', this.chain.canonical, isVerified, isVerified);
+    }
+  }
+
+  /** @param isAccounted whether it says something of records in a block */
+  private compare(
+    watchId: string,
+    what: string,
+    branch: Branch,
+    isClaimed: (number: number) => boolean,
+    isAccounted = (_number: number) => true,
+  ): void {
+    const observed = this.of(watchId);
+    const expected = new Set<string>();
+    for (const block of branch) {
+      if (block.logs.length === 0 || !isClaimed(block.header.number)) continue;
+      for (const key of recordsOf(watchId, block)) expected.add(key);
+    }
+    for (const key of expected)
+      if (!observed.has(key)) this.violations.push(`${what} claims ${key}, which is not stored`);
+    for (const [key, record] of observed) {
+      if (isAccounted(record.BlockNumber) && !expected.has(key))
+        this.violations.push(`${what} does not account for ${nameOf(record)}`);
+    }
+  }
+
+  private branchOf(window: Progress['window']): Branch {
+    const { canonical, byHash } = this.chain;
+    const [first] = window;
+    const blocks: SimulatedBlock[] = [];
+    for (let block = byHash.get(first?.hash ?? ''); block; block = byHash.get(block.header.parentHash)) {
+      const { number } = block.header;
+      if (canonical[number] === block) {
+        blocks.push(...canonical.slice(0, number + 1).toReversed());
+        break;
+      }
+      blocks.push(block);
+    }
+    // A provider may have given a block another hash: nothing was read of that one.
+    const rest = window.slice(1).flatMap(({ hash }) => byHash.get(hash) ?? []);
+    return [...blocks.toReversed(), ...rest];
+  }
+}
+
+const nameOf = (record: ObservedRecord): string =>
+  `${recordKey(record)} of block ${String(record.BlockNumber)} (${record.Origin})`;

@@ -1,0 +1,14 @@
+import { simulateSeeds, type Half } from '../../../shared/testing/simulated-seeds.ts';
+import { CatcherFaults } from './catcher-faults.ts';
+import { CatcherSimulation } from './catcher-simulation.ts';
+
+export const simulateCatchers = (half: Half): void => {
+  const faults = new CatcherFaults();
+  simulateSeeds(half, {
+    spec: 'catcher.simulation',
+    subject: 'an event catcher on a chain and providers of which anything may happen',
+    holds: 'stores exactly what the chain has, in its order, and never claims more than is stored',
+    violationsOf: (seed) => new CatcherSimulation(seed, faults).run(),
+    neverHappened: () => faults.missing,
+  });
+};

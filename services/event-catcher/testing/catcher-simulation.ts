@@ -1,0 +1,283 @@
+import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import type { ChainEvent } from '../../../schemas/events/chain-events.ts';
+import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
+import { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import { CatcherFaults } from './catcher-faults.ts';
+import { CatcherInvariants } from './catcher-invariants.ts';
+import { projectedRecords } from './projected-records.ts';
+import { SimulatedApps } from './simulated-apps.ts';
+import { SimulatedChain, tipOf, type Branch } from './simulated-chain.ts';
+import { SimulatedEndpoint } from './simulated-endpoint.ts';
+import { inSimulation } from './simulated-globals.ts';
+import { isUntrue, randomNature, type CatcherNature } from './simulated-nature.ts';
+import { SimulatedProcess } from './simulated-process.ts';
+import { CHAIN_ID, randomLogs, recordsOf } from './simulated-records.ts';
+import { SimulatedStore } from './simulated-store.ts';
+import { SimulatedTime } from './simulated-time.ts';
+
+const GENESIS_MS = Date.parse('2026-01-02T03:00:00.000Z');
+const FIRST_BLOCKS = 30;
+const ROUNDS = 14;
+const ROUND_MS = 5_000;
+const FORK_MOST = 64;
+/** After a kill the next process begins within so long. */
+const AWAY_MS = 8_000;
+/** More than are walked one by one in one go. */
+const MANY_BLOCKS = 520;
+const JUMP_MS = 600_000;
+/** The finalized block is asked for once in so many blocks. */
+const ASKED_EVERY = 16;
+/** Everything is made good within so long once nothing goes wrong any more. */
+const CALM_MS = 3_600_000;
+const LOOK_MS = 1_000;
+const BLOCK_MS = 20_000;
+
+/** One seed: processes that are killed, and a chain and its providers of which anything that can happen does. */
+export class CatcherSimulation {
+  private readonly random: SeededRandom;
+  private readonly time = new SimulatedTime(GENESIS_MS);
+  private readonly nature: CatcherNature;
+  private readonly chain: SimulatedChain;
+  private readonly invariants: CatcherInvariants;
+  private readonly store: SimulatedStore;
+  private readonly readStore: ReadStore;
+  private readonly apps: SimulatedApps;
+  private readonly endpoints: readonly SimulatedEndpoint[];
+  /** All that there ever were. */
+  private readonly processes: SimulatedProcess[] = [];
+  private readonly living = new Set<SimulatedProcess>();
+  private isCalm = false;
+  private announcedAtMs = -Infinity;
+  /** What left the chain last, and can return. */
+  private former: { branch: Branch; forkedAt: number } | undefined;
+
+  constructor(
+    seed: number,
+    private readonly faults = new CatcherFaults(),
+  ) {
+    const random = new SeededRandom(seed);
+    const { time } = this;
+    this.random = random;
+    this.nature = randomNature(random);
+    const { finalDepth, endpoints, losesAnswers, readStoreAway } = this.nature;
+    this.chain = new SimulatedChain({ chainId: CHAIN_ID, finalDepth }, random, () => Math.floor(time.real() / 1_000));
+    this.invariants = new CatcherInvariants(this.chain, { isTrue: this.nature.isTrue });
+    const world = { random, time, faults, chain: this.chain };
+    this.store = new SimulatedStore(world, (_stream, events, { position }) => {
+      const first = position - events.length + 1;
+      for (const [at, event] of events.entries())
+        this.invariants.take(event as unknown as ChainEvent | WatchEvent, first + at);
+    });
+    this.store.losesAnswers = losesAnswers;
+    this.readStore = projectedRecords(this.store, () => {
+      const isAway = !this.isCalm && random.chance(readStoreAway);
+      if (isAway) faults.count('the read store is away');
+      return isAway;
+    });
+    this.apps = new SimulatedApps(world, this.store);
+    this.endpoints = endpoints.map((nature) => new SimulatedEndpoint(this.chain, world, nature));
+  }
+
+  /** @returns what is wrong after it, as sentences */
+  run(): Promise<string[]> {
+    const { time, random } = this;
+    const fetch = (url: string, { body, signal }: { body: string; signal: AbortSignal }) =>
+      this.fetch(url, body, signal);
+    return inSimulation(
+      { time, random: () => random.next(), fetch: fetch as unknown as typeof globalThis.fetch },
+      async () => {
+        this.mine(FIRST_BLOCKS + this.nature.finalDepth);
+        await this.apps.register();
+        this.begin();
+        for (let round = 0; round < ROUNDS; round += 1) await this.round();
+        await this.calmDown();
+        const { violations } = this.invariants;
+        return violations.length > 0 ? violations.slice(0, 10) : this.differences();
+      },
+    );
+  }
+
+  private async round(): Promise<void> {
+    const { random, time, apps } = this;
+    await time.pause(random.between(0, ROUND_MS));
+    if (random.chance(0.7)) this.mine(random.between(1, 4));
+    if (random.chance(0.004)) this.mineMany();
+    if (random.chance(0.15)) this.reorganise();
+    if (random.chance(0.03)) this.restore();
+    if (random.chance(0.2)) await apps.register();
+    if (random.chance(0.25)) await apps.change();
+    if (random.chance(0.04)) this.setClock(random.between(-JUMP_MS, JUMP_MS));
+    if (random.chance(0.02)) this.begin();
+    if (random.chance(0.02)) this.replaceFirst();
+  }
+
+  /** Begins a process, unless two are there. */
+  private begin(): void {
+    const { nature, store, readStore, endpoints, random, faults, time } = this;
+    if (this.living.size > 1) return;
+    if (this.living.size === 1) faults.count('another process stands by');
+    const isKilledNow = () => !this.isCalm && random.chance(nature.killed);
+    const announcedAgoMs = () => time.elapsed() - this.announcedAtMs;
+    const world = { settings: nature.settings, store, readStore, endpoints, isKilledNow, announcedAgoMs };
+    const process: SimulatedProcess = new SimulatedProcess(world, this.processes.length, () => {
+      faults.count('a process is killed');
+      this.living.delete(process);
+      time.after(random.between(0, AWAY_MS), () => {
+        this.begin();
+      });
+    });
+    this.processes.push(process);
+    this.living.add(process);
+    process.start();
+  }
+
+  private replaceFirst(): void {
+    const [first] = this.living;
+    if (!first) return;
+    this.faults.count('a process stops, and another one goes on');
+    this.living.delete(first);
+    void first.stop();
+    this.begin();
+  }
+
+  private fetch(url: string, body: string, signal: AbortSignal): Promise<Response> {
+    const [, process, endpoint] = /(\d+)\.(\d+)\.test/.exec(url) ?? [];
+    const answer = this.processes[Number(process)]?.fetch(Number(endpoint), body);
+    return answer ? untilAborted(answer, signal) : Promise.reject(new TypeError('fetch failed'));
+  }
+
+  private mine(blocks: number): void {
+    for (let left = blocks; left > 0; left -= 1) this.chain.extend(randomLogs(this.random));
+    this.announce();
+  }
+
+  private mineEmpty(blocks: number): void {
+    for (let left = blocks; left > 0; left -= 1) this.chain.extend([]);
+  }
+
+  private mineMany(): void {
+    this.faults.count('many blocks come at once');
+    this.mineEmpty(MANY_BLOCKS + this.nature.finalDepth);
+    this.mine(1);
+  }
+
+  private announce(): void {
+    const { random, nature, time } = this;
+    if (!random.chance(nature.announces)) return;
+    this.announcedAtMs = time.elapsed();
+    for (const { announced } of this.living) announced.ring();
+  }
+
+  /** Another branch takes the place of the newest blocks. */
+  private reorganise(): void {
+    const { random, chain, faults, nature } = this;
+    const { isDevelopment } = nature.settings;
+    const startsAgain = isDevelopment && random.chance(0.2);
+    if (startsAgain) faults.count('a development chain starts again');
+    const most = startsAgain ? chain.tip.number : Math.min(FORK_MOST, chain.tip.number - chain.finalNumber);
+    if (most < 1) return;
+    const depth = random.chance(0.3) ? most : random.between(1, most);
+    faults.count(
+      depth === 1 ? 'a fork of one block' : depth < FORK_MOST ? 'a fork of up to 63 blocks' : 'a fork of 64 blocks',
+    );
+    const before = chain.canonical;
+    const branch = before.slice(0, before.length - depth);
+    const forkedAt = branch.length - 1;
+    for (let left = random.between(isDevelopment ? 0 : 1, depth + 2); left > 0; left -= 1)
+      branch.push(chain.childOf(tipOf(branch), randomLogs(random)));
+    chain.become(branch);
+    if (startsAgain) {
+      chain.startAgain();
+      this.invariants.startAgain();
+    }
+    this.former = { branch: before, forkedAt };
+    for (const endpoint of this.endpoints) endpoint.reorganised(before, forkedAt);
+    this.announce();
+  }
+
+  /** The branch that left the chain returns. */
+  private restore(): void {
+    const { former, chain, random } = this;
+    if (!former || former.forkedAt < chain.finalNumber) return;
+    this.faults.count('a branch returns');
+    chain.become([...former.branch, chain.childOf(tipOf(former.branch), randomLogs(random))]);
+    this.former = undefined;
+    this.announce();
+  }
+
+  private setClock(ms: number): void {
+    this.faults.count(ms > 0 ? 'the clock is set forward' : 'the clock is set back');
+    this.time.jump(ms);
+  }
+
+  /** Nothing goes wrong any more, but for what an endpoint keeps doing beside an honest one. */
+  private async calmDown(): Promise<void> {
+    const { store, apps, endpoints } = this;
+    this.isCalm = true;
+    store.losesAnswers = 0;
+    for (const endpoint of endpoints) endpoint.calmDown();
+    await apps.readAllAgain();
+    if (this.living.size === 0) this.begin();
+    const { number } = this.chain.tip;
+    this.mineEmpty(this.nature.finalDepth + ASKED_EVERY + 1);
+    await this.untilDone(number);
+    this.mine(1);
+    await this.untilDone(number);
+    for (const process of this.living) await process.stop();
+  }
+
+  /** @param finalNumber of the newest block that must be final and verified then */
+  private async untilDone(finalNumber: number): Promise<void> {
+    const { time, invariants } = this;
+    const giveUpAtMs = time.elapsed() + CALM_MS;
+    let minedAtMs = time.elapsed();
+    for (let left = this.left(finalNumber); left !== undefined; left = this.left(finalNumber)) {
+      if (time.elapsed() > giveUpAtMs) {
+        invariants.violations.push(`an hour later ${left}`);
+        return;
+      }
+      await time.pause(LOOK_MS);
+      if (time.elapsed() < minedAtMs + BLOCK_MS) continue;
+      minedAtMs = time.elapsed();
+      this.mineEmpty(1);
+    }
+  }
+
+  /** What is still to be done. */
+  private left(finalNumber: number): string | undefined {
+    const { invariants, chain, apps, store } = this;
+    const { progress, verification } = invariants;
+    const { upTo } = apps.registrations;
+    if (progress?.window.at(-1)?.hash !== chain.tip.hash) return 'the head is not followed';
+    if (progress.finalized < finalNumber) return 'blocks that are final are not taken for final';
+    if (progress.watchesUpTo < upTo) return 'what apps wanted is not taken into account';
+    if (progress.backfills.length > 0) return 'blocks are not read';
+    if (!verification || verification.watchesUpTo < upTo || verification.verified < finalNumber)
+      return 'final blocks are not verified';
+    if (verification.behind.some(({ next }) => next <= finalNumber)) return 'watches are not verified';
+    // A development chain that started again has to come to those blocks first.
+    if (verification.replays?.some(({ next }) => next <= finalNumber)) return 'blocks are not replayed';
+    return store.late > 0 ? 'an append is under way' : undefined;
+  }
+
+  /** How what is stored differs from the chain in the end: what an endpoint still leaves out is stored once it is final. */
+  private differences(): string[] {
+    const { chain, invariants, nature, apps } = this;
+    const isLeftOut = nature.endpoints.some(({ lasting }) => lasting.some(isUntrue));
+    const end = isLeftOut ? (invariants.verification?.verified ?? 0) + 1 : Infinity;
+    return Array.from(apps.registrations.byId.values()).flatMap(({ watchId, startBlock, firstBlock }) => {
+      const observed = invariants.of(watchId);
+      const expected = chain.canonical.slice(startBlock, end).flatMap((block) => recordsOf(watchId, block));
+      const missing = expected.filter((key) => !observed.has(key)).map((key) => `${key} is missing`);
+      const known = new Set(chain.canonical.slice(startBlock).flatMap((block) => recordsOf(watchId, block)));
+      const wrong = [...observed.keys()].filter((key) => !known.has(key)).map((key) => `${key} is not on the chain`);
+      if (missing.length > 0 || wrong.length > 0) return [...missing, ...wrong];
+      if (!nature.isTrue) return [];
+      // An extension backwards adds earlier blocks later.
+      const isInOrder = (key: string) => (observed.get(key)?.BlockNumber ?? -1) >= firstBlock;
+      const [stored, inOrder] = [[...observed.keys()].filter(isInOrder), [...known].filter(isInOrder)];
+      return stored.join() === inOrder.join() ? [] : [`records of ${watchId} are not in the order of the chain`];
+    });
+  }
+}

@@ -1,0 +1,164 @@
+import type { SeededRandom } from '../../../shared/testing/seeded-random.ts';
+import type { CatcherFault, CatcherFaults } from './catcher-faults.ts';
+import type { SimulatedTime } from './simulated-time.ts';
+
+/** What endpoints do wrong for a while, and how long that lasts at most. */
+const HABITS = {
+  silent: { fault: 'an endpoint does not answer in time', mostMs: 20_000 },
+  failing: { fault: 'an endpoint fails', mostMs: 10_000 },
+  broken: { fault: 'an endpoint breaks off an answer', mostMs: 5_000 },
+  limited: { fault: 'an endpoint refuses requests that come too fast', mostMs: 3_000 },
+  withholding: { fault: 'an endpoint leaves out the logs of blocks', mostMs: 30_000 },
+  shortening: { fault: 'an endpoint shortens a list of logs', mostMs: 30_000 },
+  inventing: { fault: 'an endpoint invents a log', mostMs: 20_000 },
+  lagging: { fault: 'an endpoint is behind', mostMs: 20_000 },
+  old: { fault: 'an endpoint has the blocks that left the chain', mostMs: 30_000 },
+  apart: { fault: 'an endpoint is on a branch of its own', mostMs: 20_000 },
+  denying: { fault: 'an endpoint denies a block that it has', mostMs: 5_000 },
+  elsewhere: { fault: 'an endpoint answers another block', mostMs: 5_000 },
+  misnaming: { fault: 'an endpoint gives a block another hash', mostMs: 5_000 },
+  ofOtherChain: { fault: 'an endpoint names another chain', mostMs: 20_000 },
+  unfinalized: { fault: 'an endpoint has no finalized block', mostMs: 30_000 },
+  lateFinalized: { fault: 'an endpoint has an old finalized block', mostMs: 30_000 },
+} as const satisfies Record<string, { fault: CatcherFault; mostMs: number }>;
+export type Habit = keyof typeof HABITS;
+const NAMES = Object.keys(HABITS) as Habit[];
+
+/** Those that two endpoints, one of which is honest, can be seen through, and one alone cannot. */
+const BOLD = ['shortening', 'inventing'] as const satisfies Habit[];
+/** Those that an endpoint may keep for ever beside an honest one. */
+const LASTING = [
+  'silent',
+  'failing',
+  'broken',
+  'limited',
+  'withholding',
+  'shortening',
+  'lagging',
+  'denying',
+  'unfinalized',
+] as const satisfies Habit[];
+
+/** How likely it is, at each request, that an endpoint takes up a habit. */
+export type Likelihoods = Partial<Record<Habit, number>>;
+
+export interface EpisodesWorld {
+  random: SeededRandom;
+  time: SimulatedTime;
+  faults: CatcherFaults;
+}
+
+/** Habits that come and go. */
+export class Episodes {
+  private readonly untilMs = new Map<Habit, number>();
+
+  constructor(
+    private readonly world: EpisodesWorld,
+    private readonly likelihoods: Likelihoods,
+  ) {}
+
+  has(habit: Habit): boolean {
+    const { random, time } = this.world;
+    if ((this.untilMs.get(habit) ?? 0) > time.elapsed()) return true;
+    if (!random.chance(this.likelihoods[habit] ?? 0)) return false;
+    this.untilMs.set(habit, time.elapsed() + random.between(1, HABITS[habit].mostMs));
+    return true;
+  }
+
+  /** It had an effect. */
+  count(habit: Habit): void {
+    this.world.faults.count(HABITS[habit].fault);
+  }
+
+  /** From now on there are no others than these, and these for ever. */
+  settle(lasting: readonly Habit[]): void {
+    for (const habit of NAMES) {
+      this.untilMs.delete(habit);
+      this.likelihoods[habit] = 0;
+    }
+    for (const habit of lasting) this.untilMs.set(habit, Infinity);
+  }
+}
+
+/** What one endpoint is like in a seed. */
+export interface EndpointNature {
+  likelihoods: Likelihoods;
+  /** What it does wrong when all is calm. */
+  lasting: readonly Habit[];
+  latencyMs: number;
+  batchMost: number;
+  blocksMost: number;
+  logsMost: number;
+  hasBlockReceipts: boolean;
+  hasTimestamps: boolean;
+  /** Whether it answers for blocks that left the chain. */
+  keepsOrphans: boolean;
+}
+
+/** Of one that takes no more, each call is made by itself in the end. */
+const NO_BATCHES = 3;
+
+export const HONEST: EndpointNature = {
+  likelihoods: {},
+  lasting: [],
+  latencyMs: 5,
+  batchMost: Infinity,
+  blocksMost: Infinity,
+  logsMost: Infinity,
+  hasBlockReceipts: true,
+  hasTimestamps: true,
+  keepsOrphans: false,
+};
+
+/**
+ * The endpoints of a seed. What no catcher can see through does not happen: logs of blocks that are left out in part, or
+ * invented, only where the first one is honest and always answers.
+ */
+export const randomEndpoints = (random: SeededRandom): EndpointNature[] => {
+  const count = random.between(1, 3);
+  const isOneBold = count > 1 && random.chance(0.5);
+  return Array.from({ length: count }, (_, at) => {
+    if (isOneBold && at === 0) return { ...HONEST, latencyMs: random.between(1, 300) };
+    const isBold = isOneBold && at === 1;
+    const likelihoods = randomLikelihoods(random);
+    // Of two that leave out the same, neither is found out.
+    if (count > 1 && at !== 1) likelihoods.withholding = 0;
+    if (isBold) for (const habit of BOLD) likelihoods[habit] = random.chance(0.7) ? random.next() * 0.2 : 0;
+    const bounds = randomBounds(random);
+    // Between the requests for the last block of a range and for its logs, one may fall behind: nobody finds that out.
+    if (bounds.batchMost <= NO_BATCHES) likelihoods.lagging = 0;
+    const stays = at === 1 && random.chance(0.5);
+    const habit = random.pick(isBold ? LASTING : LASTING.filter((one) => one !== 'shortening'));
+    return { likelihoods, lasting: stays && habit ? [habit] : [], ...bounds };
+  });
+};
+
+const randomLikelihoods = (random: SeededRandom): Likelihoods => {
+  const often = (most: number): number => (random.chance(0.4) ? random.next() * most : 0);
+  return {
+    silent: often(0.01),
+    failing: often(0.03),
+    broken: often(0.03),
+    limited: often(0.05),
+    withholding: often(0.1),
+    lagging: often(0.04),
+    old: often(0.5),
+    apart: often(0.01),
+    denying: often(0.02),
+    elsewhere: often(0.02),
+    misnaming: often(0.02),
+    ofOtherChain: often(0.02),
+    unfinalized: often(0.2),
+    lateFinalized: often(0.2),
+  };
+};
+
+const randomBounds = (random: SeededRandom): Omit<EndpointNature, 'likelihoods' | 'lasting'> => ({
+  latencyMs: random.between(1, 300),
+  batchMost: random.chance(0.3) ? random.between(1, 30) : Infinity,
+  blocksMost: random.chance(0.2) ? (random.pick([3, 20, 50, 100]) ?? 3) : Infinity,
+  logsMost: random.chance(0.3) ? random.between(2, 40) : Infinity,
+  hasBlockReceipts: random.chance(0.7),
+  hasTimestamps: random.chance(0.7),
+  keepsOrphans: random.chance(0.5),
+});
