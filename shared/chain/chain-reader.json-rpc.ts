@@ -12,7 +12,7 @@ import {
 } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { askProxy } from './eip-1967.ts';
-import { askFinalized, askHead, askHeaderByHash, askHeaders, quantity } from './header-requests.ts';
+import { askHead, askHeadAndFinalized, askHeaderByHash, askHeaders, quantity } from './header-requests.ts';
 import { NoAnswer, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { JsonRpcEndpoints, type EndpointLimits } from './json-rpc-endpoints.ts';
 import { together } from './logs-again.ts';
@@ -51,23 +51,26 @@ export class JsonRpcChainReader implements ChainReader {
     return this.withUsableBloom(await this.endpoints.ask('the head', askHead));
   }
 
-  async finalized(): Promise<BlockHeader | undefined> {
+  async headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> {
     const read = async (endpoint: JsonRpcEndpoint) => {
-      const header = await askFinalized(endpoint);
-      if (header?.number === this.newestFinalized?.number && header?.hash !== this.newestFinalized?.hash) {
+      const found = await askHeadAndFinalized(endpoint);
+      const { number, hash } = found.finalized ?? {};
+      if (number === this.newestFinalized?.number && hash !== this.newestFinalized?.hash) {
         throw new InvalidAnswer('the finalized block is another one than before');
       }
-      return header;
+      return found;
     };
     const found = await this.endpoints.ask(FINALIZED, read);
     // The chain has finalized blocks: if this endpoint has none, another one may.
-    const isMissing = !found && this.newestFinalized !== undefined;
+    const isMissing = !found.finalized && this.newestFinalized !== undefined;
     const all = isMissing
       ? await this.endpoints.askSeveral(FINALIZED, read, { range: undefined, enough: Infinity })
       : [found];
     // A provider that lags, or forgets, takes nothing back.
-    for (const one of all) if (one && one.number > (this.newestFinalized?.number ?? -1)) this.newestFinalized = one;
-    return this.newestFinalized;
+    for (const { finalized } of all) {
+      if (finalized && finalized.number > (this.newestFinalized?.number ?? -1)) this.newestFinalized = finalized;
+    }
+    return { head: this.withUsableBloom(found.head), finalized: this.newestFinalized };
   }
 
   async headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {

@@ -90,10 +90,11 @@ export class MemoryChain implements ChainReader {
     return Promise.resolve(this.tip);
   }
 
-  finalized(): Promise<BlockHeader | undefined> {
-    this.calls.push('finalized');
-    const { finalizedDepth: depth } = this;
-    return Promise.resolve(depth === undefined ? undefined : this.canonical[Math.max(0, this.highest - depth)]?.header);
+  headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> {
+    this.calls.push('headAndFinalized');
+    const { finalizedDepth: depth, tip: head } = this;
+    const finalized = depth === undefined ? undefined : this.canonical[Math.max(0, this.highest - depth)]?.header;
+    return Promise.resolve({ head, finalized });
   }
 
   headersByNumber(numbers: readonly number[]): Promise<(BlockHeader | undefined)[]> {

@@ -92,10 +92,10 @@ export interface ChainReader {
   /** `eth_getBlockByNumber latest` */
   head(): Promise<BlockHeader>;
   /**
-   * `eth_getBlockByNumber finalized`: never newer than the head, and never older than it was before. `undefined` where the
-   * chain has no such block, or its providers do not know the name.
+   * `eth_getBlockByNumber` of `latest` and `finalized`, in one batch. The finalized block is never newer than the head, and
+   * never older than it was before; `undefined` where the chain has no such block, or its providers do not know the name.
    */
-  finalized(): Promise<BlockHeader | undefined>;
+  headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }>;
   /**
    * `eth_getBlockByNumber`, batched, in the requested order; `undefined` for blocks that the provider does not have.
    */

@@ -30,6 +30,7 @@ describe('the finalized block', () => {
     await Promise.all([first.stop(), second.stop()]);
   });
 
+  const finalized = async () => (await reader.headAndFinalized()).finalized;
   /** Changes what the node says about the finalized block. */
   const says = (node: JsonRpcNode, change: (truth: unknown) => unknown) => {
     node.lie = (method, truth, [block]) =>
@@ -42,9 +43,9 @@ describe('the finalized block', () => {
   };
 
   it('is the header that the chain gives by that name', async () => {
-    expect(await reader.finalized()).toEqual(chain.headers[10 - DEPTH]);
+    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
     chain.mine([]);
-    expect(await reader.finalized()).toEqual(chain.headers[11 - DEPTH]);
+    expect(await finalized()).toEqual(chain.headers[11 - DEPTH]);
   });
 
   it.each([
@@ -54,51 +55,51 @@ describe('the finalized block', () => {
     "'finalized' tag not supported on pre-merge network",
   ])('is undefined on a chain that has none: %s', async (message) => {
     for (const node of [first, second]) refuses(node, message);
-    expect(await reader.finalized()).toBeUndefined();
+    expect(await finalized()).toBeUndefined();
     says(first, () => null);
     says(second, () => null);
-    expect(await reader.finalized()).toBeUndefined();
+    expect(await finalized()).toBeUndefined();
   });
 
   it('is asked of another provider where one cannot answer now', async () => {
     refuses(first, 'project ID request rate exceeded', -32_005);
-    expect(await reader.finalized()).toEqual(chain.headers[10 - DEPTH]);
+    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
     refuses(second, 'project ID request rate exceeded', -32_005);
-    await expect(reader.finalized()).rejects.toThrow(ChainUnavailable);
+    await expect(finalized()).rejects.toThrow(ChainUnavailable);
   });
 
   it('is never newer than the head of the same provider', async () => {
     says(first, (truth) => ({ ...(truth as object), number: '0x63' }));
-    expect(await reader.finalized()).toEqual(chain.headers[10 - DEPTH]);
+    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
     says(second, (truth) => ({ ...(truth as object), number: '0x63' }));
-    await expect(reader.finalized()).rejects.toThrow('newer than the head');
+    await expect(finalized()).rejects.toThrow('newer than the head');
   });
 
   it('never goes back, whatever a provider says that lags or forgets', async () => {
-    const finalized = await reader.finalized();
+    const known = await finalized();
     for (const node of [first, second]) {
       says(node, (truth) => ({ ...(truth as object), number: '0x2', hash: chain.headers[2]?.hash }));
     }
-    expect(await reader.finalized()).toEqual(finalized);
+    expect(await finalized()).toEqual(known);
     for (const node of [first, second]) refuses(node, 'finalized block not found');
-    expect(await reader.finalized()).toEqual(finalized);
+    expect(await finalized()).toEqual(known);
   });
 
   it('goes on where the provider that answers first has none any more, and another one has', async () => {
-    await reader.finalized();
+    await finalized();
     refuses(first, 'finalized block not found');
     says(second, (truth) => truth);
     chain.mine([]);
-    expect(await reader.finalized()).toEqual(chain.headers[11 - DEPTH]);
+    expect(await finalized()).toEqual(chain.headers[11 - DEPTH]);
     says(first, () => null);
     chain.mine([]);
-    expect(await reader.finalized()).toEqual(chain.headers[12 - DEPTH]);
+    expect(await finalized()).toEqual(chain.headers[12 - DEPTH]);
   });
 
   it('is not another block of the same number', async () => {
-    await reader.finalized();
+    await finalized();
     for (const node of [first, second]) says(node, (truth) => ({ ...(truth as object), hash: `0x${'77'.repeat(32)}` }));
-    await expect(reader.finalized()).rejects.toThrow('is another one');
+    await expect(finalized()).rejects.toThrow('is another one');
   });
 });
 
@@ -109,8 +110,8 @@ describe('the finalized block of anvil', () => {
     const anvil = await Anvil.start(folder);
     const reader = new JsonRpcChainReader(Anvil.chainId, [anvil.rpcUrl]);
     await anvil.call('anvil_mine', '0x50');
-    const head = await reader.head();
-    const finalized = await reader.finalized();
+    const { head, finalized } = await reader.headAndFinalized();
+    expect(head).toEqual(await reader.head());
     expect(finalized?.number).toBe(head.number - LOCAL_FINAL_DEPTH);
     expect((await reader.headersByNumber([head.number - LOCAL_FINAL_DEPTH]))[0]).toEqual(finalized);
     reader.close();

@@ -40,13 +40,15 @@ export const askHeaderByHash = async (endpoint: JsonRpcEndpoint, hash: string): 
   return header;
 };
 
-/** With the head, because no block after it is final. */
-export const askFinalized = async (endpoint: JsonRpcEndpoint): Promise<BlockHeader | undefined> => {
+/** No block after the head is final. */
+export const askHeadAndFinalized = async (
+  endpoint: JsonRpcEndpoint,
+): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> => {
   const [latest, finalized] = await endpoint.tryCall([blockByName('latest'), blockByName('finalized')]);
   const head = requireHead(resultOf(latest), endpoint);
   const header = isUnknownName(finalized) ? undefined : checkHeader(resultOf(finalized));
   if (header && header.number > head.number) throw new InvalidAnswer('the finalized block is newer than the head');
-  return header;
+  return { head, finalized: header };
 };
 
 export const headerOfNumber = (answer: unknown, number: number | undefined): BlockHeader | undefined => {

@@ -111,7 +111,7 @@ export class JsonRpcNode {
         return header && { ...header, transactions: transactionsOf(logs) };
       }
       case 'eth_getBlockByNumber': {
-        if (first === 'finalized') return toWireHeader(await this.chain.finalized());
+        if (first === 'finalized') return toWireHeader((await this.chain.headAndFinalized()).finalized);
         if (first === 'latest') return toWireHeader(await this.chain.head());
         return toWireHeader((await this.chain.headersByNumber([Number(first)]))[0]);
       }

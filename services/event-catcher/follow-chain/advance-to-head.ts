@@ -62,7 +62,9 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
 
 const extension = async (progress: ChainProgress, header: BlockHeader, chain: FollowedChain): Promise<Change> => {
   const { reader, watches, finality, meter } = chain;
-  const { observed, isRead, refused } = await readBlock(reader, header, watches.live(progress, header.number));
+  const read = await readBlock(reader, header, watches.live(progress, header.number));
+  const { observed, isRead, refused } = read;
+  if (read.isRuledOut) finality.spareCall();
   for (const { id } of refused) meter.failed(id, `no provider gives its logs of block ${String(header.number)}`);
   return {
     // An earlier follower may have stored records of another block of this number, which left the chain.

@@ -21,6 +21,8 @@ const HALVED_MOST = 3;
 /** The records that were read of a block, and the watches whose records no provider gives. */
 export interface BlockRead extends ReadRecords {
   refused: readonly WatchedEvent[];
+  /** Whether its bloom ruled all of them out. */
+  isRuledOut: boolean;
 }
 
 /**
@@ -32,13 +34,16 @@ export const readBlock = async (
   header: BlockHeader,
   watches: readonly WatchedEvent[],
 ): Promise<BlockRead> => {
-  const parts = await readParts(reader, header, watches);
+  const possible = filterByBloom(header, watches);
+  const isRuledOut = possible.length === 0;
+  const parts = isRuledOut ? [] : await readParts(reader, header, possible);
   const refused = parts.flatMap((part) => (part.records ? [] : part.watches));
   const read = watches.filter((watch) => !refused.includes(watch));
   return {
     observed: parts.flatMap(({ records = [] }) => records).sort((left, right) => left.LogIndex - right.LogIndex),
     isRead: (record) => record.BlockHash === header.hash && read.some((watch) => belongsTo(watch, record)),
     refused,
+    isRuledOut,
   };
 };
 

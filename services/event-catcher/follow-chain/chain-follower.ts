@@ -103,13 +103,12 @@ class ChainFollower {
   }
 
   private async followHead(signal: AbortSignal, reportRunning: () => void): Promise<void> {
-    const { newHeads, reader, finality } = this.chain;
+    const { newHeads, finality } = this.chain;
     let foundAtMs = performance.now();
     while (!signal.aborted) {
       const { rung } = newHeads.announced;
       const before = this.writer.progress.window;
-      const head = await reader.head();
-      await finality.look(head.number);
+      const head = await finality.head();
       await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
       this.backfills.lookAgain();
       reportRunning();

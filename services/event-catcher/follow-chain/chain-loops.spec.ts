@@ -9,6 +9,7 @@ import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { transferWatch } from '../testing/example-watches.ts';
 import { FollowerUnderTest, mineSome } from '../testing/follower-under-test.ts';
+import { withHead } from '../testing/faulty-readers.ts';
 import { overriding } from '../testing/overriding.ts';
 import { ChainLoops } from './chain-loops.ts';
 import { ChainShares } from './chain-shares.ts';
@@ -82,7 +83,7 @@ describe('a followed chain', () => {
     const { chain, loops } = world();
     let isAway = true;
     const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
-    const followed = loops({ reader: overriding<ChainReader>(chain, { head }) });
+    const followed = loops({ reader: withHead(chain, head) });
     await eventually(() => errorOf(followed) === 'no provider', 5_000, 'it must say why');
     expect(followed.shares.announcement).toEqual({ chainIds: [chain.chainId], failing: [chain.chainId], followed: [] });
     isAway = false;

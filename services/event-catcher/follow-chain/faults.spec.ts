@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { gated, canonicalOnly, interrupted } from '../testing/faulty-readers.ts';
+import { gated, canonicalOnly, interrupted, withHead } from '../testing/faulty-readers.ts';
 import { withoutProgress } from '../testing/faulty-stores.ts';
 import { approvalWatch } from '../testing/example-watches.ts';
 import { approval, FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
@@ -92,7 +92,7 @@ describe('a follower that was killed before it stored its progress', () => {
       asked += 1;
       return lagging && chain.logs.at(-1)?.data.endsWith('66') ? Promise.resolve(lagging) : chain.head();
     };
-    follower.start({ reader: overriding<ChainReader>(chain, { head }) });
+    follower.start({ reader: withHead(chain, head) });
     await eventually(() => asked > 2, 15_000, 'it must follow the head that lags');
     chain.rollBack(1);
     chain.mine([transfer(103)]);

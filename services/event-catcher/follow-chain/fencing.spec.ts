@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { OutcomeUnknown, WrongExpectedRevision, type EventStore } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { gated } from '../testing/faulty-readers.ts';
+import { gated, withHead } from '../testing/faulty-readers.ts';
 import { cutOffAt } from '../testing/faulty-stores.ts';
 import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
 import { overriding } from '../testing/overriding.ts';
@@ -162,9 +162,9 @@ describe('a follower', () => {
   it('fences nothing if nothing is in flight, nor if it starts again because of its provider', async () => {
     const follower = await registered();
     let isDown = false;
-    const reader = overriding<ChainReader>(follower.chain, {
-      head: () => (isDown ? Promise.reject(new ChainUnavailable('down')) : follower.chain.head()),
-    });
+    const reader = withHead(follower.chain, () =>
+      isDown ? Promise.reject(new ChainUnavailable('down')) : follower.chain.head(),
+    );
     follower.start({ reader });
     await follower.expectChain();
     isDown = true;
@@ -195,7 +195,7 @@ describe('a follower', () => {
     expect(await fencedStreams()).toEqual(streams.slice(1).sort());
     follower.nothingInFlightBefore = false;
     follower.start({
-      reader: overriding<ChainReader>(follower.chain, { head: () => Promise.reject(new ChainUnavailable('down')) }),
+      reader: withHead(follower.chain, () => Promise.reject(new ChainUnavailable('down'))),
     });
     await eventually(() => follower.starts > 3, 5_000, 'it must start again');
     await follower.stop();

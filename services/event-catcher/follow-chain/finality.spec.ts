@@ -8,32 +8,49 @@ const finalityOf = (finalizedDepth: number | undefined, isDevelopment = false) =
   for (let block = 1; block <= 40; block += 1) chain.mine([]);
   return { chain, finality: new Finality(chain, { confirmations: 12, isDevelopment }) };
 };
+const isAskedFor = (call: string) => call === 'headAndFinalized';
 
 describe('the newest final block', () => {
   it('is as deep as the settings say, on a chain without a finalized block, and on a development chain', async () => {
     for (const { finality, chain } of [finalityOf(undefined), finalityOf(3, true)]) {
-      await finality.look(40);
+      expect(await finality.head()).toEqual(chain.tip);
       expect(finality.at(40)).toEqual({ number: 28 });
       expect(finality.at(5)).toEqual({ number: 0 });
-      expect(chain.calls).toHaveLength(chain.finalizedDepth === undefined ? 1 : 0);
+      expect(chain.calls).toEqual([chain.finalizedDepth === undefined ? 'headAndFinalized' : 'head']);
     }
   });
 
-  it('is the finalized block, however deep, asked for once in 16 blocks', async () => {
+  it.each([
+    ['16 blocks, if one of them needed no logs', true, 16],
+    ['64 blocks, if all of them had logs', false, 64],
+  ])('is the finalized block, however deep, asked for with the head once in %s', async (_, isSpared, every) => {
     const { chain, finality } = finalityOf(30);
-    await finality.look(40);
+    await finality.head();
     expect(finality.at(40)).toMatchObject({ number: 10, hash: chain.headers[10]?.hash });
-    for (let block = 41; block <= 56; block += 1) {
+    for (let block = 41; block <= 40 + every; block += 1) {
       chain.mine([]);
-      await finality.look(block);
-      expect(finality.at(block).number).toBe(block < 56 ? 10 : 26);
+      expect(await finality.head()).toEqual(chain.tip);
+      expect(finality.at(block).number).toBe(block < 40 + every ? 10 : 10 + every);
+      if (isSpared && block === 45) finality.spareCall();
     }
-    expect(chain.calls).toEqual(['finalized', 'finalized']);
+    expect(chain.calls.filter(isAskedFor)).toHaveLength(2);
+    expect(chain.calls).toHaveLength(1 + every);
+    chain.mine([]);
+    await finality.head();
+    expect(chain.calls.at(-1)).toBe('head');
+  });
+
+  it('is asked for at once where the head is 16 blocks ahead of the last one', async () => {
+    const { chain, finality } = finalityOf(30);
+    await finality.head();
+    for (let block = 0; block < 16; block += 1) chain.mine([]);
+    await finality.head();
+    expect(finality.at(56).number).toBe(26);
   });
 
   it('is 1,024 blocks deep where the finalized block is older than that', async () => {
     const { finality } = finalityOf(30);
-    await finality.look(40);
+    await finality.head();
     expect(finality.at(1_034).number).toBe(10);
     expect(finality.at(1_035)).toEqual({ number: 11 });
   });

@@ -1,8 +1,10 @@
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { BlockHeader, ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { FINAL_DEPTH_MAX, type FinalBlock } from '../domain/window.ts';
 
-/** The finalized block is asked for once in so many blocks. */
+/** The finalized block is asked for once in so many blocks, if the logs of one of them did not have to be: no block costs more than two calls. */
 const ASKED_EVERY_BLOCKS = 16;
+/** Where each block has logs it is asked for, too. */
+const ASKED_AT_LATEST = 64;
 
 /**
  * Which block of a chain is the newest final one: its `finalized` block, or, where it has none, the block that is
@@ -11,17 +13,33 @@ const ASKED_EVERY_BLOCKS = 16;
 export class Finality {
   private finalized: FinalBlock | undefined;
   private askedAtHead = -Infinity;
+  private newestHead = 0;
+  private isCallSpared = false;
 
   constructor(
-    private readonly reader: Pick<ChainReader, 'finalized'>,
+    private readonly reader: Pick<ChainReader, 'head' | 'headAndFinalized'>,
     private readonly settings: { confirmations: number; isDevelopment: boolean },
   ) {}
 
-  /** Asks for the finalized block, if that was long ago. @throws ChainUnavailable */
-  async look(head: number): Promise<void> {
-    if (this.settings.isDevelopment || head - this.askedAtHead < ASKED_EVERY_BLOCKS) return;
-    this.finalized = await this.reader.finalized();
-    this.askedAtHead = head;
+  /** Reads the head, and in the same request, if that was long ago, the finalized block. @throws ChainUnavailable */
+  async head(): Promise<BlockHeader> {
+    const next = this.newestHead + 1;
+    if (!this.isDueAt(next)) {
+      const head = await this.reader.head();
+      this.newestHead = head.number;
+      const isBeyond = head.number > next && head.number - this.askedAtHead >= ASKED_EVERY_BLOCKS;
+      if (!isBeyond || this.settings.isDevelopment) return head;
+    }
+    const { head, finalized } = await this.reader.headAndFinalized();
+    this.finalized = finalized;
+    this.askedAtHead = this.newestHead = head.number;
+    this.isCallSpared = false;
+    return head;
+  }
+
+  /** A block was read without asking for its logs. */
+  spareCall(): void {
+    this.isCallSpared = true;
   }
 
   /** The newest final block when the head has this number. */
@@ -29,5 +47,10 @@ export class Finality {
     const deepest = { number: Math.max(0, head - FINAL_DEPTH_MAX) };
     if (!this.finalized) return { number: Math.max(0, head - this.settings.confirmations) };
     return this.finalized.number < deepest.number ? deepest : this.finalized;
+  }
+
+  private isDueAt(head: number): boolean {
+    if (this.settings.isDevelopment) return false;
+    return head - this.askedAtHead >= (this.isCallSpared ? ASKED_EVERY_BLOCKS : ASKED_AT_LATEST);
   }
 }

@@ -49,7 +49,7 @@ export interface FollowerDependencies extends AppendDependencies {
 export interface FollowedChain extends FollowSettings {
   readonly reader: ChainReader;
   readonly newHeads: AnnouncedHeads;
-  readonly finality: Pick<Finality, 'look' | 'at'>;
+  readonly finality: Pick<Finality, 'head' | 'spareCall' | 'at'>;
   readonly watches: Watches;
   readonly records: Pick<ChainRecords, 'unconfirmed'>;
   readonly meter: Pick<ProgressMeter, 'failed'>;
@@ -60,7 +60,7 @@ export interface FollowedChain extends FollowSettings {
 export const abortable = (reader: ChainReader, signal: AbortSignal): ChainReader => ({
   chainId: reader.chainId,
   head: () => untilAborted(reader.head(), signal),
-  finalized: () => untilAborted(reader.finalized(), signal),
+  headAndFinalized: () => untilAborted(reader.headAndFinalized(), signal),
   headersByNumber: (numbers) => untilAborted(reader.headersByNumber(numbers), signal),
   headerByHash: (hash) => untilAborted(reader.headerByHash(hash), signal),
   logsOfBlock: (header, filter) => untilAborted(reader.logsOfBlock(header, filter), signal),

@@ -38,8 +38,7 @@ export const resume = async (
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
   const finality = new Finality(reader, settings);
   const chain = { ...settings, reader, newHeads, finality, watches, records, meter, logger };
-  const head = await reader.head();
-  await finality.look(head.number);
+  const head = await finality.head();
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
   const writer = new ChainWriter(progress, records, stream, clock);
   // This is one commit, before any backfill: a watch that joined in between would request blocks that left the chain.

@@ -1,10 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { transferWatch } from '../testing/example-watches.ts';
 import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
+import { withHead } from '../testing/faulty-readers.ts';
 import { overriding } from '../testing/overriding.ts';
 import { Watches } from './watches.ts';
 
@@ -26,9 +27,9 @@ describe('registrations', () => {
       },
     });
     let isDown = false;
-    const reader = overriding<ChainReader>(follower.chain, {
-      head: () => (isDown ? Promise.reject(new ChainUnavailable('down')) : follower.chain.head()),
-    });
+    const reader = withHead(follower.chain, () =>
+      isDown ? Promise.reject(new ChainUnavailable('down')) : follower.chain.head(),
+    );
     const loop = follower.start({ store, reader });
     await follower.expectChain();
     const registeredUpTo = (await follower.progress())?.watchesUpTo ?? 0;

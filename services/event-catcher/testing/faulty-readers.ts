@@ -1,6 +1,6 @@
 import type { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import { bloomMayPass } from '../../../shared/chain/bloom.ts';
-import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, type BlockHeader, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { overriding } from './overriding.ts';
 
 /** A node that no longer has the blocks that were reorganised away. */
@@ -23,6 +23,13 @@ const isCanonical = async (
   const [header] = await chain.headersByNumber([number]);
   return header?.hash === hash;
 };
+
+/** A provider of a chain without a finalized block that says this is its head. */
+export const withHead = (reader: ChainReader, head: () => Promise<BlockHeader>): ChainReader =>
+  overriding<ChainReader>(reader, {
+    head,
+    headAndFinalized: async () => ({ head: await head(), finalized: undefined }),
+  });
 
 /** Runs `interrupt` once, just before the call of this number is answered. */
 export const interrupted = (reader: ChainReader, calls: number, interrupt: () => Promise<void>): ChainReader => {
