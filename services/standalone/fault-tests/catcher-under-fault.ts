@@ -21,7 +21,7 @@ const CONFIRMATIONS = 12;
 const REORGANISED_MOST = 8;
 /** What the provider takes at once, and how long it takes for that: a backfill is no matter of an instant. */
 const PROVIDER = { blocks: 20, answersInMs: 50 };
-const CAUGHT_UP_WITHIN_MS = 120_000;
+const CAUGHT_UP_WITHIN_MS = 300_000;
 const TAKE = 1_000;
 
 interface RawLog {
@@ -40,7 +40,8 @@ interface Asked {
 export class CatcherUnderFault {
   private readonly mining = new AbortController();
   private readonly mined: Promise<void>;
-  private registered = 0;
+  /** Where each contract begins that is registered. */
+  private readonly startBlocks = new Map<string, number>();
   private reading = 0;
 
   private constructor(
@@ -77,14 +78,15 @@ export class CatcherUnderFault {
     return this.reading > 0;
   }
 
-  /** Registers the next contract from the first block on. */
+  /** Registers the next contract, with as much history as there was at first. */
   async registerNext(): Promise<void> {
     const user = await signIn(this.program.development);
-    const contract = this.contracts[this.registered];
+    const contract = this.contracts[this.startBlocks.size];
     if (contract === undefined) throw new Error('every contract is registered');
-    const { status, body } = await registerTransfer(this.program.development, user, contract);
+    const startBlock = Math.max(0, Number(await this.anvil.call('eth_blockNumber')) - HISTORY_BLOCKS);
+    this.startBlocks.set(contract, startBlock);
+    const { status, body } = await registerTransfer(this.program.development, user, contract, 'transfer', startBlock);
     if (status !== 201) throw new Error(`the registration answered ${String(status)}: ${JSON.stringify(body)}`);
-    this.registered += 1;
   }
 
   async killAndRestart(): Promise<void> {
@@ -97,7 +99,7 @@ export class CatcherUnderFault {
     this.mining.abort();
     await this.mined;
     const { bearer } = await signIn(this.program.development);
-    const contracts = this.contracts.slice(0, this.registered);
+    const contracts = Array.from(this.startBlocks.keys());
     const { eventUrl } = this.program.development;
     const queried = async (contract: string): Promise<string[]> => {
       const query = `chainId=${String(Anvil.chainId)}&contractAddress=${contract}&take=${String(TAKE)}`;
@@ -173,7 +175,8 @@ export class CatcherUnderFault {
 
   /** In chain order. */
   private async idsOnChain(address: string): Promise<string[]> {
-    const logs = (await this.anvil.call('eth_getLogs', { fromBlock: '0x0', toBlock: 'latest', address })) as RawLog[];
+    const fromBlock = `0x${(this.startBlocks.get(address) ?? 0).toString(16)}`;
+    const logs = (await this.anvil.call('eth_getLogs', { fromBlock, toBlock: 'latest', address })) as RawLog[];
     return logs.map(({ blockHash, transactionHash, logIndex }) =>
       [Anvil.chainId, blockHash, transactionHash, Number(logIndex)].join(':'),
     );
