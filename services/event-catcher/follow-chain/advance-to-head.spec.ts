@@ -166,7 +166,7 @@ describe('advancing to a head that is far ahead', () => {
     const records = { unconfirmed: [orphan, kept, final] };
     const [reconciled, skipped, ...others] = (await advanced(progress, reader.tip, { ...chain, records })).changes;
     expect([orphan, kept, final].map((record) => reconciled?.isOrphan?.(record))).toEqual([true, false, false]);
-    expect(reconciled?.observed).toEqual([]);
+    expect(skipped?.observed).toEqual([]);
     expect([skipped?.removed, others]).toEqual([[], []]);
     expect(
       (await advanced(progress, reader.tip, { ...chain, records: { unconfirmed: [final] } })).changes,

@@ -3,7 +3,7 @@ import { advance, fallBehind, rewind, skipAhead, type ChainProgress } from '../d
 import { classifyHeader, splitAfter, isFarAhead, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
 import { readBlock } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
-import { finalBlockError, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
+import { finalBlockError, revertOrphans, unconfirmedInWindow, windowUpTo } from './reconcile.ts';
 import type { Change, Steps, SyncSteps } from './store-changes/chain-writer.ts';
 
 /** How many missing headers are requested at a time. */
@@ -18,7 +18,7 @@ export async function* advanceToHead(progress: ChainProgress, head: BlockHeader,
   let now = chain.isDevelopment ? yield* rewindToOlderHead(progress, head, chain) : progress;
   let target = head;
   if (isFarAhead(now.window, chain.finality.at(head.number))) {
-    if (canSkipAhead(now, chain)) now = yield* skipAheadTo(yield* reconcileUnconfirmed(now, chain), head, chain);
+    if (canSkipAhead(now, chain)) now = yield* skipAheadTo(yield* revertOrphans(now, chain), head, chain);
     else target = await headerAt(chain, tipOf(now.window).number + WALK_BLOCKS_MAX);
   }
   yield* walkTo(now, target, chain);
@@ -34,10 +34,14 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
   for (let step = 0; ; step += 1) {
     if (step > STEPS_MAX) throw new ChainUnavailable('the chain changes faster than it can be followed');
     const header = pending.at(-1);
-    if (!header) return;
+    if (!header) {
+      yield* confirmWindow(now, chain);
+      return;
+    }
     const relation = classifyHeader(now.window, header);
     switch (relation.kind) {
       case 'extension':
+        now = yield* confirmWindow(now, chain);
         now = yield await extension(now, header, chain);
         pending.pop();
         break;
@@ -58,6 +62,12 @@ async function* walkTo(progress: ChainProgress, head: BlockHeader, chain: Follow
         pending.pop();
     }
   }
+}
+
+/** The window is that of the chain, as far as it has been walked: what an earlier follower stored in it, or reverted, is observed. */
+function* confirmWindow(progress: ChainProgress, chain: FollowedChain): SyncSteps<ChainProgress> {
+  const observed = unconfirmedInWindow(progress, chain);
+  return observed.length > 0 ? yield { observed } : progress;
 }
 
 const extension = async (progress: ChainProgress, header: BlockHeader, chain: FollowedChain): Promise<Change> => {
@@ -112,7 +122,8 @@ async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: F
   const last = window.findLast((block) => !removed.includes(block));
   if (!last || removed.includes(window[0])) throw finalBlockError(chain, found[0]);
   const transition = skipAhead(await windowUpTo(chain, head), last.number, chain.watches.at(progress).values());
-  return yield { removed, transition };
+  const observed = unconfirmedInWindow(progress, chain, (block) => !removed.includes(block));
+  return yield { removed, observed, transition };
 }
 
 /** Descending, because the walk goes on with the header that was pushed last. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../schemas/json.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { transferWatch } from '../testing/example-watches.ts';
 import { FollowerUnderTest, mineSome, otherContract, transfer } from '../testing/follower-under-test.ts';
@@ -195,7 +194,7 @@ describe('a reorganisation', () => {
     follower.chain.mine([]);
     await follower.expectChain();
     await follower.stop();
-    expect((await follower.changes()).map(({ type, data }) => [type, (data.Data as JsonObject)['value']])).toEqual([
+    expect((await follower.changes()).map(({ type, data }) => [type, data.Data['value']])).toEqual([
       ['ChainEventObserved', '1'],
       ['ChainEventReverted', '1'],
       ['ChainEventObserved', '2'],

@@ -80,6 +80,35 @@ describe('a follower that was killed before it stored its progress', () => {
     }
   });
 
+  it('observes again what it reverted for a branch that nobody has, though its block is denied at the start', async () => {
+    const follower = new FollowerUnderTest();
+    for (let block = 1; block <= 20; block += 1) follower.chain.mine([transfer(block)]);
+    await follower.register();
+    follower.start();
+    await follower.expectChain();
+    await follower.stop();
+    const { chain } = follower;
+    const misnamed = { ...(await chain.head()), hash: `0x${'ab'.repeat(32)}` };
+    const reader = overriding<ChainReader>(
+      withHead(chain, () => Promise.resolve(misnamed)),
+      {
+        logsOfBlock: () => Promise.reject(new ChainUnavailable('unknown block')),
+      },
+    );
+    follower.start({ reader });
+    await eventually(async () => (await follower.observed()).length === 19, 15_000, 'it must revert the newest block');
+    await follower.stop();
+    chain.mine([transfer(21)]);
+    follower.start({
+      reader: overriding<ChainReader>(chain, {
+        headersByNumber: async (numbers) =>
+          (await chain.headersByNumber(numbers)).map((header) => (header?.number === 20 ? undefined : header)),
+      }),
+    });
+    await follower.expectChain();
+    await follower.stop();
+  });
+
   it('reverts what is reorganised away while the head of the provider lags', async () => {
     const follower = await killedBeforeProgress(({ chain }) => {
       chain.mine([transfer(101)]);

@@ -1,4 +1,4 @@
-import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import type { ObservedRecord, WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
 import { linkedWindow, type Window } from '../domain/window.ts';
@@ -43,14 +43,12 @@ export const windowUpTo = async (
 };
 
 /**
- * Reconciles the unconfirmed records that are not final with the chain. A record whose block left the chain is
- * reverted. A record of a live watch in a block of the window is confirmed, or observed again if it was reverted,
- * because that block will not be read a second time. After that, every record is in a block of the chain or of the
- * window.
+ * Reverts the unconfirmed records whose blocks left the chain. After that, every record that is not final is in a block of
+ * the chain or of the window.
  */
-export async function* reconcileUnconfirmed(
+export async function* revertOrphans(
   progress: ChainProgress,
-  { reader, watches, records }: FollowedChain,
+  { reader, records }: FollowedChain,
 ): Steps<ChainProgress> {
   const [final, ...rest] = progress.window;
   const reorganisable = records.unconfirmed.filter(({ BlockNumber }) => BlockNumber > final.number);
@@ -58,17 +56,32 @@ export async function* reconcileUnconfirmed(
   const numbers = [...new Set(reorganisable.map(({ BlockNumber }) => BlockNumber))];
   const canonical = new Set((await reader.headersByNumber(numbers)).map((header) => header?.hash));
   const known = new Set(rest.map(({ hash }) => hash));
-  const live = new Map(numbers.map((number) => [number, watches.live(progress, number)]));
-  const isLive = (record: ObservedRecord) =>
-    live.get(record.BlockNumber)?.some((watch) => belongsTo(watch, record)) ?? false;
-  const observed = reorganisable.filter(
-    (record) => canonical.has(record.BlockHash) && known.has(record.BlockHash) && isLive(record),
-  );
   return yield {
     isOrphan: ({ BlockNumber, BlockHash }) =>
       BlockNumber > final.number && !canonical.has(BlockHash) && !known.has(BlockHash),
-    observed: observed.toSorted(
-      (left, right) => left.BlockNumber - right.BlockNumber || left.LogIndex - right.LogIndex,
-    ),
   };
 }
+
+/**
+ * The unconfirmed records of live watches in blocks of the window, in chain order. They are to be observed again if they
+ * were reverted, because those blocks are not read a second time.
+ * @param stays tells which blocks of the window remain on the chain
+ */
+export const unconfirmedInWindow = (
+  progress: ChainProgress,
+  { watches, records }: FollowedChain,
+  stays = (_block: WindowBlock) => true,
+): ObservedRecord[] => {
+  const { unconfirmed } = records;
+  if (unconfirmed.length === 0) return [];
+  const known = new Set(
+    progress.window
+      .slice(1)
+      .filter(stays)
+      .map(({ hash }) => hash),
+  );
+  return unconfirmed
+    .filter((record) => known.has(record.BlockHash))
+    .filter((record) => watches.live(progress, record.BlockNumber).some((watch) => belongsTo(watch, record)))
+    .toSorted((left, right) => left.BlockNumber - right.BlockNumber || left.LogIndex - right.LogIndex);
+};

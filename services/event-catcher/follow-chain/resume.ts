@@ -6,7 +6,7 @@ import { initialVerification, readUpTo } from '../domain/verification.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import { Finality } from './finality.ts';
 import { abortable, type FollowedChain, type FollowerDependencies, type FollowSettings } from './followed-chain.ts';
-import { finalBlockError, reconcileUnconfirmed, windowUpTo } from './reconcile.ts';
+import { finalBlockError, revertOrphans, windowUpTo } from './reconcile.ts';
 import type { ChainAppends } from './store-changes/chain-appends.ts';
 import { ChainRecords } from './store-changes/chain-records.ts';
 import { ChainWriter, type Steps } from './store-changes/chain-writer.ts';
@@ -58,7 +58,7 @@ async function* reconcileAtStart(
   const [final] = progress.window;
   const [found] = await chain.reader.headersByNumber([final.number]);
   if (found?.hash === final.hash) {
-    return yield* reconcileUnconfirmed(yield { isRead: isReadBefore(progress, chain) }, chain);
+    return yield* revertOrphans(yield { isRead: isReadBefore(progress, chain) }, chain);
   }
   const { chainId, isDevelopment, logger } = chain;
   if (!isDevelopment) throw finalBlockError(chain, found);
