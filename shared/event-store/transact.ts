@@ -48,21 +48,29 @@ const RETRY_FIRST_MS = 20;
 const RETRY_MAX_MS = 1_000;
 
 /** Checks an event against its schema, and gives it an id and a time. */
-export const toAppend = (
-  event: DomainEvent,
-  metadata: EventMetadata,
-  { clock, ids }: { clock: Clock; ids: Ids },
-): EventToAppend => {
-  const definition = eventCatalogue[event.type as EventType];
-  return {
-    id: ids.uuid(),
-    type: event.type,
-    schemaVersion: definition.version,
-    time: clock.now(),
-    data: definition.data.parse(event.data),
-    metadata,
-  };
+export const toAppend = (event: DomainEvent, metadata: EventMetadata, stamps: Stamps): EventToAppend => {
+  const { type } = event;
+  return stamp({ type, data: eventCatalogue[type as EventType].data.parse(event.data) }, metadata, stamps);
 };
+
+interface Stamps {
+  clock: Clock;
+  ids: Ids;
+}
+
+/** Gives an event an id and a time, and does not check it: whoever makes many of one kind knows that they fit their schema. */
+export const stamp = (
+  { type, data }: Pick<EventToAppend, 'type' | 'data'>,
+  metadata: EventMetadata,
+  { clock, ids }: Stamps,
+): EventToAppend => ({
+  id: ids.uuid(),
+  type,
+  schemaVersion: eventCatalogue[type as EventType].version,
+  time: clock.now(),
+  data,
+  metadata,
+});
 
 /**
  * Loads, folds, decides and appends. It retries a conflict, and confirms an unknown outcome with the same event ids.

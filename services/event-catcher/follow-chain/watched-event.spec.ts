@@ -1,9 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { chainEvents } from '../../../schemas/events/chain-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { bloomOf } from '../../../shared/chain/bloom.ts';
 import type { ChainLog } from '../../../shared/chain/chain-reader.ts';
+import { checkLogs } from '../../../shared/chain/checked-answers.ts';
 import { parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
+import { toRecords } from './block-logs.ts';
 import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, watchedEvent } from './watched-event.ts';
 
 const registered = eventExamples.ContractRegistered;
@@ -81,6 +85,34 @@ describe('a log of a contract', () => {
       Data: { from: `0x${'0'.repeat(39)}1`, to: `0x${'0'.repeat(39)}2`, value: '7' },
       Origin: 'backfill',
     });
+  });
+});
+
+const word256 = fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((number) => number.toString(16).padStart(64, '0'));
+const index = fc.nat({ max: 2 ** 52 - 1 });
+const someAnswer = fc.record({
+  address: fc.constantFrom(registered.contractAddress, contract),
+  topics: fc.array(word256, { maxLength: 3 }).map((words) => [registered.topic0, ...words.map((one) => `0x${one}`)]),
+  data: fc.array(word256, { maxLength: 3 }).map((words) => `0x${words.join('')}`),
+  blockNumber: index.map((number) => `0x${number.toString(16)}`),
+  blockHash: word256.map((digits) => `0x${digits.toUpperCase()}`),
+  blockTimestamp: fc.nat({ max: 253_402_300_799 }).map((seconds) => `0x${seconds.toString(16)}`),
+  transactionHash: word256.map((digits) => `0x${digits}`),
+  transactionIndex: index.map((number) => `0x${number.toString(16)}`),
+  logIndex: index.map((number) => `0x${number.toString(16)}`),
+});
+
+describe('a record of any log that was checked', () => {
+  it('fits the schema of its event, which is not compared for each', () => {
+    fc.assert(
+      fc.property(someAnswer, (answer) => {
+        const asked = { addresses: [contract], topics: [], from: 0, to: Number.MAX_SAFE_INTEGER };
+        const [checked] = checkLogs([answer], asked);
+        const [record] = toRecords(checked ? [checked] : [], [transfer], () => checked?.blockTimestamp ?? -1, 'live');
+        expect(record?.BlockNumber ?? 5).toBeGreaterThanOrEqual(5);
+        if (record) expect(chainEvents.ChainEventObserved.data.parse(record)).toEqual(record);
+      }),
+    );
   });
 });
 

@@ -11,7 +11,7 @@ import {
   type EventStore,
   type EventToAppend,
 } from '../../../../shared/event-store/event-store.ts';
-import { appendConfirmed, toAppend, OutcomeStillUnknown } from '../../../../shared/event-store/transact.ts';
+import { appendConfirmed, OutcomeStillUnknown, stamp, toAppend } from '../../../../shared/event-store/transact.ts';
 import type { Clock } from '../../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../../shared/primitives/ids.ts';
 
@@ -67,9 +67,12 @@ export class ChainAppends {
     return last;
   }
 
+  /** Of records, which one function makes of logs that were checked, the first one shows that they fit their schema. */
   private *written(events: readonly CaughtEvent[]): Generator<EventToAppend & { dataText: string }> {
-    for (const event of events) {
-      yield { ...toAppend(event, followerMetadata, this.dependencies), dataText: JSON.stringify(event.data) };
+    const { dependencies } = this;
+    for (const [at, event] of events.entries()) {
+      const made = at > 0 && isOfRecord(event) ? stamp : toAppend;
+      yield Object.assign(made(event, followerMetadata, dependencies), { dataText: JSON.stringify(event.data) });
     }
   }
 
@@ -106,6 +109,8 @@ export class ChainAppends {
     }
   }
 }
+
+const isOfRecord = ({ type }: CaughtEvent): boolean => type === 'ChainEventObserved' || type === 'ChainEventReverted';
 
 /**
  * Splits events into appends, in order. An event that is too large gets one of its own, and the event store decides.

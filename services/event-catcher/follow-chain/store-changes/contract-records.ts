@@ -98,6 +98,7 @@ export class ContractRecords {
 
   /** Removes a record from the unconfirmed ones, and returns what was known of it. */
   confirm(record: ObservedRecord): Unconfirmed | undefined {
+    if (this.areConfirmed) return undefined;
     const key = recordKey(record);
     const known = this.unconfirmedByKey.get(key);
     this.unconfirmedByKey.delete(key);
