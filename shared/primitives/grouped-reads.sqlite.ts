@@ -18,12 +18,18 @@ export class GroupedReads {
 
   constructor(private readonly database: SqliteDatabase) {}
 
-  rows(statement: StatementSync, parameters: readonly SQLInputValue[]): Promise<Row[]> {
-    return this.add((resolve: (rows: Row[]) => void) => {
-      const rows = statement.all(...parameters);
-      resolve(rows);
-      return rows.length;
-    });
+  /** Finds a row by each of these parameters, of which each finds one at most. The rows are in the order of the parameters. */
+  async rowsOfEach(statement: StatementSync, parameters: readonly SQLInputValue[]): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (let from = 0; from < parameters.length; from += ROWS_MAX) {
+      const some = parameters.slice(from, from + ROWS_MAX);
+      const found = await this.add((resolve: (found: Row[]) => void) => {
+        resolve(some.map((parameter) => statement.get(parameter)).filter((row) => row !== undefined));
+        return some.length;
+      });
+      rows.push(...found);
+    }
+    return rows;
   }
 
   /** Gives row after row, until it is enough. `take` returns for how many rows one counts. */

@@ -96,8 +96,7 @@ export class SqliteReadStore implements ReadStore {
 
   async getMany(name: string, ids: readonly string[]): Promise<Map<string, StoredDocument>> {
     const { get, toStored } = this.collection(name);
-    const rows = await Promise.all(ids.map((id) => this.reads.rows(get, [id])));
-    const found = rows.flat().map(toStored);
+    const found = (await this.reads.rowsOfEach(get, ids)).map(toStored);
     return new Map(found.map((stored) => [stored.id, stored]));
   }
 

@@ -6,7 +6,7 @@ import { bloomFilter } from './bloom-filter.ts';
 import { quote } from './filter.sqlite.ts';
 import type { SearchIndex } from './read-store.ts';
 import { bucketOf, postingsSql, type SearchTables } from './segment-search.sqlite.ts';
-import { storePostings, StoredPostings, type Posting } from './stored-postings.ts';
+import { Postings, storePostings, StoredPostings } from './stored-postings.ts';
 
 export interface Indexed {
   /** The document's own in its collection. */
@@ -75,7 +75,7 @@ export class SearchTable {
         const [segment, place] = [this.index.segment(id, document), this.index.order(id, document)];
         let buckets = segments.get(segment);
         if (!buckets) segments.set(segment, (buckets = new Map<number, BucketChange>()));
-        for (const term of this.index.terms(id, document)) changeOf(buckets, term)[kind].push({ term, place, row });
+        for (const term of this.index.terms(id, document)) changeOf(buckets, term)[kind].add(term, place, row);
       }
     }
     for (const [segment, buckets] of segments) this.change(segment, buckets);
@@ -102,19 +102,21 @@ export class SearchTable {
       for (const term of new StoredPostings(row['postings'] as Uint8Array).terms) terms.add(term);
     }
     if (terms.size === 0) return;
-    for (const [bucket, count] of parts) if (count > PARTS_MAX) this.rewrite(segment, bucket, NOTHING);
+    for (const [bucket, count] of parts) if (count > PARTS_MAX) this.rewrite(segment, bucket, noChange());
     this.filterInsertion.run(segment, bloomFilter(terms));
   }
 
   /** Makes one part of all. */
   private rewrite(segment: number, bucket: number, { removed, added }: BucketChange): void {
-    const isGone = new Set(removed.map(textOf));
-    const parts = this.read
-      .all(segment, bucket)
-      .map(({ postings }) => new StoredPostings(postings as Uint8Array).all());
-    const postings = [...parts.flat().filter((one) => !isGone.has(textOf(one))), ...added];
+    const { terms, places, rows } = removed;
+    const gone = new Set(terms.map((term, at) => textOf(term, places[at], rows[at])));
+    const isGone = (term: number, place: number, row: number) => gone.has(textOf(term, place, row));
+    const kept = new Postings();
+    for (const { postings } of this.read.all(segment, bucket))
+      new StoredPostings(postings as Uint8Array).addTo(kept, isGone);
+    for (const [at, term] of added.terms.entries()) kept.add(term, added.places[at] ?? 0, added.rows[at] ?? 0);
     this.deletion.run(segment, bucket);
-    if (postings.length > 0) this.insertion.run(segment, bucket, storePostings(postings));
+    if (kept.length > 0) this.insertion.run(segment, bucket, storePostings(kept));
   }
 
   /** Once each term of a document had a row of its own. */
@@ -129,8 +131,8 @@ export class SearchTable {
       segment = found;
       const buckets = new Map<number, BucketChange>();
       for (const row of ofSegment.all(segment)) {
-        const posting = row as unknown as Posting;
-        changeOf(buckets, posting.term).added.push({ ...posting });
+        const { term, place, row: of } = row as Record<string, number>;
+        if (term !== undefined) changeOf(buckets, term).added.add(term, place ?? 0, of ?? 0);
       }
       this.change(segment, buckets);
     }
@@ -139,17 +141,17 @@ export class SearchTable {
 }
 
 interface BucketChange {
-  added: Posting[];
-  removed: Posting[];
+  added: Postings;
+  removed: Postings;
 }
 
-const NOTHING: BucketChange = { added: [], removed: [] };
+const noChange = (): BucketChange => ({ added: new Postings(), removed: new Postings() });
 
 const changeOf = (buckets: Map<number, BucketChange>, term: number): BucketChange => {
   const bucket = bucketOf(term);
   let change = buckets.get(bucket);
-  if (!change) buckets.set(bucket, (change = { added: [], removed: [] }));
+  if (!change) buckets.set(bucket, (change = noChange()));
   return change;
 };
 
-const textOf = ({ term, place, row }: Posting): string => [term, place, row].join(' ');
+const textOf = (term: number, place = 0, row = 0): string => [term, place, row].join(' ');

@@ -1,10 +1,20 @@
 import type { Bounds, PostingList } from './posting-list.ts';
 
-/** That a document at a place, of a row, has a term. */
-export interface Posting {
-  term: number;
-  place: number;
-  row: number;
+/** That documents have terms: the one at an index is at this place, of this row. Side by side, because they are many. */
+export class Postings {
+  readonly terms: number[] = [];
+  readonly places: number[] = [];
+  readonly rows: number[] = [];
+
+  get length(): number {
+    return this.terms.length;
+  }
+
+  add(term: number, place: number, row: number): void {
+    this.terms.push(term);
+    this.places.push(place);
+    this.rows.push(row);
+  }
 }
 
 const DOUBLE = Float64Array.BYTES_PER_ELEMENT;
@@ -16,29 +26,36 @@ const HEADER = 3;
  * Writes postings as columns, in order of term, place and row: how many they are, the least place and the least row; all terms; how
  * much greater each place is, and each row, in 4 bytes if all fit, else in 8. It is stored, and changes only by a new version.
  */
-export const storePostings = (postings: readonly Posting[]): Uint8Array => {
-  const sorted = postings.toSorted(
-    (one, other) => one.term - other.term || one.place - other.place || one.row - other.row,
-  );
-  let [least, most] = [
-    { place: Infinity, row: Infinity },
-    { place: 0, row: 0 },
-  ];
-  for (const { place, row } of postings) {
-    least = { place: Math.min(least.place, place), row: Math.min(least.row, row) };
-    most = { place: Math.max(most.place, place), row: Math.max(most.row, row) };
-  }
-  const isShort = most.place - least.place <= SHORT_MAX && most.row - least.row <= SHORT_MAX;
-  const [count, { place: firstPlace, row: firstRow }] = [postings.length, least];
+export const storePostings = (postings: Postings): Uint8Array => {
+  const { length: count } = postings;
+  const [place, row] = [boundsOf(postings.places), boundsOf(postings.rows)];
+  const isShort = place.most - place.least <= SHORT_MAX && row.most - row.least <= SHORT_MAX;
   const bytes = new Uint8Array(DOUBLE * (HEADER + count) + 2 * count * (isShort ? SHORT : DOUBLE));
   const { header, terms, places, rows } = columnsOf(bytes, count);
-  header.set([count, firstPlace, firstRow]);
-  for (const [at, { term, place, row }] of sorted.entries()) {
-    terms[at] = term;
-    places[at] = place - firstPlace;
-    rows[at] = row - firstRow;
+  header.set([count, place.least, row.least]);
+  for (const [to, at] of inOrderOf(postings).entries()) {
+    terms[to] = postings.terms[at] ?? 0;
+    places[to] = (postings.places[at] ?? 0) - place.least;
+    rows[to] = (postings.rows[at] ?? 0) - row.least;
   }
   return bytes;
+};
+
+/** Returns the indexes of postings in their order. */
+const inOrderOf = ({ terms, places, rows }: Postings): number[] => {
+  const by = (column: readonly number[], one: number, other: number) => (column[one] ?? 0) - (column[other] ?? 0);
+  return Array.from(terms.keys()).sort(
+    (one, other) => by(terms, one, other) || by(places, one, other) || by(rows, one, other),
+  );
+};
+
+const boundsOf = (numbers: readonly number[]): { least: number; most: number } => {
+  let [least, most] = [Infinity, 0];
+  for (const number of numbers) {
+    if (number < least) least = number;
+    if (number > most) most = number;
+  }
+  return { least, most };
 };
 
 const columnsOf = ({ buffer, byteOffset, byteLength }: Uint8Array, count: number) => {
@@ -68,8 +85,12 @@ export class StoredPostings {
     return this.columns.terms;
   }
 
-  all(): Posting[] {
-    return Array.from(this.columns.terms, (term, at) => ({ term, place: this.place(at), row: this.row(at) }));
+  /** Adds all of them to others, but for those that a test leaves out. */
+  addTo(postings: Postings, isLeftOut: (term: number, place: number, row: number) => boolean = () => false): void {
+    for (const [at, term] of this.columns.terms.entries()) {
+      const [place, row] = [this.place(at), this.row(at)];
+      if (!isLeftOut(term, place, row)) postings.add(term, place, row);
+    }
   }
 
   /** Adds the documents that have a term, within bounds, to a list. @param limit no more than so many of the first or the last */
