@@ -75,9 +75,11 @@ const readLines = (text: string, partition: number): BusMessage[] => {
   const [first = '', ...values] = text.split('\n');
   const { offsets, times, keys, headers, empty } = JSON.parse(first) as Head;
   const columns = Object.entries(headers);
+  const ofAll = Object.fromEntries(columns.filter((one): one is [string, string] => typeof one[1] === 'string'));
+  const ofEach = columns.filter(([name]) => !Object.hasOwn(ofAll, name));
   const messages = values.map((value, at): BusMessage => {
-    const ofMessage: Record<string, string> = {};
-    for (const [name, column] of columns) {
+    const ofMessage: Record<string, string> = { ...ofAll };
+    for (const [name, column] of ofEach) {
       const header = textIn(column, at);
       if (header !== null) ofMessage[name] = header;
     }
