@@ -30,7 +30,7 @@ import { chainAdministration, type PreparedChain } from '../account/chain-admini
 import { startEventCatcher } from '../event-catcher/event-catcher.module.ts';
 import { startStream } from '../stream/stream.module.ts';
 import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.ts';
-import { startWorkers } from './workers-thread.ts';
+import { startWorkers } from './worker-threads.ts';
 
 const LOCAL_CHAIN_ID = 2484;
 

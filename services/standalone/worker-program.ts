@@ -1,8 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { closeEngines, everyEngine, openEngines } from '../../shared/host/engines.ts';
+import { closeEngines, openEngines } from '../../shared/host/engines.ts';
 import { createLogger } from '../../shared/host/logger.ts';
 import { ProcessHealth } from '../../shared/host/process-health.ts';
-import type { RunningPart } from '../../shared/host/running-part.ts';
 import { systemClock } from '../../shared/primitives/clock.ts';
 import { systemIds } from '../../shared/primitives/ids.ts';
 import { startProjector } from '../projector/projector.ts';
@@ -12,29 +11,37 @@ import {
   type Answer,
   type Asked,
   type Question,
+  type ThreadData,
   type WorkerName,
-  type WorkersData,
 } from './thread-messages.ts';
 
-const { settings, masterKey } = workerData as WorkersData;
+const { worker, settings, masterKey } = workerData as ThreadData;
 const logger = createLogger(settings);
 
+const common = { settings, logger, masterKey, clock: systemClock, ids: systemIds, processHealth: new ProcessHealth() };
+
+const workers = {
+  projector: async () => {
+    const engines = await openEngines(settings, logger, ['eventStore', 'readStore', 'keyVault']);
+    return { engines, part: startProjector({ ...common, ...engines }) };
+  },
+  relay: async () => {
+    const engines = await openEngines(settings, logger, ['eventStore', 'messageBus', 'readStore']);
+    return { engines, part: startRelay({ ...common, ...engines }) };
+  },
+} satisfies Record<WorkerName, unknown>;
+
 const start = async (): Promise<(asked: Asked) => Promise<unknown>> => {
-  const engines = await openEngines(settings, logger, everyEngine);
-  const processHealth = new ProcessHealth();
-  const foundation = { ...engines, settings, logger, processHealth, clock: systemClock, ids: systemIds };
-  const workers: Record<WorkerName, RunningPart> = {
-    projector: startProjector({ ...foundation, masterKey }),
-    relay: startRelay(foundation),
-  };
-  return async (asked) => {
-    if (asked === 'close') {
-      await Promise.all(Object.values(workers).map(({ close }) => close()));
+  const { engines, part } = await workers[worker]();
+  const answers: Record<Asked, () => Promise<unknown>> = {
+    health: part.health,
+    progress: async () => part.checkpoints?.progress() ?? [],
+    close: async () => {
+      await part.close();
       return closeEngines(engines);
-    }
-    const { health, checkpoints } = workers[asked.of];
-    return asked.what === 'health' ? health() : (checkpoints?.progress() ?? []);
+    },
   };
+  return (asked) => answers[asked]();
 };
 
 const tell = (answer: Answer): void => parentPort?.postMessage(answer);

@@ -10,8 +10,8 @@ import {
   type Answer,
   type Asked,
   type Question,
+  type ThreadData,
   type WorkerName,
-  type WorkersData,
 } from './thread-messages.ts';
 
 interface Pending {
@@ -20,26 +20,36 @@ interface Pending {
 }
 
 /**
- * The workers in a thread of their own, with engines of their own: in a process that does all the work, read models and
- * messages would else take half of the time of who serves requests. It ends the process if it fails as nothing in it expects.
+ * The workers in threads of their own, with engines of their own: in a process that does all the work, read models and
+ * messages would else take half of the time of who serves requests. It ends the process if one fails as nothing in it expects.
  */
-export const startWorkers = async ({
-  settings,
-  masterKey,
-}: Pick<Foundation, 'settings' | 'masterKey'>): Promise<Record<WorkerName, RunningPart>> => {
+export const startWorkers = async (
+  foundation: Pick<Foundation, 'settings' | 'masterKey'>,
+): Promise<Record<WorkerName, RunningPart>> => {
   // Leases belong to the process, whichever thread has them.
   setEnvironmentData(PROCESS_NAME, THIS_PROCESS);
-  const workerData: WorkersData = { settings, masterKey };
+  const outcomes = await Promise.allSettled([startThread('projector', foundation), startThread('relay', foundation)]);
+  const [projector, relay] = outcomes;
+  if (projector.status === 'fulfilled' && relay.status === 'fulfilled')
+    return { projector: projector.value, relay: relay.value };
+  for (const outcome of outcomes) if (outcome.status === 'fulfilled') await outcome.value.close();
+  throw outcomes.find((outcome) => outcome.status === 'rejected')?.reason;
+};
+
+const startThread = async (
+  worker: WorkerName,
+  { settings, masterKey }: Pick<Foundation, 'settings' | 'masterKey'>,
+): Promise<RunningPart> => {
+  const workerData: ThreadData = { worker, settings, masterKey };
   // The build has it beside this file, with the same extension as this one.
-  const program = new URL(`./workers-program${extname(import.meta.url)}`, import.meta.url);
-  const thread = new AskedThread(new Worker(program, { workerData }));
+  const program = new URL(`./worker-program${extname(import.meta.url)}`, import.meta.url);
+  const thread = new AskedThread(worker, new Worker(program, { workerData }));
   await thread.answerTo(STARTED);
-  const part = (of: WorkerName): RunningPart => ({
-    health: () => thread.ask({ of, what: 'health' }) as Promise<HealthReport>,
-    checkpoints: { progress: () => thread.ask({ of, what: 'progress' }) as Promise<CheckpointProgress[]> },
+  return {
+    health: () => thread.ask('health') as Promise<HealthReport>,
+    checkpoints: { progress: () => thread.ask('progress') as Promise<CheckpointProgress[]> },
     close: () => thread.close(),
-  });
-  return { projector: part('projector'), relay: part('relay') };
+  };
 };
 
 /** Asks a worker, and gets an answer to each question. */
@@ -50,7 +60,10 @@ class AskedThread {
   private closing: Promise<void> | undefined;
   private asked = STARTED;
 
-  constructor(private readonly worker: Worker) {
+  constructor(
+    private readonly name: WorkerName,
+    private readonly worker: Worker,
+  ) {
     worker.on('message', ({ id, ...answer }: Answer) => {
       const { resolve, reject } = this.pending.get(id) ?? {};
       this.pending.delete(id);
@@ -60,15 +73,15 @@ class AskedThread {
     this.ended = new Promise((resolve) => {
       worker.once('exit', () => {
         this.hasEnded = true;
-        for (const { reject } of this.pending.values()) reject(theEnd());
+        for (const { reject } of this.pending.values()) reject(this.theEnd());
         resolve();
-        if (!this.closing && !this.pending.has(STARTED)) throw theEnd();
+        if (!this.closing && !this.pending.has(STARTED)) throw this.theEnd();
       });
     });
   }
 
   ask(asked: Asked): Promise<unknown> {
-    if (this.hasEnded) return Promise.reject(theEnd());
+    if (this.hasEnded) return Promise.reject(this.theEnd());
     this.asked += 1;
     this.worker.postMessage({ id: this.asked, asked } satisfies Question);
     return this.answerTo(this.asked);
@@ -80,10 +93,12 @@ class AskedThread {
     return promise;
   }
 
-  /** Closes all at the first call, and returns when they have ended. */
+  /** Closes it at the first call, and returns when it has ended. */
   close(): Promise<void> {
     return (this.closing ??= this.ask('close').then(() => this.ended));
   }
-}
 
-const theEnd = (): Error => new Error('the thread of the workers has ended');
+  private theEnd(): Error {
+    return new Error(`the thread of the ${this.name} has ended`);
+  }
+}
