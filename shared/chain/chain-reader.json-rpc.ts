@@ -1,6 +1,7 @@
 import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
 import { BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
 import {
+  ChainUnavailable,
   StateUnavailable,
   type BlockHeader,
   type BlockOfLogs,
@@ -48,12 +49,12 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   async head(): Promise<BlockHeader> {
-    return this.withUsableBloom(await this.endpoints.ask('the head', askHead));
+    return this.withUsableBloom(await this.endpoints.ask('the head', (endpoint) => askHead(endpoint, this.chainId)));
   }
 
   async headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> {
     const read = async (endpoint: JsonRpcEndpoint) => {
-      const found = await askHeadAndFinalized(endpoint);
+      const found = await askHeadAndFinalized(endpoint, this.chainId);
       const { number, hash } = found.finalized ?? {};
       if (number === this.newestFinalized?.number && hash !== this.newestFinalized?.hash) {
         throw new InvalidAnswer('the finalized block is another one than before');
@@ -66,10 +67,10 @@ export class JsonRpcChainReader implements ChainReader {
     const all = isMissing
       ? await this.endpoints.askSeveral(FINALIZED, read, { range: undefined, enough: Infinity })
       : [found];
-    // A provider that lags, or forgets, takes nothing back.
-    for (const { finalized } of all) {
-      if (finalized && finalized.number > (this.newestFinalized?.number ?? -1)) this.newestFinalized = finalized;
-    }
+    this.newestFinalized = this.newestUpTo(
+      found.head,
+      all.map(({ finalized }) => finalized),
+    );
     return { head: this.withUsableBloom(found.head), finalized: this.newestFinalized };
   }
 
@@ -145,6 +146,18 @@ export class JsonRpcChainReader implements ChainReader {
 
   close(): void {
     this.endpoints.close();
+  }
+
+  /**
+   * A provider that lags, or forgets, takes nothing back, but for what no chain with this head can have: then one of the two is
+   * of another chain, or the head is far behind.
+   */
+  private newestUpTo(head: BlockHeader, found: readonly (BlockHeader | undefined)[]): BlockHeader | undefined {
+    const known = [this.newestFinalized, ...found].filter((finalized) => finalized !== undefined);
+    const possible = known.filter(({ number }) => number <= head.number);
+    if (known.length > 0 && possible.length === 0)
+      throw new ChainUnavailable(`no provider of chain ${String(this.chainId)} has a finalized block up to its head`);
+    return possible.toSorted((left, right) => left.number - right.number).at(-1);
   }
 
   private withUsableBloom<WithBloom extends BlockOfLogs>(block: WithBloom): WithBloom {

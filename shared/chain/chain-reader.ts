@@ -93,7 +93,8 @@ export interface ChainReader {
   head(): Promise<BlockHeader>;
   /**
    * `eth_getBlockByNumber` of `latest` and `finalized`, in one batch. The finalized block is never newer than the head, and
-   * never older than it was before; `undefined` where the chain has no such block, or its providers do not know the name.
+   * never older than it was before, unless that one is newer than the head; `undefined` where the chain has no such block, or its
+   * providers do not know the name.
    */
   headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }>;
   /**

@@ -4,20 +4,28 @@ import { checkHeader, InvalidAnswer } from './checked-answers.ts';
 import { NoAnswer, type CallOutcome, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
 import { refusalOf } from './rpc-refusals.ts';
 
+/** More blocks than come between two looks, and than endpoints of one chain are apart. */
+const FAR_BLOCKS = 128;
+
 export const quantity = (value: number): string => `0x${value.toString(16)}`;
 
 export const blockByNumber = (number: number): RpcCall => blockByName(quantity(number));
 const blockByName = (name: string): RpcCall => ({ method: 'eth_getBlockByNumber', params: [name, false] });
 const blockByHash = (hash: string): RpcCall => ({ method: 'eth_getBlockByHash', params: [hash, false] });
 
-/** As it came. */
-export const askChainId = async (endpoint: JsonRpcEndpoint): Promise<unknown> =>
-  (await endpoint.call([{ method: 'eth_chainId', params: [] }]))[0];
+const CHAIN_ID: RpcCall = { method: 'eth_chainId', params: [] };
+const LATEST = blockByName('latest');
 
-export const askHead = async (endpoint: JsonRpcEndpoint): Promise<BlockHeader> => {
-  const [answer] = await endpoint.call([blockByName('latest')]);
-  return requireHead(answer, endpoint);
+/** As it came. */
+export const askChainId = async (endpoint: JsonRpcEndpoint): Promise<unknown> => (await endpoint.call([CHAIN_ID]))[0];
+
+/** @throws InvalidAnswer if an endpoint's answer to `eth_chainId` is another chain */
+export const requireChainId = (answer: unknown, chainId: number): void => {
+  if (Number(answer) !== chainId) throw new InvalidAnswer(`the endpoint serves chain ${String(answer)}`);
 };
+
+export const askHead = async (endpoint: JsonRpcEndpoint, chainId: number): Promise<BlockHeader> =>
+  (await askWithHead(endpoint, chainId)).head;
 
 export const askHeaders = async (
   endpoint: JsonRpcEndpoint,
@@ -43,9 +51,9 @@ export const askHeaderByHash = async (endpoint: JsonRpcEndpoint, hash: string): 
 /** No block after the head is final. */
 export const askHeadAndFinalized = async (
   endpoint: JsonRpcEndpoint,
+  chainId: number,
 ): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> => {
-  const [latest, finalized] = await endpoint.tryCall([blockByName('latest'), blockByName('finalized')]);
-  const head = requireHead(resultOf(latest), endpoint);
+  const { head, other: finalized } = await askWithHead(endpoint, chainId, blockByName('finalized'));
   const header = isUnknownName(finalized) ? undefined : checkHeader(resultOf(finalized));
   if (header && header.number > head.number) throw new InvalidAnswer('the finalized block is newer than the head');
   return { head, finalized: header };
@@ -57,10 +65,34 @@ export const headerOfNumber = (answer: unknown, number: number | undefined): Blo
   return header;
 };
 
-const requireHead = (answer: unknown, endpoint: JsonRpcEndpoint): BlockHeader => {
-  const header = checkHeader(answer);
+/**
+ * Asks for the head, and in the same request for something else. A head far from the endpoint's last one may be that of another
+ * chain, to which a gateway has sent the request: it is believed only with the right chain id in the same request.
+ */
+const askWithHead = async (
+  endpoint: JsonRpcEndpoint,
+  chainId: number,
+  also?: RpcCall,
+): Promise<{ head: BlockHeader; other: CallOutcome | undefined }> => {
+  const calls = also ? [LATEST, also] : [LATEST];
+  if (endpoint.head) {
+    const [latest, other] = await endpoint.tryCall(calls);
+    const head = requireHead(latest);
+    if (Math.abs(head.number - endpoint.head.number) <= FAR_BLOCKS) {
+      endpoint.head = head;
+      return { head, other };
+    }
+  }
+  const [served, latest, other] = await endpoint.tryCall([CHAIN_ID, ...calls]);
+  requireChainId(resultOf(served), chainId);
+  const head = requireHead(latest);
+  endpoint.head = head;
+  return { head, other };
+};
+
+const requireHead = (latest: CallOutcome | undefined): BlockHeader => {
+  const header = checkHeader(resultOf(latest));
   if (!header) throw new InvalidAnswer('there is no latest block');
-  endpoint.head = header;
   return header;
 };
 

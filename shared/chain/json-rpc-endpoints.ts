@@ -1,7 +1,7 @@
 import { ChainUnavailable, RangeTooLarge, StateUnavailable, type BlockHeader } from './chain-reader.ts';
 import { InvalidAnswer } from './checked-answers.ts';
 import { EndpointHealth } from './endpoint-health.ts';
-import { askChainId, askHead } from './header-requests.ts';
+import { askChainId, askHead, requireChainId } from './header-requests.ts';
 import { blocksOf, type BlockRange } from './suggested-range.ts';
 import { JsonRpcEndpoint, NoAnswer } from './json-rpc-endpoint.ts';
 
@@ -175,7 +175,7 @@ export class JsonRpcEndpoints {
     try {
       await this.requireChain(state);
       const askedAt = performance.now();
-      state.head = await this.askOne(state, askHead);
+      state.head = await this.askOne(state, (endpoint) => askHead(endpoint, this.chainId));
       state.health.measured(performance.now() - askedAt);
     } catch (error) {
       if (!this.closing.signal.aborted && isFault(error) && !isRateLimited(error)) setAside(state);
@@ -184,8 +184,7 @@ export class JsonRpcEndpoints {
 
   private async requireChain(state: EndpointState): Promise<void> {
     if (state.isOfChain) return;
-    const answer = await askChainId(state.endpoint);
-    if (Number(answer) !== this.chainId) throw new InvalidAnswer(`the endpoint serves chain ${String(answer)}`);
+    requireChainId(await askChainId(state.endpoint), this.chainId);
     state.isOfChain = true;
   }
 }

@@ -170,7 +170,7 @@ describe('a chain reader with several providers', () => {
 
   const oversized: [string, Question, JsonRpcNode['lie']][] = [
     ['a chain id of 64 KiB', 'head', changing('eth_chainId', () => `0x${'0'.repeat(64 * KIB)}9b4`)],
-    ['a header of 2 MiB', 'head', eachHeader((truth) => ({ ...truth, extraData: 'x'.repeat(2 * MIB) }))],
+    ['a header of more than 2 MiB', 'head', eachHeader((truth) => ({ ...truth, extraData: 'x'.repeat(3 * MIB) }))],
     ['a header that is nested deeply', 'head', eachHeader((truth) => ({ ...truth, extraData: nested(65) }))],
     ['code of 256 KiB', 'code', changing('eth_getCode', () => `0x${'0'.repeat(256 * KIB)}`)],
     ['logs that are nested deeply', 'a range', eachLog((log) => ({ ...log, extra: nested(65) }))],

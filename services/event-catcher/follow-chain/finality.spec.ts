@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
+import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { overriding } from '../testing/overriding.ts';
 import { Finality } from './finality.ts';
 
 const finalityOf = (finalizedDepth: number | undefined, isDevelopment = false) => {
@@ -46,6 +48,29 @@ describe('the newest final block', () => {
     for (let block = 0; block < 16; block += 1) chain.mine([]);
     await finality.head();
     expect(finality.at(56).number).toBe(26);
+  });
+
+  it('is not what a provider of another chain once said, and is asked for again at once', async () => {
+    const { chain, finality } = finalityOf(30);
+    await finality.head();
+    const elsewhere = { ...chain.tip, number: 5_000_000, hash: `0x${'77'.repeat(32)}` };
+    let isElsewhere = true;
+    const misrouted = new Finality(
+      overriding<ChainReader>(chain, {
+        headAndFinalized: () =>
+          isElsewhere
+            ? Promise.resolve({ head: elsewhere, finalized: { ...elsewhere, number: 4_999_970 } })
+            : chain.headAndFinalized(),
+      }),
+      { confirmations: 12, isDevelopment: false },
+    );
+    await misrouted.head();
+    isElsewhere = false;
+    expect(misrouted.at(40)).toEqual({ number: 0 });
+    chain.calls.length = 0;
+    expect(await misrouted.head()).toEqual(chain.tip);
+    expect(misrouted.at(40).number).toBe(10);
+    expect(chain.calls).toEqual(['head', 'headAndFinalized']);
   });
 
   it('is 1,024 blocks deep where the finalized block is older than that', async () => {

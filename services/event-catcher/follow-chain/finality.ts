@@ -6,6 +6,9 @@ const ASKED_EVERY_BLOCKS = 16;
 /** Where each block has logs it is asked for, too. */
 const ASKED_AT_LATEST = 64;
 
+/** No window begins earlier than it did. */
+const NOTHING_NEW: FinalBlock = { number: 0 };
+
 /**
  * Which block of a chain is the newest final one: its `finalized` block, or, where it has none, the block that is
  * `confirmations` deep. A development chain goes by depth.
@@ -28,7 +31,7 @@ export class Finality {
       const head = await this.reader.head();
       this.newestHead = head.number;
       const isBeyond = head.number > next && head.number - this.askedAtHead >= ASKED_EVERY_BLOCKS;
-      if (!isBeyond || this.settings.isDevelopment) return head;
+      if (!(isBeyond || this.isContradictedBy(head)) || this.settings.isDevelopment) return head;
     }
     const { head, finalized } = await this.reader.headAndFinalized();
     this.finalized = finalized;
@@ -42,11 +45,19 @@ export class Finality {
     this.isCallSpared = true;
   }
 
-  /** The newest final block when the head has this number. */
+  /**
+   * The newest final block when the head has this number. Of two blocks that contradict one another, a head and a finalized block
+   * after it, one is not of this chain, or old: then nothing new is final.
+   */
   at(head: number): FinalBlock {
+    if ((this.finalized?.number ?? 0) > head) return NOTHING_NEW;
     const deepest = { number: Math.max(0, head - FINAL_DEPTH_MAX) };
     if (!this.finalized) return { number: Math.max(0, head - this.settings.confirmations) };
     return this.finalized.number < deepest.number ? deepest : this.finalized;
+  }
+
+  private isContradictedBy(head: BlockHeader): boolean {
+    return head.number < (this.finalized?.number ?? 0);
   }
 
   private isDueAt(head: number): boolean {

@@ -1,7 +1,7 @@
 import type { ObservedRecord, WindowBlock } from '../../../schemas/events/chain-events.ts';
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
-import { linkedWindow, type Window } from '../domain/window.ts';
+import { FINAL_DEPTH_MAX, linkedWindow, type Window } from '../domain/window.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { Steps } from './store-changes/chain-writer.ts';
 import { belongsTo } from './watched-event.ts';
@@ -34,11 +34,13 @@ export const windowUpTo = async (
   { reader, finality }: Pick<FollowedChain, 'reader' | 'finality'>,
   head: BlockHeader,
 ): Promise<Window<BlockHeader>> => {
-  const from = Math.min(head.number, finality.at(head.number).number);
+  const { number: from, hash } = finality.at(head.number);
+  if (head.number - from > FINAL_DEPTH_MAX) throw new ChainUnavailable('the head is older than the finalized block');
   const numbers = Array.from({ length: head.number - from + 1 }, (_, index) => from + index);
   const headers = await reader.headersByNumber(numbers);
   const window = linkedWindow(headers.filter((header) => header !== undefined));
-  if (window?.length !== numbers.length) throw new ChainUnavailable('the chain changed while it was read');
+  const isWhole = window?.length === numbers.length && window[0].hash === (hash ?? window[0].hash);
+  if (!isWhole) throw new ChainUnavailable('the chain changed while it was read');
   return window;
 };
 

@@ -41,6 +41,7 @@ const FAULTS = [
   'an endpoint answers another block',
   'an endpoint gives a block another hash',
   'an endpoint names another chain',
+  'an endpoint asks another chain for its head',
   'an endpoint has no finalized block',
   'an endpoint has an old finalized block',
   'an endpoint stays at fault',

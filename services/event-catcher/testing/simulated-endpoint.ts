@@ -1,4 +1,5 @@
 import { RpcError } from '../../../shared/testing/wire-forms.ts';
+import { answerOfOtherChain } from './other-chain.ts';
 import type { Branch, SimulatedChain } from './simulated-chain.ts';
 import { Episodes, type EndpointNature, type EpisodesWorld } from './simulated-habits.ts';
 import { SimulatedNode } from './simulated-node.ts';
@@ -14,18 +15,27 @@ const FAILURES = [500, 502, 503, 504, 408];
 const NO_BATCHES = ['Batch requests are not supported', 'batch too large', 'batch limit exceeded'];
 const TOO_FAST = ['project ID request rate exceeded', 'Too many requests, reason: call rate limit exhausted'];
 
+/** How many blocks the head of another chain is ahead. */
+const AHEAD = [-20, 3, 100, 600, 1_000_000];
+/** What a gateway may send to another chain: whoever asks it for more than its head takes it for this chain. */
+const isOfHead = ({ method, params: [name] }: Call): boolean =>
+  method === 'eth_chainId' || name === 'latest' || name === 'finalized';
+
 /** An endpoint as it is seen through HTTP. */
 export class SimulatedEndpoint {
   private readonly episodes: Episodes;
   private readonly node: SimulatedNode;
+  private readonly ahead: number;
+  private isMisrouted = false;
 
   constructor(
-    chain: SimulatedChain,
+    private readonly chain: SimulatedChain,
     private readonly world: EpisodesWorld,
     private readonly nature: EndpointNature,
   ) {
     this.episodes = new Episodes(world, { ...nature.likelihoods });
     this.node = new SimulatedNode(chain, world, nature, this.episodes);
+    this.ahead = world.random.pick(AHEAD) ?? 0;
   }
 
   reorganised(before: Branch, forkedAt: number): void {
@@ -54,6 +64,9 @@ export class SimulatedEndpoint {
     }
     if (episodes.has('limited')) return this.refuse();
     const calls = JSON.parse(body) as Call | Call[];
+    const all = Array.isArray(calls) ? calls : [calls];
+    this.isMisrouted = all.every(isOfHead) && all.some(({ params }) => params.length > 0) && episodes.has('misrouted');
+    if (this.isMisrouted) episodes.count('misrouted');
     this.node.look();
     const text = Array.isArray(calls) ? this.answerBatch(calls) : JSON.stringify(this.answerCall(calls));
     if (!episodes.has('broken')) return new Response(text, { headers: JSON_HEADERS });
@@ -86,10 +99,16 @@ export class SimulatedEndpoint {
 
   private answerCall({ id, method, params }: Call): object {
     try {
-      return { jsonrpc: '2.0', id, result: this.node.answer(method, params) };
+      return { jsonrpc: '2.0', id, result: this.resultOf(method, params) };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       return { jsonrpc: '2.0', id, error: { code: -32_000, ...error.more, message: error.message } };
     }
+  }
+
+  private resultOf(method: string, params: readonly unknown[]): unknown {
+    if (!this.isMisrouted) return this.node.answer(method, params);
+    const { number, timestamp } = this.chain.tip;
+    return answerOfOtherChain(method, params[0], { head: number + this.ahead, timestamp });
   }
 }

@@ -18,6 +18,7 @@ const HABITS = {
   elsewhere: { fault: 'an endpoint answers another block', mostMs: 5_000 },
   misnaming: { fault: 'an endpoint gives a block another hash', mostMs: 5_000 },
   ofOtherChain: { fault: 'an endpoint names another chain', mostMs: 20_000 },
+  misrouted: { fault: 'an endpoint asks another chain for its head', mostMs: 3_000 },
   unfinalized: { fault: 'an endpoint has no finalized block', mostMs: 30_000 },
   lateFinalized: { fault: 'an endpoint has an old finalized block', mostMs: 30_000 },
 } as const satisfies Record<string, { fault: CatcherFault; mostMs: number }>;
@@ -148,6 +149,7 @@ const randomLikelihoods = (random: SeededRandom): Likelihoods => {
     elsewhere: often(0.02),
     misnaming: often(0.02),
     ofOtherChain: often(0.02),
+    misrouted: often(0.02),
     unfinalized: often(0.2),
     lateFinalized: often(0.2),
   };

@@ -8,6 +8,7 @@ import {
   toWireReceipt,
   transactionsOf,
 } from '../../../shared/testing/wire-forms.ts';
+import { OTHER_CHAIN_ID } from './other-chain.ts';
 import { tipOf, type Branch, type SimulatedBlock, type SimulatedChain } from './simulated-chain.ts';
 import type { EndpointNature, Episodes, EpisodesWorld } from './simulated-habits.ts';
 import { refuseBlocks, refuseLogs } from './simulated-refusals.ts';
@@ -20,8 +21,6 @@ interface WireFilter {
   toBlock?: string;
 }
 
-/** A node that names no chain of its own. */
-const OTHER_CHAIN_ID = 1;
 const BEHIND_MOST = 40;
 /** One that is behind for ever is so by more blocks, and seconds, than are overlooked. */
 const FAR_BEHIND = 20;
