@@ -10,6 +10,25 @@ const TOPIC = `0x${'01'.repeat(32)}`;
 const FILTER = { addresses: [ADDRESS, OTHER], topics: [] };
 const logOf = (address: string) => ({ address, topics: [TOPIC], data: '0x' });
 
+describe('a bloom that allows logs of which none come', () => {
+  it('promises them, unless it allows one of so many addresses by chance', async () => {
+    const chain = new MemoryChain(2484);
+    const header = chain.mine([logOf(ADDRESS)]);
+    const node = await JsonRpcNode.start(chain);
+    node.lie = (method, truth, [asked]) => (method === 'eth_getLogs' && 'address' in Object(asked) ? [] : truth);
+    const reader = new JsonRpcChainReader(2484, [node.url]);
+    const found = async (chosenFrom?: number) => {
+      node.asked.length = 0;
+      const { length } = await reader.logsOfBlock(header, FILTER, chosenFrom);
+      return { logs: length, calls: node.asked.filter((method) => method === 'eth_getLogs').length };
+    };
+    for (const chosenFrom of [undefined, 1, 1_000]) expect(await found(chosenFrom)).toEqual({ logs: 1, calls: 2 });
+    expect(await found(1_000_000_000)).toEqual({ logs: 0, calls: 1 });
+    reader.close();
+    await node.stop();
+  });
+});
+
 describe('blooms that leave out logs', () => {
   const chain = new MemoryChain(2484);
   const usual = chain.mine([logOf(ADDRESS)]);

@@ -7,6 +7,7 @@ import {
   bloomMayContain,
   bloomMayPass,
   bloomOf,
+  chanceInBloom,
   isPartOfBloom,
 } from './bloom.ts';
 
@@ -29,6 +30,16 @@ describe('a bloom', () => {
     expect(bloomBits(CONTRACT)).toEqual([0x6e1, 0x0c2, 0x354]);
     expect(bloomOf([{ address: CONTRACT, topics: [] }])).toBe(bloomWith(0x6e1, 0x0c2, 0x354));
     expect(bloomOf([])).toBe(BLOOM_OF_NOTHING);
+  });
+
+  it('has the bits of an item by chance the more often the more bits are set, and the more items there are', () => {
+    const half = `0x${'3c'.repeat(256)}`;
+    expect(chanceInBloom(half, 1)).toBeCloseTo(1 / 8);
+    expect(chanceInBloom(half, 2)).toBeCloseTo(15 / 64);
+    expect(chanceInBloom(half, 1_000)).toBeCloseTo(1);
+    expect(chanceInBloom(bloomWith(...Array.from({ length: 20 }, (_, bit) => bit)), 1)).toBeLessThan(1e-6);
+    expect([chanceInBloom(half, 0), chanceInBloom(BLOOM_OF_NOTHING, 1_000)]).toEqual([0, 0]);
+    expect(chanceInBloom(BLOOM_OF_EVERYTHING, 1)).toBe(1);
   });
 
   it('may contain an item if it has all three of its bits', () => {

@@ -29,6 +29,22 @@ export const bloomMayPass = (logsBloom: string, { addresses, topics }: LogFilter
     (choices) => choices.length === 0 || choices.some((choice) => bloomMayContain(logsBloom, bloomBits(choice))),
   );
 
+/** How many bits of a bloom are set. */
+export const bitsOfBloom = (logsBloom: string): number =>
+  Array.from(logsBloom.slice(2), (digit) => BITS_OF_DIGIT[Number.parseInt(digit, 16)] ?? 0).reduce(
+    (sum, bits) => sum + bits,
+    0,
+  );
+const BITS_OF_DIGIT = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
+
+/**
+ * How likely it is that a bloom has the bits of one of so many items, none of which is in its block. That is an address, or a topic:
+ * of the two of an event one may be there, with others.
+ */
+export const chanceInBloom = (logsBloom: string, items: number): number =>
+  1 - (1 - (bitsOfBloom(logsBloom) / (8 * BLOOM_BYTES)) ** BITS_OF_ITEM) ** items;
+const BITS_OF_ITEM = 3;
+
 /** Returns the bloom of a block with these logs. */
 export const bloomOf = (logs: readonly Pick<ChainLog, 'address' | 'topics'>[]): string => {
   const bloom = Buffer.alloc(BLOOM_BYTES);

@@ -85,9 +85,9 @@ export class JsonRpcChainReader implements ChainReader {
     return header && this.withUsableBloom(header);
   }
 
-  async logsOfBlock(block: BlockOfLogs, filter: LogFilter): Promise<ChainLog[]> {
+  async logsOfBlock(block: BlockOfLogs, filter: LogFilter, chosenFrom?: number): Promise<ChainLog[]> {
     const logs = await this.endpoints.ask(`logs of block ${String(block.number)}`, (endpoint) =>
-      logsOfBlock(endpoint, this.withUsableBloom(block), filter),
+      logsOfBlock(endpoint, this.withUsableBloom(block), filter, chosenFrom),
     );
     this.compareWithBloom(block, logs);
     return logs;

@@ -1,5 +1,5 @@
 import type { RpcCall } from './answer-limits.ts';
-import { BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, isPartOfBloom } from './bloom.ts';
+import { BLOOM_OF_EVERYTHING, bloomMayPass, bloomOf, chanceInBloom, isPartOfBloom } from './bloom.ts';
 import type { BlockOfLogs, ChainLog, LogFilter, ReceiptLogs } from './chain-reader.ts';
 import { checkReceipts, checkTransactions } from './checked-block-receipts.ts';
 import { checkLogs, InvalidAnswer } from './checked-answers.ts';
@@ -9,19 +9,22 @@ import { askLogs } from './log-requests.ts';
 
 const ANY: LogFilter = { addresses: [], topics: [] };
 
+/** A bloom promises logs only if it allows them by chance less often. */
+const CHANCE_MAX = 0.01;
+
 /**
- * `eth_getLogs` by block hash. When it returns none although the bloom allows some, again for the whole block, to check it
+ * `eth_getLogs` by block hash. When it returns none although the bloom promises some, again for the whole block, to check it
  * against the bloom. When even one block is too much for the endpoint, `eth_getBlockReceipts`, or the receipts one by one.
  */
 export const logsOfBlock = async (
   endpoint: JsonRpcEndpoint,
   block: BlockOfLogs,
   filter: LogFilter,
+  chosenFrom = 0,
 ): Promise<ChainLog[]> => {
   try {
     const logs = await logsByHash(endpoint, block, filter);
-    const isClaimed = block.logsBloom !== BLOOM_OF_EVERYTHING && bloomMayPass(block.logsBloom, filter);
-    if (logs.length > 0 || !isClaimed) return logs;
+    if (logs.length > 0 || !isPromised(block, filter, chosenFrom)) return logs;
     const all = await logsByHash(endpoint, block, ANY);
     // Some chains have logs that their blooms omit (Polygon's state syncs). No chain has bloom bits without a log.
     if (!isPartOfBloom(block.logsBloom, bloomOf(all))) {
@@ -33,6 +36,11 @@ export const logsOfBlock = async (
     return (await receiptsOfBlock(endpoint, block)).logs.filter((log) => passes(log, filter));
   }
 };
+
+const isPromised = ({ logsBloom }: BlockOfLogs, filter: LogFilter, chosenFrom: number): boolean =>
+  logsBloom !== BLOOM_OF_EVERYTHING &&
+  chanceInBloom(logsBloom, chosenFrom) <= CHANCE_MAX &&
+  bloomMayPass(logsBloom, filter);
 
 const logsByHash = async (endpoint: JsonRpcEndpoint, block: BlockOfLogs, filter: LogFilter): Promise<ChainLog[]> => {
   const { logs } = await askLogs(endpoint, block, filter);

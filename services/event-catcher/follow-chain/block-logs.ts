@@ -36,7 +36,7 @@ export const readBlock = async (
 ): Promise<BlockRead> => {
   const possible = filterByBloom(header, watches);
   const isRuledOut = possible.length === 0;
-  const parts = isRuledOut ? [] : await readParts(reader, header, possible);
+  const parts = isRuledOut ? [] : await readParts({ reader, header, chosenFrom: watches.length }, possible);
   const refused = parts.flatMap((part) => (part.records ? [] : part.watches));
   const read = watches.filter((watch) => !refused.includes(watch));
   return {
@@ -53,21 +53,24 @@ interface Part {
   records?: ObservedRecord[];
 }
 
-const readParts = async (
-  reader: ChainReader,
-  header: BlockHeader,
-  watches: readonly WatchedEvent[],
-  halved = 0,
-): Promise<Part[]> => {
+interface BlockToRead {
+  reader: ChainReader;
+  header: BlockHeader;
+  /** How many watches the bloom was asked about. */
+  chosenFrom: number;
+}
+
+const readParts = async (block: BlockToRead, watches: readonly WatchedEvent[], halved = 0): Promise<Part[]> => {
+  const { reader, header, chosenFrom } = block;
   try {
-    return [{ watches, records: await recordsOfBlock(reader, header, watches, 'live') }];
+    return [{ watches, records: await recordsOfBlock(reader, header, watches, 'live', chosenFrom) }];
   } catch (error) {
     if (!(error instanceof ChainUnavailable)) throw error;
     if (halved === 0 && !(await isStillThere(reader, header))) throw error;
     if (halved === HALVED_MOST || watches.length === 1) return [{ watches }];
     const middle = Math.ceil(watches.length / 2);
-    const first = await readParts(reader, header, watches.slice(0, middle), halved + 1);
-    return [...first, ...(await readParts(reader, header, watches.slice(middle), halved + 1))];
+    const first = await readParts(block, watches.slice(0, middle), halved + 1);
+    return [...first, ...(await readParts(block, watches.slice(middle), halved + 1))];
   }
 };
 
@@ -106,15 +109,17 @@ export const readIn = (
   };
 };
 
+/** @param chosenFrom how many watches the bloom may have left out already, with these */
 const recordsOfBlock = async (
   reader: ChainReader,
   header: BlockHeader,
   watches: readonly WatchedEvent[],
   origin: EventOrigin,
+  chosenFrom = watches.length,
 ): Promise<ObservedRecord[]> => {
   const possible = filterByBloom(header, watches);
   if (possible.length === 0) return [];
-  const logs = await reader.logsOfBlock(header, filterFor(possible));
+  const logs = await reader.logsOfBlock(header, filterFor(possible), chosenFrom);
   return toRecords(logs, possible, () => header.timestamp, origin);
 };
 

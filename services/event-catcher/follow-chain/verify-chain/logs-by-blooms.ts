@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { BLOOM_OF_EVERYTHING } from '../../../../shared/chain/bloom.ts';
+import { bitsOfBloom, BLOOM_OF_EVERYTHING } from '../../../../shared/chain/bloom.ts';
 import {
   ChainUnavailable,
   type BlockHeader,
@@ -36,7 +36,7 @@ export const logsByBlooms = async (
     // With thousands of watches this takes a while, and others have their turn.
     await setImmediate();
     const promised = filterByBloom(header, watches).filter(({ id }) => !hasRecords(id, header.number));
-    if (promised.length > 0) promising.push({ header, promised, bits: bitsOf(header) });
+    if (promised.length > 0) promising.push({ header, promised, bits: bitsOfBloom(header.logsBloom) });
   }
   promising.sort((left, right) => left.bits - right.bits);
   const logs: ChainLog[] = [];
@@ -60,8 +60,3 @@ const logsOfBlock = async (reader: ChainReader, header: BlockHeader, filter: Log
     return (await reader.receiptsOfBlock(header)).logs;
   }
 };
-
-/** How many bits of a bloom are set. */
-const bitsOf = ({ logsBloom }: Pick<BlockHeader, 'logsBloom'>): number =>
-  Array.from(logsBloom.slice(2), (digit) => BITS[Number.parseInt(digit, 16)] ?? 0).reduce((sum, bits) => sum + bits, 0);
-const BITS = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
