@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Anvil } from '../testing/anvil.ts';
+import { eventually } from '../testing/eventually.ts';
 import { JsonRpcNode } from '../testing/json-rpc-node.ts';
 import { RpcError } from '../testing/wire-forms.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -53,12 +54,53 @@ describe('the finalized block', () => {
     'unknown variant `finalized`',
     'invalid argument 0: hex string without 0x prefix',
     "'finalized' tag not supported on pre-merge network",
+    'Invalid params: unknown block number',
+    'Invalid block number: invalid digit found in string',
+    'invalid blocknumber finalized',
+    'TAG finalized not supported',
+    'Cannot wrap string value "finalized" as a json-rpc type; strings must be prefixed with "0x".',
   ])('is undefined on a chain that has none: %s', async (message) => {
     for (const node of [first, second]) refuses(node, message);
     expect(await finalized()).toBeUndefined();
     says(first, () => null);
     says(second, () => null);
     expect(await finalized()).toBeUndefined();
+  });
+
+  it.each([
+    [-32_602, 'something is wrong with the second one'],
+    [-32_001, 'no such thing'],
+    [-39_001, 'no such thing'],
+  ])('is undefined where the code says so: %i', async (code, message) => {
+    for (const node of [first, second]) refuses(node, message, code);
+    expect(await finalized()).toBeUndefined();
+  });
+
+  it.each([
+    'internal error',
+    'upstream connect error',
+    'execution aborted (timeout = 5s)',
+    'block service is unavailable',
+  ])('is not missing where a provider fails: %s', async (message) => {
+    refuses(first, message, -32_603);
+    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
+    refuses(second, message, -32_603);
+    await expect(finalized()).rejects.toThrow(ChainUnavailable);
+    says(second, (truth) => truth);
+    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
+  });
+
+  it('is missing where a provider says again and again what nobody knows, so that its chain is followed', async () => {
+    for (const node of [first, second]) refuses(node, 'gibberish');
+    const isMissing = async () => {
+      const found = await finalized().catch((error: unknown) => {
+        if (error instanceof ChainUnavailable) return null;
+        throw error;
+      });
+      return found === undefined;
+    };
+    await expect(finalized()).rejects.toThrow(ChainUnavailable);
+    await eventually(isMissing, 15_000, 'the chain must be one without a finalized block');
   });
 
   it('is asked of another provider where one cannot answer now', async () => {

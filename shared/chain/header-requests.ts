@@ -1,7 +1,7 @@
 import type { RpcCall } from './answer-limits.ts';
 import type { BlockHeader } from './chain-reader.ts';
 import { checkHeader, InvalidAnswer } from './checked-answers.ts';
-import { NoAnswer, type CallOutcome, type JsonRpcEndpoint } from './json-rpc-endpoint.ts';
+import { NoAnswer, type CallOutcome, type JsonRpcEndpoint, type RpcFault } from './json-rpc-endpoint.ts';
 import { refusalOf } from './rpc-refusals.ts';
 
 /** More blocks than come between two looks, and than endpoints of one chain are apart. */
@@ -54,7 +54,7 @@ export const askHeadAndFinalized = async (
   chainId: number,
 ): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> => {
   const { head, other: finalized } = await askWithHead(endpoint, chainId, blockByName('finalized'));
-  const header = isUnknownName(finalized) ? undefined : checkHeader(resultOf(finalized));
+  const header = isUnknownName(finalized, endpoint) ? undefined : checkHeader(resultOf(finalized));
   if (header && header.number > head.number) throw new InvalidAnswer('the finalized block is newer than the head');
   return { head, finalized: header };
 };
@@ -67,7 +67,7 @@ export const headerOfNumber = (answer: unknown, number: number | undefined): Blo
 
 /**
  * Asks for the head, and in the same request for something else. A head far from the endpoint's last one may be that of another
- * chain, to which a gateway has sent the request: it is believed only with the right chain id in the same request.
+ * chain, to which a gateway has sent the request: it counts only with the right chain id in the same request.
  */
 const askWithHead = async (
   endpoint: JsonRpcEndpoint,
@@ -102,9 +102,34 @@ const resultOf = (outcome: CallOutcome | undefined): unknown => {
   throw new NoAnswer(refusalOf(message, { code }), message);
 };
 
-/** Whether a node refuses the name of a block, and not to answer at all. Nodes have no text or code in common for it. */
-const isUnknownName = (outcome: CallOutcome | undefined): boolean => {
-  if (!outcome || 'result' in outcome) return false;
-  const { code, message } = outcome.error;
-  return !['rate-limited', 'billing'].includes(refusalOf(message, { code }).kind);
+/**
+ * Whether a node has no block of that name, or does not know the name. Texts and codes for it differ: whoever says something else
+ * again and again means that, too, or its chain would never be followed.
+ */
+const isUnknownName = (outcome: CallOutcome | undefined, endpoint: JsonRpcEndpoint): boolean => {
+  if (!outcome || 'result' in outcome || saysUnknownName(outcome.error)) {
+    endpoint.finalizedRefusals = 0;
+    return outcome !== undefined && 'error' in outcome;
+  }
+  if (isOfCaller(outcome.error)) return false;
+  endpoint.finalizedRefusals += 1;
+  return endpoint.finalizedRefusals > ODD_REFUSALS_MAX;
 };
+
+/** Half a minute of a follower that starts again and again. */
+const ODD_REFUSALS_MAX = 12;
+/** JSON-RPC's invalid parameters, EIP-1474's missing resource, and the unknown block of the Engine API, which Nethermind uses. */
+const UNKNOWN_CODES: readonly (number | undefined)[] = [-32_602, -32_001, -39_001];
+const UNKNOWN_NAME =
+  /(finalized|\btag|block ?(number|tag|parameter))\b.{0,60}\b(not (found|supported|valid|known)|unsupported|unknown|invalid)|(unknown|invalid|unsupported|unexpected) (variant|block|argument|tag|value|quantity|params?)|0x prefix|prefixed with \W?0x/i;
+
+const saysUnknownName = (error: RpcFault): boolean => {
+  const { code, message } = error;
+  if (isOfCaller(error)) return false;
+  return kindOf(error) === 'beyond-head' || UNKNOWN_CODES.includes(code) || UNKNOWN_NAME.test(message);
+};
+
+/** Whether it is about who asks, and how often, and not about what. */
+const isOfCaller = (error: RpcFault): boolean => ['rate-limited', 'billing'].includes(kindOf(error));
+
+const kindOf = ({ code, message }: RpcFault) => refusalOf(message, { code }).kind;

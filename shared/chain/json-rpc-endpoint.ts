@@ -65,6 +65,8 @@ export class JsonRpcEndpoint {
   readonly rate = new RequestRate();
   /** The last block that it has called its newest. */
   head: Pick<BlockHeader, 'number' | 'timestamp'> | undefined;
+  /** How often in a row it has refused the finalized block in words that nobody knows. */
+  finalizedRefusals = 0;
   private callsMax = BATCH_CALLS_MAX;
   private calls = 0;
 
