@@ -2,6 +2,7 @@ import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { Announcements } from '../domain/announcements.ts';
 import { nextLookMs } from '../domain/next-look.ts';
 import { tipOf } from '../domain/window.ts';
 import { Backfills } from './backfills.ts';
@@ -79,6 +80,7 @@ const followFromStored = async (
 /** Runs side by side: following the head, adding the watches that are registered, the backfills, and the verification. */
 class ChainFollower {
   private readonly backfills: Backfills;
+  private readonly announcements = new Announcements();
   private readonly failed = Promise.withResolvers<never>();
 
   constructor(
@@ -105,6 +107,7 @@ class ChainFollower {
   private async followHead(signal: AbortSignal, reportRunning: () => void): Promise<void> {
     const { newHeads, finality } = this.chain;
     let foundAtMs = performance.now();
+    let wasAnnounced = false;
     while (!signal.aborted) {
       const { rung } = newHeads.announced;
       const before = this.writer.progress.window;
@@ -112,12 +115,27 @@ class ChainFollower {
       await this.writer.commit((progress) => advanceToHead(progress, head, this.chain));
       this.backfills.lookAgain();
       reportRunning();
-      if (tipOf(this.writer.progress.window) !== tipOf(before)) foundAtMs = performance.now();
-      const woken = new AbortController();
-      const waiting = AbortSignal.any([signal, woken.signal]);
-      await Promise.race([pause(this.nextLookMs(head, foundAtMs), waiting), newHeads.announced.wait(rung, waiting)]);
-      woken.abort();
+      const isFound = tipOf(this.writer.progress.window) !== tipOf(before);
+      if (isFound) foundAtMs = performance.now();
+      this.announcements.looked({ wasAnnounced, isFound });
+      wasAnnounced = await this.untilNextLook(this.nextLookMs(head, foundAtMs), rung, signal);
     }
+  }
+
+  /** @param seen how many announcements there were before the last look. @returns whether the next one was announced */
+  private async untilNextLook(timeMs: number, seen: number, signal: AbortSignal): Promise<boolean> {
+    const { newHeads, pollMs } = this.chain;
+    const leastMs = Math.min(pollMs, timeMs);
+    await pause(leastMs, signal);
+    if (!this.announcements.areHeeded) {
+      await pause(timeMs - leastMs, signal);
+      return false;
+    }
+    const woken = new AbortController();
+    const waiting = AbortSignal.any([signal, woken.signal]);
+    await Promise.race([pause(timeMs - leastMs, waiting), newHeads.announced.wait(seen, waiting)]);
+    woken.abort();
+    return newHeads.announced.rung > seen;
   }
 
   private nextLookMs(head: BlockHeader, foundAtMs: number): number {
@@ -125,7 +143,8 @@ class ChainFollower {
     const { window } = this.writer.progress;
     // It was approached in a step, and the next one is due.
     if (tipOf(window).number < head.number) return pollMs;
-    const looked = { foundAgoMs: performance.now() - foundAtMs, announcedAgoMs: newHeads.announcedAgoMs };
+    const announcedAgoMs = this.announcements.areWaitedFor ? newHeads.announcedAgoMs : Infinity;
+    const looked = { foundAgoMs: performance.now() - foundAtMs, announcedAgoMs };
     return nextLookMs(window, looked, { leastMs: pollMs, mostMs: pollMsMax });
   }
 
