@@ -34,7 +34,14 @@ export const catcherAnnouncement = z.object({
   followed: z.array(chainId),
   /** What a status has that only the one who follows the chain knows, or who could not follow it. */
   statuses: z
-    .array(z.object({ chainId, error: z.string().nullable(), backfills: z.array(backfillStatus) }))
+    .array(
+      z.object({
+        chainId,
+        error: z.string().nullable(),
+        warning: z.string().nullable().default(null),
+        backfills: z.array(backfillStatus),
+      }),
+    )
     .default([]),
 });
 export type CatcherAnnouncement = z.infer<typeof catcherAnnouncement>;

@@ -115,7 +115,7 @@ export const watchStatus = z.object({
       'every block from the start block to this one was read once more when it was final, and what was stored compared with ' +
         'it; null: none yet',
     ),
-  lastError: z.string().nullable().describe('why it has failed, or was paused'),
+  lastError: z.string().nullable().describe('why it has failed, or was paused, or that its chain stands still'),
   gaps: z.array(z.object({ from: blockNumber, to: blockNumber })).describe('blocks still to be read, inclusive'),
 });
 export type WatchStatus = z.infer<typeof watchStatus>;

@@ -31,4 +31,6 @@ export const FOLLOWER_STATUS = Symbol('FollowerStatus');
 export interface FollowerStatus {
   ratesOf: (watch: { id: string; chainId: number }) => { eventsPerSecond: number; blocksPerSecond: number };
   errorOf: (watch: { id: string; chainId: number }) => string | null;
+  /** What should be known of a chain though it is read. */
+  warningOf: (chainId: number) => string | null;
 }

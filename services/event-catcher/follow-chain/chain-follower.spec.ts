@@ -215,7 +215,11 @@ describe('a reorganisation', () => {
     mineSome(follower.chain, 20, 900);
     const loop = follower.start();
     const error = () => follower.meter.chainError;
-    await eventually(() => error()?.includes('contradicts'), 15_000, 'the status must say what is wrong');
+    await eventually(
+      () => error()?.includes('another block is in the place'),
+      15_000,
+      'the status must say what is wrong',
+    );
     await eventually(() => loop.state === 'running', 15_000, 'the process must be ready');
     expect(await follower.store.head()).toBe(before);
     restore();

@@ -4,11 +4,12 @@ import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
 import { Announcements } from '../domain/announcements.ts';
 import { nextLookMs } from '../domain/next-look.ts';
+import { stillMaxMs, stillText } from '../domain/still-head.ts';
 import { tipOf } from '../domain/window.ts';
 import { Backfills } from './backfills.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import type { FollowedChain, FollowerDependencies, FollowSettings } from './followed-chain.ts';
-import { DeeperThanFinality, FinalBlocksLost } from './reconcile.ts';
+import { DeeperThanFinality, finalBlockError, FinalBlocksLost } from './reconcile.ts';
 import { resume } from './resume.ts';
 import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
@@ -72,7 +73,7 @@ const followFromStored = async (
   } finally {
     stop.abort();
     await Promise.allSettled(running);
-    dependencies.meter.chainError = null;
+    dependencies.meter.chainError = dependencies.meter.chainWarning = null;
     term.leavesInFlight = appends.mayStillBeStored;
   }
 };
@@ -87,7 +88,7 @@ class ChainFollower {
     private readonly chain: FollowedChain,
     private readonly writer: ChainWriter,
     private readonly pass: VerificationPass,
-    dependencies: Pick<FollowerDependencies, 'meter' | 'clock' | 'bounds'>,
+    private readonly dependencies: Pick<FollowerDependencies, 'meter' | 'clock' | 'bounds'>,
     /** All work that must end before the chain may be followed again. */
     private readonly running: Set<Promise<unknown>>,
   ) {
@@ -106,7 +107,8 @@ class ChainFollower {
 
   private async followHead(signal: AbortSignal, reportRunning: () => void): Promise<void> {
     const { newHeads, finality } = this.chain;
-    let foundAtMs = performance.now();
+    const { clock } = this.dependencies;
+    let foundAtMs = clock.elapsed();
     let wasAnnounced = false;
     while (!signal.aborted) {
       const { rung } = newHeads.announced;
@@ -116,9 +118,11 @@ class ChainFollower {
       this.backfills.lookAgain();
       reportRunning();
       const isFound = tipOf(this.writer.progress.window) !== tipOf(before);
-      if (isFound) foundAtMs = performance.now();
+      if (isFound) foundAtMs = clock.elapsed();
+      const foundAgoMs = clock.elapsed() - foundAtMs;
+      this.warnOfStillHead(head, foundAgoMs);
       this.announcements.looked({ wasAnnounced, isFound });
-      wasAnnounced = await this.untilNextLook(this.nextLookMs(head, foundAtMs), rung, signal);
+      wasAnnounced = await this.untilNextLook(this.nextLookMs(head, foundAgoMs), rung, signal);
     }
   }
 
@@ -138,14 +142,22 @@ class ChainFollower {
     return newHeads.announced.rung > seen;
   }
 
-  private nextLookMs(head: BlockHeader, foundAtMs: number): number {
+  /** @throws DeeperThanFinality if the chain ends before its final block: a provider that lags does not for so long */
+  private warnOfStillHead(head: BlockHeader, stillMs: number): void {
+    const { chain } = this;
+    const { window } = this.writer.progress;
+    const isStill = !chain.isDevelopment && stillMs > stillMaxMs(window);
+    if (isStill && head.number < window[0].number) throw finalBlockError(chain, undefined);
+    chain.meter.chainWarning = isStill ? stillText(stillMs) : null;
+  }
+
+  private nextLookMs(head: BlockHeader, foundAgoMs: number): number {
     const { newHeads, pollMs, pollMsMax } = this.chain;
     const { window } = this.writer.progress;
     // It was approached in a step, and the next one is due.
     if (tipOf(window).number < head.number) return pollMs;
     const announcedAgoMs = this.announcements.areWaitedFor ? newHeads.announcedAgoMs : Infinity;
-    const looked = { foundAgoMs: performance.now() - foundAtMs, announcedAgoMs };
-    return nextLookMs(window, looked, { leastMs: pollMs, mostMs: pollMsMax });
+    return nextLookMs(window, { foundAgoMs, announcedAgoMs }, { leastMs: pollMs, mostMs: pollMsMax });
   }
 
   /** Adds what is registered, in order. While there is no room for more ranges, waits until some are finished. */

@@ -86,6 +86,7 @@ export class ChainLoops {
     return Array.from(this.byChain, ([chainId, { loop, meter }]) => ({
       chainId,
       error: chainError(loop, meter),
+      warning: meter.chainWarning,
       backfills: meter.statuses(),
     }));
   }
@@ -96,6 +97,10 @@ export class ChainLoops {
 
   ratesOf({ id, chainId }: AskedWatch): { eventsPerSecond: number; blocksPerSecond: number } {
     return this.byChain.get(chainId)?.meter.ratesOf(id) ?? { eventsPerSecond: 0, blocksPerSecond: 0 };
+  }
+
+  warningOf(chainId: number): string | null {
+    return this.byChain.get(chainId)?.meter.chainWarning ?? null;
   }
 
   /** Why a watch, or its chain, cannot be read here; `null` if it can, or if another process follows the chain. */

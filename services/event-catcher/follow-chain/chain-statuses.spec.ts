@@ -9,15 +9,16 @@ const said = (changes: Partial<CatcherAnnouncement>): CatcherAnnouncement => ({
   ...changes,
 });
 const backfills = [{ watchIds: ['wch_0', 'wch_1'], ...rates, error: 'history pruned' }];
-const follows = said({ followed: [7], statuses: [{ chainId: 7, error: 'contradicted', backfills }] });
-const couldNot = said({ failing: [7], statuses: [{ chainId: 7, error: 'no provider', backfills: [] }] });
+const follows = said({ followed: [7], statuses: [{ chainId: 7, error: 'contradicted', warning: 'still', backfills }] });
+const couldNot = said({ failing: [7], statuses: [{ chainId: 7, error: 'no provider', warning: null, backfills: [] }] });
 
 /** An event catcher, and what others announced. */
 const beside = (own: CatcherAnnouncement, ...others: { document: CatcherAnnouncement; isAlive?: boolean }[]) => {
   const here = {
-    statuses: () => [7, 8].map((chainId) => ({ chainId, error: 'own error', backfills: [] })),
+    statuses: () => [7, 8].map((chainId) => ({ chainId, error: 'own error', warning: null, backfills: [] })),
     ratesOf: () => ({ eventsPerSecond: 1, blocksPerSecond: 1 }),
     errorOf: () => 'own error',
+    warningOf: () => 'own warning',
   };
   const known = () => [
     { id: 'own', isAlive: true, document: couldNot },
@@ -32,6 +33,7 @@ describe('what is known of a watch', () => {
       const statuses = beside(own, { document: couldNot }, { document: follows });
       expect(statuses.ratesOf(watch)).toEqual(rates);
       expect(statuses.errorOf(watch)).toBe('history pruned');
+      expect(statuses.warningOf(watch.chainId)).toBe('still');
       expect(statuses.ratesOf({ ...watch, id: 'wch_other' })).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
       expect(statuses.errorOf({ ...watch, id: 'wch_other' })).toBe('contradicted');
     }
@@ -40,6 +42,7 @@ describe('what is known of a watch', () => {
   it('is what this one knows if it follows the chain, whatever others announced last', () => {
     const statuses = beside(said({ followed: [7] }), { document: follows });
     expect([statuses.ratesOf(watch).eventsPerSecond, statuses.errorOf(watch)]).toEqual([1, 'own error']);
+    expect(statuses.warningOf(watch.chainId)).toBe('own warning');
   });
 
   it('is why the chain could not be followed while nobody follows it', () => {

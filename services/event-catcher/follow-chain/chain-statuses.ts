@@ -6,7 +6,7 @@ import type { ChainShares } from './chain-shares.ts';
 
 interface ChainStatusesOptions {
   shares: Pick<ChainShares, 'id' | 'announcement'>;
-  here: Pick<ChainLoops, 'statuses' | 'ratesOf' | 'errorOf'>;
+  here: Pick<ChainLoops, 'statuses' | 'ratesOf' | 'errorOf' | 'warningOf'>;
   catchers: { known: () => Member<CatcherAnnouncement>[] };
 }
 
@@ -37,6 +37,11 @@ export class ChainStatuses implements FollowerStatus {
     const elsewhere = this.elsewhere(watch.chainId);
     if (!elsewhere) return this.options.here.errorOf(watch);
     return this.backfillsOf(elsewhere).get(watch.id)?.error ?? elsewhere.error;
+  }
+
+  warningOf(chainId: number): string | null {
+    const elsewhere = this.elsewhere(chainId);
+    return elsewhere ? elsewhere.warning : this.options.here.warningOf(chainId);
   }
 
   /** What the one says that follows the chain; while nobody does, one that could not; `undefined` if that is this one. */

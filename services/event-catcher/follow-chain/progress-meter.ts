@@ -14,6 +14,8 @@ const PERIOD_MS = 5_000;
 export class ProgressMeter {
   /** Why the chain is not read at all; `null` if it is. */
   chainError: string | null = null;
+  /** What should be known of the chain though it is read; `null` if nothing. */
+  chainWarning: string | null = null;
   /** How many ranges are read now, and how many wait for their turn. Those of stopped watches do neither. */
   ranges = { reading: 0, waiting: 0 };
   private readonly current = new Map<string, Rate>();

@@ -6,12 +6,9 @@ import type { FollowedChain } from './followed-chain.ts';
 import type { Steps } from './store-changes/chain-writer.ts';
 import { belongsTo } from './watched-event.ts';
 
-/** The chain contradicts a block that was final. */
+/** The chain contradicts a block that was final, or ends before it. */
 export class DeeperThanFinality extends Error {
   override readonly name = 'DeeperThanFinality';
-  constructor(chainId: number) {
-    super(`chain ${String(chainId)} contradicts a block that was final: check its RPC endpoints`);
-  }
 }
 
 /**
@@ -25,8 +22,8 @@ export class FinalBlocksLost extends Error {
 /** Returns the error for a chain without the window's final block. @param found the chain's block of that number */
 export const finalBlockError = ({ chainId, isDevelopment }: FollowedChain, found: BlockHeader | undefined): Error => {
   if (isDevelopment) return new FinalBlocksLost('the chain lost final blocks');
-  if (found) return new DeeperThanFinality(chainId);
-  return new ChainUnavailable('the provider does not have the block that was final');
+  const what = found ? 'another block is in the place of one' : 'no provider has the block';
+  return new DeeperThanFinality(`chain ${String(chainId)}: ${what} that was final: check its RPC endpoints`);
 };
 
 /** Reads the final block, and the blocks after it up to a head, which may be reorganised. */

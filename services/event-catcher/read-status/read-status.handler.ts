@@ -49,6 +49,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
     const { state, currentBlockNumber, blocksLeft, gaps } = progress;
     const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch);
     const error = isStopped(watch) ? null : this.follower.errorOf(watch);
+    const warning = isStopped(watch) ? pauseText(watch.paused) : this.follower.warningOf(chainId);
     return {
       id: watch.id,
       chainId,
@@ -65,7 +66,7 @@ export class ReadStatusHandler implements IQueryHandler<ReadStatus> {
       eventsPerSecond,
       etaSeconds: state === 'live' ? 0 : secondsFor(blocksLeft, blocksPerSecond),
       verifiedBlock: verifiedBlockOf(watch, verification, progress),
-      lastError: error ?? pauseText(watch.paused),
+      lastError: error ?? warning,
       gaps,
     };
   }

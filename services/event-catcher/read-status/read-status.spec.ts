@@ -102,6 +102,16 @@ describe('the status of a watch', () => {
     });
   });
 
+  it('is live where its chain stands still, and says so, unless it is paused', async () => {
+    await catcher.documents.advance({ watchesUpTo: KNOWN });
+    catcher.progress.warning = 'there has been no new block for 7 minutes';
+    expect(await status()).toMatchObject({ state: 'live', lastError: 'there has been no new block for 7 minutes' });
+    await catcher.ask(`/api/v1/contracts/${watch.id}/pause`, { method: 'POST' });
+    await catcher.documents.project();
+    expect(await status()).toMatchObject({ state: 'paused', lastError: null });
+    catcher.progress.warning = null;
+  });
+
   it('is live at the head, and advances through blocks without events', async () => {
     await catcher.documents.advance({ watchesUpTo: KNOWN });
     expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD, lagBlocks: 0, etaSeconds: 0 });

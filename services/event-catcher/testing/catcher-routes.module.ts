@@ -31,8 +31,17 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
   const foundation = await testFoundation({ environment: { RATE_LIMITS: 'off', ...environment }, clock });
   const tokens = await testIssuer();
   const chain = new DeployingChain();
-  const progress = { eventsPerSecond: 0, blocksPerSecond: 0, error: null as string | null };
-  const follower: FollowerStatus = { ratesOf: () => progress, errorOf: () => progress.error };
+  const progress = {
+    eventsPerSecond: 0,
+    blocksPerSecond: 0,
+    error: null as string | null,
+    warning: null as string | null,
+  };
+  const follower: FollowerStatus = {
+    ratesOf: () => progress,
+    errorOf: () => progress.error,
+    warningOf: () => progress.warning,
+  };
 
   const gateway = composeGateway(foundation, {
     catchers: composeCatchers(foundation),
