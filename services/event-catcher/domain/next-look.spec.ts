@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { nextLookMs } from './next-look.ts';
-import type { Window } from './window.ts';
+import { tipOf, type Window } from './window.ts';
 
-const bounds = { leastMs: 500, mostMs: 15_000 };
+const bounds = { leastMs: 500, mostMs: 15_000, isLocal: false };
 type Block = { number: number; hash: string; parentHash: string; timestamp: number };
 
 /** So many blocks, so many seconds apart. */
@@ -37,6 +37,34 @@ describe('the next look for a block', () => {
   it('leaves it to announcements while they come', () => {
     expect(nextLookMs(windowOf(33, 12), after(0, 100), { ...bounds, mostMs: 60_000 })).toBe(24_000);
     expect(nextLookMs(windowOf(33, 12), after(0, 24_000), bounds)).toBe(11_400);
+  });
+
+  it('is soon on a chain of this machine that may mine on demand', () => {
+    const local = { ...bounds, isLocal: true };
+    const soon = bounds.leastMs;
+    const mined = (...seconds: number[]) =>
+      seconds.reduce<Window<Block>>(
+        (window, after) => {
+          const { number, timestamp } = tipOf(window);
+          const [hash, parentHash] = [String(number + 1), String(number)];
+          return [...window, { number: number + 1, hash, parentHash, timestamp: timestamp + after }];
+        },
+        windowOf(1, 1),
+      );
+    const often = (...seconds: number[]) => mined(...Array.from({ length: 8 }, () => seconds).flat());
+    expect(nextLookMs(often(1, 30, 2), after(0), local)).toBe(soon);
+    expect(nextLookMs(often(5, 12, 40), after(0), local)).toBe(soon);
+    expect(nextLookMs(windowOf(8, 12), after(0), local)).toBe(soon);
+    expect(nextLookMs(windowOf(81, 1), after(0), local)).toBe(soon);
+    expect(nextLookMs(often(1, 30, 2), after(0), bounds)).toBeGreaterThan(soon);
+  });
+
+  it('follows the pace of a chain of this machine that has one', () => {
+    const local = { ...bounds, isLocal: true };
+    for (const window of [windowOf(33, 12), windowOf(33, 2)]) {
+      for (const foundAgoMs of [0, 2_000, 12_000, 20_000])
+        expect(nextLookMs(window, after(foundAgoMs), local)).toBe(nextLookMs(window, after(foundAgoMs), bounds));
+    }
   });
 
   it('looks some once or twice for each block', () => {

@@ -9,6 +9,8 @@ const OVERDUE_PART = 1 / 4;
 /** Where new blocks are announced, one is looked for unannounced only after so many of their intervals. */
 const UNANNOUNCED_BLOCKS = 2;
 
+type TimedWindow = Window<LinkedBlock & { timestamp: number }>;
+
 export interface Looked {
   /** How long ago the newest block was found. */
   foundAgoMs: number;
@@ -16,20 +18,40 @@ export interface Looked {
   announcedAgoMs: number;
 }
 
+/** A chain that mines on demand has some blocks at regular times by chance, but not so many, nor so far apart. */
+const REGULAR_INTERVALS = 16;
+const REGULAR_LEAST_MS = 2_000;
+/** The shortest of regular intervals, in parts of the usual one. */
+const SHORTEST_PART = 1 / 2;
+
 /**
  * How long to wait, in milliseconds, until the next look for a new head: as long as the chain's own blocks are apart, by
- * the window's timestamps, but for the bounds.
+ * the window's timestamps, but for the bounds. A chain of this machine may mine on demand, so that its next block may come at any time:
+ * unless its blocks come at regular times, it is looked at as often as may be.
  */
 export const nextLookMs = (
-  window: Window<LinkedBlock & { timestamp: number }>,
+  window: TimedWindow,
   { foundAgoMs, announcedAgoMs }: Looked,
-  bounds: { leastMs: number; mostMs: number },
+  bounds: { leastMs: number; mostMs: number; isLocal: boolean },
 ): number => {
-  const [first] = window;
-  const tip = tipOf(window);
-  const blockMs = tip === first ? 0 : ((tip.timestamp - first.timestamp) * 1_000) / (tip.number - first.number);
+  const blockMs = usualMs(window);
+  if (bounds.isLocal && !isRegular(window, blockMs)) return bounds.leastMs;
   const isAnnounced = announcedAgoMs < UNANNOUNCED_BLOCKS * blockMs;
   const dueMs = (isAnnounced ? UNANNOUNCED_BLOCKS : EARLY) * blockMs - foundAgoMs;
   const pauseMs = dueMs > 0 ? dueMs : Math.max(blockMs / OVERDUE_LOOKS, -dueMs * OVERDUE_PART);
   return Math.min(bounds.mostMs, Math.max(bounds.leastMs, pauseMs));
 };
+
+const usualMs = (window: TimedWindow): number => {
+  const [first] = window;
+  const tip = tipOf(window);
+  return tip === first ? 0 : ((tip.timestamp - first.timestamp) * 1_000) / (tip.number - first.number);
+};
+
+const isRegular = (window: TimedWindow, blockMs: number): boolean =>
+  window.length > REGULAR_INTERVALS &&
+  blockMs >= REGULAR_LEAST_MS &&
+  window.every(({ timestamp }, at) => {
+    const before = window[at - 1];
+    return !before || (timestamp - before.timestamp) * 1_000 >= SHORTEST_PART * blockMs;
+  });

@@ -36,6 +36,7 @@ const followed = async (changes: Partial<FollowedChain> = {}) => {
     pollMs: 1,
     pollMsMax: 1,
     isDevelopment: false,
+    isLocal: false,
     rangesMax: 10,
     verification: { everyMs: 1, callMs: 0 },
     reader,

@@ -60,7 +60,14 @@ const followed = ({
     });
     const verification = { everyMs: 3_600_000, callMs: 0 };
     const polled = { pollMs: POLL_MS, pollMsMax: 15_000, verification };
-    const settings = { chainId: 2484, confirmations: 12, isDevelopment: false, rangesMax: 10, ...polled };
+    const settings = {
+      chainId: 2484,
+      confirmations: 12,
+      isLocal: false,
+      isDevelopment: false,
+      rangesMax: 10,
+      ...polled,
+    };
     const newHeads = {
       announced,
       get announcedAgoMs() {

@@ -152,12 +152,12 @@ class ChainFollower {
   }
 
   private nextLookMs(head: BlockHeader, foundAgoMs: number): number {
-    const { newHeads, pollMs, pollMsMax } = this.chain;
+    const { newHeads, pollMs, pollMsMax, isLocal } = this.chain;
     const { window } = this.writer.progress;
     // It was approached in a step, and the next one is due.
     if (tipOf(window).number < head.number) return pollMs;
     const announcedAgoMs = this.announcements.areWaitedFor ? newHeads.announcedAgoMs : Infinity;
-    return nextLookMs(window, { foundAgoMs, announcedAgoMs }, { leastMs: pollMs, mostMs: pollMsMax });
+    return nextLookMs(window, { foundAgoMs, announcedAgoMs }, { leastMs: pollMs, mostMs: pollMsMax, isLocal });
   }
 
   /** Adds what is registered, in order. While there is no room for more ranges, waits until some are finished. */

@@ -14,8 +14,9 @@ import { ProgressMeter } from './progress-meter.ts';
 import { StoredRecords } from './verify-chain/stored-records.ts';
 import { Watches } from './watches.ts';
 
-/** A local chain may have its next block at any time, whenever it had the last ones. */
-const LOCAL_TIMES = { pollMs: 100, pollMsMax: 100, verification: { everyMs: 1_000, callMs: 0 } };
+/** A development chain has its next block at any time, whenever it had the last ones. */
+const DEVELOPMENT_TIMES = { pollMs: 100, pollMsMax: 100, verification: { everyMs: 1_000, callMs: 0 } };
+const LOCAL_TIMES = { ...DEVELOPMENT_TIMES, pollMsMax: 15_000 };
 /** Providers elsewhere count calls: those of the verification come behind, 25 each second. */
 const TIMES = { pollMs: 500, pollMsMax: 15_000, verification: { everyMs: 15_000, callMs: 40 } };
 /** `ChainAdvanced` has at most some 850 KB with this many ranges, of the 1 MiB that EventStoreDB takes in one append. */
@@ -55,8 +56,9 @@ export class ChainLoops {
     const storedRecords = new StoredRecords(readStore);
     this.byChain = new Map(
       chains.map(({ settings: { chainId, confirmations, rpcUrls }, reader, newHeads, isDevelopment }) => {
-        const times = rpcUrls.every(isLocal) ? LOCAL_TIMES : TIMES;
-        const chain = { chainId, confirmations, ...times, isDevelopment, rangesMax: RANGES_MAX };
+        const isLocal = rpcUrls.every(isOfThisMachine);
+        const times = isDevelopment ? DEVELOPMENT_TIMES : isLocal ? LOCAL_TIMES : TIMES;
+        const chain = { chainId, confirmations, ...times, isLocal, isDevelopment, rangesMax: RANGES_MAX };
         const watches = new Watches(dependencies.eventStore, chainId);
         const meter = new ProgressMeter(dependencies.clock);
         const following = { ...dependencies, reader, newHeads, watches, meter, bounds, storedRecords };
@@ -114,4 +116,4 @@ export class ChainLoops {
 const chainError = (loop: SupervisedLoop, meter: ProgressMeter): string | null =>
   loop.state === 'standby' ? null : (loop.lastError ?? meter.chainError);
 
-const isLocal = (url: string): boolean => ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
+const isOfThisMachine = (url: string): boolean => ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);

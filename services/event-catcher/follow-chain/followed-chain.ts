@@ -25,6 +25,8 @@ export interface FollowSettings {
   /** The shortest pause between two looks for a new head, and the longest. */
   readonly pollMs: number;
   readonly pollMsMax: number;
+  /** Whether all its endpoints are of this machine, so that it may be a chain that mines on demand. */
+  readonly isLocal: boolean;
   /** A development chain may lose final blocks or start again. Any other chain that does so is not followed. */
   readonly isDevelopment: boolean;
   /** The most ranges that may be unfinished at a time. They are limited because `ChainAdvanced` lists all of them. */

@@ -58,6 +58,7 @@ describe('a log that is too large for EventStoreDB, followed on a real chain', (
       pollMs: 10,
       pollMsMax: 10,
       isDevelopment: true,
+      isLocal: false,
       rangesMax: 10,
       verification: { everyMs: 1, callMs: 0 },
     };

@@ -31,7 +31,7 @@ const whileFollowed = (test: (world: World) => Promise<void>, isDevelopment = fa
     const meter = new ProgressMeter(time);
     const verification = { everyMs: 3_600_000, callMs: 0 };
     const polled = { pollMs: 500, pollMsMax: 15_000, verification };
-    const settings = { chainId: 2484, confirmations: 5, isDevelopment, rangesMax: 10, ...polled };
+    const settings = { chainId: 2484, confirmations: 5, isLocal: false, isDevelopment, rangesMax: 10, ...polled };
     const run = following(settings, { eventStore: new MemoryEventStore(), reader: chain, meter });
     let reports = 0;
     const start = () => {

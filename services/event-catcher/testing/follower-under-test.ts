@@ -77,7 +77,7 @@ export class FollowerUnderTest {
     const { confirmations, isDevelopment, rangesMax } = this;
     const verification = { everyMs: this.verifiedEveryMs, callMs: 0 };
     const polled = { pollMs: 1, pollMsMax: 1, verification };
-    const followed = { chainId: CHAIN_ID, confirmations, ...polled, isDevelopment, rangesMax };
+    const followed = { chainId: CHAIN_ID, confirmations, ...polled, isLocal: false, isDevelopment, rangesMax };
     const { meter, most } = this;
     const readStore = projectedRecords(store, () => this.isReadStoreAway);
     const follow = following(followed, { eventStore: store, reader, meter, most, readStore });

@@ -34,6 +34,7 @@ export const randomNature = (random: SeededRandom): CatcherNature => {
       confirmations: finalDepth,
       pollMs: 500,
       pollMsMax: isDevelopment ? 2_000 : 15_000,
+      isLocal: false,
       isDevelopment,
       // With a low limit, registrations wait for one another.
       rangesMax: random.pick([1, 2, 1_000]) ?? 1,
