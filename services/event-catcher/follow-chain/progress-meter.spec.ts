@@ -2,10 +2,10 @@ import { describe, expect, it } from '@jest/globals';
 import { ProgressMeter } from './progress-meter.ts';
 
 const aMeter = () => {
-  let nowMs = 1_000_000;
-  const meter = new ProgressMeter({ now: () => nowMs, elapsed: () => nowMs });
+  let elapsedMs = 1_000_000;
+  const meter = new ProgressMeter({ elapsed: () => elapsedMs });
   const pass = (ms: number) => {
-    nowMs += ms;
+    elapsedMs += ms;
   };
   return { meter, pass };
 };

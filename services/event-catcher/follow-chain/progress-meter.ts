@@ -22,7 +22,7 @@ export class ProgressMeter {
   private readonly before = new Map<string, Rate>();
   private readonly errors = new Map<string, string>();
 
-  constructor(private readonly clock: Clock) {}
+  constructor(private readonly clock: Pick<Clock, 'elapsed'>) {}
 
   failed(watchId: string, error: string): void {
     this.errors.set(watchId, error);
@@ -37,7 +37,7 @@ export class ProgressMeter {
   }
 
   count(watchId: string, worked: { events: number; blocks: number }): void {
-    const nowMs = this.clock.now();
+    const nowMs = this.clock.elapsed();
     const rate = this.current.get(watchId) ?? { sinceMs: nowMs, events: 0, blocks: 0 };
     if (nowMs - rate.sinceMs > PERIOD_MS) {
       this.before.set(watchId, rate);
@@ -50,7 +50,7 @@ export class ProgressMeter {
   }
 
   ratesOf(watchId: string): { eventsPerSecond: number; blocksPerSecond: number } {
-    const nowMs = this.clock.now();
+    const nowMs = this.clock.elapsed();
     const rates = [this.before.get(watchId), this.current.get(watchId)].filter(
       (rate) => rate !== undefined && nowMs - rate.sinceMs < 2 * PERIOD_MS,
     );
@@ -75,7 +75,7 @@ export class ProgressMeter {
   }
 
   private forget(): void {
-    const nowMs = this.clock.now();
+    const nowMs = this.clock.elapsed();
     for (const rates of [this.before, this.current]) {
       for (const [id, { sinceMs }] of rates) if (nowMs - sinceMs >= 2 * PERIOD_MS) rates.delete(id);
     }

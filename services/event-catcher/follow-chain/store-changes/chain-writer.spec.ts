@@ -41,7 +41,8 @@ const following = (number: number): Change => ({
 /** A writer on a store, which begins at block 0 or continues from the stored progress. */
 const aWriter = async (eventStore = new MemoryEventStore()) => {
   let nowMs = 1_000_000;
-  const clock = { now: () => nowMs, elapsed: () => nowMs };
+  let elapsedMs = 0;
+  const clock = { now: () => nowMs, elapsed: () => elapsedMs };
   const appends = new ChainAppends({ eventStore, clock, ids: systemIds }, new AbortController().signal, false);
   const stream = await ProgressStream.load({ eventStore, appends }, 2484);
   const records = new ChainRecords({ eventStore, appends }, 2484);
@@ -59,6 +60,10 @@ const aWriter = async (eventStore = new MemoryEventStore()) => {
         for (const transition of transitions) yield { transition };
       }),
     pass: (ms: number) => {
+      nowMs += ms;
+      elapsedMs += ms;
+    },
+    setClock: (ms: number) => {
       nowMs += ms;
     },
     types: async () => (await eventStore.readAll(0, undefined, 1_000)).events.map(({ type }) => type),
@@ -161,6 +166,20 @@ describe('the progress of a writer', () => {
     expect(await next()).toEqual([4]);
     await move(advance(header(10), { number: 8 }));
     expect(await next()).toEqual([5]);
+  });
+
+  it('is stored once a second however the clock is set', async () => {
+    const { move, pass, setClock, stored } = await aWriter();
+    const next = async () => ((await stored())?.['backfills'] as { next: number }[]).map((range) => range.next);
+    await move(addWatch({ id: 'w', startBlock: 0 }, 7), advance(header(1), { number: 0 }));
+    await move(...[2, 3, 4, 5].map((number) => advance(header(number), { number })));
+    setClock(3_600_000);
+    await move(cover('w', { from: 0, to: 0 }));
+    expect(await next()).toEqual([0]);
+    setClock(-7_200_000);
+    pass(1_000);
+    await move(cover('w', { from: 1, to: 1 }));
+    expect(await next()).toEqual([2]);
   });
 
   it('lists watches with the same blocks together, and is stored less often when it lists many', async () => {

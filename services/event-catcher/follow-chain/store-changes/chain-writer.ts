@@ -35,7 +35,7 @@ export class ChainWriter {
     private current: ChainProgress,
     private readonly records: ChainRecords,
     private readonly stream: ProgressStream,
-    private readonly clock: Clock,
+    private readonly clock: Pick<Clock, 'elapsed'>,
   ) {}
 
   get progress(): ChainProgress {
@@ -78,11 +78,11 @@ export class ChainWriter {
     if (current === stored || !this.records.areConfirmed) return false;
     if (!stored || !hasOnlyCovered(stored, current)) return true;
     const everyMs = STORE_EVERY_MS * Math.max(1, current.backfills.length / MANY_RANGES);
-    return this.clock.now() - this.storedAtMs >= everyMs;
+    return this.clock.elapsed() - this.storedAtMs >= everyMs;
   }
 
   private async storeProgress(): Promise<void> {
-    this.storedAtMs = this.clock.now();
+    this.storedAtMs = this.clock.elapsed();
     this.current = storedAt(await this.stream.append(this.current))(this.current);
     this.stored = this.current;
   }
