@@ -69,6 +69,8 @@ export class RangeTooLarge extends Error {
     readonly suggested?: {
       /** How many blocks to ask for next. */
       blocks: number;
+      /** `logs` if other blocks may be answered in larger ranges; default `blocks`, for any request. */
+      of?: 'blocks' | 'logs';
       /** How many logs a provider returns at most. */
       logsMax?: number | undefined;
     },

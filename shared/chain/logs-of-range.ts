@@ -49,4 +49,4 @@ const tooLargeOf = async (
 };
 
 const suggesting = (message: string, { from }: BlockRange, next: SuggestedRange | undefined): RangeTooLarge =>
-  new RangeTooLarge(message, next && { blocks: next.to - from + 1, logsMax: next.logsMax });
+  new RangeTooLarge(message, next && { blocks: next.to - from + 1, of: next.of, logsMax: next.logsMax });

@@ -45,10 +45,10 @@ describe('a range that a provider refuses', () => {
   it.each(titled([...namedRanges, ...unnamedRanges]))(
     'is too large, and the next one is known: %s',
     async (_, refusal) => {
-      const { blocks, logsMax } = refusal;
+      const { blocks, of, logsMax } = refusal;
       const error = await askedFor(refusal);
       expect(error).toBeInstanceOf(RangeTooLarge);
-      expect(error).toMatchObject({ suggested: { blocks, logsMax } });
+      expect(error).toMatchObject({ suggested: { blocks, of, logsMax } });
     },
   );
 

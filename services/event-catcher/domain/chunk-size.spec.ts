@@ -42,6 +42,51 @@ describe('the size of a chunk', () => {
     expect(after(9, 0, size).blocks).toBe(2_048);
   });
 
+  it('remains what a provider suggests for how many logs there are until these were read, and no longer', () => {
+    const size = after(3, 0);
+    size.refused(50_000, { blocks: 400, of: 'logs' });
+    expect(size.blocks).toBe(400);
+    expect(after(1, 2, size).blocks).toBe(400);
+    expect(after(1, 2, size).blocks).toBe(400);
+    expect(after(1, 0, size).blocks).toBe(4_000);
+    expect(after(2, 0, size).blocks).toBe(100_000);
+  });
+
+  it('is halved through blocks of too many logs, and then holds fewer events than these had', () => {
+    const size = after(2, 0);
+    size.refused(5_000, { blocks: 2_500, of: 'logs' });
+    size.refused(2_500, { blocks: 1_250, of: 'logs' });
+    expect(after(1, 2, size).blocks).toBe(1_250);
+    expect(after(1, 2, size).blocks).toBe(1_250);
+    expect(after(1, 1, size).blocks).toBe(2_500);
+    expect(after(1, 4, size).blocks).toBe(625);
+    expect(after(1, 0, size).blocks).toBe(6_250);
+  });
+
+  it('is not what other blocks than those refused have, which were asked for at the same time', () => {
+    const size = after(2, 0);
+    size.refused(5_000, { blocks: 2_500, of: 'logs' });
+    for (const events of [3, 0, 2]) size.answered({ blocks: 5_000, events });
+    expect(size.blocks).toBe(2_500);
+    after(2, 4, size);
+    expect(after(2, 0, size).blocks).toBe(100_000);
+  });
+
+  it('is bounded where a provider is too slow for blocks that have few logs', () => {
+    const size = after(2, 0);
+    size.refused(5_000, { blocks: 2_500, of: 'logs' });
+    expect(after(2, 0.001, size).blocks).toBe(2_500);
+    expect(after(5, 0.001, size).blocks).toBe(2_500);
+  });
+
+  it('is not lowered by an answer to a smaller request that was made before it grew', () => {
+    const size = after(2, 0);
+    size.answered({ blocks: 50, events: 0 });
+    expect(size.blocks).toBe(5_000);
+    size.answered({ blocks: 50, events: 5 });
+    expect(size.blocks).toBe(5_000);
+  });
+
   it('follows how many logs a provider returns: no longer than there are many', () => {
     const size = after(3, 0);
     size.refused(50_000, { blocks: 400, logsMax: 1_000 });
@@ -55,7 +100,11 @@ describe('the size of a chunk', () => {
 
   it('is never less than one block, and less than what was refused', () => {
     const suggestion = fc.record(
-      { blocks: fc.integer({ min: 1, max: 200_000 }), logsMax: fc.integer({ min: 1, max: 50_000 }) },
+      {
+        blocks: fc.integer({ min: 1, max: 200_000 }),
+        of: fc.constantFrom('blocks', 'logs'),
+        logsMax: fc.integer({ min: 1, max: 50_000 }),
+      },
       { requiredKeys: [] },
     );
     const step = fc.record({ isAnswer: fc.boolean(), events: fc.nat(100_000), suggestion });

@@ -158,7 +158,7 @@ export class RangeReading {
           return { from, to, watches: watches.length, records };
         } catch (error) {
           if (!(error instanceof RangeTooLarge) || from === to) throw error;
-          size.refused(to - from + 1);
+          size.refused(to - from + 1, error.suggested);
         }
       }
     } catch (error) {
