@@ -23,6 +23,23 @@ describe('a permit of a semaphore', () => {
     await Promise.all(asked(semaphore, ['e', 'f']).asking);
   });
 
+  it('is given at once only if nobody waits, and as many are left as are to be spared', async () => {
+    const semaphore = new Semaphore(2);
+    expect([semaphore.tryAcquire(1), semaphore.tryAcquire(1), semaphore.tryAcquire(), semaphore.tryAcquire()]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+    const { asking } = asked(semaphore, ['a']);
+    semaphore.release();
+    expect(semaphore.tryAcquire()).toBe(false);
+    await Promise.all(asking);
+    semaphore.release();
+    semaphore.release();
+    expect(semaphore.isIdle).toBe(true);
+  });
+
   it('is not waited for after the signal has aborted', async () => {
     const semaphore = new Semaphore(0);
     const stop = new AbortController();

@@ -33,6 +33,13 @@ export class Semaphore {
     }
   }
 
+  /** Takes a permit if so many more are free, and returns whether it did. */
+  tryAcquire(spared = 0): boolean {
+    if (this.free <= spared) return false;
+    this.free -= 1;
+    return true;
+  }
+
   release(): void {
     const [next] = this.waiting;
     if (next) {

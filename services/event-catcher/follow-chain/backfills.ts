@@ -8,7 +8,7 @@ import { isToRead } from './ranges-to-read.ts';
 import { RangeReading, type BackfillDependencies } from './range-reading.ts';
 
 /** How many chunks of blocks all backfills of a chain may have in memory at a time, from their request until they are stored. */
-const CHUNKS_AT_ONCE = 4;
+const CHUNKS_AT_ONCE = 5;
 const READINGS_AT_ONCE = 8;
 /** Ranges that failed last time may hang again: they have one turn at a time, so that the others go on. */
 const FAILED_AT_ONCE = 1;

@@ -15,6 +15,8 @@ import { filterFor, belongsTo, matcherFor, filterByBloom, recordOf, type Watched
 /** The records that were read, and a test for all records that this reading would have found. */
 export type ReadRecords = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
 
+/** Roughly what a record takes beside its log's data. */
+const RECORD_BYTES = 500;
 /** How often the watches of a block are halved, to find those whose logs a provider refuses. */
 const HALVED_MOST = 3;
 
@@ -123,12 +125,12 @@ const recordsOfBlock = async (
   return toRecords(logs, possible, () => header.timestamp, origin);
 };
 
-/** Reads the records of watches in blocks `from`…`to`, in chain order. @throws RangeTooLarge */
+/** Reads the records of watches in blocks `from`…`to`, in chain order, and about how many bytes they have. @throws RangeTooLarge */
 export const recordsOfRange = async (
   reader: ChainReader,
   watches: readonly WatchedEvent[],
   { from, to }: { from: number; to: number },
-): Promise<ObservedRecord[]> => {
+): Promise<{ records: ObservedRecord[]; bytes: number }> => {
   const logs = await logsOfRange(reader, filterFor(watches), from, to);
   const untimed = new Set(
     logs.filter(({ blockTimestamp }) => blockTimestamp === undefined).map(({ blockNumber }) => blockNumber),
@@ -139,7 +141,9 @@ export const recordsOfRange = async (
     times.set(header.number, header.timestamp);
   }
   const timeOf = ({ blockTimestamp, blockNumber }: ChainLog) => blockTimestamp ?? times.get(blockNumber) ?? 0;
-  return toRecords(logs, watches, timeOf, 'backfill');
+  const records = toRecords(logs, watches, timeOf, 'backfill');
+  const bytes = logs.reduce((sum, { data }) => sum + data.length, records.length * RECORD_BYTES);
+  return { records, bytes };
 };
 
 /** Requests a single block by its hash if a provider refuses it as a range. */

@@ -1,24 +1,17 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
-import { RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
+import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
 import type { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import { cover, fallBehind, isCovered, join, type ChainProgress, type Transition } from '../domain/chain-progress.ts';
 import type { ChunkSize } from '../domain/chunk-size.ts';
 import { findRange, lastBlockOf, type Range } from '../domain/coverage.ts';
 import { readIn, readWindow, recordsOfRange } from './block-logs.ts';
 import type { BackfillBounds } from './backfill-bounds.ts';
+import { ChunksAhead, type BlocksRead, type Chunk } from './chunks-ahead.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import { isToRead } from './ranges-to-read.ts';
 import type { ChainWriter, SyncSteps } from './store-changes/chain-writer.ts';
 import { belongsTo, type WatchedEvent } from './watched-event.ts';
-
-interface Chunk {
-  from: number;
-  to: number;
-  /** Of so many watches. */
-  watches: number;
-  records: ObservedRecord[];
-}
 
 export interface BackfillDependencies {
   chain: FollowedChain;
@@ -30,7 +23,7 @@ export interface BackfillDependencies {
 }
 
 /**
- * Reads ranges that begin at the same block and end at the same one together, oldest blocks first. The next chunk is requested
+ * Reads ranges that begin at the same block and end at the same one together, oldest blocks first. The next chunks are requested
  * while one is being stored.
  */
 export class RangeReading {
@@ -52,9 +45,10 @@ export class RangeReading {
    * @throws ChainUnavailable, RangeTooLarge
    */
   async run(signal: AbortSignal): Promise<void> {
-    const { writer, chunks } = this.dependencies;
+    const { writer, chunks, meter } = this.dependencies;
+    const isOver = () => this.isOver() || !this.areAsTheyWere();
+    const ahead = new ChunksAhead({ size: this.size, chunks, isOver, read: (range) => this.read(range) }, signal);
     let next = this.ranges[0]?.next ?? 0;
-    let ahead: Promise<Chunk> | undefined;
     try {
       while (!signal.aborted) {
         this.ranges = await this.withinBounds(this.rangesAt(next, writer.progress));
@@ -64,26 +58,15 @@ export class RangeReading {
           await this.join(next);
           return;
         }
-        const chunk = await (ahead ?? this.fetch(next, signal));
-        ahead = undefined;
+        const chunk = await ahead.next({ from: next, to: this.lastFrom(next) });
+        for (const { watchId } of this.ranges) meter.succeeded(watchId);
         next = chunk.to + 1;
-        if (!this.isOver() && this.hasBlocksAfter(chunk) && this.blocksLeft(next) > 0) {
-          ahead = this.fetch(next, signal);
-          // It is awaited in the next round. If storing fails before that, this keeps its failure from being unhandled.
-          ahead.catch(() => undefined);
-        }
         await writer.commit((progress) => this.store(progress, chunk));
-        chunks.release();
-        if (!ahead && this.isOver()) return;
+        ahead.stored(next);
+        if (!ahead.isRequested(next) && this.isOver()) return;
       }
     } finally {
-      // What was requested and is not stored gives its permit back.
-      ahead?.then(
-        () => {
-          chunks.release();
-        },
-        () => undefined,
-      );
+      ahead.close();
     }
   }
 
@@ -97,20 +80,26 @@ export class RangeReading {
     });
   }
 
+  /** Whether one of these ranges has not been read on, nor begins elsewhere, since they were looked for. */
+  private areAsTheyWere(): boolean {
+    const { progress } = this.dependencies.writer;
+    return this.ranges.some((range) => findRange(progress, range)?.next === range.next);
+  }
+
   private watchNow({ watchId }: Range): WatchedEvent {
     const { chain, writer } = this.dependencies;
     return chain.watches.now(watchId) ?? chain.watches.of(writer.progress, watchId);
   }
 
-  /** How many blocks, from this one on, may be read before the first of the watches meets its bound. */
-  private blocksLeft(from: number): number {
+  /** The last block that may be read, from this one on, before the ranges end or the first of the watches meets its bound. */
+  private lastFrom(next: number): number {
     const { writer, bounds } = this.dependencies;
-    const { progress } = writer;
-    return this.ranges.reduce((least, range) => {
-      const watch = this.watchNow(range);
-      const left = bounds.blocksLeft(watch, range, progress.backfills);
-      return Math.min(least, left - (from - range.next));
-    }, Infinity);
+    const { window, backfills } = writer.progress;
+    const lasts = this.ranges.map((range) => {
+      const left = bounds.blocksLeft(this.watchNow(range), range, backfills);
+      return Math.min(lastBlockOf(window, range), next + left - 1);
+    });
+    return Math.min(...lasts);
   }
 
   /** Pauses the watches whose backfill met a bound, and returns the ranges of the others. */
@@ -132,39 +121,14 @@ export class RangeReading {
     return ranges.filter((range) => !this.stopped.includes(range));
   }
 
-  private hasBlocksAfter({ from, to }: Chunk): boolean {
-    const { progress } = this.dependencies.writer;
-    return this.rangesAt(from, progress).some((range) => to < lastBlockOf(progress.window, range));
-  }
-
   private watchesOf(ranges: readonly Range[], progress: ChainProgress): WatchedEvent[] {
     return ranges.map(({ watchId }) => this.dependencies.chain.watches.of(progress, watchId));
   }
 
-  private async fetch(from: number, signal: AbortSignal): Promise<Chunk> {
-    const { chain, writer, meter, chunks } = this.dependencies;
-    const { ranges, size } = this;
-    const watches = this.watchesOf(ranges, writer.progress);
-    await chunks.acquire(signal);
-    try {
-      for (;;) {
-        const last = Math.min(...ranges.map((range) => lastBlockOf(writer.progress.window, range)));
-        const end = Math.min(last, from + this.blocksLeft(from) - 1);
-        const to = Math.max(from, Math.min(from + size.blocks - 1, end));
-        try {
-          const records = await recordsOfRange(chain.reader, watches, { from, to });
-          size.answered({ blocks: to - from + 1, events: records.length });
-          for (const { id } of watches) meter.succeeded(id);
-          return { from, to, watches: watches.length, records };
-        } catch (error) {
-          if (!(error instanceof RangeTooLarge) || from === to) throw error;
-          size.refused(to - from + 1, error.suggested);
-        }
-      }
-    } catch (error) {
-      chunks.release();
-      throw error;
-    }
+  private async read(range: BlockRange): Promise<BlocksRead> {
+    const { chain, writer } = this.dependencies;
+    const watches = this.watchesOf(this.ranges, writer.progress);
+    return { ...(await recordsOfRange(chain.reader, watches, range)), watches: watches.length };
   }
 
   private *store(progress: ChainProgress, { from, to, watches: asked, records }: Chunk): SyncSteps {
