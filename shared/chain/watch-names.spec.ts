@@ -68,14 +68,28 @@ describe('a watch', () => {
 
 describe('several watches that match one event', () => {
   const wrong = watch('wch_4', 'Transfer(address,address indexed,uint256)', 4, { app_2: 9 });
+  const caller = { appId: 'app_1', userId: 'usr_9' };
   const right = watch('wch_5', TRANSFER, 5, { app_1: 8, app_2: 7 });
-  const named = (name: string, appId?: string) =>
-    selectWatches([right, wrong, plain], { name, appId }).map(({ id }) => id);
+  const named = (name: string, appId?: string, userId = 'usr_9') =>
+    selectWatches([right, wrong, plain], {
+      name,
+      ...(appId !== undefined && { caller: { appId, userId } }),
+    }).map(({ id }) => id);
 
   it('are told apart by who asks: the newest that the app itself registered is meant', () => {
     expect(named('Transfer', 'app_1')).toEqual(['wch_5']);
     expect(named('Transfer', 'app_2')).toEqual(['wch_4']);
     expect(named('Transfer(address,address,uint256)', 'app_2')).toEqual(['wch_4']);
+  });
+
+  it('are told apart by what the user registered by a wallet where the app itself registered none', () => {
+    const byWallet = watch('wch_6', TRANSFER, 6, { usr_1: 10 });
+    const found = (appId: string, userId: string) =>
+      selectWatches([right, wrong, byWallet], { name: 'Transfer', caller: { appId, userId } }).map(({ id }) => id);
+    expect(found('app_7', 'usr_1')).toEqual(['wch_6']);
+    expect(found('usr_1', 'usr_1')).toEqual(['wch_6']);
+    expect(found('app_1', 'usr_1')).toEqual(['wch_5']);
+    expect(found('app_7', 'usr_2')).toEqual(['wch_4']);
   });
 
   it('are the oldest for everybody else', () => {
@@ -90,17 +104,17 @@ describe('several watches that match one event', () => {
   it('are told apart by an id, whoever asks', () => {
     const watches = [right, wrong, plain];
     expect(selectWatches(watches, { name: 'Transfer', watchId: 'wch_5' })).toEqual([right]);
-    expect(selectWatches(watches, { watchId: 'wch_4', appId: 'app_1' })).toEqual([wrong]);
+    expect(selectWatches(watches, { watchId: 'wch_4', caller })).toEqual([wrong]);
     expect(selectWatches(watches, { name: 'Paused', watchId: 'wch_4' })).toEqual([]);
     expect(selectWatches(watches, { watchId: 'wch_9' })).toEqual([]);
   });
 
   it('are all meant without a name', () => {
-    expect(selectWatches([right, wrong, plain], { appId: 'app_1' })).toEqual([right, wrong, plain]);
+    expect(selectWatches([right, wrong, plain], { caller })).toEqual([right, wrong, plain]);
   });
 
   it('do not include the event of the same name that another app registered beside the own one', () => {
-    expect(selectWatches([right, other], { name: 'Transfer', appId: 'app_1' })).toEqual([right]);
+    expect(selectWatches([right, other], { name: 'Transfer', caller })).toEqual([right]);
     expect(selectWatches([right, other], { name: 'Transfer' })).toEqual([right, other]);
   });
 });

@@ -8,8 +8,14 @@ interface Named {
   eventSignature: string;
   /** Position of the first registration. */
   createdPosition: number;
-  /** Position of each app's registration. */
+  /** Position of each app's registration, and of each user's by a wallet. */
   appPositions: Readonly<Record<string, number>>;
+}
+
+/** Who asks, with the token of a session or of a connection. */
+export interface ClaimCaller {
+  appId: string;
+  userId: string;
 }
 
 /** What a request says of the watch that it means. */
@@ -17,9 +23,13 @@ export interface WatchSelector {
   /** The event's name, its signature without `indexed`, or its canonical one. */
   name?: string | undefined;
   watchId?: string | undefined;
-  /** The app that asks, if it is known. */
-  appId?: string | undefined;
+  /** Without it nothing is anybody's own. */
+  caller?: ClaimCaller | undefined;
 }
+
+/** Whose claims are the caller's own: the app's, or else, where it has none, those that the user made by a wallet. */
+export const ownHolder = ({ appId, userId }: ClaimCaller, isHolder: (holder: string) => boolean): string =>
+  !isHolder(appId) && isHolder(userId) ? userId : appId;
 
 /**
  * Returns the test whether a text names a watch: by its event's name, its signature without `indexed`, or its canonical
@@ -36,17 +46,19 @@ export const matcherByName = (text: string): ((watch: Pick<Named, 'eventName' | 
 
 /**
  * Selects the watches that a request means. Without a name these are all. Of several watches that match an event by name
- * it means the newest of the app's own, else the oldest of all; an id names one exactly.
+ * it means the newest of the caller's own, else the oldest of all; an id names one exactly.
  */
 export const selectWatches = <Watch extends Named>(
   watches: readonly Watch[],
-  { name, watchId, appId = '' }: WatchSelector,
+  { name, watchId, caller }: WatchSelector,
 ): Watch[] => {
   const found = watches.filter(({ id }) => watchId === undefined || id === watchId);
   if (name === undefined) return found;
   const named = found.filter(matcherByName(name));
-  const rank = ({ createdPosition, appPositions }: Watch) =>
-    Object.hasOwn(appPositions, appId) ? (appPositions[appId] ?? 0) : -createdPosition;
+  const holds = (holder: string, { appPositions }: Watch) => Object.hasOwn(appPositions, holder);
+  const holder = caller && ownHolder(caller, (one) => named.some((watch) => holds(one, watch)));
+  const rank = (watch: Watch) =>
+    holder !== undefined && holds(holder, watch) ? (watch.appPositions[holder] ?? 0) : -watch.createdPosition;
   const own = named.filter((watch) => rank(watch) > 0);
   const events = Map.groupBy(own.length > 0 ? own : named, ({ eventSignature }) =>
     bareSignature(parseEventSignature(eventSignature)),

@@ -12,7 +12,7 @@ const watches = [transfer, mint];
 const { chainId, contractAddress } = transfer;
 const FINALIZED = 100;
 const everything: EventQueryParameters = {
-  ...{ chainId, contractAddress, appId: 'app_1', take: 10, skip: 0, order: 'asc' },
+  ...{ chainId, contractAddress, caller: { appId: 'app_1', userId: 'usr_1' }, take: 10, skip: 0, order: 'asc' },
   arguments: new Map(),
 };
 

@@ -2,7 +2,7 @@ import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { RecordStatus } from '../../../schemas/http/event-record.ts';
 import type { Searched } from '../../../shared/chain/record-terms.ts';
 import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
-import { selectWatches } from '../../../shared/chain/watch-names.ts';
+import { selectWatches, type ClaimCaller } from '../../../shared/chain/watch-names.ts';
 import { selectByArguments } from './argument-filter.ts';
 
 export type Order = 'asc' | 'desc';
@@ -13,7 +13,7 @@ export interface EventQueryParameters {
   contractAddress: string;
   eventSignature?: string | undefined;
   watchId?: string | undefined;
-  appId: string;
+  caller: ClaimCaller;
   txHash?: string | undefined;
   take: number;
   skip: number;
@@ -51,9 +51,9 @@ export const selectEvents = (
   watches: readonly WatchDocument[],
   finalized: number,
 ): Selection => {
-  const { eventSignature: name, watchId, appId, txHash, status, fromBlock = 0, toBlock = Infinity } = asked;
+  const { eventSignature: name, watchId, caller, txHash, status, fromBlock = 0, toBlock = Infinity } = asked;
   const byTransaction: Searched[] = txHash === undefined ? [] : [{ txHash }];
-  const selected = selectByArguments(selectWatches(watches, { name, watchId, appId }), asked.arguments);
+  const selected = selectByArguments(selectWatches(watches, { name, watchId, caller }), asked.arguments);
   return {
     // Whether a record is final depends on its block.
     fromBlock: status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock,

@@ -19,7 +19,7 @@ export class QueryEventsHttp {
 
   @Implements(queryEvents, { reads: [watchesModel.name, chainsModel.name, chainEventsModel.name] })
   async query({ query, caller, context }: ParsedRequest<typeof queryEvents>): Promise<EventPage | StreamableFile> {
-    const asked = { ...query, appId: caller.appId, arguments: argumentsOf(query) };
+    const asked = { ...query, caller, arguments: argumentsOf(query) };
     const asker = { userId: caller.userId, ended: context.ended() };
     const format = exportFormat(context.header('accept'));
     if (!format) return this.queries.execute(new QueryEvents(asked, asker));

@@ -314,7 +314,8 @@ describe('querying an event that several watches match', () => {
     catcher = await startCatcherRoutes();
     await catcher.register({ eventSignature: decoy.EventSignature, eventAbi: eventAbi(anonymousAbi) }, 'stranger');
     await catcher.register({ eventSignature: WRONG, eventAbi: eventAbi(wrongAbi) }, 'stranger');
-    await catcher.register({}, 'app_1');
+    // The second is as with a connection token for a wallet.
+    for (const holder of ['app_1', 'usr_1']) await catcher.register({}, holder);
     await catcher.documents.project();
     await catcher.documents.observe(
       [...recordsOf(right), ...recordsOf(wrong), ...recordsOf(decoy)],
@@ -324,9 +325,9 @@ describe('querying an event that several watches match', () => {
   });
   afterAll(() => catcher.service.close());
 
-  const ask = async (query: Record<string, string>, app = 'app_1') => {
+  const ask = async (query: Record<string, string>, app = 'app_1', user = 'usr_9') => {
     const text = new URLSearchParams({ chainId: '2484', contractAddress: TOKEN, ...query }).toString();
-    const { items, total } = (await (await catcher.ask(`/api/v1/events?${text}`, { app })).json()) as EventPage;
+    const { items, total } = (await (await catcher.ask(`/api/v1/events?${text}`, { app, user })).json()) as EventPage;
     return { total, found: items.map(({ BlockNumber, WatchId }) => [BlockNumber, WatchId]) };
   };
   const all = (watch: { WatchId: string }) => ({ total: 2, found: [10, 11].map((block) => [block, watch.WatchId]) });
@@ -337,6 +338,8 @@ describe('querying an event that several watches match', () => {
       expect(await ask({ eventSignature }, 'stranger')).toEqual(all(wrong));
       expect(await ask({ eventSignature }, 'app_3')).toEqual(all(wrong));
     }
+    expect(await ask({ eventSignature: 'Transfer' }, 'app_3', 'usr_1')).toEqual(all(right));
+    expect(await ask({ eventSignature: 'Transfer' }, 'stranger', 'usr_1')).toEqual(all(wrong));
     expect(await ask({ eventSignature: TRANSFER }, 'stranger')).toEqual(all(right));
     expect(await ask({ eventSignature: 'Decoy' })).toEqual(all(decoy));
   });

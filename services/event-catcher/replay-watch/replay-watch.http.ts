@@ -17,7 +17,7 @@ export class ReplayWatchHttp {
     caller,
     context,
   }: ParsedRequest<typeof replayContract>): Promise<CommandAnswer<ReplayedContract>> {
-    const asked = { watchId: params.id, appId: caller.appId, blocks: body };
+    const asked = { watchId: params.id, appId: caller.appId, userId: caller.userId, blocks: body };
     const { replay, position } = await this.commands.execute(new ReplayWatch(asked, context.metadata));
     return { body: replay, position };
   }

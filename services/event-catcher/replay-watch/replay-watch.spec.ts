@@ -22,10 +22,11 @@ describe('a replay of a watch', () => {
       type === 'ChainAdvanced' ? { ...eventExamples.ChainAdvanced, finalized: FINALIZED } : { chainId: 2484 };
     return catcher.foundation.eventStore.append('chain-2484', -1, [anEvent({ type, data })]);
   };
-  const replay = (blocks: object = {}, app: string | null = 'app_1', id = watch.id, headers = {}) =>
+  const replay = (blocks: object = {}, app: string | null = 'app_1', id = watch.id, headers = {}, user?: string) =>
     catcher.ask(`/api/v1/contracts/${id}/replay`, {
       method: 'POST',
       app,
+      ...(user !== undefined && { user }),
       headers: { 'content-type': 'application/json', ...headers },
       body: JSON.stringify(blocks),
     });
@@ -84,6 +85,15 @@ describe('a replay of a watch', () => {
     for (const app of ['app_1', 'app_2']) expect(await codeOf(replay({}, app))).toBe('forbidden');
     expect(await codeOf(replay({}, null))).toBe('token_missing');
     expect(await requested()).toEqual([]);
+  });
+
+  it('is for the user whose claim by a wallet is the only one, whichever app the user comes by', async () => {
+    await advance();
+    // As with a connection token for a wallet.
+    await catcher.register({}, 'usr_1');
+    await catcher.ask(`/api/v1/contracts/${watch.id}`, { method: 'DELETE' });
+    const statusFor = async (user: string) => (await replay({}, 'app_7', watch.id, {}, user)).status;
+    expect([await statusFor('usr_1'), await statusFor('usr_2')]).toEqual([202, 403]);
   });
 
   it('is not found for a watch that nobody registered, or nobody holds any more', async () => {

@@ -5,7 +5,8 @@ import type { EventStore, Position, StoredEvent } from '../../../shared/event-st
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { replayWatch, type AskedBlocks } from '../domain/replay.ts';
 import type { Holder } from '../domain/stopped-watch.ts';
-import { isWatchId, watchFold, watchStream } from '../domain/watch.ts';
+import { watchFold } from '../domain/watch.ts';
+import { askedStream } from '../edge/watch-holder.ts';
 
 interface Asked {
   watchId: string;
@@ -22,7 +23,7 @@ export const requestReplay = async (
   transactor: Transactor,
   { watchId: id, by, blocks, metadata }: Asked,
 ): Promise<{ replay: ReplayedContract; position: Position }> => {
-  const stream = watchStream(isWatchId(id) ? id : 'unknown');
+  const stream = askedStream(id);
   const { state } = await transactor.load(stream, watchFold);
   const finalized = state && (await finalizedBlock(transactor.store, state.chainId));
   const requested = { fromBlock: 0, toBlock: 0 };

@@ -2,20 +2,19 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { watchedContract, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import type { ClaimCaller } from '../../../shared/chain/watch-names.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import { pauseWatch, removeClaim, resumeWatch } from '../domain/stopped-watch.ts';
-import { isWatchId, watchFold, watchStream } from '../domain/watch.ts';
+import { watchFold } from '../domain/watch.ts';
+import { askedStream, holderOf } from '../edge/watch-holder.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
-interface Asked {
+interface Asked extends ClaimCaller {
   watchId: string;
-  appId: string;
-  /** Claims that the user made by a wallet, without an app, are the user's own. */
-  userId: string;
 }
 
 /** Drops the claim of an app on a watch. */
@@ -38,15 +37,6 @@ export class PauseContract extends Command<{ contract: WatchedContract; position
   }
 }
 
-const streamOf = ({ watchId }: Asked): string => watchStream(isWatchId(watchId) ? watchId : 'unknown');
-
-/** Whose claim is meant: the app's, or else the user's own. */
-const holderOf = async (transactor: Transactor, asked: Asked): Promise<string> => {
-  const { state } = await transactor.load(streamOf(asked), watchFold);
-  const { appId, userId } = asked;
-  return state?.apps.includes(userId) === true && !state.apps.includes(appId) ? userId : appId;
-};
-
 const changeWatch = async (
   transactor: Transactor,
   asked: Asked,
@@ -54,7 +44,7 @@ const changeWatch = async (
   decide: (watch: Watch | undefined) => WatchEvent[],
 ): Promise<{ watch: Watch; position: Position }> => {
   const { state, position } = await transactor.transact({
-    stream: streamOf(asked),
+    stream: askedStream(asked.watchId),
     fold: watchFold,
     metadata,
     decide,

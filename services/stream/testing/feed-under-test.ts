@@ -68,8 +68,10 @@ export class MemoryBuffer implements SendBuffer {
   }
 }
 
+const CALLER = { appId: 'app_1', userId: 'usr_1' };
+
 export class MemorySubscriber implements Subscriber {
-  readonly caller = { appId: 'app_1', userId: 'usr_1' };
+  readonly caller = CALLER;
   readonly subscriptions = new Map<string, Subscription>();
   readonly signal = new AbortController().signal;
   readonly emitted: { name: keyof StreamMessages; message: unknown; after: number }[] = [];
@@ -136,10 +138,10 @@ export const feedUnderTest = async () => {
     /** Replaces the loop of the finalized feed. */
     offerNewlyFinalized: () => node.finalized.offerNewlyFinalized(),
     historyOptions: { readStore, cursors, clock },
-    channelOf: (contractAddress: string) => channels.find(subscription(contractAddress), 'app_1'),
+    channelOf: (contractAddress: string) => channels.find(subscription(contractAddress), CALLER),
     /** Returns the cursor of the event at a position. */
     cursorOf: async (contractAddress: string, position: number, finality: Finality = 'latest'): Promise<string> => {
-      const channel = await channels.find({ ...subscription(contractAddress), finality }, 'app_1');
+      const channel = await channels.find({ ...subscription(contractAddress), finality }, CALLER);
       return cursors.write(cursorScope(channel), resumePointAfter(position));
     },
     /** Returns the position of the cursor in an answer. */
