@@ -32,13 +32,13 @@ describe('the processes that announce themselves', () => {
 
   it('are alive once they renewed their announcement, and until they are silent for 5 s', async () => {
     await announce('one', 1);
-    expect(await look()).toEqual([{ id: 'one', document: { size: 1 }, isAlive: false }]);
+    expect(await look()).toEqual([{ id: 'one', document: { size: 1 }, isAlive: false, isSilent: false }]);
     await announce('one', 2);
-    expect(await look()).toEqual([{ id: 'one', document: { size: 2 }, isAlive: true }]);
+    expect(await look()).toEqual([{ id: 'one', document: { size: 2 }, isAlive: true, isSilent: false }]);
     // Another look finds nothing new.
     await members.find(() => false);
     expect(await look(4_999)).toMatchObject([{ isAlive: true }]);
-    expect(await look(1)).toMatchObject([{ isAlive: false }]);
+    expect(await look(1)).toMatchObject([{ isAlive: false, isSilent: true }]);
     await announce('one', 3);
     expect(await look()).toMatchObject([{ isAlive: true }]);
   });
@@ -57,7 +57,8 @@ describe('the processes that announce themselves', () => {
   it('are forgotten after 30 s of silence, and not sooner', async () => {
     await announce('one', 1);
     await look();
-    expect(await look(29_999)).toHaveLength(1);
+    expect(await look(4_999)).toMatchObject([{ isAlive: false, isSilent: false }]);
+    expect(await look(25_000)).toMatchObject([{ isAlive: false, isSilent: true }]);
     expect(await look(5_001)).toEqual([]);
     expect(await foundation.readStore.announcements(KIND)).toEqual([]);
   });
@@ -75,7 +76,7 @@ describe('the processes that announce themselves', () => {
     await announce(ended, 1);
     await look();
     await announce(ended, 2);
-    expect(await look()).toMatchObject([{ id: ended, isAlive: false }]);
+    expect(await look()).toMatchObject([{ id: ended, isAlive: false, isSilent: true }]);
   });
 
   it('are left out while what they announce is not understood', async () => {

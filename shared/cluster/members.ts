@@ -18,6 +18,8 @@ export interface Member<Document> {
   document: Document;
   /** Whether it is known to live: it renewed its announcement since it was first seen here, and within the last seconds. */
   isAlive: boolean;
+  /** Whether it ended, or was silent for some seconds. One that was seen once only is neither alive nor silent. */
+  isSilent: boolean;
 }
 
 interface Seen<Document> {
@@ -73,11 +75,10 @@ export class Members<Schema extends z.ZodType> {
 
   /** Returns them as they were when they were last seen. */
   known(): Member<z.output<Schema>>[] {
-    return Array.from(this.seen, ([id, { document, hasChanged, changedAt }]) => ({
-      id,
-      document,
-      isAlive: hasChanged && this.silentMs(changedAt) < SILENT_AFTER_MS && !hasEnded(id),
-    }));
+    return Array.from(this.seen, ([id, { document, hasChanged, changedAt }]) => {
+      const isSilent = this.silentMs(changedAt) >= SILENT_AFTER_MS || hasEnded(id);
+      return { id, document, isAlive: hasChanged && !isSilent, isSilent };
+    });
   }
 
   private async look(): Promise<void> {

@@ -87,10 +87,11 @@ describe('an event catcher beside another', () => {
     id: 'b',
     document: { chainIds: [1, 2, 3], failing: [], followed: [], ...changes },
     isAlive,
+    isSilent: !isAlive,
   });
   const beside = (...known: ReturnType<typeof other>[]) => {
     const shares = new ChainShares({ id: 'a', chainIds: [1, 2, 3], catchers: { known: () => known }, clock, logger });
-    const own = { id: 'a', document: shares.announcement, isAlive: true };
+    const own = { id: 'a', document: shares.announcement, isAlive: true, isSilent: false };
     known.push({ ...own, document: { ...own.document, followed: [] } });
     return shares;
   };

@@ -13,16 +13,22 @@ const follows = said({ followed: [7], statuses: [{ chainId: 7, error: 'contradic
 const couldNot = said({ failing: [7], statuses: [{ chainId: 7, error: 'no provider', warning: null, backfills: [] }] });
 
 /** An event catcher, and what others announced. */
-const beside = (own: CatcherAnnouncement, ...others: { document: CatcherAnnouncement; isAlive?: boolean }[]) => {
+const beside = (
+  own: CatcherAnnouncement,
+  ...others: { document: CatcherAnnouncement; isAlive?: boolean; isSilent?: boolean }[]
+) => {
   const here = {
     statuses: () => [7, 8].map((chainId) => ({ chainId, error: 'own error', warning: null, backfills: [] })),
     ratesOf: () => ({ eventsPerSecond: 1, blocksPerSecond: 1 }),
-    errorOf: () => 'own error',
+    errorOf: ({ chainId }: { chainId: number }) => (chainId === 9 ? null : 'own error'),
     warningOf: () => 'own warning',
   };
   const known = () => [
-    { id: 'own', isAlive: true, document: couldNot },
-    ...others.map(({ document, isAlive = true }, at) => ({ id: String(at), document, isAlive })),
+    { id: 'own', isAlive: true, isSilent: false, document: couldNot },
+    ...others.map(({ document, isAlive = true, isSilent = !isAlive }, at) => ({
+      ...{ id: String(at), document },
+      ...{ isAlive, isSilent },
+    })),
   ];
   return new ChainStatuses({ shares: { id: 'own', announcement: own }, here, catchers: { known } });
 };
@@ -48,6 +54,19 @@ describe('what is known of a watch', () => {
   it('is why the chain could not be followed while nobody follows it', () => {
     expect(beside(said({}), { document: couldNot }).errorOf(watch)).toBe('no provider');
     expect(beside(couldNot, { document: follows, isAlive: false }).errorOf(watch)).toBe('own error');
+  });
+
+  it('is that nobody follows its chain, if no event catcher that runs is to', () => {
+    const unserved = { id: 'wch_9', chainId: 9 };
+    const names = said({ chainIds: [9] });
+    const nobody = 'no event catcher follows chain 9: CHAINS of none that runs names it';
+    expect(beside(said({})).errorOf(unserved)).toBe(nobody);
+    expect(beside(said({}), { document: names, isAlive: false }).errorOf(unserved)).toBe(nobody);
+    expect(beside(said({}), { document: names }).errorOf(unserved)).toBeNull();
+    expect(beside(names).errorOf(unserved)).toBeNull();
+    // One that is not known for long may run.
+    const seen = { document: names, isAlive: false, isSilent: false };
+    expect(beside(said({}), seen).errorOf(unserved)).toBeNull();
   });
 
   it('is announced of chains that are followed, and of those that could not be', () => {

@@ -12,6 +12,9 @@ interface ChainStatusesOptions {
 
 type Asked = Parameters<FollowerStatus['errorOf']>[0];
 
+const notServed = (chainId: number): string =>
+  `no event catcher follows chain ${String(chainId)}: CHAINS of none that runs names it`;
+
 /** Knows the rates and errors of all chains: of those that other event catchers follow from what these announce. */
 export class ChainStatuses implements FollowerStatus {
   private readonly byWatch = new WeakMap<ChainStatus, ReadonlyMap<string, BackfillStatus>>();
@@ -35,8 +38,17 @@ export class ChainStatuses implements FollowerStatus {
 
   errorOf(watch: Asked): string | null {
     const elsewhere = this.elsewhere(watch.chainId);
-    if (!elsewhere) return this.options.here.errorOf(watch);
-    return this.backfillsOf(elsewhere).get(watch.id)?.error ?? elsewhere.error;
+    if (elsewhere) return this.backfillsOf(elsewhere).get(watch.id)?.error ?? elsewhere.error;
+    return this.isServed(watch.chainId) ? this.options.here.errorOf(watch) : notServed(watch.chainId);
+  }
+
+  /** Whether an event catcher that runs, as far as is known, is to follow the chain. It may have been configured once. */
+  private isServed(wanted: number): boolean {
+    const { shares, catchers } = this.options;
+    const others = catchers.known().filter(({ isSilent, id }) => !isSilent && id !== shares.id);
+    return [shares.announcement, ...others.map(({ document }) => document)].some(({ chainIds }) =>
+      chainIds.includes(wanted),
+    );
   }
 
   warningOf(chainId: number): string | null {
