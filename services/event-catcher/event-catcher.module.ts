@@ -14,6 +14,7 @@ import { composeCatchers, composeGateway } from './compose-gateway.ts';
 import { CHAINS, FOLLOWER_STATUS } from './edge/ports.ts';
 import { WatchQuotas } from './edge/watch-quotas.ts';
 import { WatchModels } from './edge/watch-models.ts';
+import { WatchStates } from './edge/watch-states.ts';
 import { ChainLoops } from './follow-chain/chain-loops.ts';
 import { chainMetrics } from './follow-chain/chain-metrics.ts';
 import { ChainShares } from './follow-chain/chain-shares.ts';
@@ -28,6 +29,7 @@ import { QueryEventsHandler } from './query-events/query-events.handler.ts';
 import { QueryEventsHttp } from './query-events/query-events.http.ts';
 import { RecordQueries } from './query-events/record-queries.ts';
 import { ReadStatusHandler } from './read-status/read-status.handler.ts';
+import { WatchStatuses } from './read-status/watch-statuses.ts';
 import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
 import { TryRegistrationHandler } from './register-contract/try-registration.handler.ts';
@@ -50,6 +52,8 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
   ],
   providers: [
     WatchModels,
+    WatchStates,
+    WatchStatuses,
     WatchQuotas,
     {
       provide: RecordQueries,

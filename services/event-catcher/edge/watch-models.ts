@@ -1,11 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { WatchState } from '../../../schemas/http/event-catcher-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { chainsModel, type ChainDocument, type VerificationDocument } from '../../../shared/read-models/chains.ts';
-import { isStopped, watchesModel, type Watch, type WatchDocument } from '../../../shared/read-models/watches.ts';
-import { progressOf } from '../domain/watch-progress.ts';
+import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
@@ -50,14 +48,6 @@ export class WatchModels {
   async findProjected(id: string): Promise<WatchDocument | undefined> {
     const stored = (await this.readStore.getMany(watch.name, [id])).get(id);
     return stored && watch.document.parse(stored.document);
-  }
-
-  /** The state of a watch as a command has left it, which the read models may not contain yet. */
-  async stateOf(watch: Watch): Promise<WatchState> {
-    if (isStopped(watch)) return 'paused';
-    const known = await this.findProjected(watch.id);
-    if (!known || isStopped(known)) return 'backfilling';
-    return progressOf(known, await this.chain(known.chainId)).state;
   }
 
   /** Returns `undefined` if the chain has not been read yet. */

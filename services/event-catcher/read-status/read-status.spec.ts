@@ -119,6 +119,18 @@ describe('the status of a watch', () => {
     expect(await status()).toMatchObject({ state: 'live', currentBlockNumber: HEAD + 5, eventsTotal: 0 });
   });
 
+  it('tells no time in which it is live while it has failed at the head, or is paused', async () => {
+    await catcher.documents.advance({ watchesUpTo: KNOWN });
+    catcher.progress.error = 'no provider';
+    expect(await status()).toMatchObject({ state: 'failed', currentBlockNumber: HEAD, etaSeconds: null });
+    catcher.progress.error = null;
+    await catcher.ask(`/api/v1/contracts/${watch.id}/pause`, { method: 'POST' });
+    await catcher.documents.project();
+    await catcher.documents.advance({ watchesUpTo: KNOWN, backfills: [range()] });
+    Object.assign(catcher.progress, { eventsPerSecond: 500, blocksPerSecond: 8 });
+    expect(await status()).toMatchObject({ state: 'paused', etaSeconds: null });
+  });
+
   it('stays live while an extension backwards is read, and shows it as a gap', async () => {
     await catcher.documents.advance({
       watchesUpTo: KNOWN,

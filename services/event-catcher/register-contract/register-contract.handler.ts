@@ -7,7 +7,7 @@ import { Transactor } from '../../../shared/event-store/transact.ts';
 import { registerContract, watchFold, watchStream, type Registration } from '../domain/watch.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
-import { WatchModels } from '../edge/watch-models.ts';
+import { WatchStates } from '../edge/watch-states.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
 
 export interface Registered {
@@ -31,7 +31,7 @@ export class RegisterContract extends Command<Registered> {
 export class RegisterContractHandler implements ICommandHandler<RegisterContract> {
   constructor(
     private readonly transactor: Transactor,
-    private readonly models: WatchModels,
+    private readonly states: WatchStates,
     private readonly quotas: WatchQuotas,
     @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
   ) {}
@@ -51,7 +51,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     if (!state) throw new Error('the registered watch was not found');
     const contract = registeredContract.parse({
       ...state,
-      state: await this.models.stateOf(state),
+      state: await this.states.stateOf(state),
       ...(warnings.length > 0 && { warnings }),
     });
     return { contract, isNew: before === undefined, position };

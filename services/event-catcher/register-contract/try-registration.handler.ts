@@ -9,7 +9,7 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { compileDecoder } from '../domain/log-decoder.ts';
 import { registerContract, watchFold, watchStream } from '../domain/watch.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
-import { WatchModels } from '../edge/watch-models.ts';
+import { WatchStates } from '../edge/watch-states.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
 import { estimateBackfill, sampleLogs } from './sample-logs.ts';
 
@@ -28,7 +28,7 @@ const ALL_WITHIN_MS = 13_000;
 export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
   constructor(
     private readonly transactor: Transactor,
-    private readonly models: WatchModels,
+    private readonly states: WatchStates,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
   ) {}
@@ -50,7 +50,7 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
     const readUpTo = before ? before.startBlock - 1 : headBlock;
     const contract = registeredContract.parse({
       ...watch,
-      state: await this.models.stateOf(watch),
+      state: await this.states.stateOf(watch),
       ...(warnings.length > 0 && { warnings }),
       sample: reading.logs.map((log) => ({
         Id: `${String(registration.chainId)}:${log.blockHash}:${log.txHash}:${String(log.logIndex)}`,

@@ -11,7 +11,7 @@ import { pauseWatch, removeClaim, resumeWatch } from '../domain/stopped-watch.ts
 import { watchFold } from '../domain/watch.ts';
 import { askedStream, holderOf } from '../edge/watch-holder.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
-import { WatchModels } from '../edge/watch-models.ts';
+import { WatchStates } from '../edge/watch-states.ts';
 
 interface Asked extends ClaimCaller {
   watchId: string;
@@ -73,7 +73,7 @@ export class RemoveContractHandler implements ICommandHandler<RemoveContract> {
 export class PauseContractHandler implements ICommandHandler<PauseContract> {
   constructor(
     private readonly transactor: Transactor,
-    private readonly models: WatchModels,
+    private readonly states: WatchStates,
   ) {}
 
   async execute({ asked, metadata }: PauseContract) {
@@ -81,7 +81,7 @@ export class PauseContractHandler implements ICommandHandler<PauseContract> {
     const { watch, position } = await changeWatch(this.transactor, asked, metadata, (known) =>
       asked.isPaused ? pauseWatch(known, by) : resumeWatch(known, by),
     );
-    const contract = watchedContract.parse({ ...watch, state: await this.models.stateOf(watch) });
+    const contract = watchedContract.parse({ ...watch, state: await this.states.stateOf(watch) });
     return { contract, position };
   }
 }

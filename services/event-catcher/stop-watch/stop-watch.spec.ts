@@ -58,6 +58,15 @@ describe('a watch that apps hold', () => {
     expect(await (await status()).json()).toMatchObject({ state: 'paused', lastError: null });
   });
 
+  it('has failed, as its status says, in the answer to whoever registers it again or resumes it', async () => {
+    catcher.progress.error = 'no provider';
+    expect(await stateOf(catcher.register())).toBe('failed');
+    await change('pause');
+    expect(await stateOf(change('resume'))).toBe('failed');
+    await catcher.documents.project();
+    expect(await stateOf(status())).toBe('failed');
+  });
+
   it('says why when the operator paused it, or its backfill met a bound', async () => {
     const { eventStore } = catcher.foundation;
     const data = { watchId: watch.id, chainId: 2484, contractAddress: TOKEN, reason: 'blocks' };
