@@ -29,7 +29,7 @@ import { QueryEventsHandler } from './query-events/query-events.handler.ts';
 import { QueryEventsHttp } from './query-events/query-events.http.ts';
 import { RecordQueries } from './query-events/record-queries.ts';
 import { ReadStatusHandler } from './read-status/read-status.handler.ts';
-import { WatchStatuses } from './read-status/watch-statuses.ts';
+import { WatchStatuses } from './edge/watch-statuses.ts';
 import { ReadStatusHttp } from './read-status/read-status.http.ts';
 import { RegisterContractHandler } from './register-contract/register-contract.handler.ts';
 import { TryRegistrationHandler } from './register-contract/try-registration.handler.ts';

@@ -81,7 +81,8 @@ export class Members<Schema extends z.ZodType> {
     });
   }
 
-  private async look(): Promise<void> {
+  /** Asks what they announce now. @throws Refusal dependency_unavailable */
+  async look(): Promise<void> {
     const { kind, schema, readStore, clock } = this.options;
     const found = await readStore.announcements(kind);
     this.lookedAt = clock.elapsed();

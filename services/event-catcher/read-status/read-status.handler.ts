@@ -4,7 +4,7 @@ import { readAddressMember } from '../../../shared/chain/address.ts';
 import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { WatchModels } from '../edge/watch-models.ts';
-import { WatchStatuses } from './watch-statuses.ts';
+import { WatchStatuses } from '../edge/watch-statuses.ts';
 
 export class ReadStatus extends Query<WatchStatus> {
   constructor(

@@ -127,14 +127,28 @@ describe('the status of a registered event, asked of an event catcher that follo
     for (const status of await statuses(TOKEN)) expect(status).toMatchObject({ state: 'live', lastError: null });
   });
 
-  it('tells how fast a backfill is, and how long it takes', async () => {
+  it('tells how fast a backfill is, and how long it takes, on the command line until it is live', async () => {
     await register(SLOW);
+    const [registered] = await statuses(SLOW);
+    const following = ours.annals('watch', 'status', registered?.id ?? '', '--follow');
     await eventuallyBoth(
       SLOW,
       ({ state, eventsPerSecond, etaSeconds }) =>
         state === 'backfilling' && eventsPerSecond > 0 && Number(etaSeconds) > 0,
       'both must tell the rate of a backfill, and the time that it takes',
     );
+    const lines = (await following).trimEnd().split('\n');
+    expect(lines.some((line) => /  backfilling  .*, [1-9]\d* a second  [\d a-z]+ left$/.test(line))).toBe(true);
+    expect(lines.at(-1)).toMatch(/  live  100\.0 %, block /);
+  });
+
+  it('tells the same on the command line as over HTTP', async () => {
+    const [over] = await statuses(REFUSED);
+    const told = JSON.parse(await ours.annals('watch', 'status', over?.id ?? '', '--json')) as WatchStatus;
+    expect(told).toEqual({ ...over, lagSeconds: told.lagSeconds });
+    const listed = JSON.parse(await ours.annals('watch', 'list', '--json')) as WatchStatus[];
+    expect(listed).toHaveLength(3);
+    expect(listed.find(({ id }) => id === told.id)?.state).toBe('failed');
   });
 
   it('has metrics that say who follows the chain, and how far it is', async () => {

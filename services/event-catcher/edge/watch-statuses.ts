@@ -8,8 +8,8 @@ import { isStopped, type WatchDocument } from '../../../shared/read-models/watch
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { pauseText } from '../domain/stopped-watch.ts';
 import { progressOf, verifiedBlockOf } from '../domain/watch-progress.ts';
-import { FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
-import { WatchModels } from '../edge/watch-models.ts';
+import { FOLLOWER_STATUS, type FollowerStatus } from './ports.ts';
+import { WatchModels } from './watch-models.ts';
 
 const { count } = chainEventsModel.collections;
 
