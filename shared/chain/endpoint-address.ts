@@ -1,4 +1,5 @@
 import { unescape } from 'node:querystring';
+import { withoutHosts, withoutUrls } from '../primitives/without-hosts.ts';
 
 const TEXT_MAX = 300;
 /** Shorter parts of a URL are treated as versions and names of networks. */
@@ -10,11 +11,13 @@ export class EndpointAddress {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   private readonly secrets: readonly string[];
+  private readonly hostname: string;
 
   constructor(address: string) {
     const url = new URL(address);
     const { username, password } = url;
     this.secrets = secretParts(url);
+    this.hostname = url.hostname;
     const credentials = Buffer.from([username, password].map(unescape).join(':')).toString('base64');
     this.headers = username + password === '' ? {} : { authorization: `Basic ${credentials}` };
     url.username = '';
@@ -22,16 +25,20 @@ export class EndpointAddress {
     this.url = url.href;
   }
 
-  /** Returns a text from elsewhere as one short line, without the host and the secrets of this address. */
+  /** Returns a text from elsewhere as one short line, without URLs, hosts and the secrets of this address. */
   redact(text: string): string {
-    let redacted = text.replaceAll(/\b\w+:\/\/[^\s"'<>]+/g, '<url>').replaceAll(/\s+/g, ' ');
+    let redacted = withoutUrls(text).replaceAll(/\s+/g, ' ');
     for (const secret of this.secrets) redacted = redacted.replaceAll(secret, '<secret>');
+    redacted = withoutHosts(redacted);
+    if (isLong(this.hostname)) redacted = redacted.replaceAll(this.hostname, '<host>');
     return redacted.slice(0, TEXT_MAX);
   }
 }
 
-const secretParts = ({ hostname, username, password, pathname, search }: URL): string[] => {
-  const parts = [hostname, username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
+const isLong = ({ length }: string): boolean => length >= SECRET_LENGTH_MIN;
+
+const secretParts = ({ username, password, pathname, search }: URL): string[] => {
+  const parts = [username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
   const decoded = parts.flatMap((part) => [part, unescape(part)]);
-  return [...new Set(decoded)].filter(({ length }) => length >= SECRET_LENGTH_MIN);
+  return [...new Set(decoded)].filter(isLong);
 };

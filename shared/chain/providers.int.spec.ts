@@ -394,7 +394,7 @@ describe('a chain reader with one provider', () => {
     const nameless = new JsonRpcChainReader(CHAIN_ID, urls, LIMITS);
     node.lie = refusing('127.0.0.1 is busy');
     const message = await nameless.head().then(String, String);
-    expect(message).toMatch(/: provider 1: getaddrinfo E[A-Z_]+; provider 2: <secret> is busy$/);
+    expect(message).toMatch(/: provider 1: getaddrinfo E[A-Z_]+; provider 2: <host> is busy$/);
     expect(message).not.toContain('rpc.invalid');
   });
 });

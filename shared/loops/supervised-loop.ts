@@ -22,7 +22,7 @@ export class SupervisedLoop {
   private readonly stopping = new AbortController();
   private finished: Promise<void> = Promise.resolve();
   private current: LoopState = 'starting';
-  private error: string | null = null;
+  private failure: unknown;
   private readonly reported = new LogThrottle();
 
   constructor(
@@ -36,8 +36,14 @@ export class SupervisedLoop {
     return this.current;
   }
 
+  /** What it failed with last; `undefined` once it has made progress since. */
+  get lastFailure(): unknown {
+    return this.failure;
+  }
+
+  /** The text of it, for the log: it may name hosts. */
   get lastError(): string | null {
-    return this.error;
+    return this.failure === undefined ? null : textOf(this.failure);
   }
 
   start(): void {
@@ -56,7 +62,7 @@ export class SupervisedLoop {
       this.current = state;
       if (state !== 'running') return;
       backoff.reset();
-      this.error = null;
+      this.failure = undefined;
     };
     while (!signal.aborted) {
       try {
@@ -65,8 +71,8 @@ export class SupervisedLoop {
       } catch (error) {
         if (isAborted(signal)) break;
         this.current = 'failing';
-        this.error = error instanceof Error ? error.message : String(error);
-        this.logger[this.reported.isDue(this.error) ? 'error' : 'debug'](
+        this.failure = error ?? new Error('it failed without a reason');
+        this.logger[this.reported.isDue(textOf(this.failure)) ? 'error' : 'debug'](
           { err: error, loop: this.name },
           `${this.name} failed and starts again`,
         );
@@ -76,3 +82,5 @@ export class SupervisedLoop {
     this.current = 'stopped';
   }
 }
+
+const textOf = (failure: unknown): string => (failure instanceof Error ? failure.message : String(failure));

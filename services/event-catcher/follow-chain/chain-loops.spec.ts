@@ -82,7 +82,7 @@ describe('a followed chain', () => {
   it('reports why it cannot be followed, until it can', async () => {
     const { chain, loops } = world();
     let isAway = true;
-    const head = () => (isAway ? Promise.reject(new Error('no provider')) : chain.head());
+    const head = () => (isAway ? Promise.reject(new ChainUnavailable('no provider')) : chain.head());
     const followed = loops({ reader: withHead(chain, head) });
     await eventually(() => errorOf(followed) === 'no provider', 5_000, 'it must say why');
     expect(followed.shares.announcement).toEqual({ chainIds: [chain.chainId], failing: [chain.chainId], followed: [] });
@@ -91,6 +91,16 @@ describe('a followed chain', () => {
     expect(followed.shares.announcement.followed).toEqual([chain.chainId]);
     await followed.loops.stop();
     expect(followed.shares.announcement.followed).toEqual([]);
+  });
+
+  it('tells nobody what an engine says, which may name its hosts', async () => {
+    const { readStore, loops } = world();
+    const lease = () => Promise.reject(new Error('connect ECONNREFUSED mongo-0.mongo.internal:27017'));
+    const followed = loops({ leases: overriding(readStore, { lease }) });
+    await eventually(() => errorOf(followed) !== null, 5_000, 'it must fail');
+    const reason = 'a store of the event catcher does not answer, or it failed itself: its log says why';
+    expect([errorOf(followed), followed.statuses()[0]?.error]).toEqual([reason, reason]);
+    await followed.loops.stop();
   });
 
   it('has no error here, nor have its watches, after another process took over', async () => {

@@ -1,5 +1,10 @@
 import type { ChainStatus } from '../../../schemas/announcements.ts';
-import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
+import {
+  ChainUnavailable,
+  RangeTooLarge,
+  StateUnavailable,
+  type ChainReader,
+} from '../../../shared/chain/chain-reader.ts';
 import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
@@ -21,6 +26,8 @@ const LOCAL_TIMES = { ...DEVELOPMENT_TIMES, pollMsMax: 15_000 };
 const TIMES = { pollMs: 500, pollMsMax: 15_000, verification: { everyMs: 15_000, callMs: 40 } };
 /** `ChainAdvanced` has at most some 850 KB with this many ranges, of the 1 MiB that EventStoreDB takes in one append. */
 const RANGES_MAX = 8_000;
+
+const OWN_FAILURE = 'a store of the event catcher does not answer, or it failed itself: its log says why';
 
 export interface ChainToFollow {
   settings: ChainSettings;
@@ -114,6 +121,13 @@ export class ChainLoops {
 
 /** A chain that fails again and again fails in between, too: until its loop runs, or is another's. */
 const chainError = (loop: SupervisedLoop, meter: ProgressMeter): string | null =>
-  loop.state === 'standby' ? null : (loop.lastError ?? meter.chainError);
+  loop.state === 'standby' ? null : (publicReason(loop.lastFailure) ?? meter.chainError);
+
+/** Anyone may read it: what a chain reader says names no host; of what else fails only the log tells. */
+const publicReason = (failure: unknown): string | null => {
+  if (failure === undefined) return null;
+  const isOfChain = [ChainUnavailable, RangeTooLarge, StateUnavailable].some((known) => failure instanceof known);
+  return isOfChain && failure instanceof Error ? failure.message : OWN_FAILURE;
+};
 
 const isOfThisMachine = (url: string): boolean => ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
