@@ -144,7 +144,7 @@ const refused: [RouteName, Part, member: string, code: ProblemCode, values: unkn
   ['listNodes', 'query', 'chainId', 'validation_failed', ['', 'x', '-1', '0x10', '1e3', '1.5']],
   ['validateAccess', 'body', 'node', 'validation_failed', [undefined, null, 7, '', '0x1', {}, TOKEN.replace('F', 'f')]],
   // The token is no node.
-  ['validateAccess', 'body', 'node', 'validation_failed', [TOKEN, TOKEN.toLowerCase()]],
+  ['validateAccess', 'body', 'node', 'app_signature_invalid', [TOKEN, TOKEN.toLowerCase()]],
   [
     'validateAccess',
     'body',

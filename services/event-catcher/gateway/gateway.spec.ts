@@ -362,7 +362,7 @@ describe('a signature', () => {
     expect(await codeFor({ ...signed, timestamp: now() })).toBe('app_signature_invalid');
     expect(await codeFor({ ...signed, signature: `0x${'1'.repeat(130)}` })).toBe('app_signature_invalid');
     expect(await codeFor({ ...signed, signature: '0x12' })).toBe('signature_malformed');
-    expect(await codeFor(sign(appKey, { node: `0x${'9'.repeat(40)}` }))).toBe('validation_failed');
+    expect(await codeFor(sign(appKey, { node: `0x${'9'.repeat(40)}` }))).toBe('app_signature_invalid');
     expect(await storedTypes()).toEqual(before);
   });
 
