@@ -2,6 +2,7 @@ import type { WatchedProxy } from '../../schemas/events/watch-events.ts';
 import { BLOOM_OF_EVERYTHING, bloomOf, isPartOfBloom } from './bloom.ts';
 import {
   ChainUnavailable,
+  FinalizedContradicted,
   StateUnavailable,
   type BlockHeader,
   type BlockOfLogs,
@@ -53,15 +54,19 @@ export class JsonRpcChainReader implements ChainReader {
   }
 
   async headAndFinalized(): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> {
+    let isContradicted = false;
     const read = async (endpoint: JsonRpcEndpoint) => {
       const found = await askHeadAndFinalized(endpoint, this.chainId);
       const { number, hash } = found.finalized ?? {};
       if (number === this.newestFinalized?.number && hash !== this.newestFinalized?.hash) {
+        isContradicted = true;
         throw new InvalidAnswer('the finalized block is another one than before');
       }
       return found;
     };
-    const found = await this.endpoints.ask(FINALIZED, read);
+    const found = await this.endpoints.ask(FINALIZED, read).catch((error: unknown) => {
+      throw isContradicted && error instanceof ChainUnavailable ? new FinalizedContradicted(error.message) : error;
+    });
     // The chain has finalized blocks: if this endpoint has none, another one may.
     const isMissing = !found.finalized && this.newestFinalized !== undefined;
     const all = isMissing

@@ -57,6 +57,9 @@ export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable';
 }
 
+/** No provider has the finalized block that one of them had before, and one has another block in its place. */
+export class FinalizedContradicted extends ChainUnavailable {}
+
 /**
  * The range has too many blocks for the provider, or too many logs for this program. The caller asks for fewer blocks.
  */

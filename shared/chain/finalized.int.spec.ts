@@ -6,7 +6,7 @@ import { RpcError } from '../testing/wire-forms.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
-import { ChainUnavailable } from './chain-reader.ts';
+import { ChainUnavailable, FinalizedContradicted } from './chain-reader.ts';
 import { LOCAL_FINAL_DEPTH } from './local-chain-process.ts';
 
 const CHAIN_ID = 2484;
@@ -142,6 +142,9 @@ describe('the finalized block', () => {
     await finalized();
     for (const node of [first, second]) says(node, (truth) => ({ ...(truth as object), hash: `0x${'77'.repeat(32)}` }));
     await expect(finalized()).rejects.toThrow('is another one');
+    await expect(finalized()).rejects.toBeInstanceOf(FinalizedContradicted);
+    says(second, (truth) => truth);
+    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
   });
 });
 

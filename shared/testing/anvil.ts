@@ -22,6 +22,7 @@ export class Anvil {
   private calls = 0;
 
   private constructor(
+    readonly chainId: number,
     readonly rpcUrl: string,
     private readonly sender: string,
     readonly stop: () => Promise<void>,
@@ -30,11 +31,11 @@ export class Anvil {
   static readonly chainId = CHAIN_ID;
 
   /** @param folder one for each chain; a chain that was kept there is continued */
-  static async start(folder: string): Promise<Anvil> {
-    const { rpcUrl, stop } = await startLocalChain({ chainId: CHAIN_ID, folder, port: 0 });
-    const asking = new Anvil(rpcUrl, '', stop);
+  static async start(folder: string, chainId = CHAIN_ID): Promise<Anvil> {
+    const { rpcUrl, stop } = await startLocalChain({ chainId, folder, port: 0 });
+    const asking = new Anvil(chainId, rpcUrl, '', stop);
     const [sender = ''] = (await asking.call('eth_accounts')) as string[];
-    return new Anvil(rpcUrl, sender, stop);
+    return new Anvil(chainId, rpcUrl, sender, stop);
   }
 
   async call(method: string, ...params: readonly unknown[]): Promise<unknown> {

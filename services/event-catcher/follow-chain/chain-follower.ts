@@ -1,4 +1,4 @@
-import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
+import { FinalizedContradicted, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { LeaseTerm } from '../../../shared/loops/leased-loop.ts';
 import { LogThrottle } from '../../../shared/primitives/log-throttle.ts';
 import { pause } from '../../../shared/primitives/pause.ts';
@@ -43,7 +43,8 @@ export const followChain = async (
   while (!signal.aborted) {
     try {
       await followFromStored(settings, dependencies, signal, reportRunning, term);
-    } catch (error) {
+    } catch (thrown) {
+      const error = thrown instanceof FinalizedContradicted ? finalBlockError(settings, 'another') : thrown;
       if (!(error instanceof FinalBlocksLost || error instanceof DeeperThanFinality)) throw error;
       if (error instanceof DeeperThanFinality) dependencies.meter.chainError = error.message;
       if (alarmed.isDue(error.message)) dependencies.logger.error({ chainId: settings.chainId }, error.message);

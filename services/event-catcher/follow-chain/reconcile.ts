@@ -20,7 +20,10 @@ export class FinalBlocksLost extends Error {
 }
 
 /** Returns the error for a chain without the window's final block. @param found the chain's block of that number */
-export const finalBlockError = ({ chainId, isDevelopment }: FollowedChain, found: BlockHeader | undefined): Error => {
+export const finalBlockError = (
+  { chainId, isDevelopment }: Pick<FollowedChain, 'chainId' | 'isDevelopment'>,
+  found: BlockHeader | 'another' | undefined,
+): Error => {
   if (isDevelopment) return new FinalBlocksLost('the chain lost final blocks');
   const what = found ? 'another block is in the place of one' : 'no provider has the block';
   return new DeeperThanFinality(`chain ${String(chainId)}: ${what} that was final: check its RPC endpoints`);

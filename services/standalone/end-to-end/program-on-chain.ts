@@ -23,6 +23,8 @@ interface ProgramOnChainOptions<Program extends WholeProgram> {
   anvil: Anvil;
   /** Other settings of the chain in `CHAINS`. */
   chain?: JsonObject;
+  /** Other chains in `CHAINS`. */
+  otherChains?: readonly JsonObject[];
   settings?: Record<string, string>;
 }
 
@@ -44,9 +46,11 @@ export class ProgramOnChain<Program extends WholeProgram> {
     start,
     anvil,
     chain = {},
+    otherChains = [],
     settings: more = {},
   }: ProgramOnChainOptions<Program>): Promise<ProgramOnChain<Program>> {
-    const CHAINS = JSON.stringify([{ chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl], confirmations: 3, ...chain }]);
+    const first = { chainId: Anvil.chainId, rpcUrls: [anvil.rpcUrl], confirmations: 3, ...chain };
+    const CHAINS = JSON.stringify([first, ...otherChains]);
     const settings = { CHAINS, ...more };
     const dataFolder = join(folder, 'data');
     const program = await start(dataFolder, settings);

@@ -4,37 +4,55 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** Not an address that counts as local: what is there is asked as a provider elsewhere is. */
-const HOST = '127.0.0.2';
+const ELSEWHERE = '127.0.0.2';
+/** What is there is asked as often as a node of this machine. */
+const HERE = '127.0.0.1';
+
+/** What a provider says besides the body of an answer. */
+export interface HttpAnswer {
+  status: number;
+  headers?: Record<string, string>;
+  body: string;
+}
+
+type Honest = () => Promise<string>;
 
 /** A provider before a node: it passes on what it is asked, unless it is told not to. */
 export class ProviderGateway {
   /** The bodies of the requests, in their order. */
   readonly asked: string[] = [];
   /** What it answers instead of what the node says. */
-  answer: (body: string, honest: () => Promise<string>) => Promise<string> = (_body, honest) => honest();
+  answer: (body: string, honest: Honest) => Promise<string | HttpAnswer> = (_body, honest) => honest();
 
-  private constructor(private readonly server: Server) {}
+  private constructor(
+    private readonly server: Server,
+    /** The node. */
+    public nodeUrl: string,
+  ) {}
 
-  static async start(nodeUrl: string): Promise<ProviderGateway> {
+  static async start(nodeUrl: string, where: 'here' | 'elsewhere' = 'elsewhere'): Promise<ProviderGateway> {
     const server = createServer();
-    const gateway = new ProviderGateway(server);
+    const gateway = new ProviderGateway(server, nodeUrl);
     server.on('request', (request, response) => {
       const serve = async () => {
         const body = await text(request);
         gateway.asked.push(body);
         const headers = { 'content-type': 'application/json' };
-        const honest = async () => (await fetch(nodeUrl, { method: 'POST', headers, body })).text();
-        response.writeHead(200, headers).end(await gateway.answer(body, honest));
+        const honest = async () => (await fetch(gateway.nodeUrl, { method: 'POST', headers, body })).text();
+        const answer = await gateway.answer(body, honest);
+        const http = typeof answer === 'string' ? { status: 200, body: answer } : answer;
+        response.writeHead(http.status, { ...headers, ...http.headers }).end(http.body);
       };
       serve().catch(() => response.destroy());
     });
-    server.listen(0, HOST);
+    server.listen(0, where === 'here' ? HERE : ELSEWHERE);
     await once(server, 'listening');
     return gateway;
   }
 
   get url(): string {
-    return `http://${HOST}:${String((this.server.address() as AddressInfo).port)}`;
+    const { address, port } = this.server.address() as AddressInfo;
+    return `http://${address}:${String(port)}`;
   }
 
   async stop(): Promise<void> {
@@ -45,18 +63,34 @@ export class ProviderGateway {
 }
 
 /** The answer of a provider that has nothing in the place of what these methods return: empty lists, and `null`. */
-export const hiding =
-  (...methods: readonly string[]): ProviderGateway['answer'] =>
+export const hiding = (...methods: readonly string[]): ProviderGateway['answer'] =>
+  changing(({ method }, result) => (methods.includes(method) ? nothingInsteadOf(result) : result));
+
+/** The answer of a provider that says something else than its node does. */
+export const changing =
+  (change: (asked: RpcRequest, result: unknown) => unknown): ProviderGateway['answer'] =>
   async (body, honest) => {
-    const requests = [JSON.parse(body)].flat() as { id: unknown; method: string }[];
-    const hidden = new Set(requests.filter(({ method }) => methods.includes(method)).map(({ id }) => id));
+    const requests = new Map(requestsIn(body).map((request) => [request.id, request]));
     const answer = JSON.parse(await honest()) as Envelope | Envelope[];
-    const hide = (envelope: Envelope) =>
-      hidden.has(envelope.id) ? { ...envelope, result: Array.isArray(envelope.result) ? [] : null } : envelope;
-    return JSON.stringify(Array.isArray(answer) ? answer.map(hide) : hide(answer));
+    const changed = (envelope: Envelope): Envelope => {
+      const asked = requests.get(envelope.id);
+      return asked && 'result' in envelope ? { ...envelope, result: change(asked, envelope.result) } : envelope;
+    };
+    return JSON.stringify(Array.isArray(answer) ? answer.map(changed) : changed(answer));
   };
+
+/** The requests in a body, one or several. */
+export const requestsIn = (body: string): RpcRequest[] => [JSON.parse(body)].flat() as RpcRequest[];
+
+const nothingInsteadOf = (result: unknown): unknown => (Array.isArray(result) ? [] : null);
+
+export interface RpcRequest {
+  id: unknown;
+  method: string;
+  params: unknown[];
+}
 
 interface Envelope {
   id: unknown;
-  result: unknown;
+  result?: unknown;
 }
