@@ -101,6 +101,7 @@ describe('the proxy at an address, where a provider does not tell', () => {
       const chain = new MemoryChain(2484);
       const [first, second] = await Promise.all([JsonRpcNode.start(chain), JsonRpcNode.start(chain)]);
       const reader = new JsonRpcChainReader(2484, [first.url, second.url]);
+      await reader.head();
       first.lie = holding(BEACON_SLOT, wordOf(BEACON), method);
       second.lie = holding(IMPLEMENTATION_SLOT, wordOf(IMPLEMENTATION));
       expect(await reader.proxyOf(BEACON)).toEqual({ kind: 'eip1967', implementation: IMPLEMENTATION });
