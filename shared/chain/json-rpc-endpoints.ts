@@ -101,6 +101,8 @@ export class JsonRpcEndpoints {
       const failures: Failures = { messages: [], tooLarge: undefined, withoutState: 0, isAskedAgain: false };
       const answers: Validated[] = [];
       for (const state of this.inOrder()) {
+        // It may be silent, and would take as long as it may each time.
+        if (answers.length > 0 && state.health.isGivenUp(performance.now())) break;
         try {
           if (range) requireWithin(state.endpoint, range);
           answers.push(await this.askOne(state, read));

@@ -62,6 +62,16 @@ describe('logs that are asked for again', () => {
     await expect(again()).rejects.toThrow(ChainUnavailable);
   });
 
+  it('are asked of no endpoint besides another one that failed again and again', async () => {
+    lie(1, refuse('internal error'));
+    lie(2, refuse('internal error'));
+    for (let times = 1; times <= 5; times += 1) expect(await again()).toMatchObject({ logs: chain.logs, endpoints: 1 });
+    expect(askedForLogs()).toEqual([5, 3, 3]);
+    lie(0, refuse('internal error'));
+    await expect(again()).rejects.toThrow(ChainUnavailable);
+    expect(askedForLogs()).toEqual([6, 4, 4]);
+  });
+
   it('are of fewer blocks only where not two endpoints take as many', async () => {
     lie(0, refuse('block range too large, maximum is 2 blocks'));
     expect(await again()).toMatchObject({ logs: chain.logs, endpoints: 2 });
