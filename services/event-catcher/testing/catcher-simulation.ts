@@ -195,7 +195,7 @@ export class CatcherSimulation {
       this.invariants.startAgain();
     }
     this.former = { branch: before, forkedAt };
-    for (const endpoint of this.endpoints) endpoint.reorganised(before, forkedAt);
+    for (const endpoint of this.endpoints) endpoint.reorganised(before);
     this.announce();
   }
 

@@ -50,6 +50,11 @@ export class SimulatedChain {
     return Math.max(0, this.highest - this.options.finalDepth);
   }
 
+  /** Whether a branch has the chain's newest final block, however the chain was reorganised since it left it. */
+  hasFinalBlock(branch: Branch): boolean {
+    return branch[this.finalNumber] === this.branch[this.finalNumber];
+  }
+
   /** Mines a block. */
   extend(logs: readonly LogToMine[]): void {
     this.become([...this.branch, this.childOf(this.branch.at(-1), logs)]);

@@ -38,8 +38,8 @@ export class SimulatedEndpoint {
     this.ahead = world.random.pick(AHEAD) ?? 0;
   }
 
-  reorganised(before: Branch, forkedAt: number): void {
-    this.node.reorganised(before, forkedAt);
+  reorganised(before: Branch): void {
+    this.node.reorganised(before);
   }
 
   /** From now on it has no faults but those that it keeps. */

@@ -30,8 +30,6 @@ const FINALIZED_BEHIND_MOST = 40;
 export class SimulatedNode {
   private view: Branch = [];
   private branch: Branch | undefined;
-  /** The last block that its own branch has in common with the chain. */
-  private forkedAt = 0;
   private behind = 0;
 
   constructor(
@@ -47,8 +45,8 @@ export class SimulatedNode {
   }
 
   /** It may go on with the branch that left the chain. */
-  reorganised(before: Branch, forkedAt: number): void {
-    if (this.episodes.has('old')) this.goOnWith(before, forkedAt);
+  reorganised(before: Branch): void {
+    if (this.episodes.has('old')) this.branch = before;
   }
 
   /** Looks at what it has now, for all calls of a request. */
@@ -60,7 +58,7 @@ export class SimulatedNode {
   private seen(): Branch {
     const { chain, episodes, world } = this;
     if (!this.branch && episodes.has('apart')) this.fork();
-    const isApart = this.branch && (episodes.has('apart') || episodes.has('old')) && this.forkedAt >= chain.finalNumber;
+    const isApart = this.branch && (episodes.has('apart') || episodes.has('old')) && chain.hasFinalBlock(this.branch);
     if (!isApart) this.branch = undefined;
     const branch = this.branch ?? chain.canonical;
     const isBehind = episodes.has('lagging');
@@ -80,13 +78,8 @@ export class SimulatedNode {
     const branch = canonical.slice(0, canonical.length - depth);
     // A longer one would make blocks final that the chain may still replace.
     for (let left = random.between(1, depth); left > 0; left -= 1) branch.push(chain.childOf(tipOf(branch), []));
-    this.goOnWith(branch, canonical.length - depth - 1);
-    this.episodes.count('apart');
-  }
-
-  private goOnWith(branch: Branch, forkedAt: number): void {
     this.branch = branch;
-    this.forkedAt = forkedAt;
+    this.episodes.count('apart');
   }
 
   /** @returns the result of a call. @throws RpcError */
