@@ -25,6 +25,8 @@ const endToEnd = (config) =>
 export default {
   // On two cores jest would take one, its own process: most specs wait more than they work.
   maxWorkers: 2,
+  // Modules of each spec file stay in the memory of its worker, as jest loads them: one that has so much gives way to a new one.
+  workerIdleMemoryLimit: '1500MB',
   // Long enough for what takes 30 s on a busy machine, so that it is a wait that fails, and says for what; jest takes it from
   // here only, not from a project.
   testTimeout: 120_000,

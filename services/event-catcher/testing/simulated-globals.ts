@@ -7,39 +7,47 @@ interface Simulated {
   fetch: typeof fetch;
 }
 
-/** Runs something in a world of its own: its time, its randomness and its network are simulated. */
-export const inSimulation = async <Result>(simulated: Simulated, run: () => Promise<Result>): Promise<Result> => {
-  const { time, random, fetch } = simulated;
-  const restored = [
-    replace(globalThis, 'fetch', fetch),
-    replace(globalThis, 'performance', { now: () => time.elapsed() } as Performance),
-    replace(globalThis, 'setTimeout', ((act: () => void, ms = 0) =>
-      time.after(ms, act)) as unknown as typeof setTimeout),
-    replace(globalThis, 'clearTimeout', ((cancel?: () => void) => {
-      cancel?.();
-    }) as typeof clearTimeout),
-    replace(Date, 'now', () => time.now()),
-    replace(Math, 'random', random),
-    replace(AbortSignal, 'timeout', (ms) => {
+/** The world that something runs in now. Jest keeps each value that a global ever had: none of them holds a world. */
+let current: Simulated | undefined;
+const world = (): Simulated => {
+  if (!current) throw new Error('nothing runs in a simulation');
+  return current;
+};
+
+type Replacement = readonly [owner: object, name: string, value: unknown];
+const replacements: readonly Replacement[] = [
+  [globalThis, 'fetch', ((...request) => world().fetch(...request)) satisfies typeof globalThis.fetch],
+  [globalThis, 'performance', { now: () => world().time.elapsed() }],
+  [globalThis, 'setTimeout', (act: () => void, ms = 0) => world().time.after(ms, act)],
+  [globalThis, 'clearTimeout', (cancel?: () => void) => cancel?.()],
+  [Date, 'now', () => world().time.now()],
+  [Math, 'random', () => world().random()],
+  [
+    AbortSignal,
+    'timeout',
+    (ms: number) => {
       const late = new AbortController();
-      time.after(ms, () => {
+      world().time.after(ms, () => {
         late.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
       });
       return late.signal;
-    }),
-  ];
+    },
+  ],
+];
+
+/** Runs something in a world of its own: its time, its randomness and its network are simulated. */
+export const inSimulation = async <Result>(simulated: Simulated, run: () => Promise<Result>): Promise<Result> => {
+  current = simulated;
+  const restored = replacements.map(replace);
   try {
-    return await time.until(run());
+    return await simulated.time.until(run());
   } finally {
     for (const restore of restored) restore();
+    current = undefined;
   }
 };
 
-const replace = <Owner extends object, Name extends keyof Owner>(
-  owner: Owner,
-  name: Name,
-  value: Owner[Name],
-): (() => void) => {
+const replace = ([owner, name, value]: Replacement): (() => void) => {
   const before = Object.getOwnPropertyDescriptor(owner, name);
   Object.defineProperty(owner, name, { value, configurable: true, writable: true });
   return () => {
