@@ -5,13 +5,12 @@ import {
   initialProgress,
   fallBehind,
   resetProgress,
-  blocksToExtend,
-  blocksToJoin,
+  blocksToFinish,
   cover,
   rewind,
   hasOnlyCovered,
   isCovered,
-  join,
+  finish,
   skipAhead,
   stopWatch,
   storedAt,
@@ -168,21 +167,42 @@ describe('a watch that is extended', () => {
     expect(watchesUpTo).toBe(31);
   });
 
-  it('gets no range of blocks that may be reorganised', () => {
-    const young = { id: 'w', startBlock: 13 };
-    expect(after(progress, extendWatch(young, 10, 31)).backfills).toEqual([
-      { watchId: 'w', from: 10, next: 10, to: 10, joins: false },
-    ]);
-    expect(after(progress, extendWatch(young, 11, 31)).backfills).toEqual([]);
+  it('gets a range that ends in the window, if it began there or later', () => {
+    const range = (from: number, to: number): Range => ({ watchId: 'w', from, next: from, to, joins: false });
+    const young = { id: 'w', startBlock: 12 };
+    expect(after(progress, extendWatch(young, 10, 31)).backfills).toEqual([range(10, 11)]);
+    expect(after(progress, extendWatch(young, 11, 31)).backfills).toEqual([range(11, 11)]);
+    expect(after(progress, extendWatch({ ...young, startBlock: 20 }, 3, 31)).backfills).toEqual([range(3, 12)]);
+    expect(after(progress, extendWatch({ ...young, startBlock: 20 }, 13, 31)).backfills).toEqual([]);
+  });
+});
+
+describe('a range that ends in the window', () => {
+  const range: Range = { watchId: 'w', from: 9, next: 9, to: 12, joins: false };
+  const reached = { ...range, next: 11 };
+
+  it('is read as far as blocks are final, and then finished with the blocks of the window', () => {
+    expect(() => after(reading(range), cover('w', { from: 9, to: 11 }))).toThrow('are not the next ones');
+    expect(() => after(reading(range), finish(range))).toThrow('w has blocks to read before that');
+    const covered = after(reading(range), cover('w', { from: 9, to: 10 }));
+    expect(covered.backfills).toEqual([reached]);
+    expect(numbers(blocksToFinish(covered, reached))).toEqual([11, 12]);
+    expect(numbers(blocksToFinish(covered, { ...reached, to: 11 }))).toEqual([11]);
+    expect(after(covered, finish(range)).backfills).toEqual([]);
+    expect(after(covered, advance(header(13), { number: 12 }), cover('w', { from: 11, to: 12 })).backfills).toEqual([]);
   });
 
-  it('stores its records in the window, unless it has not joined yet', () => {
-    const young = { id: 'w', startBlock: 12 };
-    expect(numbers(blocksToExtend(progress, young, 3))).toEqual([11]);
-    expect(numbers(blocksToExtend(progress, { ...young, startBlock: 20 }, 11))).toEqual([11, 12]);
-    expect(numbers(blocksToExtend(progress, { ...young, startBlock: 20 }, 12))).toEqual([12]);
-    expect(numbers(blocksToExtend(reading({ ...joining(12), from: 12 }), young, 3))).toEqual([]);
-    expect(numbers(blocksToExtend(reading(extension(2)), young, 3))).toEqual([11]);
+  it('keeps its watch from being read at the head in those blocks only', () => {
+    const live = (block: number) => liveWatches(reading(range), [watch], block);
+    expect([live(8), live(9), live(12), live(13), live(Infinity)]).toEqual([[watch], [], [], [watch], [watch]]);
+  });
+
+  it('has no blocks after the tip, when other blocks take the place of its own', () => {
+    expect(after(reading(range), rewind('11')).backfills).toEqual([{ ...range, to: 11 }]);
+    expect(after(reading({ ...range, from: 12, next: 12 }, joining(13)), rewind('11')).backfills).toEqual([
+      joining(13),
+    ]);
+    expect(after(reading(range), skipAhead(headers(900), 11, [])).backfills).toEqual([{ ...range, to: 11 }]);
   });
 });
 
@@ -223,22 +243,25 @@ describe('a range', () => {
 describe('a watch that joins', () => {
   it('goes live, while its extension is still read', () => {
     const other = { ...joining(4), watchId: 'other' };
-    expect(after(reading(other, joining(11), extension(2)), join('w')).backfills).toEqual([other, extension(2)]);
+    expect(after(reading(other, joining(11), extension(2)), finish(joining(4))).backfills).toEqual([
+      other,
+      extension(2),
+    ]);
   });
 
   it('must have read every final block', () => {
-    const refusal = 'w has blocks to read before it joins';
-    expect(() => after(reading(joining(10)), join('w'))).toThrow(refusal);
-    expect(() => after(reading(joining(9, 8)), join('w'))).toThrow(refusal);
-    expect(() => after(reading(extension(4)), join('w'))).toThrow(refusal);
+    const refusal = 'w has blocks to read before that';
+    expect(() => after(reading(joining(10)), finish(joining(10)))).toThrow(refusal);
+    expect(() => after(reading(joining(9, 8)), finish(joining(9)))).toThrow(refusal);
+    expect(() => after(reading(extension(4)), finish(joining(4)))).toThrow(refusal);
     expect(isCovered(progress, joining(10))).toBe(false);
     expect(isCovered(progress, joining(11))).toBe(true);
     expect(isCovered(progress, extension(4))).toBe(true);
   });
 
   it('stores its records in the window', () => {
-    expect(numbers(blocksToJoin(progress, watch))).toEqual([11, 12]);
-    expect(numbers(blocksToJoin(progress, { ...watch, startBlock: 12 }))).toEqual([12]);
+    expect(numbers(blocksToFinish(progress, joining(11)))).toEqual([11, 12]);
+    expect(numbers(blocksToFinish(progress, joining(12)))).toEqual([12]);
   });
 });
 
@@ -264,8 +287,8 @@ describe('a watch that falls behind', () => {
 
   it('joins with the blocks of the window from there on', () => {
     const progress = after(reading(behind), advance(header(13), { number: 11 }));
-    expect(numbers(blocksToJoin(progress, watch))).toEqual([13]);
-    expect(after(progress, join('w')).backfills).toEqual([]);
+    expect(numbers(blocksToFinish(progress, behind))).toEqual([13]);
+    expect(after(progress, finish(behind)).backfills).toEqual([]);
   });
 
   it('reads what took the place of its blocks when the chain is skipped', () => {
@@ -277,12 +300,9 @@ describe('a watch that falls behind', () => {
 
   it('is extended by blocks of the window, too', () => {
     const young = { id: 'w', startBlock: 12 };
-    expect(numbers(blocksToExtend(reading(behind), young, 3))).toEqual([11]);
-    const later = after(reading(behind), advance(header(13), { number: 11 }));
-    expect(numbers(blocksToExtend(later, { ...young, startBlock: 15 }, 3))).toEqual([12]);
     expect(after(reading(behind), extendWatch(young, 3, 31)).backfills).toEqual([
       behind,
-      { watchId: 'w', from: 3, next: 3, to: 10, joins: false },
+      { watchId: 'w', from: 3, next: 3, to: 11, joins: false },
     ]);
   });
 });

@@ -4,6 +4,7 @@ import {
   lastBlockOf,
   newJoiningRange,
   findJoiningRange,
+  findRange,
   liveWatches,
   type Coverage,
   type Range,
@@ -67,8 +68,18 @@ export const rewind =
   (hash: string): Transition =>
   (progress) => {
     if (!progress.window.some((block) => block.hash === hash)) throw new Error(`block ${hash} is not in the window`);
-    return { ...progress, window: splitAfter(progress.window, hash).kept };
+    const { kept } = splitAfter(progress.window, hash);
+    return { ...progress, window: kept, backfills: upTo(progress.backfills, tipOf(kept).number) };
   };
+
+/** What extensions have after a block is dropped: other blocks take the place of theirs, and are read as they come. */
+const upTo = (backfills: readonly Range[], last: number): readonly Range[] =>
+  backfills.some(({ joins, to }) => !joins && to > last)
+    ? backfills.flatMap((range) => {
+        if (range.joins || range.to <= last) return [range];
+        return range.next <= last ? [{ ...range, to: last }] : [];
+      })
+    : backfills;
 
 /**
  * The window moves to a head that is far ahead. The live watches read the blocks after `last` as ranges, and join the
@@ -86,7 +97,7 @@ export const skipAhead =
     );
     const starts = new Map(all.map(({ id, startBlock }) => [id, startBlock]));
     // What fell behind after `last` was read in blocks that have left the chain.
-    const backfills = progress.backfills.map((range) =>
+    const backfills = upTo(progress.backfills, last).map((range) =>
       range.joins ? from(range, Math.max(last + 1, starts.get(range.watchId) ?? 0)) : range,
     );
     return { ...progress, window, backfills: [...backfills, ...ranges] };
@@ -125,8 +136,8 @@ export const stopWatch =
     setWatchesUpTo(position)(fallBehind([watch])(progress));
 
 /**
- * A watch begins earlier, and its records in `blocksToExtend` are stored, because no block that may be reorganised is
- * read as a range. If nothing of the watch was read yet, its only range begins earlier; otherwise it gets another one.
+ * A watch begins earlier. If nothing of it was read yet, its only range begins earlier; otherwise it gets another one, which may
+ * end in the window.
  */
 export const extendWatch =
   (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
@@ -134,7 +145,7 @@ export const extendWatch =
     const { window, backfills } = progress;
     const first = { from: startBlock, next: startBlock };
     const joining = findJoiningRange(progress, watch.id);
-    const to = Math.min(watch.startBlock - 1, window[0].number);
+    const to = Math.min(watch.startBlock - 1, tipOf(window).number);
     const isUnread = joining !== undefined && isUnreadRange(joining, watch);
     const earlier = backfills.map((range) => (isUnread && range === joining ? { ...range, ...first } : range));
     const isRange = !isUnread && startBlock <= to;
@@ -145,14 +156,6 @@ export const extendWatch =
 /** Whether nothing of a watch was read yet. */
 const isUnreadRange = ({ from, next }: Range, { startBlock }: CoveredWatch): boolean =>
   from === startBlock && next === startBlock;
-
-/** The blocks of the window whose records are stored when a watch is extended: those that no range of it has. */
-export const blocksToExtend = (progress: ChainProgress, watch: CoveredWatch, startBlock: number): WindowBlock[] => {
-  const joining = findJoiningRange(progress, watch.id);
-  if (joining && isUnreadRange(joining, watch)) return [];
-  const end = Math.min(watch.startBlock, joining?.next ?? Infinity);
-  return progress.window.slice(1).filter(({ number }) => startBlock <= number && number < end);
-};
 
 /** Every registration up to a position was taken into account. */
 export const setWatchesUpTo =
@@ -174,25 +177,26 @@ export const cover =
     const range = backfills[at];
     if (!range || to < from)
       throw new Error(`blocks ${String(from)} to ${String(to)} are not the next ones of ${watchId}`);
-    const left = { ...range, next: to + 1, to: lastBlockOf(window, range) };
+    const left = { ...range, next: to + 1, to: Math.max(range.to, lastBlockOf(window, range)) };
     const isFinished = !left.joins && left.next > left.to;
     return { ...progress, backfills: isFinished ? backfills.toSpliced(at, 1) : backfills.with(at, left) };
   };
 
-/** A watch whose range has reached the window goes live, and its records in `blocksToJoin` are stored. */
-export const join =
-  (watchId: string): Transition =>
+/**
+ * A range that has been read up to the window is finished, and its records in `blocksToFinish` are stored. If it joins, its watch
+ * goes live.
+ */
+export const finish =
+  (range: Range): Transition =>
   (progress) => {
-    const range = findJoiningRange(progress, watchId);
-    if (!range || !isCovered(progress, range)) throw new Error(`${watchId} has blocks to read before it joins`);
-    return { ...progress, backfills: progress.backfills.filter((one) => one !== range) };
+    const now = findRange(progress, range);
+    if (!now || !isCovered(progress, now)) throw new Error(`${range.watchId} has blocks to read before that`);
+    return { ...progress, backfills: progress.backfills.filter((one) => one !== now) };
   };
 
-/** The blocks of the window whose records are stored when a watch joins the head. */
-export const blocksToJoin = (progress: ChainProgress, { id, startBlock }: CoveredWatch): WindowBlock[] => {
-  const first = Math.max(startBlock, findJoiningRange(progress, id)?.next ?? 0);
-  return progress.window.slice(1).filter(({ number }) => first <= number);
-};
+/** The blocks of the window whose records are stored when a range is finished. */
+export const blocksToFinish = ({ window }: ChainProgress, { next, to, joins }: Range): WindowBlock[] =>
+  window.slice(1).filter(({ number }) => next <= number && (joins || number <= to));
 
 /** Whether a range has been read up to the window. */
 export const isCovered = ({ window }: ChainProgress, range: Range): boolean => range.next > lastBlockOf(window, range);

@@ -35,6 +35,7 @@ describe('a range that is still to be read', () => {
     expect(lastBlockOf(window, joining)).toBe(12);
     expect(lastBlockOf(window, { ...joining, to: 13 })).toBe(13);
     expect(lastBlockOf(window, extension)).toBe(3);
+    expect(lastBlockOf(window, { ...extension, to: 13 })).toBe(12);
   });
 
   it('is found again however far it has been read', () => {

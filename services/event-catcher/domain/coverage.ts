@@ -13,8 +13,8 @@ export interface Range extends Readonly<Omit<BackfillRange, 'watchIds'>> {
  */
 export interface Coverage {
   /**
-   * The ranges that are not read yet. Those of one watch never overlap. A joining one is its last, and ends at the
-   * window.
+   * The ranges that are not read yet. Those of one watch never overlap, and none but a joining one ends after the tip. A joining
+   * one is its last, and ends at the window.
    */
   readonly backfills: readonly Range[];
   /** Position up to which registrations are taken into account. */
@@ -33,7 +33,7 @@ export const findJoiningRange = ({ backfills }: Coverage, watchId: string): Rang
 
 /**
  * Returns the watches that are read at the head. Those that fell behind are so up to their range: another block takes the place of
- * one of theirs.
+ * one of theirs. Blocks of the window that a range has are read with it.
  * @param watches that were added
  * @param block the number of the block that is read
  */
@@ -42,7 +42,8 @@ export const liveWatches = <Watch extends CoveredWatch>(
   watches: Iterable<Watch>,
   block = Infinity,
 ): Watch[] => {
-  const behind = new Set(backfills.flatMap(({ joins, next, watchId }) => (joins && next <= block ? [watchId] : [])));
+  const isUnread = ({ joins, next, to }: Range) => next <= block && (joins || block <= to);
+  const behind = new Set(backfills.flatMap((range) => (isUnread(range) ? [range.watchId] : [])));
   return Array.from(watches).filter(({ id }) => !behind.has(id));
 };
 
@@ -62,6 +63,9 @@ export const newJoiningRange = (window: Window<WindowBlock>, watch: CoveredWatch
   joins: true,
 });
 
-/** Returns the last block that is read as part of the range. A joining range grows as blocks become final. */
+/**
+ * Returns the last block that is read as part of the range: it is final. A joining range grows as blocks become final; what
+ * another one has of the window is read when it is finished.
+ */
 export const lastBlockOf = (window: Window<WindowBlock>, { joins, to }: Range): number =>
-  joins ? Math.max(to, window[0].number) : to;
+  joins ? Math.max(to, window[0].number) : Math.min(to, window[0].number);

@@ -1,16 +1,8 @@
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import {
-  addWatch,
-  blocksToExtend,
-  extendWatch,
-  setWatchesUpTo,
-  stopWatch,
-  type ChainProgress,
-} from '../domain/chain-progress.ts';
-import { readIn, readWindow } from './block-logs.ts';
+import { addWatch, extendWatch, setWatchesUpTo, stopWatch, type ChainProgress } from '../domain/chain-progress.ts';
 import type { FollowedChain } from './followed-chain.ts';
 import { hasRoom } from './ranges-to-read.ts';
-import type { Change, Steps } from './store-changes/chain-writer.ts';
+import type { Change, SyncSteps } from './store-changes/chain-writer.ts';
 import { changed, type WatchChange } from './watches.ts';
 
 /**
@@ -18,25 +10,21 @@ import { changed, type WatchChange } from './watches.ts';
  * @param upTo position up to which nothing else happened
  * @returns the changes that have to wait
  */
-export async function* addWatches(
+export function* addWatches(
   progress: ChainProgress,
   { changes, upTo }: { changes: readonly WatchChange[]; upTo: Position },
   chain: FollowedChain,
-): Steps<readonly WatchChange[]> {
+): SyncSteps<readonly WatchChange[]> {
   let now = progress;
   for (const [at, change] of changes.entries()) {
     if (!hasRoom(now, chain)) return changes.slice(at);
-    now = yield await changeFor(now, change, chain);
+    now = yield changeFor(now, change, chain);
   }
   if (upTo > now.watchesUpTo) yield { transition: setWatchesUpTo(upTo) };
   return [];
 }
 
-const changeFor = async (
-  progress: ChainProgress,
-  change: WatchChange,
-  { reader, watches }: FollowedChain,
-): Promise<Change> => {
+const changeFor = (progress: ChainProgress, change: WatchChange, { watches }: FollowedChain): Change => {
   const { position } = change;
   const watch = watches.at(progress).get(change.watchId);
   const after = changed(watch, change);
@@ -45,9 +33,5 @@ const changeFor = async (
   if (after.isStopped && !watch.isStopped) return { transition: stopWatch(watch, position) };
   const { startBlock } = after;
   if (startBlock >= watch.startBlock) return { transition: setWatchesUpTo(position) };
-  const blocks = blocksToExtend(progress, watch, startBlock);
-  return {
-    ...readIn(blocks, [after], await readWindow(reader, blocks, [after])),
-    transition: extendWatch(watch, startBlock, position),
-  };
+  return { transition: extendWatch(watch, startBlock, position) };
 };

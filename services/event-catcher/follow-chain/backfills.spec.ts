@@ -98,6 +98,47 @@ describe('the backfills of a chain', () => {
     expect(hangs).toBeLessThan(20);
   });
 
+  it('of a watch that begins earlier wait alone for a provider that refuses its blocks in the window', async () => {
+    await registerMany(2, { startBlock: 14 });
+    mineSome(follower.chain, 15, 0, [contractOf(0), contractOf(1)]);
+    let isRefused = false;
+    const reader = except(follower.chain, () => (isRefused ? [contractOf(0)] : []), refused);
+    follower.start({ reader });
+    await follower.caughtUp();
+    isRefused = true;
+    await follower.extend(12, 'wch_0');
+    await follower.extend(11, 'wch_1');
+    await follower.register({ contractAddress: contractOf(2) });
+    mineSome(follower.chain, 3, 1_000, [contractOf(1), contractOf(2)]);
+    await readTo(['wch_1', transferWatch.watchId]);
+    follower.chain.rollBack(5);
+    mineSome(follower.chain, 9, 2_000, [contractOf(0), contractOf(1)]);
+    await readTo(['wch_1', transferWatch.watchId]);
+    isRefused = false;
+    await follower.expectChain();
+    expect(follower.starts).toBe(1);
+  });
+
+  it('ask for few blocks of the window at a time', async () => {
+    follower = new FollowerUnderTest({ confirmations: 200 });
+    mineSome(follower.chain, 210);
+    await follower.register();
+    let asked = 0;
+    let most = 0;
+    const reader = overriding<ChainReader>(follower.chain, {
+      logsOfBlock: async (...given) => {
+        most = Math.max(most, (asked += 1));
+        await Promise.resolve();
+        asked -= 1;
+        return follower.chain.logsOfBlock(...given);
+      },
+    });
+    follower.start({ reader });
+    await follower.expectChain();
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(32);
+  });
+
   it('take back what fails at the head, while the other watches and the head go on', async () => {
     await registerMany(5);
     await follower.register();

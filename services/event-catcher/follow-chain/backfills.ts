@@ -101,7 +101,7 @@ export class Backfills {
         (range) =>
           range.next === first.next &&
           range.joins === first.joins &&
-          lastBlockOf(window, range) === end &&
+          (range.joins ? lastBlockOf(window, range) === end : range.to === first.to) &&
           this.of(range).part === part,
       ),
     ];

@@ -19,6 +19,8 @@ export type ReadRecords = Required<Pick<RecordChanges, 'observed' | 'isRead'>>;
 const RECORD_BYTES = 500;
 /** How often the watches of a block are halved, to find those whose logs a provider refuses. */
 const HALVED_MOST = 3;
+/** How many blocks of a window are requested at a time. */
+const BLOCKS_AT_ONCE = 32;
 
 /** The records that were read of a block, and the watches whose records no provider gives. */
 export interface BlockRead extends ReadRecords {
@@ -87,14 +89,18 @@ export const readWindow = async (
   watches: readonly WatchedEvent[],
 ): Promise<Map<string, ObservedRecord[]>> => {
   const headers = await reader.headersByNumber(blocks.map(({ number }) => number));
-  const records = await Promise.all(
-    blocks.map((block, at) => {
-      // If the chain has another block of this number by now, that block's bloom says nothing about ours.
-      const header = headers[at]?.hash === block.hash ? headers[at] : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
-      return recordsOfBlock(reader, header, watches, 'backfill');
-    }),
-  );
-  return new Map(blocks.map(({ hash }, at) => [hash, records[at] ?? []]));
+  const read = new Map<string, ObservedRecord[]>();
+  for (let at = 0; at < blocks.length; at += BLOCKS_AT_ONCE) {
+    await Promise.all(
+      blocks.slice(at, at + BLOCKS_AT_ONCE).map(async (block, index) => {
+        const found = headers[at + index];
+        // If the chain has another block of this number by now, that block's bloom says nothing about ours.
+        const header = found?.hash === block.hash ? found : { ...block, logsBloom: BLOOM_OF_EVERYTHING };
+        read.set(block.hash, await recordsOfBlock(reader, header, watches, 'backfill'));
+      }),
+    );
+  }
+  return read;
 };
 
 /** What was read in these blocks for these watches. */

@@ -1,7 +1,15 @@
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import type { BlockRange } from '../../../shared/chain/suggested-range.ts';
 import type { Semaphore } from '../../../shared/primitives/semaphore.ts';
-import { cover, fallBehind, isCovered, join, type ChainProgress, type Transition } from '../domain/chain-progress.ts';
+import {
+  blocksToFinish,
+  cover,
+  fallBehind,
+  finish,
+  isCovered,
+  type ChainProgress,
+  type Transition,
+} from '../domain/chain-progress.ts';
 import type { ChunkSize } from '../domain/chunk-size.ts';
 import { findRange, lastBlockOf, type Range } from '../domain/coverage.ts';
 import { readIn, readWindow, recordsOfRange } from './block-logs.ts';
@@ -41,7 +49,7 @@ export class RangeReading {
   ) {}
 
   /**
-   * Returns when the ranges have been read and, if they join, their watches are live; or when the turn is over.
+   * Returns when the ranges are finished, so that their watches are live if they join; or when the turn is over.
    * @throws ChainUnavailable, RangeTooLarge
    */
   async run(signal: AbortSignal): Promise<void> {
@@ -55,7 +63,7 @@ export class RangeReading {
         const [first] = this.ranges;
         if (!first) return;
         if (isCovered(writer.progress, first)) {
-          await this.join(next);
+          await this.finish(next);
           return;
         }
         const chunk = await ahead.next({ from: next, to: this.lastFrom(next) });
@@ -152,32 +160,36 @@ export class RangeReading {
     }
   }
 
-  /** Reads the blocks that may be reorganised before it joins, so that a provider that hangs delays nobody else. */
-  private async join(next: number): Promise<void> {
+  /** Reads the blocks that may be reorganised before it commits, so that a provider that hangs delays nobody else. */
+  private async finish(next: number): Promise<void> {
     const { chain, writer } = this.dependencies;
     const read = new Map<string, ObservedRecord[]>();
-    const blocksOf = ({ window }: ChainProgress) => window.slice(1).filter(({ number }) => number >= next);
-    const joinRead = function* (this: RangeReading, progress: ChainProgress): SyncSteps<boolean> {
-      const ranges = this.rangesAt(next, progress).filter((range) => range.joins && isCovered(progress, range));
-      if (ranges.length === 0) return true;
-      const blocks = blocksOf(progress);
+    const coveredIn = (progress: ChainProgress) =>
+      this.rangesAt(next, progress).filter((range) => isCovered(progress, range));
+    const finishRead = function* (this: RangeReading, progress: ChainProgress): SyncSteps<boolean> {
+      const ranges = coveredIn(progress);
+      const [first] = ranges;
+      if (!first) return true;
+      const blocks = blocksToFinish(progress, first);
       if (blocks.some(({ hash }) => !read.has(hash))) return false;
       yield {
         ...readIn(blocks, this.watchesOf(ranges, progress), read),
-        transition: each(ranges, ({ watchId }) => {
-          const watch = chain.watches.of(progress, watchId);
-          const isStopped = chain.watches.now(watchId)?.isStopped ?? false;
-          return (now) => (isStopped ? fallBehind([watch]) : asItIs)(join(watchId)(now));
+        transition: each(ranges, (range) => {
+          const watch = chain.watches.of(progress, range.watchId);
+          const isStopped = range.joins && (chain.watches.now(watch.id)?.isStopped ?? false);
+          return (now) => (isStopped ? fallBehind([watch]) : asItIs)(finish(range)(now));
         }),
       };
       return true;
     };
     do {
       const { progress } = writer;
-      const missing = blocksOf(progress).filter(({ hash }) => !read.has(hash));
+      const [first] = coveredIn(progress);
+      const blocks = first ? blocksToFinish(progress, first) : [];
+      const missing = blocks.filter(({ hash }) => !read.has(hash));
       const watches = this.watchesOf(this.ranges, progress);
       for (const [hash, records] of await readWindow(chain.reader, missing, watches)) read.set(hash, records);
-    } while (!(await writer.commit((progress) => joinRead.call(this, progress))));
+    } while (!(await writer.commit((progress) => finishRead.call(this, progress))));
   }
 }
 

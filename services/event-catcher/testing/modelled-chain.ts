@@ -3,11 +3,10 @@ import {
   initialProgress,
   fallBehind,
   resetProgress,
-  blocksToExtend,
-  blocksToJoin,
+  blocksToFinish,
   cover,
   rewind,
-  join,
+  finish,
   skipAhead,
   stopWatch,
   storedAt,
@@ -17,10 +16,10 @@ import {
   type ChainProgress,
   type Transition,
 } from '../domain/chain-progress.ts';
-import { liveWatches, type CoveredWatch } from '../domain/coverage.ts';
-import { linkedWindow, tipOf, type Header, type LinkedBlock, type Window } from '../domain/window.ts';
+import { liveWatches, type CoveredWatch, type Range } from '../domain/coverage.ts';
+import { linkedWindow, tipOf, type Header, type LinkedBlock } from '../domain/window.ts';
+import { CONFIRMATIONS, ModelledBlocks } from './modelled-blocks.ts';
 
-const CONFIRMATIONS = 3;
 export const WATCHES = ['a', 'b'] as const;
 export type WatchId = (typeof WATCHES)[number];
 
@@ -35,9 +34,7 @@ interface Stored {
  */
 export class ModelledChain {
   private progress: ChainProgress;
-  private readonly chain: Header[] = [];
-  private branch = 0;
-  private highest = 0;
+  private readonly blocks = new ModelledBlocks();
   private position = 0;
   /** In order of registration. The first one of a watch creates it, the others extend it. */
   private readonly registered: (CoveredWatch & { id: WatchId; position: number })[] = [];
@@ -46,35 +43,21 @@ export class ModelledChain {
   private isStoredTwice = false;
 
   constructor() {
-    this.mine(6);
-    this.progress = initialProgress(this.windowAtHead(), 0);
+    this.progress = initialProgress(this.blocks.windowAtHead(), 0);
   }
 
   mine(blocks: number): void {
-    for (let left = blocks; left > 0; left -= 1) {
-      const number = this.chain.length;
-      const hash = `${String(number)}/${String(this.branch)}`;
-      this.chain.push({ number, hash, parentHash: this.chain.at(-1)?.hash ?? '', timestamp: 0 });
-    }
-    this.highest = Math.max(this.highest, this.chain.length - 1);
+    this.blocks.mine(blocks);
   }
 
-  /** Replaces up to `depth` blocks, none of which is final. */
   reorganise(depth: number): void {
-    const kept = Math.max(this.highest - CONFIRMATIONS + 1, this.chain.length - depth);
-    const blocks = this.chain.length - kept + 1;
-    this.chain.length = kept;
-    this.branch += 1;
-    this.mine(blocks);
+    this.blocks.reorganise(depth);
   }
 
   /** Replaces the whole chain, as when a development chain starts again. */
   replaceChain(): void {
-    this.chain.length = 0;
-    this.branch += 1;
-    this.highest = 0;
-    this.mine(6);
-    this.change(resetProgress(this.windowAtHead()), () => {
+    this.blocks.replace();
+    this.change(resetProgress(this.blocks.windowAtHead()), () => {
       for (const id of WATCHES) this.stored[id].clear();
     });
   }
@@ -106,38 +89,37 @@ export class ModelledChain {
   walk(): void {
     const { window } = this.progress;
     const known = this.newestKnown();
-    const next = this.chain[known.number + 1];
+    const next = this.blocks.chain[known.number + 1];
     if (known !== tipOf(window)) this.rewind(known.hash);
     else if (next) this.advance(next);
   }
 
   /** Advances by any block, including one that does not follow the tip. */
   advanceBy(number: number): void {
-    const header = this.chain[number];
+    const header = this.blocks.chain[number];
     if (header) this.advance(header);
   }
 
   /** Rewinds to any block, including one that is not in the window. */
   rewindTo(number: number): void {
-    this.rewind(this.chain[number]?.hash ?? 'unknown');
+    this.rewind(this.blocks.chain[number]?.hash ?? 'unknown');
   }
 
   skipAhead(): void {
     const last = this.newestKnown();
     const removed = this.progress.window.filter(({ number }) => number > last.number);
-    this.change(skipAhead(this.windowAtHead(), last.number, this.watches()), () => this.revert(removed));
+    this.change(skipAhead(this.blocks.windowAtHead(), last.number, this.watches()), () => this.revert(removed));
   }
 
   /** Covers any blocks, including some that are not the next ones of a range. */
   cover(id: WatchId, from: number, blocks: number): void {
-    const read = this.chain.slice(from, from + blocks);
+    const read = this.blocks.chain.slice(from, from + blocks);
     this.change(cover(id, { from, to: from + blocks - 1 }), () => this.store(id, read));
   }
 
   /** Covers the next blocks of a range, possibly more than it has. */
   coverNext(at: number, blocks: number): void {
-    const { backfills } = this.progress;
-    const range = backfills[at % Math.max(1, backfills.length)];
+    const range = this.rangeAt(at);
     if (range) this.cover(range.watchId as WatchId, range.next, blocks);
   }
 
@@ -153,9 +135,15 @@ export class ModelledChain {
     this.change(fallBehind(this.watches().filter((watch) => watch.id === id)));
   }
 
-  join(id: WatchId): void {
-    const blocks = blocksToJoin(this.progress, { id, startBlock: this.startOf(id, this.progress.watchesUpTo) });
-    this.change(join(id), () => this.store(id, blocks));
+  /** Finishes a range, possibly one that has blocks to read before that. */
+  finishRange(at: number): void {
+    const range = this.rangeAt(at);
+    if (range) this.finishOne(range);
+  }
+
+  private rangeAt(at: number): Range | undefined {
+    const { backfills } = this.progress;
+    return backfills[at % Math.max(1, backfills.length)];
   }
 
   storeProgress(): void {
@@ -170,18 +158,18 @@ export class ModelledChain {
     for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
       this.addNext();
       this.walk();
-      for (const { watchId, next, joins } of this.progress.backfills) {
-        const id = watchId as WatchId;
-        if (rounds === 0) this.cover(id, next + 1, 1);
-        if (joins && next >= this.progress.window[0].number) this.join(id);
-        this.cover(id, next, 1);
+      for (const range of this.progress.backfills) {
+        const id = range.watchId as WatchId;
+        if (rounds === 0) this.cover(id, range.next + 1, 1);
+        if (range.next >= this.progress.window[0].number) this.finishOne(range);
+        this.cover(id, range.next, 1);
       }
     }
   }
 
   get isFinished(): boolean {
     const { window, backfills, watchesUpTo } = this.progress;
-    const isAtHead = tipOf(window).hash === this.chain.at(-1)?.hash;
+    const isAtHead = tipOf(window).hash === this.blocks.chain.at(-1)?.hash;
     return isAtHead && backfills.length === 0 && this.registered.every(({ position }) => position <= watchesUpTo);
   }
 
@@ -192,7 +180,8 @@ export class ModelledChain {
     if (!linkedWindow(window)) return 'the window is not linked';
     if (window.length > CONFIRMATIONS + 1) return 'the window holds more blocks than may be reorganised';
     if (window.some(({ since }) => since > position)) return 'a block of the window is younger than the progress';
-    if (backfills.some(({ from, next, to }) => next < from || to > window[0].number)) return 'a range is not final';
+    const ends = ({ joins }: Range) => (joins ? window[0] : tipOf(window)).number;
+    if (backfills.some((range) => range.next < range.from || range.to > ends(range))) return 'a range ends too late';
     for (const id of WATCHES) {
       const fault = this.faultOf(id);
       if (fault) return `${fault} of ${id}`;
@@ -214,7 +203,7 @@ export class ModelledChain {
       if (ranges.some(({ next, to, joins }) => next <= number && (joins || number <= to))) continue;
       const found = this.stored[id].get(number);
       const block = window[number - first];
-      const hash = (block ?? this.chain[number])?.hash;
+      const hash = (block ?? this.blocks.chain[number])?.hash;
       if (!found || found.hash !== hash) return `block ${String(number)} is claimed and not stored`;
       if (block && found.position <= block.since) return `block ${String(number)} is stored before its position since`;
       claimed += 1;
@@ -224,8 +213,12 @@ export class ModelledChain {
 
   private extend({ id, startBlock, position }: CoveredWatch & { id: WatchId; position: number }): void {
     const watch = { id, startBlock: this.startOf(id, this.progress.watchesUpTo) };
-    const blocks = blocksToExtend(this.progress, watch, startBlock);
-    this.change(extendWatch(watch, startBlock, position), () => this.store(id, blocks));
+    this.change(extendWatch(watch, startBlock, position));
+  }
+
+  private finishOne(range: Range): void {
+    const blocks = blocksToFinish(this.progress, range);
+    this.change(finish(range), () => this.store(range.watchId as WatchId, blocks));
   }
 
   private advance(header: Header): void {
@@ -265,7 +258,7 @@ export class ModelledChain {
   /** The newest block of the window that is on the chain. */
   private newestKnown(): LinkedBlock {
     const { window } = this.progress;
-    return window.findLast(({ number, hash }) => this.chain[number]?.hash === hash) ?? window[0];
+    return window.findLast(({ number, hash }) => this.blocks.chain[number]?.hash === hash) ?? window[0];
   }
 
   private startOf(id: WatchId, upTo: number): number {
@@ -277,12 +270,6 @@ export class ModelledChain {
     return WATCHES.map((id) => ({ id, startBlock: this.startOf(id, this.progress.watchesUpTo) })).filter(
       ({ startBlock }) => startBlock < Infinity,
     );
-  }
-
-  private windowAtHead(): Window<Header> {
-    const window = linkedWindow(this.chain.slice(-1 - CONFIRMATIONS));
-    if (!window) throw new Error('a chain has blocks');
-    return window;
   }
 }
 
