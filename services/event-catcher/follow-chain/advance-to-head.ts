@@ -73,9 +73,9 @@ function* confirmWindow(progress: ChainProgress, chain: FollowedChain): SyncStep
 const extension = async (progress: ChainProgress, header: BlockHeader, chain: FollowedChain): Promise<Change> => {
   const { reader, watches, finality, meter } = chain;
   const read = await readBlock(reader, header, watches.live(progress, header.number));
-  const { observed, isRead, refused } = read;
+  const { observed, isRead, refused, atFault } = read;
   if (read.isRuledOut) finality.spareCall();
-  for (const { id } of refused) meter.failed(id, `no provider gives its logs of block ${String(header.number)}`);
+  for (const { id } of atFault) meter.failed(id, `no provider gives its logs of block ${String(header.number)}`);
   return {
     // An earlier follower may have stored records of another block of this number, which left the chain.
     isOrphan: ({ BlockNumber, BlockHash }) => BlockNumber === header.number && BlockHash !== header.hash,

@@ -79,6 +79,37 @@ describe('the backfills of a chain', () => {
     expect(follower.starts).toBe(1);
   });
 
+  it('show a watch as failed only if it is at fault itself, or nobody answers', async () => {
+    await registerMany(40);
+    const shown = new Set<string>();
+    const failedOnes = () =>
+      follower.meter.statuses().flatMap(({ watchIds, error }) => (error === null ? [] : watchIds));
+    let isRefused = false;
+    const lookAndRefuse = () => {
+      for (const id of failedOnes()) shown.add(id);
+      return refused();
+    };
+    const reader = except(follower.chain, () => (isRefused ? [contractOf(3)] : []), lookAndRefuse);
+    follower.start({ reader });
+    await follower.caughtUp();
+    await follower.stop();
+    mineSome(follower.chain, 700);
+    isRefused = true;
+    follower.start({ reader });
+    const isAtHead = async () => (await follower.progress())?.head === follower.chain.tip.number;
+    const isAlone = async () => (await isAtHead()) && (await follower.joining()).join() === 'wch_3';
+    await eventually(isAlone, PATIENCE_MS, 'the others must be live');
+    isRefused = false;
+    await follower.caughtUp();
+    isRefused = true;
+    mineSome(follower.chain, 3, 1_000, [contractOf(3), contractOf(4)]);
+    await eventually(isAlone, PATIENCE_MS, 'only the one at fault may fall behind');
+    await eventually(() => failedOnes().length > 0, PATIENCE_MS, 'it must be shown');
+    expect([...shown]).toEqual(['wch_3']);
+    isRefused = false;
+    await follower.caughtUp();
+  });
+
   it('of an app go on while those of another hang', async () => {
     mineSome(follower.chain, 30);
     const hanging = Array.from({ length: 40 }, (_, index) => contractOf(index));

@@ -196,14 +196,17 @@ export class Backfills {
   /** They try again later: in two parts, unless no provider answers at all. */
   private async failed(group: readonly Range[], { message }: Error): Promise<void> {
     const { chain, meter, clock } = this.dependencies;
-    for (const { watchId } of group) meter.failed(watchId, message);
     const isTheirFault =
       group.length > 1 &&
       (await chain.reader.head().then(
         () => true,
         () => false,
       ));
-
+    // Of those that are parted it is not known yet whose fault it is.
+    for (const { watchId } of group) {
+      if (isTheirFault) meter.succeeded(watchId);
+      else meter.failed(watchId, message);
+    }
     const middle = isTheirFault ? Math.ceil(group.length / 2) : group.length;
     for (const half of [group.slice(0, middle), group.slice(middle)]) {
       this.parts += 1;

@@ -25,6 +25,8 @@ const BLOCKS_AT_ONCE = 32;
 /** The records that were read of a block, and the watches whose records no provider gives. */
 export interface BlockRead extends ReadRecords {
   refused: readonly WatchedEvent[];
+  /** Those of them that were asked for alone: it is known that they are at fault. */
+  atFault: readonly WatchedEvent[];
   /** Whether its bloom ruled all of them out. */
   isRuledOut: boolean;
 }
@@ -41,12 +43,14 @@ export const readBlock = async (
   const possible = filterByBloom(header, watches);
   const isRuledOut = possible.length === 0;
   const parts = isRuledOut ? [] : await readParts({ reader, header, chosenFrom: watches.length }, possible);
-  const refused = parts.flatMap((part) => (part.records ? [] : part.watches));
+  const refusedParts = parts.flatMap((part) => (part.records ? [] : [part.watches]));
+  const refused = refusedParts.flat();
   const read = watches.filter((watch) => !refused.includes(watch));
   return {
     observed: parts.flatMap(({ records = [] }) => records).sort((left, right) => left.LogIndex - right.LogIndex),
     isRead: (record) => record.BlockHash === header.hash && read.some((watch) => belongsTo(watch, record)),
     refused,
+    atFault: refusedParts.filter(({ length }) => length === 1).flat(),
     isRuledOut,
   };
 };
