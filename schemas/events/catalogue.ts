@@ -1,7 +1,13 @@
 import type { EventDefinition } from './event.ts';
 import { appEvents } from './app-events.ts';
 import { bundlerEvents } from './bundler-events.ts';
-import { chainEvents, chainProgressEvents, chainVerificationEvents, followerEvents } from './chain-events.ts';
+import {
+  asideEvents,
+  chainEvents,
+  chainProgressEvents,
+  chainVerificationEvents,
+  followerEvents,
+} from './chain-events.ts';
 import { challengeEvents } from './challenge-events.ts';
 import { entityEvents } from './entity-events.ts';
 import { executorEvents } from './executor-events.ts';
@@ -41,6 +47,7 @@ export const eventCatalogue = {
   ...chainEvents,
   ...followerEvents,
   ...chainProgressEvents,
+  ...asideEvents,
   ...chainVerificationEvents,
 } satisfies Record<string, EventDefinition>;
 export type EventType = keyof typeof eventCatalogue;

@@ -42,8 +42,8 @@ export type ChainEvent = EventOf<typeof chainEvents>;
 export const followerEvents = {
   /**
    * Another process follows the chain from here on. Appends of the previous one that have not arrived by now are
-   * refused by their expected revision. Stored in the streams of contracts, and in that of a chain that has no
-   * `ChainAdvanced` yet.
+   * refused by their expected revision. Stored in the streams of contracts, in that of ranges that are set aside, and in that of
+   * a chain that has no `ChainAdvanced` yet.
    */
   FollowerReplaced: event(1, z.object({ chainId })),
 };
@@ -95,7 +95,7 @@ export const chainProgressEvents = {
       finalized: blockNumber,
       /** Consecutive, linked by parent hash, oldest first, never empty. */
       window: z.array(windowBlock).min(1),
-      /** The ranges that are not read yet. A watch without a joining range is live. */
+      /** The ranges that are not read yet, but for those that are set aside. A watch without a joining range is live. */
       backfills: z.array(backfillRange),
       /** The position up to which registrations are included. */
       watchesUpTo: z.int().nonnegative(),
@@ -108,6 +108,20 @@ export const chainProgressEvents = {
   ),
 };
 export type ChainProgressEvent = EventOf<typeof chainProgressEvents>;
+
+/** Stream `chain-<chainId>-aside`. */
+export const asideEvents = {
+  /**
+   * What is still to be read of a watch and is not in `ChainAdvanced` from here on: it is stopped, or others are to be read before.
+   * None: `ChainAdvanced` has it again. What is newer than the newest `ChainAdvanced` when another process follows the chain is
+   * taken back by another event.
+   */
+  RangesSetAside: event(
+    1,
+    z.object({ chainId, watchId: z.string(), ranges: z.array(backfillRange.omit({ watchIds: true })) }),
+  ),
+};
+export type AsideEvent = EventOf<typeof asideEvents>;
 
 /** Stream `chain-<chainId>-verified`; only the newest event is kept. */
 export const chainVerificationEvents = {

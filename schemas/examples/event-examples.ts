@@ -290,10 +290,6 @@ export const eventExamples: Example = {
     backfills: [],
     watchesUpTo: 0,
   },
-  ChainVerified: {
-    chainId: 2484,
-    verified: 7,
-    behind: [],
-    watchesUpTo: 0,
-  },
+  RangesSetAside: { chainId: 2484, watchId: watch.watchId, ranges: [{ from: 3, next: 5, to: 7, joins: true }] },
+  ChainVerified: { chainId: 2484, verified: 7, behind: [], watchesUpTo: 0 },
 };

@@ -66,7 +66,7 @@ export class WatchReports {
       for (const { document } of found) {
         const watch = watches.document.parse(document);
         if (!chains.has(watch.chainId)) chains.set(watch.chainId, await this.models.chain(watch.chainId));
-        const chain = chains.get(watch.chainId);
+        const chain = await this.models.withAsideOf(chains.get(watch.chainId), [watch.id]);
         const { id, chainId, contractAddress, eventName, eventSignature, startBlock } = watch;
         reported.push({
           ...{ id, chainId, contractAddress, eventName, eventSignature },

@@ -11,7 +11,7 @@ describe('the catalogue of read models', () => {
       ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v4', ['watches-v4']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
-      ['chains-v3', ['chains', 'chain-verifications']],
+      ['chains-v4', ['chain-asides', 'chains-v2', 'chain-verifications']],
       ['transactions-v1', ['transactions-v1']],
       ['reservations-v1', ['reservations-v1']],
     ]);

@@ -39,6 +39,7 @@ describe('the progress of a chain', () => {
 
   it('has head, finalized block and ranges still to be read, with the time of the head block', async () => {
     expect(await project(chainsModel, [advanced])).toEqual({
+      aside: {},
       verification: {},
       chain: {
         10: {
@@ -48,8 +49,26 @@ describe('the progress of a chain', () => {
           finalized: 7,
           backfills: [backfill],
           watchesUpTo: 5,
+          position: 3,
         },
       },
+    });
+  });
+
+  it('has what is set aside of a watch, and since when it is not any more', async () => {
+    const ranges = [{ from: 1, next: 3, to: 6, joins: true }];
+    const event = (watchId: string, left: typeof ranges, position: number) =>
+      storedEvent('RangesSetAside', { chainId: 10, watchId, ranges: left }, { position });
+    const events = [
+      event('wch_1', ranges, 7),
+      event('wch_2', ranges, 8),
+      event('wch_1', [], 9),
+      event('wch_3', [], 10),
+    ];
+    expect((await project(chainsModel, events)).aside).toEqual({
+      wch_1: { ranges, takenUp: 9 },
+      wch_2: { ranges, takenUp: null },
+      wch_3: { ranges: [], takenUp: 10 },
     });
   });
 
@@ -68,6 +87,7 @@ describe('the progress of a chain', () => {
       { position: 7 },
     );
     expect(await project(chainsModel, [advanced, shorter])).toEqual({
+      aside: {},
       verification: {},
       chain: {
         10: {
@@ -77,6 +97,7 @@ describe('the progress of a chain', () => {
           finalized: 8,
           backfills: [],
           watchesUpTo: 6,
+          position: 7,
         },
       },
     });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  asideEvents,
   backfillRange,
   backfillsOf,
   chainProgressEvents,
@@ -18,29 +19,52 @@ const chainDocument = z.object({
   backfills: z.array(backfillRange),
   /** Position up to which registrations are taken into account. */
   watchesUpTo: z.int().nonnegative(),
+  /** Position up to which what is set aside is taken into account. */
+  position: z.int().nonnegative(),
 });
 export type ChainDocument = z.infer<typeof chainDocument>;
+
+const asideDocument = z.object({
+  /** The ranges of a watch that were set aside last. */
+  ranges: asideEvents.RangesSetAside.data.shape.ranges,
+  /** Position since which they are in the progress again; `null` as long as they are set aside. */
+  takenUp: z.int().nullable(),
+});
+export type AsideDocument = z.infer<typeof asideDocument>;
 
 const verificationDocument = chainVerificationEvents.ChainVerified.data.omit({ replays: true });
 export type VerificationDocument = z.infer<typeof verificationDocument>;
 
-/** How far each chain has been followed, and how far it has been verified, by decimal chain id. */
+/** How far each chain has been followed, and how far it has been verified, by decimal chain id; what is set aside, by watch. */
 export const chainsModel = readModel({
-  name: 'chains-v3',
+  name: 'chains-v4',
   collections: {
-    chain: { name: 'chains', document: chainDocument, indexes: [] },
+    // Before the progress without them.
+    aside: { name: 'chain-asides', document: asideDocument, indexes: [] },
+    chain: { name: 'chains-v2', document: chainDocument, indexes: [] },
     verification: { name: 'chain-verifications', document: verificationDocument, indexes: [] },
   },
-  events: { ...chainProgressEvents, ...chainVerificationEvents },
-  touches: ({ type, data }) => ({ [type === 'ChainAdvanced' ? 'chain' : 'verification']: String(data.chainId) }),
-  evolve: (_, { type, data }) => {
+  events: { ...chainProgressEvents, ...chainVerificationEvents, ...asideEvents },
+  touches: ({ type, data }) =>
+    type === 'RangesSetAside'
+      ? { aside: data.watchId }
+      : { [type === 'ChainAdvanced' ? 'chain' : 'verification']: String(data.chainId) },
+  evolve: ({ aside }, { type, data, position }) => {
+    if (type === 'RangesSetAside') {
+      const { ranges } = data;
+      return {
+        aside: ranges.length > 0 ? { ranges, takenUp: null } : { ranges: aside?.ranges ?? [], takenUp: position },
+      };
+    }
     if (type === 'ChainVerified') {
       const { chainId, verified, behind, watchesUpTo } = data;
       return { verification: { chainId, verified, behind, watchesUpTo } };
     }
-    const { chainId, head, finalized, window, backfills, watchesUpTo } = data;
+    const { chainId, head, finalized, window, backfills, watchesUpTo, repeats = position } = data;
     // Block timestamps are in seconds.
     const headTime = toIso((window.at(-1)?.timestamp ?? 0) * 1_000);
-    return { chain: { chainId, head, headTime, finalized, backfills: backfillsOf(backfills), watchesUpTo } };
+    return {
+      chain: { chainId, head, headTime, finalized, backfills: backfillsOf(backfills), watchesUpTo, position: repeats },
+    };
   },
 });

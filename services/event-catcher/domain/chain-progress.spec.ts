@@ -11,9 +11,11 @@ import {
   hasOnlyCovered,
   isCovered,
   finish,
+  setAside,
   skipAhead,
   stopWatch,
   storedAt,
+  takeUp,
   addWatch,
   extendWatch,
   setWatchesUpTo,
@@ -36,6 +38,7 @@ const headers = (first: number): Window<Header> => [header(first), header(first 
 const progress: ChainProgress = {
   window: [block(10, 40), block(11, 40), block(12, 50)],
   backfills: [],
+  aside: new Map(),
   watchesUpTo: 30,
   position: 50,
 };
@@ -58,6 +61,7 @@ describe('the progress of a chain', () => {
     expect(initialProgress(headers(10), 50)).toEqual({
       window: [block(10, 50), block(11, 50), block(12, 50)],
       backfills: [],
+      aside: new Map(),
       watchesUpTo: 0,
       position: 50,
     });
@@ -271,7 +275,7 @@ describe('a watch that falls behind', () => {
   it('is read as a range from the block after the tip, and at the head up to there', () => {
     const { backfills } = after(reading(extension(2)), fallBehind([watch, { ...watch, id: 'x' }]));
     expect(backfills).toEqual([extension(2), behind, { ...behind, watchId: 'x' }]);
-    const live = (block: number) => liveWatches({ backfills, watchesUpTo: 30 }, [watch], block);
+    const live = (block: number) => liveWatches(reading(...backfills), [watch], block);
     expect([live(12), live(13), live(Infinity)]).toEqual([[watch], [], []]);
   });
 
@@ -320,6 +324,45 @@ describe('a watch that is stopped', () => {
   });
 });
 
+describe('a watch that is set aside', () => {
+  const other: Range = { ...joining(5), watchId: 'other' };
+  const aside = after(reading(joining(6), other, extension(2)), setAside(['w']));
+
+  it('has its ranges beside those that are read, until it is taken up', () => {
+    expect(aside).toEqual({
+      ...progress,
+      backfills: [other],
+      aside: new Map([['w', [joining(6), extension(2)]]]),
+    });
+    expect(after(aside, takeUp(['other', 'w']))).toEqual(reading(other, joining(6), extension(2)));
+    expect(after(aside, takeUp(['other']))).toEqual(aside);
+    expect(() => after(aside, cover('w', { from: 6, to: 6 }))).toThrow('are not the next ones');
+  });
+
+  it('is not live, and keeps its one joining range, whatever happens meanwhile', () => {
+    const later: Range = { ...joining(13), from: 13 };
+    const behind = after(progress, fallBehind([watch]), setAside(['w']));
+    const live = (block: number) => liveWatches(behind, [watch], block);
+    expect([live(12), live(13), live(Infinity)]).toEqual([[watch], [], []]);
+    expect(after(behind, stopWatch(watch, 31))).toEqual({ ...behind, watchesUpTo: 31 });
+    expect(after(behind, rewind('11'), fallBehind([watch])).aside).toEqual(
+      new Map([['w', [{ ...later, from: 12, next: 12 }]]]),
+    );
+    expect(after(behind, skipAhead(headers(900), 11, [watch])).aside).toEqual(
+      new Map([['w', [{ ...later, from: 12, next: 12 }]]]),
+    );
+  });
+
+  it('is taken up to begin earlier', () => {
+    expect(after(aside, extendWatch({ id: 'w', startBlock: 1 }, 0, 31)).backfills).toEqual([
+      other,
+      joining(6),
+      extension(2),
+      { watchId: 'w', from: 0, next: 0, to: 0, joins: false },
+    ]);
+  });
+});
+
 describe('a comparison of two values', () => {
   it('tells whether only the covered blocks differ', () => {
     const before = reading(joining(5), extension(2));
@@ -327,5 +370,7 @@ describe('a comparison of two values', () => {
     expect(hasOnlyCovered(before, after(before, cover('w', { from: 2, to: 3 })))).toBe(false);
     expect(hasOnlyCovered(before, after(before, advance(header(13), { number: 11 })))).toBe(false);
     expect(hasOnlyCovered(before, after(before, setWatchesUpTo(31)))).toBe(false);
+    const swapped = after(before, setAside(['w']), takeUp(['w']));
+    expect(hasOnlyCovered(before, swapped)).toBe(false);
   });
 });

@@ -39,6 +39,7 @@ export type Transition = (progress: ChainProgress) => ChainProgress;
 export const initialProgress = (headers: Window<Header>, position: Position): ChainProgress => ({
   window: toWindow(headers, position),
   backfills: [],
+  aside: new Map(),
   watchesUpTo: 0,
   position,
 });
@@ -69,17 +70,30 @@ export const rewind =
   (progress) => {
     if (!progress.window.some((block) => block.hash === hash)) throw new Error(`block ${hash} is not in the window`);
     const { kept } = splitAfter(progress.window, hash);
-    return { ...progress, window: kept, backfills: upTo(progress.backfills, tipOf(kept).number) };
+    return { ...withRanges(progress, upTo(tipOf(kept).number)), window: kept };
   };
 
 /** What extensions have after a block is dropped: other blocks take the place of theirs, and are read as they come. */
-const upTo = (backfills: readonly Range[], last: number): readonly Range[] =>
-  backfills.some(({ joins, to }) => !joins && to > last)
-    ? backfills.flatMap((range) => {
-        if (range.joins || range.to <= last) return [range];
-        return range.next <= last ? [{ ...range, to: last }] : [];
-      })
-    : backfills;
+const upTo =
+  (last: number) =>
+  (range: Range): Range | undefined => {
+    if (range.joins || range.to <= last) return range;
+    return range.next <= last ? { ...range, to: last } : undefined;
+  };
+
+/** Changes ranges, those that are set aside, too, and drops those of which nothing is left. */
+const withRanges = (progress: ChainProgress, change: (range: Range) => Range | undefined): ChainProgress => {
+  const changed = (ranges: readonly Range[]): readonly Range[] => {
+    const after = ranges.flatMap((range) => change(range) ?? []);
+    return after.length === ranges.length && after.every((range, at) => range === ranges[at]) ? ranges : after;
+  };
+  const changedAside = Array.from(progress.aside).filter(([, ranges]) => changed(ranges) !== ranges);
+  const backfills = changed(progress.backfills);
+  if (changedAside.length === 0) return { ...progress, backfills };
+  const aside = new Map(progress.aside);
+  for (const [watchId, ranges] of changedAside) aside.set(watchId, changed(ranges));
+  return { ...progress, backfills, aside };
+};
 
 /**
  * The window moves to a head that is far ahead. The live watches read the blocks after `last` as ranges, and join the
@@ -97,10 +111,10 @@ export const skipAhead =
     );
     const starts = new Map(all.map(({ id, startBlock }) => [id, startBlock]));
     // What fell behind after `last` was read in blocks that have left the chain.
-    const backfills = upTo(progress.backfills, last).map((range) =>
-      range.joins ? from(range, Math.max(last + 1, starts.get(range.watchId) ?? 0)) : range,
+    const behind = withRanges(progress, (range) =>
+      range.joins ? from(range, Math.max(last + 1, starts.get(range.watchId) ?? 0)) : upTo(last)(range),
     );
-    return { ...progress, window, backfills: [...backfills, ...ranges] };
+    return { ...behind, window, backfills: [...behind.backfills, ...ranges] };
   };
 
 /** The same range, or one that begins at this block, if that is earlier. */
@@ -111,14 +125,14 @@ const from = (range: Range, block: number): Range =>
 export const fallBehind =
   (watches: readonly CoveredWatch[]): Transition =>
   (progress) => {
-    const { window, backfills } = progress;
+    const { window } = progress;
     const starts = new Map(watches.map(({ id, startBlock }) => [id, Math.max(startBlock, tipOf(window).number + 1)]));
-    const joining = new Set(backfills.flatMap(({ joins, watchId }) => (joins ? [watchId] : [])));
-    const lowered = backfills.map((range) =>
+    const lowered = withRanges(progress, (range) =>
       range.joins ? from(range, starts.get(range.watchId) ?? Infinity) : range,
     );
-    const added = Array.from(starts, ([id, startBlock]) => newJoiningRange(window, { id, startBlock }));
-    return { ...progress, backfills: [...lowered, ...added.filter(({ watchId }) => !joining.has(watchId))] };
+    const live = Array.from(starts).filter(([id]) => findJoiningRange(progress, id) === undefined);
+    const added = live.map(([id, startBlock]) => newJoiningRange(window, { id, startBlock }));
+    return added.length > 0 ? { ...lowered, backfills: [...lowered.backfills, ...added] } : lowered;
   };
 
 /** A watch is new: everything from its start block is to be read. */
@@ -141,7 +155,8 @@ export const stopWatch =
  */
 export const extendWatch =
   (watch: CoveredWatch, startBlock: number, position: Position): Transition =>
-  (progress) => {
+  (before) => {
+    const progress = takeUp([watch.id])(before);
     const { window, backfills } = progress;
     const first = { from: startBlock, next: startBlock };
     const joining = findJoiningRange(progress, watch.id);
@@ -156,6 +171,32 @@ export const extendWatch =
 /** Whether nothing of a watch was read yet. */
 const isUnreadRange = ({ from, next }: Range, { startBlock }: CoveredWatch): boolean =>
   from === startBlock && next === startBlock;
+
+/** The ranges of watches are set aside: they are kept, and not read until they are taken up. */
+export const setAside =
+  (watchIds: readonly string[]): Transition =>
+  (progress) => {
+    const ids = new Set(watchIds);
+    const aside = new Map(progress.aside);
+    for (const [watchId, ranges] of Map.groupBy(progress.backfills, (range) => range.watchId)) {
+      if (!ids.has(watchId)) continue;
+      const known = aside.get(watchId) ?? [];
+      aside.delete(watchId);
+      aside.set(watchId, [...known, ...ranges]);
+    }
+    return { ...progress, backfills: progress.backfills.filter(({ watchId }) => !ids.has(watchId)), aside };
+  };
+
+/** The ranges of watches that were set aside are read from now on. */
+export const takeUp =
+  (watchIds: readonly string[]): Transition =>
+  (progress) => {
+    const taken = watchIds.flatMap((id) => progress.aside.get(id) ?? []);
+    if (taken.length === 0) return progress;
+    const aside = new Map(progress.aside);
+    for (const id of watchIds) aside.delete(id);
+    return { ...progress, backfills: [...progress.backfills, ...taken], aside };
+  };
 
 /** Every registration up to a position was taken into account. */
 export const setWatchesUpTo =
@@ -205,4 +246,5 @@ export const isCovered = ({ window }: ChainProgress, range: Range): boolean => r
 export const hasOnlyCovered = (before: ChainProgress, after: ChainProgress): boolean =>
   before.window === after.window &&
   before.watchesUpTo === after.watchesUpTo &&
+  before.aside === after.aside &&
   before.backfills.length === after.backfills.length;

@@ -17,6 +17,8 @@ export interface Coverage {
    * one is its last, and ends at the window.
    */
   readonly backfills: readonly Range[];
+  /** Ranges that are set aside, by watch: they are not read yet either, and have no place in `ChainAdvanced`. */
+  readonly aside: ReadonlyMap<string, readonly Range[]>;
   /** Position up to which registrations are taken into account. */
   readonly watchesUpTo: Position;
 }
@@ -28,8 +30,20 @@ export interface CoveredWatch {
 }
 
 /** Finds the range at whose end a watch joins the head. A watch that was added and has none is live. */
-export const findJoiningRange = ({ backfills }: Coverage, watchId: string): Range | undefined =>
-  backfills.find((range) => range.joins && range.watchId === watchId);
+export const findJoiningRange = ({ backfills, aside }: Coverage, watchId: string): Range | undefined =>
+  backfills.find((range) => range.joins && range.watchId === watchId) ?? aside.get(watchId)?.find(({ joins }) => joins);
+
+/** What is still to be read of a watch. */
+export const rangesOf = ({ backfills, aside }: Coverage, watchId: string): Range[] => [
+  ...backfills.filter((range) => range.watchId === watchId),
+  ...(aside.get(watchId) ?? []),
+];
+
+/** Everything that is still to be read, in no order. */
+export function* allRanges({ backfills, aside }: Coverage): Generator<Range> {
+  yield* backfills;
+  for (const ranges of aside.values()) yield* ranges;
+}
 
 /**
  * Returns the watches that are read at the head. Those that fell behind are so up to their range: another block takes the place of
@@ -38,12 +52,13 @@ export const findJoiningRange = ({ backfills }: Coverage, watchId: string): Rang
  * @param block the number of the block that is read
  */
 export const liveWatches = <Watch extends CoveredWatch>(
-  { backfills }: Coverage,
+  coverage: Coverage,
   watches: Iterable<Watch>,
   block = Infinity,
 ): Watch[] => {
-  const isUnread = ({ joins, next, to }: Range) => next <= block && (joins || block <= to);
-  const behind = new Set(backfills.flatMap((range) => (isUnread(range) ? [range.watchId] : [])));
+  const behind = new Set<string>();
+  for (const { watchId, joins, next, to } of allRanges(coverage))
+    if (next <= block && (joins || block <= to)) behind.add(watchId);
   return Array.from(watches).filter(({ id }) => !behind.has(id));
 };
 

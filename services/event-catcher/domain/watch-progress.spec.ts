@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { BackfillRange as Range } from '../../../schemas/events/chain-events.ts';
-import { progressOf } from './watch-progress.ts';
+import { progressOf, withAside } from './watch-progress.ts';
 
 const watch = { id: 'w', startBlock: 10, readSince: 30, isRemoved: false, paused: null };
 const joining: Range = { watchIds: ['x', 'w'], from: 10, next: 21, to: 40, joins: true };
@@ -79,5 +79,19 @@ describe('the progress of a watch', () => {
       currentBlockNumber: 30,
     });
     expect(progressOf({ ...watch, readSince: 31 }, chain()).state).toBe('backfilling');
+  });
+
+  it('has what is set aside as ranges, until the progress of the chain has it again', () => {
+    const ranges = [
+      { from: 10, next: 21, to: 40, joins: true },
+      { from: 2, next: 5, to: 9, joins: false },
+    ];
+    const gaps = [{ from: 5, to: 9 }];
+    const read = (takenUp: number | null, ...backfills: Range[]) =>
+      progressOf(watch, withAside({ ...chain(...backfills), position: 50 }, new Map([['w', { ranges, takenUp }]])));
+    for (const takenUp of [null, 51])
+      expect(read(takenUp)).toEqual({ state: 'backfilling', currentBlockNumber: 20, blocksLeft: 20, gaps });
+    expect(read(null, joining, extension).gaps).toEqual(gaps);
+    expect(read(49)).toMatchObject({ state: 'live', gaps: [] });
   });
 });

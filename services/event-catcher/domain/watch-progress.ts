@@ -1,4 +1,5 @@
 import type { BackfillRange } from '../../../schemas/events/chain-events.ts';
+import type { AsideDocument } from '../../../shared/read-models/chains.ts';
 import { isStopped, type WatchDocument } from '../../../shared/read-models/watches.ts';
 
 type Watched = Pick<WatchDocument, 'id' | 'startBlock' | 'readSince' | 'isRemoved' | 'paused'>;
@@ -23,6 +24,17 @@ export interface WatchProgress {
   gaps: { from: number; to: number }[];
 }
 
+/** What is set aside of watches is still to be read, too, until the progress of their chain has it again. */
+export const withAside = <Chain extends ReadChain & { position: number }>(
+  chain: Chain,
+  aside: ReadonlyMap<string, AsideDocument>,
+): Chain => {
+  const ranges = Array.from(aside, ([id, { ranges, takenUp }]) =>
+    takenUp === null || takenUp > chain.position ? ranges.map((range) => ({ watchIds: [id], ...range })) : [],
+  );
+  return { ...chain, backfills: [...ranges.flat(), ...chain.backfills] };
+};
+
 /** How far a watch was read. A watch that the follower has not added yet is backfilling. */
 export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchProgress => {
   const read = readProgress(watch, chain);
@@ -31,7 +43,9 @@ export const progressOf = (watch: Watched, chain: ReadChain | undefined): WatchP
 
 const readProgress = ({ id, startBlock, readSince }: Watched, chain: ReadChain | undefined): WatchProgress => {
   const ranges = chain?.backfills.filter(({ watchIds }) => watchIds.includes(id)) ?? [];
-  const gaps = ranges.filter(({ joins }) => !joins).map(({ next, to }) => ({ from: next, to }));
+  // Until the next progress is stored, what has been set aside is in it as well.
+  const ends = new Map(ranges.filter(({ joins }) => !joins).map((range) => [range.to, range.next]));
+  const gaps = Array.from(ends, ([to, from]) => ({ from, to }));
   const joining = ranges.find(({ joins }) => joins);
   if (joining) return backfilling(joining.next, joining.to, gaps);
   if (!chain || chain.watchesUpTo < readSince) return backfilling(startBlock, chain?.head ?? -1, gaps);

@@ -4,10 +4,11 @@ import { Projections } from '../../../shared/edge/projections.ts';
 import { READ_STORE } from '../../../shared/edge/tokens.ts';
 import { chainsModel, type ChainDocument, type VerificationDocument } from '../../../shared/read-models/chains.ts';
 import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
+import { withAside } from '../domain/watch-progress.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 
 const { watch } = watchesModel.collections;
-const { chain, verification } = chainsModel.collections;
+const { chain, verification, aside } = chainsModel.collections;
 /** No contract has more events. */
 const EVENTS_OF_CONTRACT_MAX = 10_000;
 
@@ -55,6 +56,19 @@ export class WatchModels {
     const id = String(chainId);
     const stored = (await this.readStore.getMany(chain.name, [id])).get(id);
     return stored && chain.document.parse(stored.document);
+  }
+
+  /** The same, with what is set aside of these watches as ranges of the chain. */
+  async chainOf(chainId: number, watchIds: readonly string[]): Promise<ChainDocument | undefined> {
+    return this.withAsideOf(await this.chain(chainId), watchIds);
+  }
+
+  /** Adds what is set aside of these watches to the ranges of a chain. */
+  async withAsideOf(chain: ChainDocument | undefined, watchIds: readonly string[]): Promise<ChainDocument | undefined> {
+    if (!chain) return undefined;
+    // Read after the chain: ranges that it does not have any more are set aside by then.
+    const stored = await this.readStore.getMany(aside.name, watchIds);
+    return withAside(chain, new Map(Array.from(stored, ([id, { document }]) => [id, aside.document.parse(document)])));
   }
 
   /** Returns `undefined` if nothing of the chain has been verified yet. */

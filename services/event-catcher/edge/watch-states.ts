@@ -18,6 +18,6 @@ export class WatchStates {
     if (this.follower.errorOf(watch) !== null) return 'failed';
     const known = await this.models.findProjected(watch.id);
     if (!known || isStopped(known)) return 'backfilling';
-    return progressOf(known, await this.models.chain(known.chainId)).state;
+    return progressOf(known, await this.models.chainOf(known.chainId, [known.id])).state;
   }
 }

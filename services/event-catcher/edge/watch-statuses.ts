@@ -26,7 +26,7 @@ export class WatchStatuses {
   async statusOf(watch: WatchDocument): Promise<WatchStatus> {
     const { chainId } = watch;
     const [chain, verification, eventsTotal] = await Promise.all([
-      this.models.chain(chainId),
+      this.models.chainOf(chainId, [watch.id]),
       this.models.verification(chainId),
       this.eventsTotal(watch),
     ]);

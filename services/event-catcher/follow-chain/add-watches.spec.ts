@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ChainProgressEvent } from '../../../schemas/events/chain-events.ts';
+import { ChainUnavailable, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { progressOf } from '../domain/watch-progress.ts';
 import { gated } from '../testing/faulty-readers.ts';
 import { approvalWatch, transferWatch } from '../testing/example-watches.ts';
 import { FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
@@ -34,7 +34,7 @@ const counting = (store: EventStore) => {
 };
 
 describe('registrations, when there is no room for more ranges', () => {
-  it('are added in order as far as there is room, and the others as ranges are finished', async () => {
+  it('are set aside in order as far as there is none, until ranges are finished', async () => {
     const follower = new FollowerUnderTest({ rangesMax: 2 });
     mineSome(follower.chain, 40);
     for (const watch of others) await follower.register(watch);
@@ -42,11 +42,11 @@ describe('registrations, when there is no room for more ranges', () => {
     const { store, unfinished } = counting(follower.store);
     const { reader, open } = gated(follower.chain);
     follower.start({ store, reader });
-    const second = await documentOf(follower, 'wch_b');
+    const last = await documentOf(follower, transferWatch.watchId);
     await eventually(
-      async () => (await follower.progress())?.watchesUpTo === second.readSince,
+      async () => ((await follower.progress())?.watchesUpTo ?? 0) >= last.readSince,
       15_000,
-      'the first two must be added, and no more',
+      'all of them must be added',
     );
     mineSome(follower.chain, 3, 1_000);
     await eventually(
@@ -55,15 +55,62 @@ describe('registrations, when there is no room for more ranges', () => {
       'the head must be followed meanwhile',
     );
     const progress = await follower.progress();
-    expect(await follower.joining()).toEqual(['wch_a', 'wch_b']);
-    expect(progress?.watchesUpTo).toBe(second.readSince);
-    for (const { watchId } of [...others, transferWatch]) {
-      expect(progressOf(await documentOf(follower, watchId), progress).state).toBe('backfilling');
-    }
+    expect(progress?.backfills.flatMap(({ watchIds }) => watchIds)).toEqual(['wch_a', 'wch_b']);
+    expect([...(await follower.aside()).keys()]).toEqual(['wch_c', 'wch_d', transferWatch.watchId]);
     open();
     await follower.expectChain();
     await follower.stop();
     expect(Math.max(...unfinished)).toBe(2);
+    expect(follower.starts).toBe(1);
+  });
+
+  it('of an app do not hold up those of another, however many and however hopeless', async () => {
+    const follower = new FollowerUnderTest({ rangesMax: 3 });
+    mineSome(follower.chain, 20, 0, [otherContract]);
+    for (let index = 0; index < 12; index += 1)
+      await follower.register({ watchId: `wch_hopeless_${String(index)}`, startBlock: index });
+    const reader = overriding<ChainReader>(follower.chain, {
+      logsOfRange: (from, to, filter) =>
+        filter.addresses.includes(transferWatch.contractAddress.toLowerCase())
+          ? Promise.reject(new ChainUnavailable('refused'))
+          : follower.chain.logsOfRange(from, to, filter),
+    });
+    follower.start({ reader });
+    await eventually(async () => (await follower.aside()).size === 9, 15_000, 'most of them must wait');
+    await follower.register({ watchId: 'wch_other_app', contractAddress: otherContract, appId: 'app_2' });
+    await follower.register({ watchId: 'wch_same_app', contractAddress: otherContract });
+    const sameApp = await documentOf(follower, 'wch_same_app');
+    const isLive = async () => !(await follower.joining()).some((id) => !id.startsWith('wch_hopeless'));
+    await eventually(
+      async () => ((await follower.progress())?.watchesUpTo ?? 0) >= sameApp.readSince,
+      15_000,
+      'they must be added',
+    );
+    await eventually(isLive, 15_000, 'the others must be live');
+    expect(await follower.joining()).toHaveLength(12);
+    await follower.stop();
+    follower.start();
+    await follower.expectChain();
+    await follower.stop();
+  });
+
+  it('that are stopped have no place, and get one when they are wanted again', async () => {
+    const follower = new FollowerUnderTest({ rangesMax: 2 });
+    mineSome(follower.chain, 20);
+    follower.start();
+    const many = Array.from({ length: 12 }, (_, index) => `wch_${String(index)}`);
+    for (const watchId of many) {
+      await follower.register({ watchId, contractAddress: otherContract });
+      await follower.stopWatch(watchId, 'remove');
+    }
+    await follower.register();
+    await follower.expectChain();
+    expect((await follower.progress())?.backfills).toEqual([]);
+    expect((await follower.aside()).size).toBe(12);
+    for (const watchId of many) await follower.readAgain(watchId);
+    await follower.expectChain();
+    expect((await follower.aside()).size).toBe(0);
+    await follower.stop();
     expect(follower.starts).toBe(1);
   });
 

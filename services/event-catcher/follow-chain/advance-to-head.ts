@@ -1,5 +1,13 @@
 import { ChainUnavailable, type BlockHeader } from '../../../shared/chain/chain-reader.ts';
-import { advance, fallBehind, rewind, skipAhead, type ChainProgress } from '../domain/chain-progress.ts';
+import {
+  advance,
+  fallBehind,
+  rewind,
+  setAside,
+  skipAhead,
+  type ChainProgress,
+  type Transition,
+} from '../domain/chain-progress.ts';
 import { classifyHeader, splitAfter, isFarAhead, tipOf, WALK_BLOCKS_MAX } from '../domain/window.ts';
 import { readBlock } from './block-logs.ts';
 import type { FollowedChain } from './followed-chain.ts';
@@ -110,9 +118,9 @@ function* rewindToOlderHead(
   return isOlder ? yield* rewindTo(progress, head.hash, chain) : progress;
 }
 
-/** Whether there is room for one more range of every live watch. */
+/** Whether there is room for one range of every live watch: others are set aside. */
 const canSkipAhead = (progress: ChainProgress, { watches, rangesMax }: FollowedChain): boolean =>
-  progress.backfills.length + watches.live(progress).length <= rangesMax;
+  watches.live(progress).length <= rangesMax;
 
 /** Moves the window to the head. Reverts what left the chain; the live watches read the blocks between as ranges. */
 async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: FollowedChain): Steps<ChainProgress> {
@@ -121,10 +129,17 @@ async function* skipAheadTo(progress: ChainProgress, head: BlockHeader, chain: F
   const removed = window.filter(({ hash }, at) => found[at]?.hash !== hash);
   const last = window.findLast((block) => !removed.includes(block));
   if (!last || removed.includes(window[0])) throw finalBlockError(chain, found[0]);
-  const transition = skipAhead(await windowUpTo(chain, head), last.number, chain.watches.at(progress).values());
+  const ahead = skipAhead(await windowUpTo(chain, head), last.number, chain.watches.at(progress).values());
+  const transition: Transition = (now) => makeRoom(ahead(now), progress, chain);
   const observed = unconfirmedInWindow(progress, chain, (block) => !removed.includes(block));
   return yield { removed, observed, transition };
 }
+
+/** Sets aside ranges that were there before, the newest first, as far as there are too many. */
+const makeRoom = (after: ChainProgress, before: ChainProgress, { rangesMax }: FollowedChain): ChainProgress => {
+  const over = after.backfills.length - rangesMax;
+  return over > 0 ? setAside(before.backfills.slice(-over).map(({ watchId }) => watchId))(after) : after;
+};
 
 /** Descending, because the walk goes on with the header that was pushed last. */
 const firstNumbers = ({ from, to }: { from: number; to: number }): number[] => {

@@ -27,8 +27,8 @@ describe('a backfill with bounds', () => {
     return newest?.type === 'WatchPaused' ? newest.data['reason'] : undefined;
   };
   const nextBlock = async () => {
-    const progress = await follower.progress();
-    return progress?.backfills.findLast(({ watchIds }) => watchIds.includes(watchId))?.next;
+    const aside = (await follower.aside()).get(watchId);
+    return aside?.find(({ joins }) => joins)?.next;
   };
 
   it('stops at the bound of blocks, however often it is started, and goes on when the operator resumes it', async () => {
@@ -108,13 +108,17 @@ describe('the blocks that a backfill may have yet', () => {
   });
   const joining = (next: number): Range => ({ watchId, from: 10, next, to: 90, joins: true });
 
+  const reading = (...backfills: Range[]) => ({ backfills, aside: new Map<string, Range[]>(), watchesUpTo: 0 });
+
   it('are counted by what is not read yet', () => {
-    expect(bounds.blocksLeft(watch, joining(10), [joining(10)])).toBe(50);
-    expect(bounds.blocksLeft(watch, joining(60), [joining(60)])).toBe(0);
+    expect(bounds.blocksLeft(watch, joining(10), reading(joining(10)))).toBe(50);
+    expect(bounds.blocksLeft(watch, joining(60), reading(joining(60)))).toBe(0);
     const extension: Range = { watchId, from: 0, next: 4, to: 9, joins: false };
     const extended = { ...watch, startBlock: 0 };
-    expect(bounds.blocksLeft(extended, extension, [joining(30), extension])).toBe(50 - 20 - 4);
-    expect(bounds.blocksLeft(watch, joining(100), [joining(100)])).toBe(Infinity);
-    expect(bounds.blocksLeft({ ...watch, isUnbounded: true }, joining(10), [joining(10)])).toBe(Infinity);
+    expect(bounds.blocksLeft(extended, extension, reading(joining(30), extension))).toBe(50 - 20 - 4);
+    const aside = new Map([[watchId, [extension]]]);
+    expect(bounds.blocksLeft(extended, joining(30), { ...reading(joining(30)), aside })).toBe(50 - 20 - 4);
+    expect(bounds.blocksLeft(watch, joining(100), reading(joining(100)))).toBe(Infinity);
+    expect(bounds.blocksLeft({ ...watch, isUnbounded: true }, joining(10), reading(joining(10)))).toBe(Infinity);
   });
 });

@@ -3,7 +3,7 @@ import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { stopBackfill } from '../domain/stopped-watch.ts';
 import { watchFold, watchStream } from '../domain/watch.ts';
-import type { Range } from '../domain/coverage.ts';
+import type { Coverage, Range } from '../domain/coverage.ts';
 import { followerMetadata, type AppendDependencies } from './store-changes/chain-appends.ts';
 import type { WatchedEvent } from './watched-event.ts';
 
@@ -33,19 +33,19 @@ export class BackfillBounds {
    * How many blocks a range may have before its watch meets the bound; `Infinity` for what is no backfill: blocks that came since
    * the watch was registered.
    */
-  blocksLeft({ isUnbounded, headBlock, startBlock }: WatchedEvent, range: Range, ranges: readonly Range[]): number {
+  blocksLeft({ isUnbounded, headBlock, startBlock }: WatchedEvent, range: Range, progress: Coverage): number {
     if (isUnbounded || headBlock === undefined || range.next > headBlock) return Infinity;
-    const unread = this.rangesOf(range.watchId, ranges).map(({ next, to, joins }) =>
+    const unread = this.rangesOf(range.watchId, progress).map(({ next, to, joins }) =>
       Math.max(0, (joins ? headBlock : Math.min(to, headBlock)) - next + 1),
     );
     const read = headBlock - startBlock + 1 - unread.reduce((sum, blocks) => sum + blocks, 0);
     return this.most.blocks - read;
   }
 
-  private rangesOf(watchId: string, ranges: readonly Range[]): readonly Range[] {
-    const byWatch = this.byWatch.get(ranges) ?? Map.groupBy(ranges, (range) => range.watchId);
-    this.byWatch.set(ranges, byWatch);
-    return byWatch.get(watchId) ?? [];
+  private rangesOf(watchId: string, { backfills, aside }: Coverage): readonly Range[] {
+    const byWatch = this.byWatch.get(backfills) ?? Map.groupBy(backfills, (range) => range.watchId);
+    this.byWatch.set(backfills, byWatch);
+    return [...(byWatch.get(watchId) ?? []), ...(aside.get(watchId) ?? [])];
   }
 
   /** How many records each of these watches may have before it meets the bound, as far as the read model knows. */

@@ -157,11 +157,11 @@ describe('the backfills of a chain', () => {
     let asked = 0;
     let most = 0;
     const reader = overriding<ChainReader>(follower.chain, {
-      logsOfBlock: async (...given) => {
+      logsOfBlock: async (header, filter) => {
         most = Math.max(most, (asked += 1));
         await Promise.resolve();
         asked -= 1;
-        return follower.chain.logsOfBlock(...given);
+        return follower.chain.logsOfBlock(header, filter);
       },
     });
     follower.start({ reader });

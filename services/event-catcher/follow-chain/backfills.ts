@@ -3,7 +3,7 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 import { WakeUp } from '../../../shared/primitives/wake-up.ts';
 import { ChunkSize } from '../domain/chunk-size.ts';
-import { findRange, lastBlockOf, rangeId, type Range } from '../domain/coverage.ts';
+import { allRanges, findRange, lastBlockOf, rangeId, type Range } from '../domain/coverage.ts';
 import { isToRead } from './ranges-to-read.ts';
 import { RangeReading, type BackfillDependencies } from './range-reading.ts';
 
@@ -52,6 +52,15 @@ export class Backfills {
 
   constructor(private readonly dependencies: Dependencies) {}
 
+  isReading(range: Range): boolean {
+    return this.reading.has(rangeId(range));
+  }
+
+  /** Whether a range could not be read last time. */
+  isFailing(range: Range): boolean {
+    return this.known.get(rangeId(range))?.retryMs !== undefined;
+  }
+
   /** Tells that there may be more ranges. */
   lookAgain(): void {
     this.readingEnded.ring();
@@ -74,7 +83,8 @@ export class Backfills {
       await Promise.all(this.readings);
       this.dependencies.meter.ranges = { reading: 0, waiting: 0 };
       // Another process may follow the chain from here on.
-      for (const { watchId } of this.dependencies.writer.progress.backfills) this.dependencies.meter.succeeded(watchId);
+      for (const { watchId } of allRanges(this.dependencies.writer.progress))
+        this.dependencies.meter.succeeded(watchId);
     }
   }
 

@@ -14,10 +14,14 @@ import { resume } from './resume.ts';
 import { ChainAppends } from './store-changes/chain-appends.ts';
 import type { ChainWriter } from './store-changes/chain-writer.ts';
 import { addWatches } from './add-watches.ts';
+import { Places } from './places.ts';
 import { VerificationPass } from './verify-chain/verification-pass.ts';
 
 /** A chain that contradicts a final block is not read until its provider says something else. So often that is looked at. */
 const CONTRADICTED_POLLS = 10;
+/** How often places are given at most, and at least. */
+const PLACES_MS = 50;
+const PLACES_MS_MAX = 5_000;
 
 /**
  * Follows one chain until the signal aborts. It throws if something fails, and the caller runs it again. A chain that contradicts a
@@ -83,6 +87,7 @@ const followFromStored = async (
 class ChainFollower {
   private readonly backfills: Backfills;
   private readonly announcements = new Announcements();
+  private readonly places: Places;
   private readonly failed = Promise.withResolvers<never>();
 
   constructor(
@@ -94,12 +99,14 @@ class ChainFollower {
     private readonly running: Set<Promise<unknown>>,
   ) {
     this.backfills = new Backfills({ ...dependencies, chain, writer });
+    this.places = new Places(chain, this.backfills, dependencies.clock);
   }
 
   /** Returns when the signal has aborted, or throws the first error of one of them. */
   async follow(signal: AbortSignal, reportRunning: () => void): Promise<void> {
     this.start(this.backfills.run(signal));
     this.start(this.addRegistered(signal));
+    this.start(this.givePlaces(signal));
     this.start(this.pass.run(signal));
     const head = this.followHead(signal, reportRunning);
     this.start(head);
@@ -161,19 +168,27 @@ class ChainFollower {
     return nextLookMs(window, { foundAgoMs, announcedAgoMs }, { leastMs: pollMs, mostMs: pollMsMax, isLocal });
   }
 
-  /** Adds what is registered, in order. While there is no room for more ranges, waits until some are finished. */
+  /** Adds what is registered, in order. */
   private async addRegistered(signal: AbortSignal): Promise<void> {
     const { watches } = this.chain;
+    for await (const next of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
+      await this.writer.commit((progress) => addWatches(progress, next, this.chain));
+      this.backfills.lookAgain();
+    }
+  }
+
+  /** Gives places to ranges, whenever some are finished, or have failed. */
+  private async givePlaces(signal: AbortSignal): Promise<void> {
+    const { places } = this;
     const { readingEnded } = this.backfills;
-    for await (const { changes, upTo } of watches.changesAfter(this.writer.progress.watchesUpTo, signal)) {
-      let waiting = changes;
-      while (waiting.length > 0 && !signal.aborted) {
-        const seen = readingEnded.rung;
-        const next = { changes: waiting, upTo };
-        waiting = await this.writer.commit((progress) => addWatches(progress, next, this.chain));
-        if (waiting.length > 0) await readingEnded.wait(seen, signal);
-        else this.backfills.lookAgain();
+    while (!signal.aborted) {
+      const seen = readingEnded.rung;
+      if (places.isDue(this.writer.progress)) {
+        await this.writer.commit((progress) => places.give(progress));
+        this.backfills.lookAgain();
       }
+      await readingEnded.wait(seen, AbortSignal.any([signal, AbortSignal.timeout(PLACES_MS_MAX)]));
+      await pause(PLACES_MS, signal);
     }
   }
 

@@ -188,6 +188,7 @@ describe('a follower', () => {
     await follower.stop();
     const streams = [
       'chain-2484',
+      'chain-2484-aside',
       ...[...follower.registered.values()].map(({ contractAddress }) => `chain-2484-${contractAddress.toLowerCase()}`),
     ];
     const fencedStreams = async () => (await fences(follower)).map(({ stream }) => stream).sort();

@@ -29,7 +29,7 @@ export interface FollowSettings {
   readonly isLocal: boolean;
   /** A development chain may lose final blocks or start again. Any other chain that does so is not followed. */
   readonly isDevelopment: boolean;
-  /** The most ranges that may be unfinished at a time. They are limited because `ChainAdvanced` lists all of them. */
+  /** The most ranges that have a place at a time: `ChainAdvanced` lists all of them. The others are set aside. */
   readonly rangesMax: number;
   readonly verification: VerificationLimits;
 }

@@ -102,10 +102,10 @@ export class RangeReading {
   /** The last block that may be read, from this one on, before the ranges end or the first of the watches meets its bound. */
   private lastFrom(next: number): number {
     const { writer, bounds } = this.dependencies;
-    const { window, backfills } = writer.progress;
+    const { progress } = writer;
     const lasts = this.ranges.map((range) => {
-      const left = bounds.blocksLeft(this.watchNow(range), range, backfills);
-      return Math.min(lastBlockOf(window, range), next + left - 1);
+      const left = bounds.blocksLeft(this.watchNow(range), range, progress);
+      return Math.min(lastBlockOf(progress.window, range), next + left - 1);
     });
     return Math.min(...lasts);
   }
@@ -113,10 +113,10 @@ export class RangeReading {
   /** Pauses the watches whose backfill met a bound, and returns the ranges of the others. */
   private async withinBounds(ranges: readonly Range[]): Promise<Range[]> {
     const { writer, bounds } = this.dependencies;
-    const { backfills } = writer.progress;
+    const { progress } = writer;
     const backfilled = ranges.flatMap((range) => {
       const watch = this.watchNow(range);
-      const blocks = bounds.blocksLeft(watch, range, backfills);
+      const blocks = bounds.blocksLeft(watch, range, progress);
       return blocks === Infinity ? [] : [{ range, watch, blocks }];
     });
     if (backfilled.length > 0) this.recordsLeft ??= await bounds.recordsLeft(backfilled.map(({ watch }) => watch));

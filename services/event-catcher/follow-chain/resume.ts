@@ -2,6 +2,7 @@ import type { BlockHeader } from '../../../shared/chain/chain-reader.ts';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import { initialProgress, resetProgress, type ChainProgress } from '../domain/chain-progress.ts';
+import { rangesOf } from '../domain/coverage.ts';
 import { initialVerification, readUpTo } from '../domain/verification.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import { Finality } from './finality.ts';
@@ -80,7 +81,7 @@ const isReadBefore = (
   return (record) => {
     const watch = byRecordId.get(watchIdOfRecord(record));
     const from = record.BlockNumber;
-    const ranges = progress.backfills.filter(({ watchId }) => watchId === watch?.id);
+    const ranges = rangesOf(progress, watch?.id ?? '');
     return watch !== undefined && belongsTo(watch, record) && readUpTo(ranges, { from, final }) >= from;
   };
 };

@@ -44,8 +44,15 @@ export class ListWatchesHandler implements IQueryHandler<ListWatches> {
       this.readStore.count(watchCollection.name, filter),
     ]);
     const watches = found.map(({ document }) => watchCollection.document.parse(document));
-    const chainIds = [...new Set(watches.map((watch) => watch.chainId))];
-    const chains = new Map(await Promise.all(chainIds.map(async (id) => [id, await this.models.chain(id)] as const)));
+    const idsByChain = Map.groupBy(watches, (watch) => watch.chainId);
+    const chains = new Map(
+      await Promise.all(
+        Array.from(idsByChain, async ([id, ofChain]) => {
+          const ids = ofChain.map((watch) => watch.id);
+          return [id, await this.models.chainOf(id, ids)] as const;
+        }),
+      ),
+    );
     return {
       items: watches.map((watch) => watchAnswer(watch, chains.get(watch.chainId), this.follower)),
       take,
@@ -70,6 +77,6 @@ export class GetWatchHandler implements IQueryHandler<GetWatch> {
 
   async execute({ id }: GetWatch): Promise<WatchedContract> {
     const watch = await this.models.byId(id);
-    return watchAnswer(watch, await this.models.chain(watch.chainId), this.follower);
+    return watchAnswer(watch, await this.models.chainOf(watch.chainId, [id]), this.follower);
   }
 }

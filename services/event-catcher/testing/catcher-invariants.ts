@@ -1,4 +1,5 @@
 import type {
+  AsideEvent,
   ChainEvent,
   ChainProgressEvent,
   ChainVerificationEvent,
@@ -12,7 +13,7 @@ import { recordsOf } from './simulated-records.ts';
 
 type Progress = ChainProgressEvent['data'];
 type Verification = ChainVerificationEvent['data'];
-type CaughtEvent = ChainEvent | ChainProgressEvent | ChainVerificationEvent | WatchEvent;
+type CaughtEvent = AsideEvent | ChainEvent | ChainProgressEvent | ChainVerificationEvent | WatchEvent;
 
 interface Registered {
   position: Position;
@@ -28,6 +29,8 @@ export class CatcherInvariants {
   /** By watch: the records that are observed and not reverted, by their ids. */
   private readonly observed = new Map<string, Map<string, ObservedRecord>>();
   private readonly registered: Registered[] = [];
+  /** By watch: the ranges that are set aside. */
+  private readonly aside = new Map<string, AsideEvent['data']['ranges']>();
   private hasStartedAgain = false;
 
   constructor(
@@ -59,6 +62,9 @@ export class CatcherInvariants {
       case 'ChainEventReverted':
         if (!this.of(data.WatchId).delete(recordKey(data)))
           this.violations.push(`${nameOf(data)} is reverted and was not observed`);
+        return;
+      case 'RangesSetAside':
+        this.aside.set(data.watchId, data.ranges);
         return;
       case 'ChainAdvanced':
         this.progress = data;
@@ -99,7 +105,10 @@ export class CatcherInvariants {
     const branch = this.branchOf(window);
     const starts = this.startsAt(watchesUpTo);
     for (const [watchId, startBlock] of starts) {
-      const ranges = backfills.filter(({ watchIds }) => watchIds.includes(watchId));
+      const ranges = [
+        ...backfills.filter(({ watchIds }) => watchIds.includes(watchId)),
+        ...(this.aside.get(watchId) ?? []),
+      ];
       const isRead = (number: number) =>
         startBlock <= number && !ranges.some(({ next, to, joins }) => next <= number && (joins || number <= to));
       this.compare(watchId, 'the progress', branch, (number) => number <= head && isRead(number));
@@ -108,6 +117,11 @@ export class CatcherInvariants {
       if (!starts.has(watchId) && this.of(watchId).size > 0)
         this.violations.push(`${watchId} has records before it is added`);
     }
+  }
+
+  /** Whether something is set aside of any watch. */
+  get hasAside(): boolean {
+    return Array.from(this.aside.values()).some(({ length }) => length > 0);
   }
 
   private compareVerification({ verified, behind, watchesUpTo }: Verification): void {

@@ -255,7 +255,7 @@ export class CatcherSimulation {
     if (progress?.window.at(-1)?.hash !== chain.tip.hash) return 'the head is not followed';
     if (progress.finalized < finalNumber) return 'blocks that are final are not taken for final';
     if (progress.watchesUpTo < upTo) return 'what apps wanted is not taken into account';
-    if (progress.backfills.length > 0) return 'blocks are not read';
+    if (progress.backfills.length > 0 || invariants.hasAside) return 'blocks are not read';
     if (!verification || verification.watchesUpTo < upTo || verification.verified < finalNumber)
       return 'final blocks are not verified';
     if (verification.behind.some(({ next }) => next <= finalNumber)) return 'watches are not verified';

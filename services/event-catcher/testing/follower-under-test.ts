@@ -1,5 +1,10 @@
 import { pino } from 'pino';
-import type { ChainEvent, ChainProgressEvent, ChainVerificationEvent } from '../../../schemas/events/chain-events.ts';
+import type {
+  AsideEvent,
+  ChainEvent,
+  ChainProgressEvent,
+  ChainVerificationEvent,
+} from '../../../schemas/events/chain-events.ts';
 import { MemoryChain } from '../../../shared/chain/chain-reader.memory.ts';
 import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
@@ -204,7 +209,20 @@ export class FollowerUnderTest {
   /** The watches that have a range at whose end they join. */
   async joining(): Promise<string[]> {
     const progress = await this.progress();
-    return progress?.backfills.flatMap(({ watchIds, joins }) => (joins ? watchIds : [])) ?? [];
+    const aside = await this.aside();
+    return [
+      ...(progress?.backfills.flatMap(({ watchIds, joins }) => (joins ? watchIds : [])) ?? []),
+      ...Array.from(aside).flatMap(([id, ranges]) => (ranges.some(({ joins }) => joins) ? [id] : [])),
+    ];
+  }
+
+  /** The ranges that are set aside, by watch. */
+  async aside(): Promise<Map<string, AsideEvent['data']['ranges']>> {
+    const stored = (await this.store.read(`chain-${String(CHAIN_ID)}-aside`)).filter(
+      (event): event is StoredEvent & AsideEvent => event.type === 'RangesSetAside',
+    );
+    const newest = new Map(stored.map(({ data }) => [data.watchId, data.ranges]));
+    return new Map(Array.from(newest).filter(([, ranges]) => ranges.length > 0));
   }
 
   async verification(): Promise<ChainVerificationEvent['data'] | undefined> {
@@ -234,7 +252,8 @@ export class FollowerUnderTest {
     const progress = await this.progress();
     const isKnown = progress !== undefined && progress.watchesUpTo >= this.registrations.upTo;
     if (!isKnown || progress.window.at(-1)?.hash !== this.chain.tip.hash) return false;
-    return progress.backfills.every(({ watchIds }) => watchIds.every((id) => this.registered.get(id)?.stopped));
+    const unread = [...progress.backfills.flatMap(({ watchIds }) => watchIds), ...(await this.aside()).keys()];
+    return unread.every((id) => this.registered.get(id)?.stopped);
   }
 
   /** Whether it has nothing to do: verified as well, if it verifies. */

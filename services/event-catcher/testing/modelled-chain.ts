@@ -7,16 +7,18 @@ import {
   cover,
   rewind,
   finish,
+  setAside,
   skipAhead,
   stopWatch,
   storedAt,
+  takeUp,
   addWatch,
   extendWatch,
   setWatchesUpTo,
   type ChainProgress,
   type Transition,
 } from '../domain/chain-progress.ts';
-import { liveWatches, type CoveredWatch, type Range } from '../domain/coverage.ts';
+import { allRanges, liveWatches, type CoveredWatch, type Range } from '../domain/coverage.ts';
 import { linkedWindow, tipOf, type Header, type LinkedBlock } from '../domain/window.ts';
 import { CONFIRMATIONS, ModelledBlocks } from './modelled-blocks.ts';
 
@@ -146,6 +148,14 @@ export class ModelledChain {
     return backfills[at % Math.max(1, backfills.length)];
   }
 
+  setAside(id: WatchId): void {
+    this.change(setAside([id]));
+  }
+
+  takeUp(id: WatchId): void {
+    this.change(takeUp([id]));
+  }
+
   storeProgress(): void {
     this.change(storedAt(++this.position));
   }
@@ -158,6 +168,7 @@ export class ModelledChain {
     for (let rounds = 0; rounds < 50 && !this.isFinished; rounds += 1) {
       this.addNext();
       this.walk();
+      for (const id of WATCHES) this.takeUp(id);
       for (const range of this.progress.backfills) {
         const id = range.watchId as WatchId;
         if (rounds === 0) this.cover(id, range.next + 1, 1);
@@ -168,20 +179,24 @@ export class ModelledChain {
   }
 
   get isFinished(): boolean {
-    const { window, backfills, watchesUpTo } = this.progress;
+    const { window, watchesUpTo } = this.progress;
     const isAtHead = tipOf(window).hash === this.blocks.chain.at(-1)?.hash;
-    return isAtHead && backfills.length === 0 && this.registered.every(({ position }) => position <= watchesUpTo);
+    return isAtHead && this.ranges.length === 0 && this.registered.every(({ position }) => position <= watchesUpTo);
+  }
+
+  private get ranges(): readonly Range[] {
+    return [...allRanges(this.progress)];
   }
 
   /** The invariant that is violated, if any. */
   get fault(): string | undefined {
-    const { window, backfills, position } = this.progress;
+    const { window, position } = this.progress;
     if (this.isStoredTwice) return 'something is stored twice';
     if (!linkedWindow(window)) return 'the window is not linked';
     if (window.length > CONFIRMATIONS + 1) return 'the window holds more blocks than may be reorganised';
     if (window.some(({ since }) => since > position)) return 'a block of the window is younger than the progress';
     const ends = ({ joins }: Range) => (joins ? window[0] : tipOf(window)).number;
-    if (backfills.some((range) => range.next < range.from || range.to > ends(range))) return 'a range ends too late';
+    if (this.ranges.some((range) => range.next < range.from || range.to > ends(range))) return 'a range ends too late';
     for (const id of WATCHES) {
       const fault = this.faultOf(id);
       if (fault) return `${fault} of ${id}`;
@@ -194,9 +209,10 @@ export class ModelledChain {
    * ranges.
    */
   private faultOf(id: WatchId): string | undefined {
-    const { window, backfills, watchesUpTo } = this.progress;
+    const { window, watchesUpTo } = this.progress;
     const start = this.startOf(id, watchesUpTo);
-    const ranges = backfills.filter(({ watchId }) => watchId === id);
+    const ranges = this.ranges.filter(({ watchId }) => watchId === id);
+    if (ranges.filter(({ joins }) => joins).length > 1) return 'two joining ranges';
     const first = window[0].number;
     let claimed = 0;
     for (let number = start; number <= tipOf(window).number; number += 1) {

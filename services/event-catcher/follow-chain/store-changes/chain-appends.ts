@@ -1,4 +1,5 @@
 import type {
+  AsideEvent,
   ChainEvent,
   ChainProgressEvent,
   ChainVerificationEvent,
@@ -28,7 +29,7 @@ const OVERHEAD_BYTES = 250;
 /** How often a stream to which others keep appending is read again before the follower gives up. */
 const FENCE_ATTEMPTS_MAX = 50;
 
-type CaughtEvent = ChainEvent | ChainProgressEvent | ChainVerificationEvent | FollowerEvent;
+type CaughtEvent = AsideEvent | ChainEvent | ChainProgressEvent | ChainVerificationEvent | FollowerEvent;
 
 /** Of everything that a follower stores. */
 export const followerMetadata: EventMetadata = {

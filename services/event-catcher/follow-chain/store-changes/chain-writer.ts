@@ -23,7 +23,7 @@ export type SyncSteps<Result = void> = Generator<Change, Result, ChainProgress>;
 
 /**
  * Holds the progress of one chain, and is the only writer of its records and progress: it stores the records first,
- * then the progress that contains them. Commits run one at a time, so that none is based on progress that another
+ * then what is set aside, then the progress that contains them. Commits run one at a time, so that none is based on progress that another
  * replaces.
  */
 export class ChainWriter {
@@ -67,6 +67,7 @@ export class ChainWriter {
   private async store({ transition, ...changes }: Change): Promise<void> {
     const next = transition?.(this.current) ?? this.current;
     await this.records.store(changes, this.current.position);
+    if (next.aside !== this.current.aside) await this.stream.appendAside(this.current.aside, next.aside);
     this.current = next;
   }
 

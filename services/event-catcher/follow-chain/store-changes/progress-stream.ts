@@ -9,10 +9,11 @@ import {
 import type { ChainProgress } from '../../domain/chain-progress.ts';
 import type { Range } from '../../domain/coverage.ts';
 import { tipOf } from '../../domain/window.ts';
+import { AsideStream } from './aside-stream.ts';
 import type { ChainAppends } from './chain-appends.ts';
 import type { RecordDependencies } from './contract-records.ts';
 
-/** The stream of a chain's progress. Only its newest event counts. */
+/** The stream of a chain's progress, of which only the newest event counts, and the one of what is set aside. */
 export class ProgressStream {
   private constructor(
     private readonly appends: ChainAppends,
@@ -20,6 +21,7 @@ export class ProgressStream {
     private newest: Appended,
     /** The progress at the time of loading; `undefined` if nothing was read yet. */
     readonly stored: ChainProgress | undefined,
+    private readonly aside: AsideStream,
   ) {}
 
   static async load({ eventStore, appends }: RecordDependencies, chainId: number): Promise<ProgressStream> {
@@ -33,7 +35,17 @@ export class ProgressStream {
           ? { type: 'ChainAdvanced', data: { ...toEvent(chainId, read.progress), repeats: read.progress.position } }
           : { type: 'FollowerReplaced', data: { chainId } },
     );
-    return new ProgressStream(appends, chainId, newest, progress);
+    const { stream: asideStream, aside } = await AsideStream.load(
+      { eventStore, appends },
+      chainId,
+      progress?.position ?? 0,
+    );
+    return new ProgressStream(appends, chainId, newest, progress && { ...progress, aside }, asideStream);
+  }
+
+  /** Stores what is set aside by now, and was not before. */
+  appendAside(before: ChainProgress['aside'], after: ChainProgress['aside']): Promise<void> {
+    return this.aside.append(before, after);
   }
 
   /** @returns the position of the event */
@@ -63,7 +75,15 @@ const fromEvent = ({ data, schemaVersion, position }: StoredEvent & ChainProgres
   const ranges = backfillsOf(backfills).flatMap(({ watchIds, ...blocks }) =>
     watchIds.map((watchId) => ({ watchId, ...blocks })),
   );
-  return first && { window: [first, ...rest], backfills: ranges, watchesUpTo, position: repeats ?? position };
+  return (
+    first && {
+      window: [first, ...rest],
+      backfills: ranges,
+      aside: new Map(),
+      watchesUpTo,
+      position: repeats ?? position,
+    }
+  );
 };
 
 const toEvent = (chainId: number, { window, backfills, watchesUpTo }: ChainProgress): ChainProgressEvent['data'] => ({

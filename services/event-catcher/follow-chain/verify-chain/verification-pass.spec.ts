@@ -112,9 +112,8 @@ describe('the verification of a chain', () => {
 
   it('waits for a watch that it knows, and the progress after a crash does not', async () => {
     await follower.extend(0);
-    const verified = { chainId: 2484, verified: 0, behind: [], watchesUpTo: await follower.store.head() };
+    const verified = { chainId: 2484, verified: 0, behind: [], watchesUpTo: (await follower.store.head()) + 10 };
     await follower.store.append('chain-2484-verified', -1, [anEvent({ type: 'ChainVerified', data: verified })]);
-    follower.rangesMax = 0;
     follower.start();
     const hasHead = async () => (await follower.progress())?.head === follower.chain.tip.number;
     for (let block = 0; block < 5; block += 1) {
@@ -124,7 +123,7 @@ describe('the verification of a chain', () => {
     await eventually(hasHead, WITHIN_MS, 'the head must be followed');
     expect(await follower.verification()).toEqual(verified);
     await follower.stop();
-    follower.rangesMax = 10;
+    await follower.register({ watchId: 'wch_other', contractAddress: otherContract });
     follower.start({ reader: withholding(follower.chain, { left: Infinity, has: 'another' }) });
     mineSome(follower.chain, FINAL_DEPTH, 2_000);
     await follower.caughtUp();

@@ -3,7 +3,7 @@ import type { Clock } from '../../../../shared/primitives/clock.ts';
 import { pause } from '../../../../shared/primitives/pause.ts';
 import type { ChainProgress } from '../../domain/chain-progress.ts';
 import { ChunkSize } from '../../domain/chunk-size.ts';
-import type { Range } from '../../domain/coverage.ts';
+import { allRanges, type Range } from '../../domain/coverage.ts';
 import {
   addReplays,
   leaveBehind,
@@ -168,7 +168,7 @@ export class VerificationPass {
     const comparesBlooms = this.endpoints === 1 && chain.reader.usesBlooms;
     const blocks = comparesBlooms ? Math.min(BLOOMS_AT_ONCE, this.size.blocks) : this.size.blocks;
     const watches = chain.watches.at(progress);
-    const ranges = Map.groupBy(progress.backfills, ({ watchId }) => watchId);
+    const ranges = Map.groupBy(allRanges(progress), ({ watchId }) => watchId);
     const none: Range[] = [];
     const reach = ({ id }: { id: string }, from: number) =>
       chain.watches.now(id)?.isStopped ? from - 1 : readUpTo(ranges.get(id) ?? none, { from, final: this.final });
