@@ -19,6 +19,8 @@ const HEADS = 100;
 const HEAD_POLL_MS = 2;
 /** Blocks come at another time after a look for the head each: so much later than the one before, and up to twice that. */
 const HEADS_APART_MS = 150;
+/** Longer than that a new block takes only if it is lost. */
+const HEAD_WITHIN_MS = 30_000;
 /** Parts of a backfill whose memory is told one by one. */
 const PARTS = 5;
 
@@ -108,7 +110,10 @@ const followHeads = async (what: string, { program, user, chain }: Subject, repo
     const { number, transfers } = await chain.call<{ number: number; transfers: number }>('bench_mine');
     const query = `chainId=2484&contractAddress=${EMITTING_CONTRACT}&fromBlock=${String(number)}&take=${String(transfers)}`;
     const url = `${program.development.eventUrl}/api/v1/events?${query}`;
-    while (itemsOf((await call(url, { headers: user.bearer })).body) < transfers) await pause(HEAD_POLL_MS);
+    while (itemsOf((await call(url, { headers: user.bearer })).body) < transfers) {
+      if (Date.now() - minedAt > HEAD_WITHIN_MS) throw new Error(`block ${String(number)} was not queried in time`);
+      await pause(HEAD_POLL_MS);
+    }
     const isThereAt = Date.now();
     const { headFirstAt } = await chain.call<Seen>('bench_seen');
     sinceMined.push(isThereAt - minedAt);
