@@ -61,7 +61,7 @@ export class SqliteEventStore implements EventStore {
     file: string,
     private readonly clock: Clock = systemClock,
   ) {
-    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 64 });
+    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 16 });
     this.database.setUp(() => {
       this.database.exec(`
       CREATE TABLE IF NOT EXISTS events (

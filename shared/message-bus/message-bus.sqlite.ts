@@ -64,7 +64,7 @@ export class SqliteMessageBus implements MessageBus {
     /** A monotonic clock in milliseconds. */
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 32 });
+    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 8 });
     this.database.setUp(() => {
       this.database.exec(`
       CREATE TABLE IF NOT EXISTS topics (name TEXT PRIMARY KEY, partitions INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -12,6 +12,7 @@ export interface DatabaseOptions {
    * derived.
    */
   synchronous: 'FULL' | 'NORMAL';
+  /** At most, of each thread that has the file open. What is not in it is mostly in memory of the system. */
   cacheMiB: number;
 }
 

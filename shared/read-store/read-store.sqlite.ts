@@ -36,7 +36,7 @@ export class SqliteReadStore implements ReadStore {
   private readonly loadPosition: StatementSync;
 
   constructor(file: string) {
-    this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 128 });
+    this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 64 });
     this.database.setUp(() => {
       this.database.exec(`
         CREATE TABLE IF NOT EXISTS positions (

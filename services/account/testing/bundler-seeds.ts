@@ -16,6 +16,7 @@ export const simulateBundlers = (half: Half): void => {
     spec: 'bundler.simulation',
     subject: 'a bundler on a chain of which anything may happen',
     holds: 'executes each operation at most once, says of each what became of it, and accounts for every wei and nonce',
+    failedOnce: [1_002],
     violationsOf: async (seed) => {
       const simulation = new BundlerSimulation(seed, faults);
       await simulation.run();
