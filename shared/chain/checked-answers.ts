@@ -77,6 +77,15 @@ const readHex = (value: unknown, pattern: RegExp, what: string): string => {
   if (typeof value !== 'string' || !pattern.test(value)) throw new InvalidAnswer(`a log has no valid ${what}`);
   return value.toLowerCase();
 };
+/** Logs of one block or contract have the same text again and again: it is checked once, and is in memory once. */
+const repeatedHex = (pattern: RegExp, what: string): ((value: unknown) => string) => {
+  let newest: string | undefined;
+  return (value) => (value !== undefined && value === newest ? newest : (newest = readHex(value, pattern, what)));
+};
+const readContract = repeatedHex(ADDRESS, 'address');
+const readFirstTopic = repeatedHex(HASH, 'topic');
+const readBlockHash = repeatedHex(HASH, 'block hash');
+const readTxHash = repeatedHex(HASH, 'transaction hash');
 
 const readLog = (raw: unknown): ChainLog => {
   if (!isRawLog(raw)) throw new InvalidAnswer('a log is not an object');
@@ -84,13 +93,13 @@ const readLog = (raw: unknown): ChainLog => {
   if (!Array.isArray(raw.topics) || raw.topics.length > TOPICS_MAX)
     throw new InvalidAnswer('a log has no valid topics');
   return {
-    address: readHex(raw.address, ADDRESS, 'address'),
-    topics: raw.topics.map((topic: unknown) => readHex(topic, HASH, 'topic')),
+    address: readContract(raw.address),
+    topics: raw.topics.map((topic: unknown, at) => (at === 0 ? readFirstTopic(topic) : readHex(topic, HASH, 'topic'))),
     data: readHex(raw.data, BYTES, 'data'),
     blockNumber: readQuantity(raw.blockNumber, 'block number'),
-    blockHash: readHex(raw.blockHash, HASH, 'block hash'),
+    blockHash: readBlockHash(raw.blockHash),
     blockTimestamp: raw.blockTimestamp == null ? undefined : readTime(raw.blockTimestamp),
-    txHash: readHex(raw.transactionHash, HASH, 'transaction hash'),
+    txHash: readTxHash(raw.transactionHash),
     txIndex: readQuantity(raw.transactionIndex, 'transaction index'),
     logIndex: readQuantity(raw.logIndex, 'log index'),
   };
