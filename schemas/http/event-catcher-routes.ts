@@ -146,7 +146,7 @@ export const eventCatcherRoutes = {
         .refine((abi) => abi !== undefined, 'is required')
         .describe('a JSON array, or its text; one of its events is the signature’s'),
       startBlock: z
-        .union([blockNumber, z.literal('deploy')])
+        .union([blockNumber, z.literal('deploy')], 'is not a block number, nor deploy')
         .describe('a block number, or deploy: the first block in which the contract has code'),
     }),
     status: 201,

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { FieldError } from '../../schemas/http/problem.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { invalid } from '../errors/refusal.ts';
+import { readMembers } from './read-members.ts';
 import { requestContext } from './request-context.ts';
 
 /** The most errors in an answer: enough to fix a request, and a limit for hostile ones. */
@@ -20,13 +21,8 @@ export const parseRequest = (contract: RouteContract, request: FastifyRequest) =
   return { ...parsed, caller: request.caller, context: requestContext(request) };
 };
 
-const parse = (schema: z.ZodType | undefined, value: unknown, part: string, errors: FieldError[]): unknown => {
-  if (!schema) return undefined;
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  for (const { path, message } of result.error.issues) errors.push({ path: path.join('.') || part, message });
-  return undefined;
-};
+const parse = (schema: z.ZodType | undefined, value: unknown, whole: string, errors: FieldError[]): unknown =>
+  schema && readMembers(schema, value, { whole, errors });
 
 /** Refuses what only JavaScript reads as a number: `0x10`, `1e3`, ` 7`, nothing at all. */
 const decimal = (parsed: unknown, given: unknown, errors: FieldError[]): unknown => {

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import { problemCatalogue } from '../../../schemas/http/problem.ts';
+import { problemCatalogue, type FieldError } from '../../../schemas/http/problem.ts';
 import type { CommandRefused, ConnectionRefused } from '../../../schemas/socket/stream-commands.ts';
 import { refusalOf } from '../../../shared/edge/problem-document.ts';
+import { readMembers } from '../../../shared/edge/read-members.ts';
 import { logRefusal } from '../../../shared/errors/log-refusal.ts';
 import type { Logger } from 'pino';
 import { invalid, type Refusal } from '../../../shared/errors/refusal.ts';
@@ -11,10 +12,10 @@ const ERRORS_MAX = 20;
 
 /** Parses the payload of a command. @throws Refusal validation_failed */
 export const parseCommand = <Schema extends z.ZodType>(schema: Schema, payload: unknown): z.output<Schema> => {
-  const result = schema.safeParse(payload);
-  if (result.success) return result.data;
-  const errors = result.error.issues.map(({ path, message }) => ({ path: path.join('.') || 'payload', message }));
-  throw invalid(...errors.slice(0, ERRORS_MAX));
+  const errors: FieldError[] = [];
+  const parsed = readMembers(schema, payload, { whole: 'payload', errors });
+  if (parsed === undefined) throw invalid(...errors.slice(0, ERRORS_MAX));
+  return parsed;
 };
 
 /** Returns the refusal for an error, and logs it when the failure is on the side of the server. */
