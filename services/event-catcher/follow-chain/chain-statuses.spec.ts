@@ -59,7 +59,7 @@ describe('what is known of a watch', () => {
   it('is that nobody follows its chain, if no event catcher that runs is to', () => {
     const unserved = { id: 'wch_9', chainId: 9 };
     const names = said({ chainIds: [9] });
-    const nobody = 'no event catcher follows chain 9: CHAINS of none that runs names it';
+    const nobody = 'no event catcher follows chain 9: start one whose CHAINS names it';
     expect(beside(said({})).errorOf(unserved)).toBe(nobody);
     expect(beside(said({}), { document: names, isAlive: false }).errorOf(unserved)).toBe(nobody);
     expect(beside(said({}), { document: names }).errorOf(unserved)).toBeNull();

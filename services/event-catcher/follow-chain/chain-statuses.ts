@@ -13,7 +13,7 @@ interface ChainStatusesOptions {
 type Asked = Parameters<FollowerStatus['errorOf']>[0];
 
 const notServed = (chainId: number): string =>
-  `no event catcher follows chain ${String(chainId)}: CHAINS of none that runs names it`;
+  `no event catcher follows chain ${String(chainId)}: start one whose CHAINS names it`;
 
 /** Knows the rates and errors of all chains: of those that other event catchers follow from what these announce. */
 export class ChainStatuses implements FollowerStatus {
