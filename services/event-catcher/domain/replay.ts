@@ -24,6 +24,13 @@ export const replayWatch = (
   const watch = heldBy(known, by);
   const { startBlock } = watch;
   if (finalized === undefined) throw new Refusal('not_caught_up', 'nothing of the chain has been read yet');
+  if (startBlock > finalized) {
+    const newest = `block ${String(finalized)} is the newest that is`;
+    throw new Refusal(
+      'not_caught_up',
+      `block ${String(startBlock)}, where the registration begins, is not final yet: ${newest}`,
+    );
+  }
   const from = fromBlock ?? startBlock;
   const to = toBlock ?? finalized;
   if (from < startBlock) {

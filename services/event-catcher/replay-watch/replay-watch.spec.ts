@@ -17,9 +17,8 @@ describe('a replay of a watch', () => {
   });
   afterEach(() => catcher.service.close());
 
-  const advance = (type: 'ChainAdvanced' | 'FollowerReplaced' = 'ChainAdvanced') => {
-    const data =
-      type === 'ChainAdvanced' ? { ...eventExamples.ChainAdvanced, finalized: FINALIZED } : { chainId: 2484 };
+  const advance = (type: 'ChainAdvanced' | 'FollowerReplaced' = 'ChainAdvanced', finalized = FINALIZED) => {
+    const data = type === 'ChainAdvanced' ? { ...eventExamples.ChainAdvanced, finalized } : { chainId: 2484 };
     return catcher.foundation.eventStore.append('chain-2484', -1, [anEvent({ type, data })]);
   };
   const replay = (blocks: object = {}, app: string | null = 'app_1', id = watch.id, headers = {}, user?: string) =>
@@ -109,5 +108,14 @@ describe('a replay of a watch', () => {
     expect(await codeOf()).toBe('not_caught_up');
     await advance('FollowerReplaced');
     expect(await codeOf()).toBe('not_caught_up');
+  });
+
+  it('waits until the first block of the registration is final', async () => {
+    await advance('ChainAdvanced', 9);
+    for (const blocks of [{}, { fromBlock: 10, toBlock: 12 }])
+      expect(await problemOfAnswer(await replay(blocks))).toMatchObject({
+        code: 'not_caught_up',
+        detail: 'block 10, where the registration begins, is not final yet: block 9 is the newest that is',
+      });
   });
 });
