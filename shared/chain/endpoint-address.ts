@@ -10,15 +10,15 @@ export class EndpointAddress {
   /** Without credentials: fetch refuses a URL that has some, and prints it in full. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  private readonly secrets: readonly string[];
+  private readonly secrets: readonly RegExp[];
   private readonly hostname: string;
 
   constructor(address: string) {
     const url = new URL(address);
     const { username, password } = url;
-    this.secrets = secretParts(url);
     this.hostname = url.hostname;
     const credentials = Buffer.from([username, password].map(unescape).join(':')).toString('base64');
+    this.secrets = secretTexts(url, credentials.replace(/=+$/, '')).map(inAnyCase);
     this.headers = username + password === '' ? {} : { authorization: `Basic ${credentials}` };
     url.username = '';
     url.password = '';
@@ -30,15 +30,19 @@ export class EndpointAddress {
     let redacted = withoutUrls(text).replaceAll(/\s+/g, ' ');
     for (const secret of this.secrets) redacted = redacted.replaceAll(secret, '<secret>');
     redacted = withoutHosts(redacted);
-    if (isLong(this.hostname)) redacted = redacted.replaceAll(this.hostname, '<host>');
+    if (isLong(this.hostname)) redacted = redacted.replaceAll(inAnyCase(this.hostname), '<host>');
     return redacted.slice(0, TEXT_MAX);
   }
 }
 
 const isLong = ({ length }: string): boolean => length >= SECRET_LENGTH_MIN;
 
-const secretParts = ({ username, password, pathname, search }: URL): string[] => {
-  const parts = [username, password, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
+/** Providers write what they were sent in capitals, or escaped with small letters. */
+const inAnyCase = (text: string): RegExp => new RegExp(RegExp.escape(text), 'gi');
+
+/** @returns the longest first, since another one may be part of it */
+const secretTexts = ({ username, password, pathname, search }: URL, credentials: string): string[] => {
+  const parts = [username, password, credentials, ...pathname.split('/'), ...search.slice(1).split(/[&=]/)];
   const decoded = parts.flatMap((part) => [part, unescape(part)]);
-  return [...new Set(decoded)].filter(isLong);
+  return [...new Set(decoded)].filter(isLong).sort((left, right) => right.length - left.length);
 };
