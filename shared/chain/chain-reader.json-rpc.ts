@@ -38,6 +38,7 @@ export class JsonRpcChainReader implements ChainReader {
   private readonly onBloomOmission: () => void;
   private areBloomsUsed: boolean;
   private newestFinalized: BlockHeader | undefined;
+  private wasFinalizedAskedFor = false;
 
   constructor(
     readonly chainId: number,
@@ -67,8 +68,9 @@ export class JsonRpcChainReader implements ChainReader {
     const found = await this.endpoints.ask(FINALIZED, read).catch((error: unknown) => {
       throw isContradicted && error instanceof ChainUnavailable ? new FinalizedContradicted(error.message) : error;
     });
-    // The chain has finalized blocks: if this endpoint has none, another one may.
-    const isMissing = !found.finalized && this.newestFinalized !== undefined;
+    // Another one may have what this endpoint has not, or has not yet after its own start.
+    const isMissing = !found.finalized && (this.newestFinalized !== undefined || !this.wasFinalizedAskedFor);
+    this.wasFinalizedAskedFor = true;
     const all = isMissing
       ? await this.endpoints.askSeveral(FINALIZED, read, { range: undefined, enough: Infinity })
       : [found];

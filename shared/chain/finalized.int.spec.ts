@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Anvil } from '../testing/anvil.ts';
 import { eventually } from '../testing/eventually.ts';
 import { JsonRpcNode } from '../testing/json-rpc-node.ts';
-import { RpcError } from '../testing/wire-forms.ts';
+import { RpcError, toWireHeader } from '../testing/wire-forms.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { JsonRpcChainReader } from './chain-reader.json-rpc.ts';
 import { MemoryChain } from './chain-reader.memory.ts';
@@ -115,6 +115,32 @@ describe('the finalized block', () => {
     expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
     says(second, (truth) => ({ ...(truth as object), number: '0x63' }));
     await expect(finalized()).rejects.toThrow('newer than the head');
+  });
+
+  it.each([1, 3])('is the head where that is %i blocks older than what the chain calls final', async (ahead) => {
+    for (const node of [first, second])
+      node.lie = (method, truth, [block]) => {
+        if (method !== 'eth_getBlockByNumber') return truth;
+        if (block === 'latest') return toWireHeader(chain.headers[10 - ahead] ?? chain.tip);
+        return block === 'finalized' ? toWireHeader(chain.tip) : truth;
+      };
+    expect(await reader.headAndFinalized()).toEqual({
+      head: chain.headers[10 - ahead],
+      finalized: chain.headers[10 - ahead],
+    });
+  });
+
+  it('is not the head of another branch, however near', async () => {
+    for (const node of [first, second])
+      says(node, () => ({ ...toWireHeader(chain.tip), number: '0xb', parentHash: `0x${'77'.repeat(32)}` }));
+    await expect(finalized()).rejects.toThrow('newer than the head');
+  });
+
+  it('is asked for again, of all, before the chain is one that has none', async () => {
+    let refused = 0;
+    says(first, (truth) => ((refused += 1) === 1 ? null : truth));
+    refuses(second, 'finalized block not found');
+    expect(await finalized()).toEqual(chain.headers[10 - DEPTH]);
   });
 
   it('never goes back, whatever a provider says that lags or forgets', async () => {

@@ -7,6 +7,9 @@ import { refusalOf } from './rpc-refusals.ts';
 /** More blocks than come between two looks, and than endpoints of one chain are apart. */
 const FAR_BLOCKS = 128;
 
+/** So many blocks a head may be older than the finalized block. */
+const AHEAD_MAX = 16;
+
 export const quantity = (value: number): string => `0x${value.toString(16)}`;
 
 export const blockByNumber = (number: number): RpcCall => blockByName(quantity(number));
@@ -55,8 +58,25 @@ export const askHeadAndFinalized = async (
 ): Promise<{ head: BlockHeader; finalized: BlockHeader | undefined }> => {
   const { head, other: finalized } = await askWithHead(endpoint, chainId, blockByName('finalized'));
   const header = isUnknownName(finalized, endpoint) ? undefined : checkHeader(resultOf(finalized));
-  if (header && header.number > head.number) throw new InvalidAnswer('the finalized block is newer than the head');
-  return { head, finalized: header };
+  return { head, finalized: header && (await finalUpTo(endpoint, head, header)) };
+};
+
+/** Behind a gateway the head may be some blocks older than the finalized block: then it is final, too, if that comes after it. */
+const finalUpTo = async (
+  endpoint: JsonRpcEndpoint,
+  head: BlockHeader,
+  finalized: BlockHeader,
+): Promise<BlockHeader> => {
+  const ahead = finalized.number - head.number;
+  if (ahead <= 0) return finalized;
+  if (ahead <= AHEAD_MAX) {
+    const between = Array.from({ length: ahead - 1 }, (_, index) => head.number + 1 + index);
+    const later = between.length > 0 ? await askHeaders(endpoint, between) : [];
+    let before: BlockHeader | undefined = head;
+    for (const header of [...later, finalized]) before = header?.parentHash === before?.hash ? header : undefined;
+    if (before) return head;
+  }
+  throw new InvalidAnswer('the finalized block is newer than the head');
 };
 
 export const headerOfNumber = (answer: unknown, number: number | undefined): BlockHeader | undefined => {

@@ -4,11 +4,12 @@ import type { ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { overriding } from '../testing/overriding.ts';
 import { Finality } from './finality.ts';
 
-const finalityOf = (finalizedDepth: number | undefined, isDevelopment = false) => {
+const clock = { ms: 0, elapsed: () => clock.ms };
+const finalityOf = (finalizedDepth: number | undefined, isDevelopment = false, storedDepth = 0) => {
   const chain = new MemoryChain(1);
   chain.finalizedDepth = finalizedDepth;
   for (let block = 1; block <= 40; block += 1) chain.mine([]);
-  return { chain, finality: new Finality(chain, { confirmations: 12, isDevelopment }) };
+  return { chain, finality: new Finality(chain, { confirmations: 12, isDevelopment }, storedDepth, clock) };
 };
 const isAskedFor = (call: string) => call === 'headAndFinalized';
 
@@ -63,6 +64,8 @@ describe('the newest final block', () => {
             : chain.headAndFinalized(),
       }),
       { confirmations: 12, isDevelopment: false },
+      0,
+      clock,
     );
     await misrouted.head();
     isElsewhere = false;
@@ -71,6 +74,27 @@ describe('the newest final block', () => {
     expect(await misrouted.head()).toEqual(chain.tip);
     expect(misrouted.at(40).number).toBe(10);
     expect(chain.calls).toEqual(['head', 'headAndFinalized']);
+  });
+
+  it('is 1,024 blocks deep, for an hour, where what is stored is deeper than the settings say, and the finalized block is missing', async () => {
+    clock.ms = 5_000;
+    const { chain, finality } = finalityOf(undefined, false, 13);
+    await finality.head();
+    expect([finality.at(40).number, finality.at(1_034).number]).toEqual([0, 10]);
+    clock.ms += 3_599_999;
+    expect(finality.at(1_034).number).toBe(10);
+    clock.ms += 1;
+    expect(finality.at(1_034).number).toBe(1_022);
+    chain.finalizedDepth = 20;
+    for (let block = 41; block <= 57; block += 1) chain.mine([]);
+    await finality.head();
+    expect(finality.at(57).number).toBe(37);
+    const byDepth = finalityOf(undefined, false, 12).finality;
+    await byDepth.head();
+    expect(byDepth.at(40).number).toBe(28);
+    const ofDevelopment = finalityOf(undefined, true, 13).finality;
+    await ofDevelopment.head();
+    expect(ofDevelopment.at(40).number).toBe(28);
   });
 
   it('is 1,024 blocks deep where the finalized block is older than that', async () => {

@@ -1,10 +1,17 @@
 import type { BlockHeader, ChainReader } from '../../../shared/chain/chain-reader.ts';
+import type { Clock } from '../../../shared/primitives/clock.ts';
 import { FINAL_DEPTH_MAX, type FinalBlock } from '../domain/window.ts';
 
 /** The finalized block is asked for once in so many blocks, if the logs of one of them did not have to be: no block costs more than two calls. */
 const ASKED_EVERY_BLOCKS = 16;
 /** Where each block has logs it is asked for, too. */
 const ASKED_AT_LATEST = 64;
+
+/**
+ * Who had finalized blocks has them again, but for this long they may be missing: a node that has just started does not know one
+ * yet. Who has none for longer has none any more.
+ */
+const MISSED_MS = 3_600_000;
 
 /** No window begins earlier than it did. */
 const NOTHING_NEW: FinalBlock = { number: 0 };
@@ -18,11 +25,18 @@ export class Finality {
   private askedAtHead = -Infinity;
   private newestHead = 0;
   private isCallSpared = false;
+  private readonly missedUntilMs: number;
 
+  /** @param depth how many blocks there are behind the newest final one, as far as is stored: by depth there were no more than `confirmations` */
   constructor(
     private readonly reader: Pick<ChainReader, 'head' | 'headAndFinalized'>,
     private readonly settings: { confirmations: number; isDevelopment: boolean },
-  ) {}
+    depth: number,
+    private readonly clock: Pick<Clock, 'elapsed'>,
+  ) {
+    const hadFinalized = !settings.isDevelopment && depth > settings.confirmations;
+    this.missedUntilMs = hadFinalized ? clock.elapsed() + MISSED_MS : -Infinity;
+  }
 
   /** Reads the head, and in the same request, if that was long ago, the finalized block. @throws ChainUnavailable */
   async head(): Promise<BlockHeader> {
@@ -52,8 +66,9 @@ export class Finality {
   at(head: number): FinalBlock {
     if ((this.finalized?.number ?? 0) > head) return NOTHING_NEW;
     const deepest = { number: Math.max(0, head - FINAL_DEPTH_MAX) };
-    if (!this.finalized) return { number: Math.max(0, head - this.settings.confirmations) };
-    return this.finalized.number < deepest.number ? deepest : this.finalized;
+    if (this.finalized) return this.finalized.number < deepest.number ? deepest : this.finalized;
+    if (this.clock.elapsed() < this.missedUntilMs) return deepest;
+    return { number: Math.max(0, head - this.settings.confirmations) };
   }
 
   private isContradictedBy(head: BlockHeader): boolean {

@@ -3,6 +3,7 @@ import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
 import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import { initialProgress, resetProgress, type ChainProgress } from '../domain/chain-progress.ts';
 import { rangesOf } from '../domain/coverage.ts';
+import { tipOf } from '../domain/window.ts';
 import { initialVerification, readUpTo } from '../domain/verification.ts';
 import { advanceToHead } from './advance-to-head.ts';
 import { Finality } from './finality.ts';
@@ -37,7 +38,9 @@ export const resume = async (
   const records = new ChainRecords({ eventStore, appends }, settings.chainId);
   // This includes watches that the progress does not contain: records of them may have been stored after it.
   await records.load(watches.contracts, stream.stored?.position ?? 0, signal);
-  const finality = new Finality(reader, settings);
+  const window = stream.stored?.window;
+  const depth = window ? tipOf(window).number - window[0].number : 0;
+  const finality = new Finality(reader, settings, depth, clock);
   const chain = { ...settings, reader, newHeads, finality, watches, records, meter, logger };
   const head = await finality.head();
   const progress = stream.stored ?? initialProgress(await windowUpTo(chain, head), 0);
