@@ -15,12 +15,13 @@ export const nodeAnnouncement = z.object({
 });
 export type NodeAnnouncement = z.infer<typeof nodeAnnouncement>;
 
-/** How fast watches are backfilled, and the error that delays them. Those of which all three are equal are named together. */
+/** How fast watches are backfilled, and the error that delays them. Those of which all is equal are named together. */
 const backfillStatus = z.object({
   watchIds: z.array(z.string()),
   eventsPerSecond: z.int().nonnegative(),
   blocksPerSecond: z.int().nonnegative(),
   error: z.string().nullable(),
+  warning: z.string().nullable().default(null),
 });
 export type BackfillStatus = z.infer<typeof backfillStatus>;
 

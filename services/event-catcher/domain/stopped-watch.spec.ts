@@ -72,7 +72,9 @@ describe('resuming a watch', () => {
     expect(resumeWatch(given(...held, paused('app')), one)).toEqual([resumed(false)]);
     expect(resumeWatch(given(...shared, paused('blocks')), operator)).toEqual([resumed(true)]);
     expect(resumeWatch(given(...held), one)).toEqual([]);
-    expect(resumeWatch(given(...held, paused('app'), resumed(false)), operator)).toEqual([]);
+    const running = [...held, paused('app'), resumed(false)];
+    expect(resumeWatch(given(...running), operator)).toEqual([resumed(true)]);
+    expect(resumeWatch(given(...running, resumed(true)), operator)).toEqual([]);
   });
 
   it.each<[PauseReason, object]>([

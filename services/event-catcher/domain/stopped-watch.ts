@@ -21,11 +21,13 @@ export const pauseWatch = (known: Known, by: Holder): WatchEvent[] => {
   return isPaused ? [] : [{ type: 'WatchPaused', data: { ...about(watch), reason: by.kind } }];
 };
 
-/** Ends a pause. Only the operator ends one that an app did not want. @throws Refusal watch_not_found, forbidden, quota_exceeded */
+/**
+ * Ends a pause. Only the operator ends one that an app did not want; from then on the watch has no bounds, whether it was paused or
+ * one of its extensions stopped. @throws Refusal watch_not_found, forbidden, quota_exceeded */
 export const resumeWatch = (known: Known, by: Holder): WatchEvent[] => {
   const watch = heldBy(known, by);
   const { paused } = watch;
-  if (paused === null) return [];
+  if (paused === null && (by.kind === 'app' || watch.isUnbounded)) return [];
   if (by.kind === 'app' && paused === 'operator') {
     throw new Refusal('forbidden', 'the operator paused this registration: ask the operator to resume it');
   }
@@ -53,6 +55,10 @@ export const pauseText = (reason: Watch['paused']): string | null => {
       return null;
   }
 };
+
+/** Why an extension backwards of a watch is not read any further, though the watch is. */
+export const extensionText = (reason: 'records' | 'blocks'): string =>
+  `what was asked for before the registration has as many ${reason} as one may have: ask the operator to resume it`;
 
 const beyondBackfill = (reason: 'records' | 'blocks'): Refusal =>
   new Refusal('quota_exceeded', pauseText(reason) ?? '', { members: { rule: ruleOf[reason] } });

@@ -31,6 +31,6 @@ export const FOLLOWER_STATUS = Symbol('FollowerStatus');
 export interface FollowerStatus {
   ratesOf: (watch: { id: string; chainId: number }) => { eventsPerSecond: number; blocksPerSecond: number };
   errorOf: (watch: { id: string; chainId: number }) => string | null;
-  /** What should be known of a chain though it is read. */
-  warningOf: (chainId: number) => string | null;
+  /** What should be known of a watch, or its chain, though it is read. */
+  warningOf: (watch: { id: string; chainId: number }) => string | null;
 }

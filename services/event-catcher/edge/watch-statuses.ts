@@ -34,7 +34,7 @@ export class WatchStatuses {
     const { state, currentBlockNumber, blocksLeft, gaps } = progress;
     const { eventsPerSecond, blocksPerSecond } = this.follower.ratesOf(watch);
     const error = isStopped(watch) ? null : this.follower.errorOf(watch);
-    const warning = isStopped(watch) ? pauseText(watch.paused) : this.follower.warningOf(chainId);
+    const warning = isStopped(watch) ? pauseText(watch.paused) : this.follower.warningOf(watch);
     const told = error === null ? state : 'failed';
     return {
       id: watch.id,

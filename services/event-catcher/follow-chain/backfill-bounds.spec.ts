@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
+import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../shared/chain/chain-reader.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import type { Range } from '../domain/coverage.ts';
 import { transferWatch } from '../testing/example-watches.ts';
@@ -49,20 +50,59 @@ describe('a backfill with bounds', () => {
     await follower.expectChain();
   });
 
-  it('counts the blocks of an extension, too', async () => {
-    follower.most = { blocks: 12, records: Infinity };
+  const since = (block: number) => follower.recordsOnChain().filter((record) => Number(record.split(' ')[1]) >= block);
+  const isObserved = (records: readonly string[]) => async () => {
+    const observed = await follower.observed();
+    return records.every((record) => observed.includes(record));
+  };
+  const isTold = (what: string) => () =>
+    follower.meter.warningOf(watchId)?.includes(`as many ${what} as one may have`) ?? false;
+
+  it.each(['blocks', 'records'])('stops an extension that meets the bound of %s, and not the watch', async (what) => {
     await follower.register({ startBlock: 50, headBlock: 60 });
-    follower.start();
+    const own = follower.recordsOnChain().length;
+    follower.most = what === 'blocks' ? { blocks: 12, records: Infinity } : { blocks: 100, records: own + 1 };
+    const reader = overriding<ChainReader>(follower.chain, {
+      logsOfRange: (from, to, filter) =>
+        to > from + 3
+          ? Promise.reject(new RangeTooLarge('at most 4 blocks', { blocks: 4 }))
+          : follower.chain.logsOfRange(from, to, filter),
+    });
+    follower.start({ reader });
     await follower.expectChain();
     await follower.extend(10);
-    await follower.pausedByItself(watchId);
-    await follower.caughtUp();
-    expect([
-      await pausedFor(),
-      (await follower.changes()).filter(({ data }) => data.BlockNumber === 10).length,
-    ]).toEqual(['blocks', follower.recordsOnChain().filter((record) => record.split(' ')[1] === '10').length]);
+    await eventually(isTold(what), 10_000, 'the extension must meet its bound');
+    expect([await pausedFor(), follower.meter.errorOf(watchId)]).toEqual([undefined, null]);
+    mineSome(follower.chain, 3, 9_000);
+    expect(since(61).length).toBeGreaterThan(0);
+    await eventually(isObserved(since(61)), 10_000, 'what comes must be observed');
     await follower.readAgain(watchId, true);
-    await follower.expectChain();
+    await follower.expectChain({ isOrdered: false });
+    expect(follower.meter.warningOf(watchId)).toBeNull();
+  });
+
+  it('is not stopped by an extension, which is read once its watch is live', async () => {
+    follower.most = { blocks: 30, records: Infinity };
+    await follower.register({ startBlock: 31, headBlock: 60 });
+    let isDown = true;
+    const asked: number[] = [];
+    const reader = overriding<ChainReader>(follower.chain, {
+      logsOfRange: (from, to, filter) => {
+        asked.push(from);
+        if (to > from + 3) return Promise.reject(new RangeTooLarge('at most 4 blocks', { blocks: 4 }));
+        if (from > 31 && isDown) return Promise.reject(new ChainUnavailable('down'));
+        return follower.chain.logsOfRange(from, to, filter);
+      },
+    });
+    follower.start({ reader });
+    await eventually(() => follower.meter.errorOf(watchId) !== null, 10_000, 'the backfill must have begun');
+    await follower.extend(0);
+    const failed = asked.length;
+    await eventually(() => asked.length > failed + 2, 20_000, 'the backfill must be tried again');
+    isDown = false;
+    await eventually(isTold('blocks'), 40_000, 'the extension must meet its bound');
+    expect([await pausedFor(), Math.min(...asked)]).toEqual([undefined, 31]);
+    expect(await follower.observed()).toEqual(since(31));
   });
 
   it('stops at the bound of records', async () => {

@@ -27,6 +27,8 @@ interface Waits {
   /** How long it waits after its next failure; `undefined` if it did not fail last time. */
   retryMs: number | undefined;
   waitsUntil: number;
+  /** Whether it is an extension that met a bound of its watch. Once that has none, it waits no longer. */
+  isBounded: boolean;
   /** Ranges that failed together and were parted are read together with their own part only. */
   part: number;
 }
@@ -123,9 +125,15 @@ export class Backfills {
     const { chain, writer } = this.dependencies;
     const { progress } = writer;
     const waiting = progress.backfills.filter((range) => {
-      const { waitsUntil, retryMs } = this.of(range);
+      const { waitsUntil, retryMs, isBounded } = this.of(range);
+      const isFreed = isBounded && chain.watches.now(range.watchId)?.isUnbounded === true;
       const mayFail = retryMs === undefined || this.retries < FAILED_AT_ONCE;
-      return mayFail && waitsUntil <= now && !this.reading.has(rangeId(range)) && isToRead(range, progress, chain);
+      return (
+        mayFail &&
+        (waitsUntil <= now || isFreed) &&
+        !this.reading.has(rangeId(range)) &&
+        isToRead(range, progress, chain)
+      );
     });
     let first = 0;
     for (let at = 1; at < waiting.length; at += 1) if (this.isBefore(waiting[at], waiting[first])) first = at;
@@ -152,7 +160,7 @@ export class Backfills {
     const id = rangeId(range);
     const known = this.known.get(id);
     if (known) return known;
-    const made = { servedAt: 0, size: new ChunkSize(), retryMs: undefined, waitsUntil: 0, part: 0 };
+    const made = { servedAt: 0, size: new ChunkSize(), retryMs: undefined, waitsUntil: 0, isBounded: false, part: 0 };
     this.known.set(id, made);
     return made;
   }
@@ -188,6 +196,13 @@ export class Backfills {
       await reading.run(signal);
       for (const range of group) Object.assign(this.of(range), { retryMs: undefined, part: 0 });
       for (const range of reading.stopped) this.of(range).waitsUntil = clock.elapsed() + STOPPED_MS;
+      for (const range of group) {
+        const isBounded = reading.bounded.some((one) => rangeId(one) === rangeId(range));
+        Object.assign(this.of(range), { isBounded });
+        if (isBounded)
+          Object.assign(this.of(range), { retryMs: RETRY_MAX_MS, waitsUntil: clock.elapsed() + RETRY_MAX_MS });
+        else if (!range.joins) this.dependencies.meter.warn(range.watchId, null);
+      }
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
       await this.failed(group, error);

@@ -108,8 +108,8 @@ export class ChainLoops {
     return this.byChain.get(chainId)?.meter.ratesOf(id) ?? { eventsPerSecond: 0, blocksPerSecond: 0 };
   }
 
-  warningOf(chainId: number): string | null {
-    return this.byChain.get(chainId)?.meter.chainWarning ?? null;
+  warningOf({ id, chainId }: AskedWatch): string | null {
+    return this.byChain.get(chainId)?.meter.warningOf(id) ?? null;
   }
 
   /** Why a watch, or its chain, cannot be read here; `null` if it can, or if another process follows the chain. */

@@ -8,7 +8,7 @@ const said = (changes: Partial<CatcherAnnouncement>): CatcherAnnouncement => ({
   ...{ chainIds: [7], failing: [], followed: [], statuses: [] },
   ...changes,
 });
-const backfills = [{ watchIds: ['wch_0', 'wch_1'], ...rates, error: 'history pruned' }];
+const backfills = [{ watchIds: ['wch_0', 'wch_1'], ...rates, error: 'history pruned', warning: 'extended too far' }];
 const follows = said({ followed: [7], statuses: [{ chainId: 7, error: 'contradicted', warning: 'still', backfills }] });
 const couldNot = said({ failing: [7], statuses: [{ chainId: 7, error: 'no provider', warning: null, backfills: [] }] });
 
@@ -39,7 +39,8 @@ describe('what is known of a watch', () => {
       const statuses = beside(own, { document: couldNot }, { document: follows });
       expect(statuses.ratesOf(watch)).toEqual(rates);
       expect(statuses.errorOf(watch)).toBe('history pruned');
-      expect(statuses.warningOf(watch.chainId)).toBe('still');
+      expect(statuses.warningOf(watch)).toBe('extended too far');
+      expect(statuses.warningOf({ ...watch, id: 'wch_other' })).toBe('still');
       expect(statuses.ratesOf({ ...watch, id: 'wch_other' })).toEqual({ eventsPerSecond: 0, blocksPerSecond: 0 });
       expect(statuses.errorOf({ ...watch, id: 'wch_other' })).toBe('contradicted');
     }
@@ -48,7 +49,7 @@ describe('what is known of a watch', () => {
   it('is what this one knows if it follows the chain, whatever others announced last', () => {
     const statuses = beside(said({ followed: [7] }), { document: follows });
     expect([statuses.ratesOf(watch).eventsPerSecond, statuses.errorOf(watch)]).toEqual([1, 'own error']);
-    expect(statuses.warningOf(watch.chainId)).toBe('own warning');
+    expect(statuses.warningOf(watch)).toBe('own warning');
   });
 
   it('is why the chain could not be followed while nobody follows it', () => {

@@ -51,9 +51,10 @@ export class ChainStatuses implements FollowerStatus {
     );
   }
 
-  warningOf(chainId: number): string | null {
-    const elsewhere = this.elsewhere(chainId);
-    return elsewhere ? elsewhere.warning : this.options.here.warningOf(chainId);
+  warningOf(watch: Asked): string | null {
+    const elsewhere = this.elsewhere(watch.chainId);
+    if (!elsewhere) return this.options.here.warningOf(watch);
+    return this.backfillsOf(elsewhere).get(watch.id)?.warning ?? elsewhere.warning;
   }
 
   /** What the one says that follows the chain; while nobody does, one that could not; `undefined` if that is this one. */

@@ -63,10 +63,10 @@ describe('the backfills of a chain', () => {
     for (const id of ['a', 'b', 'c']) meter.count(id, { events: 20, blocks: id === 'c' ? 40 : 10 });
     meter.failed('d', 'down');
     pass(2_000);
-    const delayed = { watchIds: ['d'], eventsPerSecond: 0, blocksPerSecond: 0, error: 'down' };
+    const delayed = { watchIds: ['d'], eventsPerSecond: 0, blocksPerSecond: 0, error: 'down', warning: null };
     expect(meter.statuses()).toEqual([
-      { watchIds: ['a', 'b'], eventsPerSecond: 10, blocksPerSecond: 5, error: null },
-      { watchIds: ['c'], eventsPerSecond: 10, blocksPerSecond: 20, error: null },
+      { watchIds: ['a', 'b'], eventsPerSecond: 10, blocksPerSecond: 5, error: null, warning: null },
+      { watchIds: ['c'], eventsPerSecond: 10, blocksPerSecond: 20, error: null, warning: null },
       delayed,
     ]);
     pass(8_000);

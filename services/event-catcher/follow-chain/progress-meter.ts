@@ -21,6 +21,7 @@ export class ProgressMeter {
   private readonly current = new Map<string, Rate>();
   private readonly before = new Map<string, Rate>();
   private readonly errors = new Map<string, string>();
+  private readonly warnings = new Map<string, string>();
 
   constructor(private readonly clock: Pick<Clock, 'elapsed'>) {}
 
@@ -34,6 +35,16 @@ export class ProgressMeter {
 
   errorOf(watchId: string): string | null {
     return this.errors.get(watchId) ?? null;
+  }
+
+  /** Says what should be known of a watch though it is read; `null`: nothing any more. */
+  warn(watchId: string, warning: string | null): void {
+    if (warning === null) this.warnings.delete(watchId);
+    else this.warnings.set(watchId, warning);
+  }
+
+  warningOf(watchId: string): string | null {
+    return this.warnings.get(watchId) ?? this.chainWarning;
   }
 
   count(watchId: string, worked: { events: number; blocks: number }): void {
@@ -60,12 +71,12 @@ export class ProgressMeter {
     return { eventsPerSecond: perSecond('events'), blocksPerSecond: perSecond('blocks') };
   }
 
-  /** Returns all watches that were read in the last seconds, or are delayed. */
+  /** Returns all watches that were read in the last seconds, or are delayed, or warned of. */
   statuses(): BackfillStatus[] {
     this.forget();
     const statuses = new Map<string, BackfillStatus>();
-    for (const id of new Set([...this.current.keys(), ...this.errors.keys()])) {
-      const status = { ...this.ratesOf(id), error: this.errorOf(id) };
+    for (const id of new Set([...this.current.keys(), ...this.errors.keys(), ...this.warnings.keys()])) {
+      const status = { ...this.ratesOf(id), error: this.errorOf(id), warning: this.warnings.get(id) ?? null };
       const key = JSON.stringify(status);
       const same = statuses.get(key);
       if (same) same.watchIds.push(id);

@@ -11,6 +11,7 @@ import {
   type Transition,
 } from '../domain/chain-progress.ts';
 import type { ChunkSize } from '../domain/chunk-size.ts';
+import { extensionText } from '../domain/stopped-watch.ts';
 import { findRange, lastBlockOf, type Range } from '../domain/coverage.ts';
 import { readIn, readWindow, recordsOfRange } from './block-logs.ts';
 import type { BackfillBounds } from './backfill-bounds.ts';
@@ -37,6 +38,8 @@ export interface BackfillDependencies {
 export class RangeReading {
   /** Those whose watch was paused here, because it met a bound. */
   readonly stopped: Range[] = [];
+  /** Extensions of a watch that met a bound: the watch itself goes on. */
+  readonly bounded: Range[] = [];
   /** How many records a watch may have yet. */
   private recordsLeft: Map<string, number> | undefined;
 
@@ -110,7 +113,7 @@ export class RangeReading {
     return Math.min(...lasts);
   }
 
-  /** Pauses the watches whose backfill met a bound, and returns the ranges of the others. */
+  /** Pauses the watches whose own backfill met a bound, and returns the ranges that did not meet one. */
   private async withinBounds(ranges: readonly Range[]): Promise<Range[]> {
     const { writer, bounds } = this.dependencies;
     const { progress } = writer;
@@ -123,10 +126,16 @@ export class RangeReading {
     for (const { range, blocks } of backfilled) {
       const isFull = (this.recordsLeft?.get(range.watchId) ?? Infinity) <= 0;
       if (blocks > 0 && !isFull) continue;
-      await bounds.stop(range.watchId, isFull ? 'records' : 'blocks');
-      this.stopped.push(range);
+      const reason = isFull ? 'records' : 'blocks';
+      if (range.joins) {
+        await bounds.stop(range.watchId, reason);
+        this.stopped.push(range);
+      } else {
+        this.dependencies.meter.warn(range.watchId, extensionText(reason));
+        this.bounded.push(range);
+      }
     }
-    return ranges.filter((range) => !this.stopped.includes(range));
+    return ranges.filter((range) => !this.stopped.includes(range) && !this.bounded.includes(range));
   }
 
   private watchesOf(ranges: readonly Range[], progress: ChainProgress): WatchedEvent[] {

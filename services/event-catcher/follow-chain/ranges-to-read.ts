@@ -6,12 +6,25 @@ import { belongsTo } from './watched-event.ts';
 type Known = Pick<FollowedChain, 'watches' | 'records'>;
 
 /**
- * Whether a range is to be read now. That of a stopped watch is not, unless an earlier follower has stored records of it: as long
- * as they are unconfirmed, no progress is stored.
+ * Whether a range is to be read now. That of a stopped watch is not, nor an extension backwards before its watch is live: whoever
+ * asked for that takes nothing of the bounds of what others asked for. It is all the same if an earlier follower has stored
+ * records of it: as long as they are unconfirmed, no progress is stored.
  */
 export const isToRead = (range: Range, progress: ChainProgress, known: Known): boolean => {
   const watch = known.watches.of(progress, range.watchId);
-  return !known.watches.now(watch.id)?.isStopped || hasUnconfirmedIn(range, progress, known);
+  const waits = known.watches.now(watch.id)?.isStopped === true || (!range.joins && joiningIn(progress).has(watch.id));
+  return !waits || hasUnconfirmedIn(range, progress, known);
+};
+
+const joining = new WeakMap<readonly Range[], ReadonlySet<string>>();
+
+/** The watches that are not live yet. */
+const joiningIn = ({ backfills }: ChainProgress): ReadonlySet<string> => {
+  const known = joining.get(backfills);
+  if (known) return known;
+  const ids = new Set(backfills.filter(({ joins }) => joins).map(({ watchId }) => watchId));
+  joining.set(backfills, ids);
+  return ids;
 };
 
 const hasUnconfirmedIn = (range: Range, progress: ChainProgress, { watches, records }: Known): boolean => {

@@ -58,7 +58,7 @@ export class Registrations {
     const { about, registered, stopped } = this.of(watchId);
     const resumption = { type: 'WatchResumed', data: { ...about, isUnbounded } } as const;
     const registration = { type: 'ContractRegistered', data: registered } as const;
-    const watch = await this.append(stopped === 'pause' ? resumption : registration);
+    const watch = await this.append(stopped === 'remove' ? registration : resumption);
     watch.stopped = undefined;
   }
 
