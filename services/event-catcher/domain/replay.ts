@@ -24,12 +24,9 @@ export const replayWatch = (
   const watch = heldBy(known, by);
   const { startBlock } = watch;
   if (finalized === undefined) throw new Refusal('not_caught_up', 'nothing of the chain has been read yet');
+  const notFinal = `is not final yet: block ${String(finalized)} is the newest that is`;
   if (startBlock > finalized) {
-    const newest = `block ${String(finalized)} is the newest that is`;
-    throw new Refusal(
-      'not_caught_up',
-      `block ${String(startBlock)}, where the registration begins, is not final yet: ${newest}`,
-    );
+    throw new Refusal('not_caught_up', `block ${String(startBlock)}, where the registration begins, ${notFinal}`);
   }
   const from = fromBlock ?? startBlock;
   const to = toBlock ?? finalized;
@@ -40,7 +37,7 @@ export const replayWatch = (
     });
   }
   if (to > finalized) {
-    throw invalid({ path: 'toBlock', message: `is not final yet: block ${String(finalized)} is the newest that is` });
+    throw invalid({ path: 'toBlock', message: notFinal });
   }
   if (from > to && fromBlock === undefined)
     throw invalid({ path: 'toBlock', message: `is before block ${String(from)}` });

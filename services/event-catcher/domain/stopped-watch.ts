@@ -23,7 +23,9 @@ export const pauseWatch = (known: Known, by: Holder): WatchEvent[] => {
 
 /**
  * Ends a pause. Only the operator ends one that an app did not want; from then on the watch has no bounds, whether it was paused or
- * one of its extensions stopped. @throws Refusal watch_not_found, forbidden, quota_exceeded */
+ * one of its extensions stopped.
+ * @throws Refusal watch_not_found, forbidden, quota_exceeded
+ */
 export const resumeWatch = (known: Known, by: Holder): WatchEvent[] => {
   const watch = heldBy(known, by);
   const { paused } = watch;

@@ -3,8 +3,8 @@ import { ChainUnavailable, RangeTooLarge, type ChainReader } from '../../../shar
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
 import type { Range } from '../domain/coverage.ts';
 import { transferWatch } from '../testing/example-watches.ts';
 import { contract, FollowerUnderTest, mineSome, otherContract } from '../testing/follower-under-test.ts';
@@ -23,6 +23,13 @@ describe('a backfill with bounds', () => {
   });
   afterEach(() => follower.stop());
 
+  const takingAtMost = (blocks: number): ChainReader =>
+    overriding<ChainReader>(follower.chain, {
+      logsOfRange: (from, to, filter) =>
+        to - from >= blocks
+          ? Promise.reject(new RangeTooLarge(`at most ${String(blocks)} blocks`, { blocks }))
+          : follower.chain.logsOfRange(from, to, filter),
+    });
   const pausedFor = async () => {
     const [newest] = await follower.store.read(`watch-${watchId}`, { direction: 'backwards', limit: 1 });
     return newest?.type === 'WatchPaused' ? newest.data['reason'] : undefined;
@@ -62,13 +69,7 @@ describe('a backfill with bounds', () => {
     await follower.register({ startBlock: 50, headBlock: 60 });
     const own = follower.recordsOnChain().length;
     follower.most = what === 'blocks' ? { blocks: 12, records: Infinity } : { blocks: 100, records: own + 1 };
-    const reader = overriding<ChainReader>(follower.chain, {
-      logsOfRange: (from, to, filter) =>
-        to > from + 3
-          ? Promise.reject(new RangeTooLarge('at most 4 blocks', { blocks: 4 }))
-          : follower.chain.logsOfRange(from, to, filter),
-    });
-    follower.start({ reader });
+    follower.start({ reader: takingAtMost(4) });
     await follower.expectChain();
     await follower.extend(10);
     await eventually(isTold(what), 10_000, 'the extension must meet its bound');
@@ -86,12 +87,13 @@ describe('a backfill with bounds', () => {
     await follower.register({ startBlock: 31, headBlock: 60 });
     let isDown = true;
     const asked: number[] = [];
-    const reader = overriding<ChainReader>(follower.chain, {
+    const limited = takingAtMost(4);
+    const reader = overriding<ChainReader>(limited, {
       logsOfRange: (from, to, filter) => {
         asked.push(from);
-        if (to > from + 3) return Promise.reject(new RangeTooLarge('at most 4 blocks', { blocks: 4 }));
-        if (from > 31 && isDown) return Promise.reject(new ChainUnavailable('down'));
-        return follower.chain.logsOfRange(from, to, filter);
+        return from > 31 && isDown
+          ? Promise.reject(new ChainUnavailable('down'))
+          : limited.logsOfRange(from, to, filter);
       },
     });
     follower.start({ reader });
@@ -108,13 +110,7 @@ describe('a backfill with bounds', () => {
   it('stops at the bound of records', async () => {
     follower.most = { blocks: 1_000, records: 3 };
     await follower.register({ startBlock: 0, headBlock: 60 });
-    const reader = overriding<ChainReader>(follower.chain, {
-      logsOfRange: (from, to, filter) =>
-        to > from + 9
-          ? Promise.reject(new RangeTooLarge('at most 10 blocks', { blocks: 10 }))
-          : follower.chain.logsOfRange(from, to, filter),
-    });
-    follower.start({ reader });
+    follower.start({ reader: takingAtMost(10) });
     await follower.pausedByItself(watchId);
     await follower.caughtUp();
     expect(await pausedFor()).toBe('records');

@@ -194,15 +194,10 @@ export class Backfills {
     try {
       const reading = new RangeReading({ ...this.dependencies, chunks: this.chunks }, group, size, isOver);
       await reading.run(signal);
-      for (const range of group) Object.assign(this.of(range), { retryMs: undefined, part: 0 });
+      for (const range of group) Object.assign(this.of(range), { retryMs: undefined, isBounded: false, part: 0 });
       for (const range of reading.stopped) this.of(range).waitsUntil = clock.elapsed() + STOPPED_MS;
-      for (const range of group) {
-        const isBounded = reading.bounded.some((one) => rangeId(one) === rangeId(range));
-        Object.assign(this.of(range), { isBounded });
-        if (isBounded)
-          Object.assign(this.of(range), { retryMs: RETRY_MAX_MS, waitsUntil: clock.elapsed() + RETRY_MAX_MS });
-        else if (!range.joins) this.dependencies.meter.warn(range.watchId, null);
-      }
+      const bounded = { retryMs: RETRY_MAX_MS, waitsUntil: clock.elapsed() + RETRY_MAX_MS, isBounded: true };
+      for (const range of reading.bounded) Object.assign(this.of(range), bounded);
     } catch (error) {
       if (!(error instanceof ChainUnavailable || error instanceof RangeTooLarge)) throw error;
       await this.failed(group, error);

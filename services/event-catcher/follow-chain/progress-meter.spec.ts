@@ -57,6 +57,18 @@ describe('the error of a backfill', () => {
   });
 });
 
+describe('what should be known of a watch', () => {
+  it('is what it was warned of, until something of it is read, else what is known of its chain', () => {
+    const { meter } = aMeter();
+    meter.chainWarning = 'still';
+    meter.warn('w', 'extended too far');
+    expect([meter.warningOf('w'), meter.warningOf('other')]).toEqual(['extended too far', 'still']);
+    expect(meter.statuses()).toMatchObject([{ watchIds: ['w'], error: null, warning: 'extended too far' }]);
+    meter.succeeded('w');
+    expect([meter.warningOf('w'), meter.statuses()]).toEqual(['still', []]);
+  });
+});
+
 describe('the backfills of a chain', () => {
   it('are those that read or failed lately, with equal ones together', () => {
     const { meter, pass } = aMeter();

@@ -29,18 +29,19 @@ export class ProgressMeter {
     this.errors.set(watchId, error);
   }
 
+  /** Something of it was read, or nothing is to be read here any more. */
   succeeded(watchId: string): void {
     this.errors.delete(watchId);
+    this.warnings.delete(watchId);
   }
 
   errorOf(watchId: string): string | null {
     return this.errors.get(watchId) ?? null;
   }
 
-  /** Says what should be known of a watch though it is read; `null`: nothing any more. */
-  warn(watchId: string, warning: string | null): void {
-    if (warning === null) this.warnings.delete(watchId);
-    else this.warnings.set(watchId, warning);
+  /** Says what should be known of a watch though it is read. */
+  warn(watchId: string, warning: string): void {
+    this.warnings.set(watchId, warning);
   }
 
   warningOf(watchId: string): string | null {

@@ -11,8 +11,8 @@ import {
   type Transition,
 } from '../domain/chain-progress.ts';
 import type { ChunkSize } from '../domain/chunk-size.ts';
-import { extensionText } from '../domain/stopped-watch.ts';
 import { findRange, lastBlockOf, type Range } from '../domain/coverage.ts';
+import { extensionText } from '../domain/stopped-watch.ts';
 import { readIn, readWindow, recordsOfRange } from './block-logs.ts';
 import type { BackfillBounds } from './backfill-bounds.ts';
 import { ChunksAhead, type BlocksRead, type Chunk } from './chunks-ahead.ts';
