@@ -3,6 +3,8 @@ export interface ProfileRule {
   charactersMax: number;
   /** Of an https URL, not of any text. */
   isUrl: boolean;
+  /** Of sentences, in which both directions of writing may meet. */
+  isProse?: boolean;
 }
 
 /** What users may say of themselves. A new member is one line here; one that events hold is never taken away. */
@@ -11,7 +13,7 @@ export const profileRules = {
   firstname: { charactersMax: 50, isUrl: false },
   lastname: { charactersMax: 50, isUrl: false },
   avatar: { charactersMax: 2_048, isUrl: true },
-  signature: { charactersMax: 200, isUrl: false },
+  signature: { charactersMax: 200, isUrl: false, isProse: true },
 } satisfies Record<string, ProfileRule>;
 /** The texts of a user's messenger. */
 export const messengerRules = {

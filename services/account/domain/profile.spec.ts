@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { refusalBy } from '../../../shared/testing/given.ts';
-import { readProfile } from './profile.ts';
+import { fittedProfile, readProfile } from './profile.ts';
 
 const production = { allowLocalHttp: false };
 const development = { allowLocalHttp: true };
@@ -57,9 +57,9 @@ describe('a profile', () => {
       'ad\u200da',
       'ada\u200c',
     ];
-    for (const text of wrong) expectRefused({ username: text }, { username: /is not seen/ });
-    expectRefused({ username: '\u0645\u200c\u200c\u0645' }, { username: /is not seen/ });
-    expectRefused({ avatar: 'https://img.example/a\u202egnp.exe' }, { avatar: /is not seen/ });
+    for (const text of wrong) expectRefused({ username: text }, { username: /invisible/ });
+    expectRefused({ username: '\u0645\u200c\u200c\u0645' }, { username: /invisible/ });
+    expectRefused({ avatar: 'https://img.example/a\u202egnp.exe' }, { avatar: /invisible/ });
   });
 
   it('may have the joiners that Persian, Sinhala and emoji are written with', () => {
@@ -88,12 +88,43 @@ describe('a profile', () => {
       'https://img.example/a b.png',
       'https://img.example/"><script>',
       'https://img.example\\a.png',
+      'https://user:pass@img.example/',
+      'https://user@img.example/',
+      'https://@img.example/',
+      'https://xn--',
+      'https://a.xn--0.example/',
     ];
     for (const avatar of wrong) expectRefused({ avatar }, { avatar: /https/ });
     expectRefused({ avatar: 'http://localhost:5173/a.png' }, { avatar: /https/ });
     expect(readProfile({ avatar: 'http://localhost:5173/a.png' }, development)).toEqual({
       avatar: 'http://localhost:5173/a.png',
     });
+    const international = 'https://xn--bcher-kva.example/@ada?to=a@b';
+    expect(readProfile({ avatar: international }, production)).toEqual({ avatar: international });
     expectRefused({ avatar: 'http://localhost.evil/a.png' }, { avatar: /https/ }, development);
+  });
+
+  it('has directions of writing in its signature only, each with its end', () => {
+    const signature = '\u200f\u05e9\u05dc\u05d5\u05dd\u2067a\u2069';
+    expect(readProfile({ signature }, production)).toEqual({ signature });
+    expectRefused({ signature: 'a\u2067b', firstname: '\u200fa' }, { firstname: /U\+200F/, signature: /U\+2067/ });
+    expectRefused({ signature: '\u200f' }, { signature: /no visible/ });
+  });
+});
+
+describe('a profile that somebody else says', () => {
+  it('is made to fit, and what cannot be is left out', () => {
+    const said = {
+      username: 'x'.repeat(64),
+      firstname: '\u200eAda\u2060',
+      lastname: '\u3164',
+      avatar: 'http://t.me/a.jpg',
+      signature: 7,
+    };
+    expect(fittedProfile(said, production)).toEqual({ username: 'x'.repeat(50), firstname: 'Ada' });
+    expect(fittedProfile({ avatar: ' https://t.me/a.jpg ' }, production)).toEqual({ avatar: 'https://t.me/a.jpg' });
+    expect(fittedProfile({ avatar: 'http://localhost/a' }, development)).toEqual({ avatar: 'http://localhost/a' });
+    const urls = ['', `https://img.example/${'x'.repeat(2_048)}`, 'https://img.example/\u202e'];
+    for (const avatar of urls) expect(fittedProfile({ avatar, username: null }, production)).toEqual({});
   });
 });

@@ -2,6 +2,7 @@ import type { MessengerChanges, ProfileChanges } from '../../../schemas/events/u
 import type { FieldError } from '../../../schemas/http/problem.ts';
 import { messengerRules, profileRules, type ProfileMember, type ProfileRule } from '../../../schemas/profile.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
+import { errorOfText, fittedText, withoutDirections } from './visible-text.ts';
 
 /**
  * Returns profile changes as they are stored: trimmed, in Unicode NFC, with `null` for empty text.
@@ -16,14 +17,12 @@ export const readMessengerTexts = (given: MessengerChanges, options: TextOptions
 
 interface TextOptions {
   allowLocalHttp: boolean;
-  /** What a member was called in the request, for the refusal. */
-  nameOf?: (member: string) => string;
 }
 
 const readTexts = <Member extends string>(
   rules: Record<Member, ProfileRule>,
   given: { [Name in Member]?: string | null },
-  { allowLocalHttp, nameOf = (member) => member }: TextOptions,
+  { allowLocalHttp }: TextOptions,
 ): { [Name in Member]?: string | null } => {
   const errors: FieldError[] = [];
   const texts: { [Name in Member]?: string | null } = {};
@@ -32,41 +31,57 @@ const readTexts = <Member extends string>(
     if (value === undefined) continue;
     const text = value?.normalize('NFC').trim() ?? '';
     const message = errorOf(rules[member], text, allowLocalHttp);
-    if (message !== undefined) errors.push({ path: nameOf(member), message });
+    if (message !== undefined) errors.push({ path: member, message });
     texts[member] = text === '' ? null : text;
   }
   if (errors.length > 0) throw invalid(...errors);
   return texts;
 };
 
-/**
- * Scripts that are not written right without the two joiners. In others they, and every other format character, only make
- * one name look like another.
- */
-const JOINING = 'Arab Beng Deva Gujr Guru Khmr Knda Mlym Mong Mymr Nkoo Orya Sinh Syrc Taml Telu'
-  .split(' ')
-  .map((script) => String.raw`\p{scx=${script}}`)
-  .join('');
-const JOINERS = new RegExp(
-  String.raw`(?<=[[${JOINING}]&&[\p{L}\p{M}]])[\u200c\u200d](?=[[${JOINING}]&&\p{L}])` +
-    String.raw`|(?<=[\p{ExtPict}\p{EMod}\ufe0f])\u200d(?=\p{ExtPict})`,
-  'gv',
-);
-
-const errorOf = ({ charactersMax, isUrl }: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {
-  if (/\p{Cc}/u.test(text)) return 'has a control character';
-  if (/\p{Cf}/u.test(text.replace(JOINERS, ''))) return 'has a character that is not seen';
-  if (!text.isWellFormed()) return 'is not well-formed Unicode';
+const errorOf = (rule: ProfileRule, text: string, allowLocalHttp: boolean): string | undefined => {
+  const { charactersMax, isUrl, isProse = false } = rule;
+  if (text === '') return undefined;
   if (Array.from(text).length > charactersMax) return `has more than ${String(charactersMax)} characters`;
-  if (isUrl && text !== '' && !isAllowedUrl(text, allowLocalHttp)) return 'is not an https URL';
-  return undefined;
+  const error = errorOfText(isProse ? withoutDirections(text) : text);
+  if (error === undefined && isUrl && !isAllowedUrl(text, allowLocalHttp)) return 'is not an https URL';
+  return error;
+};
+
+/**
+ * Returns what of a profile fits that somebody else says of a person, as it is stored: texts are cut and lose what nobody
+ * sees, and a member that cannot be made to fit is left out.
+ * @param said members of any type
+ */
+export const fittedProfile = (
+  said: { [Name in ProfileMember]?: unknown },
+  { allowLocalHttp }: Pick<TextOptions, 'allowLocalHttp'>,
+): { [Name in ProfileMember]?: string } => {
+  const fitted: { [Name in ProfileMember]?: string } = {};
+  for (const member of Object.keys(profileRules) as ProfileMember[]) {
+    const value = said[member];
+    const text = typeof value === 'string' ? fittedMember(profileRules[member], value, allowLocalHttp) : undefined;
+    if (text !== undefined) fitted[member] = text;
+  }
+  return fitted;
+};
+
+const fittedMember = (rule: ProfileRule, said: string, allowLocalHttp: boolean): string | undefined => {
+  if (!rule.isUrl) return fittedText(said, rule.charactersMax);
+  const url = said.trim();
+  return url === '' || errorOf(rule, url, allowLocalHttp) !== undefined ? undefined : url.normalize('NFC');
 };
 
 /** Characters that RFC 3986 does not allow and that parsers correct differently. The URL is shown on others' pages. */
 const NOT_IN_URLS = /[\s<>"\\^`{|}]/;
+/** A name and password before the host. */
+const CREDENTIALS = /^https?:\/\/[^/?#]*@/i;
 
 const isAllowedUrl = (text: string, allowLocalHttp: boolean): boolean => {
   const url = URL.parse(text);
-  if (!url || NOT_IN_URLS.test(text) || !/^https?:\/\//i.test(text)) return false;
+  if (!url || NOT_IN_URLS.test(text) || !/^https?:\/\//i.test(text) || CREDENTIALS.test(text)) return false;
+  if (!url.hostname.split('.').every(isLabel)) return false;
   return url.protocol === 'https:' || (allowLocalHttp && url.hostname === 'localhost');
 };
+
+/** `URL` decodes Punycode only beside a label that is not ASCII. */
+const isLabel = (label: string): boolean => !label.startsWith('xn--') || URL.canParse(`https://\u00fc.${label}`);

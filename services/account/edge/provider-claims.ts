@@ -1,3 +1,5 @@
+import { fittedText } from '../domain/visible-text.ts';
+
 const LABEL_CHARACTERS_MAX = 100;
 const SUBJECT_CHARACTERS_MAX = 255;
 
@@ -21,16 +23,9 @@ export const subjectOf = (userInfo: unknown, path: string): string | undefined =
   return typeof text === 'string' && text !== '' && text.length <= SUBJECT_CHARACTERS_MAX ? text : undefined;
 };
 
-/** Others choose it, so it is shown without characters that are not seen. */
-const readable = (value: unknown): string | undefined => {
-  if (typeof value !== 'string') return undefined;
-  const text = value
-    .toWellFormed()
-    .normalize('NFC')
-    .replaceAll(/[\p{Cc}\p{Cf}]/gu, '')
-    .trim();
-  return text === '' ? undefined : Array.from(text).slice(0, LABEL_CHARACTERS_MAX).join('');
-};
+/** Others choose it, so it is made to fit. */
+const readable = (value: unknown): string | undefined =>
+  typeof value === 'string' ? fittedText(value, LABEL_CHARACTERS_MAX) : undefined;
 
 const memberAt = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((inner, name) => {

@@ -8,7 +8,7 @@ import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
 import { appFold, appIdOf, liveApp, type App } from '../domain/app.ts';
-import { readProfile } from '../domain/profile.ts';
+import { fittedProfile } from '../domain/profile.ts';
 import { sessionIdFrom } from '../domain/session.ts';
 import { IdentityIds } from '../edge/identity-ids.ts';
 import { Logins, type LoggedIn, type Redemption } from '../edge/logins.ts';
@@ -46,7 +46,7 @@ export class LogInMessengerUserHandler implements ICommandHandler<LogInMessenger
 
   async execute({ login, metadata: { correlationId, traceparent } }: LogInMessengerUser): Promise<LoggedIn> {
     const { messengerId, username, firstname, lastname, domainId, sig, device, apiKey } = login;
-    const profile = readProfile({ username, firstname, lastname }, { allowLocalHttp: false });
+    const profile = fittedProfile({ username, firstname, lastname }, { allowLocalHttp: false });
     const { state: known } = await this.transactor.load(appStream(appIdOf(apiKey)), appFold);
     if (!known) throw new Refusal('api_key_unknown', 'no app has this key');
     const app = liveApp(known);

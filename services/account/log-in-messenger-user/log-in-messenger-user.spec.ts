@@ -63,6 +63,13 @@ describe('logging in a user of the messenger on the word of an app', () => {
     expect((await sessionOf(await post(signed({ messengerId: '4712' })))).userId).not.toBe(first.userId);
   });
 
+  it('makes names fit that no profile may have', async () => {
+    const said = { messengerId: '4713', username: 'a'.repeat(64), firstname: '\u200eAda\u2060', lastname: '\u3164' };
+    const { userId } = await sessionOf(await post(signed(said)));
+    const { state: user } = await account.transactor.load(userStream(userId), userFold);
+    expect(user.entity).toMatchObject({ username: 'a'.repeat(50), firstname: 'Ada', lastname: null });
+  });
+
   it('accepts a signature once, in whatever form it is written, of twenty at once too', async () => {
     const body = signed();
     const answers = await Promise.all(Array.from({ length: 20 }, () => post(body)));

@@ -6,7 +6,7 @@ import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import { readProfile } from '../domain/profile.ts';
+import { fittedProfile } from '../domain/profile.ts';
 import type { LoggedIn } from '../edge/logins.ts';
 import { MESSENGER, type Messenger } from '../edge/messenger.ts';
 import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
@@ -18,7 +18,7 @@ export class LogInWithMessenger extends Command<LoggedIn> {
       appId: string;
       messengerId: string;
       otp: string;
-      /** Fills members of the profile that are empty. */
+      /** As the messenger has it: fills members of the profile that are empty, as far as it fits. */
       profile: ProfileChanges;
       /** The header `user-agent`. */
       device: string | undefined;
@@ -42,10 +42,7 @@ export class LogInWithMessengerHandler implements ICommandHandler<LogInWithMesse
   async execute({ login, metadata }: LogInWithMessenger): Promise<LoggedIn> {
     if (!this.messenger) throw new Refusal('provider_not_found', 'no bot is set up here');
     const { appId, messengerId, otp, device, user } = login;
-    const profile = readProfile(login.profile, {
-      allowLocalHttp: this.settings.NODE_ENV !== 'production',
-      nameOf: (member) => (member === 'avatar' ? 'avatarUrl' : member),
-    });
+    const profile = fittedProfile(login.profile, { allowLocalHttp: this.settings.NODE_ENV !== 'production' });
     const addressee = { method: 'messenger', address: { text: messengerId, capitals: [] }, appId } as const;
     return this.logins.logIn(addressee, { password: otp, device, user, profile }, metadata);
   }
