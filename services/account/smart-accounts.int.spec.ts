@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Session } from '../../schemas/http/account-routes.ts';
+import { noncesStream } from '../../schemas/events/nonce-events.ts';
+import { transactionStream } from '../../schemas/events/transaction-events.ts';
+import { eventExamples } from '../../schemas/examples/event-examples.ts';
 import type { UserEntity } from '../../schemas/http/user-entity.ts';
 import { MemoryChain } from '../../shared/chain/chain-reader.memory.ts';
 import { anEvent } from '../../shared/testing/event-builder.ts';
@@ -110,6 +113,22 @@ describe('the smart accounts of a user', () => {
     expect((await erase(session, '?abandon=true')).status).toBe(204);
     expect((await ownerKey())?.sealed).toBeNull();
     Object.assign(state, { eth_getBalance: '0x0', eth_getCode: '0x' });
+  });
+
+  it('keep a user from being erased while a send is under way, and the refusal says that tokens were not looked at', async () => {
+    const session = await account.logIn(account.newWallet());
+    const { eventStore } = account.foundation;
+    const sender = (await assigned(session.userId))[0]?.['address'] as string;
+    const transactionId = 'tx_under_way';
+    const nonce = { ...eventExamples.NonceAssigned, chainId: 10, sender, transactionId };
+    await eventStore.append(noncesStream(10, sender), -1, [anEvent({ type: 'NonceAssigned', data: nonce })]);
+    const submitted = { ...eventExamples.TxSubmitted, chainId: 10, sender, transactionId };
+    await eventStore.append(transactionStream(transactionId), -1, [anEvent({ type: 'TxSubmitted', data: submitted })]);
+    expect(await problemOfAnswer(await erase(session))).toMatchObject({
+      ...{ status: 409, code: 'account_in_use' },
+      detail: expect.stringMatching(/has a send under way \(tx_under_way\).*Tokens .* were not looked at/),
+    });
+    expect((await erase(session, '?abandon=true')).status).toBe(204);
   });
 
   it('keep a user from being erased while a chain cannot be asked', async () => {

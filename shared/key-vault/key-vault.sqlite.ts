@@ -23,11 +23,9 @@ export class SqliteKeyVault implements KeyVault {
   private pending: PendingAdd[] = [];
 
   constructor(file: string) {
-    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 8 });
+    this.database = new SqliteDatabase(file, { synchronous: 'FULL', cacheMiB: 8, erases: true });
     this.database.setUp(() => {
-      // What was destroyed must not be left in free pages.
       this.database.exec(`
-      PRAGMA secure_delete = ON;
       CREATE TABLE IF NOT EXISTS keys (
         id TEXT PRIMARY KEY, sealed TEXT, created_at TEXT NOT NULL, destroyed_at TEXT
       ) STRICT, WITHOUT ROWID;
@@ -63,8 +61,7 @@ export class SqliteKeyVault implements KeyVault {
 
   async destroy(id: string, at: string): Promise<void> {
     await this.transaction(() => this.tombstone.run(id, at));
-    // The log still has the page as it was.
-    this.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    await this.database.emptyLog();
   }
 
   reseal(id: string, before: string, sealed: string): Promise<boolean> {

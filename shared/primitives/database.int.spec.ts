@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import type { Refusal } from '../errors/refusal.ts';
@@ -83,5 +85,30 @@ describe('a database that somebody else has locked', () => {
     const waiting = add();
     database.close();
     await expect(waiting).rejects.toMatchObject({ code: 'shutting_down' });
+  });
+});
+
+describe('the log of a database', () => {
+  it('is emptied as soon as nobody reads what it was before, and nothing deleted is left in the file', async () => {
+    const file = join(folder, `${randomUUID()}.db`);
+    const database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 1, erases: true });
+    database.exec('CREATE TABLE things (name TEXT) STRICT');
+    const add = database.prepare('INSERT INTO things VALUES (?)');
+    await database.transaction(() => add.run('a person'));
+    const reader = new DatabaseSync(file);
+    reader.exec('BEGIN; SELECT * FROM things;');
+    await database.transaction(() => database.exec('DELETE FROM things'));
+    const hasName = () => [file, `${file}-wal`].some((one) => readFileSync(one, 'latin1').includes('a person'));
+    let isEmptied = false;
+    const emptied = database.emptyLog().then(() => {
+      isEmptied = true;
+    });
+    await setImmediate();
+    expect([isEmptied, hasName()]).toEqual([false, true]);
+    reader.exec('COMMIT');
+    await emptied;
+    expect([statSync(`${file}-wal`).size, hasName()]).toEqual([0, false]);
+    reader.close();
+    database.close();
   });
 });

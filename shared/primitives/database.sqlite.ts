@@ -14,6 +14,8 @@ export interface DatabaseOptions {
   synchronous: 'FULL' | 'NORMAL';
   /** At most, of each thread that has the file open. What is not in it is mostly in memory of the system. */
   cacheMiB: number;
+  /** Whether deleted and replaced content is written over, so that it is not left in free pages. Default: it is not. */
+  erases?: boolean;
 }
 
 /** How soon a commit of another process is noticed. */
@@ -58,6 +60,7 @@ export class SqliteDatabase {
       PRAGMA synchronous = ${options.synchronous};
       PRAGMA cache_size = -${String(options.cacheMiB * 1024)};
       PRAGMA temp_store = MEMORY;
+      PRAGMA secure_delete = ${options.erases === true ? 'ON' : 'OFF'};
     `);
     this.dataVersion = this.connection.prepare('PRAGMA data_version');
     this.seenVersion = this.readVersion();
@@ -108,6 +111,15 @@ export class SqliteDatabase {
     return this.commit(work);
   }
 
+  /**
+   * Empties the log, which still has pages as they were before they were changed. A reader of another process, or of
+   * another thread, holds it up: it is tried until it is done, or the database is closed, which empties the log too.
+   */
+  async emptyLog(): Promise<void> {
+    const backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
+    while (this.connection.isOpen && !this.truncateLog()) await backoff.pause(this.closing.signal);
+  }
+
   /** Runs `work` on one snapshot of the database. */
   snapshot<Result>(work: () => Result): Result {
     this.connection.exec('BEGIN');
@@ -152,6 +164,19 @@ export class SqliteDatabase {
     this.changed.ring();
     this.otherThreads.postMessage(null);
     return result;
+  }
+
+  /** Does not wait. @returns whether the log is empty */
+  private truncateLog(): boolean {
+    this.setBusyTimeout(0);
+    try {
+      return this.connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
+    } catch (error) {
+      if (isBusy(error)) return false;
+      throw error;
+    } finally {
+      this.setBusyTimeout(WAIT_TO_READ_MS);
+    }
   }
 
   private setBusyTimeout(timeMs: number): void {

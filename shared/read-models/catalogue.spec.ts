@@ -6,7 +6,7 @@ describe('the catalogue of read models', () => {
   it('has the stored names of read models and collections, which change only by a new version', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
       ['users-v3', ['users-v3']],
-      ['sessions-v2', ['sessions-v2']],
+      ['sessions-v3', ['sessions-v3']],
       ['apps-v3', ['apps-v3']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v4', ['watches-v4']],
@@ -21,7 +21,7 @@ describe('the catalogue of read models', () => {
     const indexed = collections.filter(({ indexes }) => indexes.length > 0);
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
       ['users-v3', [['messengerId', 'messengerVerified', 'messengerSince']]],
-      ['sessions-v2', [['userId', 'lastUsedAt']]],
+      ['sessions-v3', [['userId', 'lastUsedAt']]],
       ['apps-v3', [['signer'], ['formerSigner']]],
       ['history-v2', [['userId', 'sequence']]],
       ['watches-v4', [['chainId', 'contractAddress'], ['isRemoved']]],

@@ -48,9 +48,10 @@ describe('a session', () => {
     });
   });
 
-  it('that was revoked has ended, and stays ended after a refresh', async () => {
+  it('that was revoked has ended, without its user agent, and stays ended after a refresh', async () => {
     const ended = {
       ...startedSession,
+      device: null,
       createdAt: '2026-01-02T01:00:00.000Z',
       lastUsedAt: '2026-01-02T02:00:00.000Z',
       revokedAt: '2026-01-02T03:00:00.000Z',

@@ -9,6 +9,7 @@ const sessionDocument = z.object({
   userId: z.string(),
   appId: z.string(),
   method: loginMethod,
+  /** The user agent of the login; `null` once the session was ended, so that none is left of an erased user. */
   device: z.string().nullable(),
   createdAt: isoTime,
   lastUsedAt: isoTime,
@@ -18,8 +19,8 @@ const sessionDocument = z.object({
 
 /** Sessions, by session id. Every service checks here whether the session of an access token has ended. */
 export const sessionsModel = readModel({
-  name: 'sessions-v2',
-  collections: { session: { name: 'sessions-v2', document: sessionDocument, indexes: [['userId', 'lastUsedAt']] } },
+  name: 'sessions-v3',
+  collections: { session: { name: 'sessions-v3', document: sessionDocument, indexes: [['userId', 'lastUsedAt']] } },
   events: sessionEvents,
   touches: ({ data }) => ({ session: data.sessionId }),
   evolve: ({ session }, { type, data, time }) => {
@@ -32,7 +33,7 @@ export const sessionsModel = readModel({
       case 'SessionRefreshed':
         return { session: session && { ...session, lastUsedAt: at } };
       case 'SessionRevoked':
-        return { session: session && { ...session, revokedAt: at } };
+        return { session: session && { ...session, device: null, revokedAt: at } };
     }
   },
 });

@@ -64,6 +64,10 @@ export class MemoryReadStore implements ReadStore {
     return Promise.resolve();
   }
 
+  forgetReplaced(): Promise<void> {
+    return Promise.resolve();
+  }
+
   position(projection: string): Promise<number> {
     return Promise.resolve(this.stored.get(projection)?.position ?? 0);
   }

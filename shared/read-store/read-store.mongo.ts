@@ -86,6 +86,10 @@ export class MongoReadStore implements ReadStore {
     await this.saveCheckpoint(projection, { position, ...(event && { event }) });
   }
 
+  forgetReplaced(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async position(projection: string): Promise<Position> {
     const stored = await this.database.withDeadline(this.positions.findOne({ _id: projection }));
     return stored?.position ?? 0;

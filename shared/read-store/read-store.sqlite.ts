@@ -36,7 +36,7 @@ export class SqliteReadStore implements ReadStore {
   private readonly loadPosition: StatementSync;
 
   constructor(file: string) {
-    this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 64 });
+    this.database = new SqliteDatabase(file, { synchronous: 'NORMAL', cacheMiB: 64, erases: true });
     this.database.setUp(() => {
       this.database.exec(`
         CREATE TABLE IF NOT EXISTS positions (
@@ -73,6 +73,10 @@ export class SqliteReadStore implements ReadStore {
       for (const [name, ofCollection] of byCollection) this.collection(name).put(ofCollection);
       this.savePosition.run(projection, position, event ? JSON.stringify(event) : null);
     });
+  }
+
+  forgetReplaced(): Promise<void> {
+    return this.database.emptyLog();
   }
 
   position(projection: string): Promise<number> {

@@ -165,6 +165,11 @@ export interface ReadStore {
    * @param event the newest up to the position that is never forgotten; without it the stored one stays
    */
   apply(projection: string, changes: readonly DocumentChange[], position: Position, event?: EventPlace): Promise<void>;
+  /**
+   * Removes what was replaced from the files of the store, as far as it manages them itself: an erased user's documents
+   * are in no log of it afterwards.
+   */
+  forgetReplaced(): Promise<void>;
   /** Returns the position of a projection; 0 when it never ran. */
   position(projection: string): Promise<Position>;
   /** Returns the checkpoints of all projections that ever ran, by name. */

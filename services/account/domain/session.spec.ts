@@ -105,6 +105,16 @@ describe('a session', () => {
       .then([]);
   });
 
+  it('that expired is ended all the same when its user is erased, once', () => {
+    const end = { sessionId: 'ses_1', userId: 'usr_1', reason: 'user_erased' as const };
+    const erased: SessionEvent = { type: 'SessionRevoked', data: end };
+    const erase = (state: typeof sessionFold.initial) => endSession(state, NOON + 400 * DAY, end);
+    given(sessionFold, [started]).when(erase).then([erased]);
+    given(sessionFold, [started, [erased, NOON]])
+      .when(erase)
+      .then([]);
+  });
+
   it('has an id and a stream name', () => {
     expect(sessionIdFrom('1')).toBe('ses_1');
     expect(sessionStream('ses_1')).toBe('session-ses_1');

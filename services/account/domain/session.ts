@@ -106,7 +106,9 @@ export const endSession = (
   nowMs: number,
   end: { sessionId: string; userId: string; reason: SessionEndReason },
 ): SessionEvent[] => {
-  if (session && (session.isRevoked || isExpired(session, nowMs))) return [];
+  if (session?.isRevoked) return [];
+  // The read model keeps what is personal of an expired session until the session is revoked.
+  if (session && isExpired(session, nowMs) && end.reason !== 'user_erased') return [];
   return [{ type: 'SessionRevoked', data: end }];
 };
 

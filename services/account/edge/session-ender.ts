@@ -36,7 +36,8 @@ export class SessionEnder {
 
   /**
    * Ends those sessions of the user that are meant, also one whose login is in flight: a login is in the stream of its user
-   * before its session starts, so that is where they are found, and not in a read model, which may lag.
+   * before its session starts, so that is where they are found, and not in a read model, which may lag. An erasure ends
+   * expired sessions too: read models drop the user agent of a session when it is revoked.
    */
   async endAll(end: SessionEnd, metadata: EventMetadata, isMeant: (begun: Begun) => boolean): Promise<Position> {
     const { store, clock } = this.transactor;
@@ -48,7 +49,8 @@ export class SessionEnder {
       position = Math.max(position, ...(await Promise.all(some)));
       some = [];
     };
-    for await (const begun of loginsSince(store, stream, clock.now() - SESSION_LIFE_MS - CLOCKS_MS)) {
+    const sinceMs = end.reason === 'user_erased' ? 0 : clock.now() - SESSION_LIFE_MS - CLOCKS_MS;
+    for await (const begun of loginsSince(store, stream, sinceMs)) {
       if (!isMeant(begun)) continue;
       some.push(this.end(begun.sessionId, end, metadata));
       if (some.length === ENDED_AT_ONCE) await finishSome();

@@ -8,6 +8,7 @@ import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { eraseUser, userFold } from '../domain/user.ts';
+import { AccountNonces } from '../edge/account-nonces.ts';
 import { LATEST_STATES, type LatestStates } from '../edge/latest-states.ts';
 import { Logins } from '../edge/logins.ts';
 import { Erasures } from './erasures.ts';
@@ -30,6 +31,7 @@ export class EraseUserHandler implements ICommandHandler<EraseUser> {
     private readonly transactor: Transactor,
     private readonly logins: Logins,
     private readonly erasures: Erasures,
+    private readonly nonces: AccountNonces,
     @Inject(LATEST_STATES) private readonly chains: LatestStates,
   ) {}
 
@@ -54,16 +56,26 @@ export class EraseUserHandler implements ICommandHandler<EraseUser> {
   private async requireUnused(userId: string): Promise<void> {
     const { state: user } = await this.transactor.load(userStream(userId), userFold);
     for (const { chainId, address } of user.entity?.smartAccounts ?? []) {
-      if (!(await this.isInUse(chainId, address))) continue;
-      const detail = `the smart account ${address} on chain ${String(chainId)} is deployed or holds balance: move out what it holds, or erase with abandon=true`;
+      const use = (await this.openSend(chainId, address)) ?? (await this.useOnChain(chainId, address));
+      if (use === undefined) continue;
+      const detail =
+        `the smart account ${address} on chain ${String(chainId)} ${use}, or erase with abandon=true. ` +
+        'Tokens (ERC-20, ERC-721) were not looked at: what the account holds of them is lost with its key';
       throw new Refusal('account_in_use', detail);
     }
   }
 
-  private async isInUse(chainId: number, address: string): Promise<boolean> {
+  private async openSend(chainId: number, sender: string): Promise<string | undefined> {
+    const { transactions } = await this.nonces.inUse({ chainId, sender });
+    const open = transactions.find(({ status }) => status === 'submitted');
+    return open && `has a send under way (${open.submission.transactionId}): wait until it is included, or cancel it`;
+  }
+
+  private async useOnChain(chainId: number, address: string): Promise<string | undefined> {
     try {
       const account = await this.chains.get(chainId)?.account(address);
-      return account !== undefined && (account.hasCode || account.wei > 0n);
+      const isInUse = account !== undefined && (account.hasCode || account.wei > 0n);
+      return isInUse ? 'is deployed or holds balance: move out what it holds' : undefined;
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       throw unavailable(`chain ${String(chainId)} cannot be asked what a smart account holds`, error);

@@ -1,9 +1,10 @@
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
 import type { EventSealing } from '../../../shared/event-store/event-sealing.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
+import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
+import { untilAborted } from '../../../shared/primitives/until-aborted.ts';
 import type { ReadModel } from '../../../shared/read-models/read-model.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import { BatchProjector } from './project-batch.ts';
@@ -34,6 +35,8 @@ export const projectionLoop = (
     run: async (signal, reportRunning) => {
       const checkpoint = await readStore.position(model.name);
       const projector = new BatchProjector(model, readStore);
+      // A process may have ended between an erasure and this.
+      if (erasingTypes.some((type) => model.eventTypes.includes(type))) await forgetReplaced(readStore, signal);
       try {
         for await (const batch of eventStore.subscribeAll(checkpoint, { types: model.eventTypes }, signal)) {
           const nextAt = performance.now() + BATCH_INTERVAL_MS;
@@ -45,6 +48,10 @@ export const projectionLoop = (
             // A failed write must restart the loop even if no further event comes.
             await projector.flush();
           }
+          if (batch.events.some(erases)) {
+            await projector.flush();
+            await forgetReplaced(readStore, signal);
+          }
         }
       } finally {
         // Another process may start to work as soon as this returns.
@@ -52,3 +59,11 @@ export const projectionLoop = (
       }
     },
   });
+
+/** Events after which documents have less of a person than before. */
+const erasingTypes = ['UserErased', 'SessionRevoked'];
+const erases = ({ type, data }: StoredEvent): boolean =>
+  erasingTypes.includes(type) && (type === 'UserErased' || data['reason'] === 'user_erased');
+
+const forgetReplaced = (readStore: ReadStore, signal: AbortSignal): Promise<void> =>
+  untilAborted(readStore.forgetReplaced(), signal);
