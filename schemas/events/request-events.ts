@@ -29,7 +29,8 @@ export type RequestEvent = EventOf<typeof requestEvents>;
 
 /**
  * Stream `signature-<sha256 of the signature>`, forgotten after 25 h: an app's `v2` signature is accepted once. At the
- * gateway the hash is that of what was signed and by whom.
+ * gateway the hash is that of what was signed and by whom; of a provider's id token, that of what was signed, forgotten once
+ * the token has expired too.
  */
 export const signatureEvents = {
   SignatureUsed: event(
@@ -37,8 +38,10 @@ export const signatureEvents = {
     z.object({
       /** At the gateway, of a wallet: the user whose it is. */
       appId: z.string(),
-      /** Of one over a user of the messenger: the session that it began. */
+      /** Of a login: the session that it began. */
       sessionId: z.string().exactOptional(),
+      /** Of a login that links: to which user. */
+      linkTo: z.string().exactOptional(),
     }),
   ),
 };
