@@ -43,7 +43,14 @@ export const stateEvents = {
   ),
   LoginRedeemed: event(
     1,
-    z.object({ codeHash: z.string(), sessionId: z.string(), identityId: z.string(), sealedLabel: z.string() }),
+    z.object({
+      codeHash: z.string(),
+      sessionId: z.string(),
+      identityId: z.string(),
+      sealedLabel: z.string(),
+      /** JSON of what the provider said of the person, where it said something that fits a profile. */
+      sealedProfile: z.string().exactOptional(),
+    }),
   ),
   /** The person or the provider refused. */
   LoginRefused: event(1, z.object({ code: z.enum(['oauth_denied', 'oauth_failed']) })),

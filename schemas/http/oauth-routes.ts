@@ -51,10 +51,10 @@ export const oauthRoutes = {
     identifiedBy: 'state',
     params,
     body: z.object({
-      code: z.string().max(4_096).default(''),
-      state: z.string().max(64).default(''),
-      error: z.string().default('').describe('empty unless the login was denied'),
-      iss: z.string().max(2_048).optional().describe('the issuer, where the address has it: it is compared then'),
+      code: z.string().max(4_096).nullish(),
+      state: z.string().max(64).nullish(),
+      error: z.string().nullish().describe('null or empty unless the login was denied'),
+      iss: z.string().max(2_048).nullish().describe('the issuer, where the address has it: it is compared then'),
     }),
     status: 201,
     answer: session,
@@ -63,6 +63,37 @@ export const oauthRoutes = {
       'state_unknown',
       'oauth_denied',
       'oauth_failed',
+      'session_revoked',
+      'identity_taken',
+      'user_erased',
+    ],
+  }),
+  logInWithIdToken: route({
+    service: 'account',
+    method: 'POST',
+    path: '/auth/{provider}/token',
+    summary: "Log in with an id token that a provider's own library was given in an app; with a bearer token, it links",
+    auth: 'app',
+    rateLimit: 'login',
+    command: true,
+    identifiedBy: 'idToken',
+    params,
+    body: z.object({
+      idToken: z.string().min(1).max(16_384).describe('for the client of this service or one of its audiences; once'),
+      nonce: z
+        .string()
+        .min(1)
+        .max(1_024)
+        .nullish()
+        .describe('what the app gave the library: the token has it as it is, or its SHA-256 (hex or base64url)'),
+    }),
+    status: 201,
+    answer: session,
+    problems: [
+      'provider_not_found',
+      'oauth_failed',
+      'request_replayed',
+      'login_too_old',
       'session_revoked',
       'identity_taken',
       'user_erased',

@@ -188,6 +188,7 @@ export const startAccount = async (
   const channels = openChannels(foundation);
   const smartAccounts = new SmartAccounts(personalData.keys, CHAINS);
   const onchain = onchainSends({ foundation, transactor, keys: personalData.keys, smartAccounts });
+  const elsewhere = loginsElsewhere(foundation);
   const service = await startService({
     ...options,
     configure: async (app) => {
@@ -204,7 +205,7 @@ export const startAccount = async (
       latestStates,
       channels,
       passwordCost,
-      elsewhere: loginsElsewhere(foundation),
+      elsewhere,
       onchain,
     }),
     foundation: { ...foundation, personalData },
@@ -220,5 +221,5 @@ export const startAccount = async (
     for (const runner of latestStates.values()) runner.close();
     onchain.chains.close();
   };
-  return { ...service, close, publicUrl };
+  return { ...service, measured: elsewhere.measured, close, publicUrl };
 };

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { appStream } from '../../../schemas/events/app-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { StateEvent } from '../../../schemas/events/state-events.ts';
+import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
 import { MASTER_KEY } from '../../../shared/edge/tokens.ts';
 import { invalid } from '../../../shared/errors/refusal.ts';
@@ -37,6 +38,8 @@ export interface Departure {
 export interface Proven {
   identity: Identity;
   redemption: Redemption;
+  /** What fills members of the profile that are empty. */
+  profile: ProfileChanges;
 }
 
 type Stored = LoginState | undefined;
@@ -96,12 +99,19 @@ export class LoginStates {
   async redeem(
     state: string,
     exchangeId: string,
-    proof: { codeHash: string; sessionId: string; identity: Identity },
+    proof: { codeHash: string; sessionId: string; identity: Identity; profile: ProfileChanges },
     metadata: EventMetadata,
   ): Promise<Proven> {
-    const { codeHash, sessionId, identity } = proof;
+    const { codeHash, sessionId, identity, profile } = proof;
     const { identityId, label } = identity;
-    const data = { codeHash, sessionId, identityId, sealedLabel: this.seal(state, label) };
+    const sealedProfile = Object.keys(profile).length === 0 ? undefined : this.seal(state, JSON.stringify(profile));
+    const data = {
+      codeHash,
+      sessionId,
+      identityId,
+      sealedLabel: this.seal(state, label),
+      ...(sealedProfile !== undefined && { sealedProfile }),
+    };
     const outcome = { type: 'LoginRedeemed', data } as const;
     return this.provenBy(state, await this.end(state, exchangeId, outcome, metadata));
   }
@@ -116,9 +126,10 @@ export class LoginStates {
     return this.transact(state, metadata, (stored) => endExchange(stored, exchangeId, outcome));
   }
 
-  /** Ends the login of who came back without a code. */
-  async deny(state: string, returning: Returning, metadata: EventMetadata): Promise<void> {
-    await this.transact(state, metadata, (stored, nowMs) => denyLogin(stored, nowMs, returning));
+  /** Ends the login of who came back without a code. Returns whether it was theirs, and open. */
+  async deny(state: string, returning: Returning, metadata: EventMetadata): Promise<boolean> {
+    const { appended } = await this.transact(state, metadata, (stored, nowMs) => denyLogin(stored, nowMs, returning));
+    return appended;
   }
 
   /** Issues the code of a login to whoever brought its state. @throws Refusal state_unknown */
@@ -159,8 +170,10 @@ export class LoginStates {
   private provenBy(state: string, { state: stored }: Transacted<Stored>): Proven {
     const { method, linkTo, redemption } = present(stored);
     if (!redemption) throw stateUnknown();
-    const { sessionId, eventId, identityId, sealedLabel } = redemption;
+    const { sessionId, eventId, identityId, sealedLabel, sealedProfile } = redemption;
+    const profile = sealedProfile === undefined ? {} : (JSON.parse(this.open(state, sealedProfile)) as ProfileChanges);
     return {
+      profile,
       identity: { identityId, method, label: this.open(state, sealedLabel) },
       redemption: { sessionId, eventId, ...(linkTo && { linkTo: linkTo.userId }) },
     };

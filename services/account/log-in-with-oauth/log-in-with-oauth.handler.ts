@@ -14,11 +14,12 @@ import {
   type IdentityProvider,
   type IdentityProviders,
   type LoginSecrets,
-} from '../edge/identity-provider.ts';
+} from './providers/identity-provider.ts';
 import { LoginStates, type Proven } from '../edge/login-states.ts';
 import { Logins, type LoggedIn } from '../edge/logins.ts';
-import { deniedBy } from './denied-by.ts';
 import { providerOf } from './provider-of.ts';
+import { LoginFailures } from './providers/login-failures.ts';
+import { failureByCode } from './providers/provider-fault.ts';
 
 /** Completes a login with what a provider put into the address to which it sent the browser back. */
 export class LogInWithOAuth extends Command<LoggedIn> {
@@ -53,6 +54,7 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
     private readonly states: LoginStates,
     private readonly identityIds: IdentityIds,
     @Inject(IDENTITY_PROVIDERS) private readonly providers: IdentityProviders,
+    private readonly failures: LoginFailures,
   ) {}
 
   async execute({ login, metadata }: LogInWithOAuth): Promise<LoggedIn> {
@@ -60,8 +62,10 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
     const { method, provider } = providerOf(this.providers, login.provider);
     const returning = { method, appId, origin, sessionId: user?.sessionId };
     if (error !== '') {
-      await this.states.deny(state, returning, metadata);
-      throw deniedBy(error);
+      const failure = failureByCode(error);
+      // Anybody can send an error; it is the operator's concern where it ends a login.
+      if (await this.states.deny(state, returning, metadata)) this.failures.loginFailed(method, failure);
+      throw new Refusal('oauth_denied', `the provider answered ${failure.said}`);
     }
     requireBoth({ code, state });
     const proven = await this.prove({ ...login, returning, provider }, metadata);
@@ -89,9 +93,10 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
       throw error;
     });
     const { method } = returning;
-    const identity = { identityId: this.identityIds.providerIdentity(person), method, label: person.label };
+    const { label, profile } = person;
+    const identity = { identityId: this.identityIds.providerIdentity(person), method, label };
     const sessionId = sessionIdFrom(this.transactor.ids.token(26));
-    return this.states.redeem(state, exchangeId, { codeHash, sessionId, identity }, metadata);
+    return this.states.redeem(state, exchangeId, { codeHash, sessionId, identity, profile }, metadata);
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { userStream } from '../../../schemas/events/user-events.ts';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -64,9 +65,37 @@ describe('logging in with an OpenID provider', () => {
     expect(first.userId).toMatch(/^usr_/);
     expect(decodeJwt(first.accessToken)).toMatchObject({ amr: 'oauth-a', app: app.id });
     const { state: user } = await account.transactor.load(userStream(first.userId), userFold);
-    expect(user.entity?.identities).toMatchObject([{ method: 'oauth-a', label: 'ada@example.org' }]);
+    expect(user.entity).toMatchObject({
+      firstname: 'ada',
+      avatar: 'https://pictures.example.org/ada.png',
+      identities: [{ method: 'oauth-a', label: 'ada@example.org' }],
+    });
     expect((await sessionOf(await logIn('ada'))).userId).toBe(first.userId);
     expect((await sessionOf(await logIn('grace'))).userId).not.toBe(first.userId);
+  });
+
+  /** Logs in as an app on a phone does, which asks the provider by itself. */
+  const idTokenOf = async (login: string, nonce: string): Promise<string> => {
+    const client = { client_id: `${provider.settings.clientId}-app`, redirect_uri: REDIRECT_URI };
+    const verifier = 'v'.repeat(43);
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const asked = { ...client, response_type: 'code', scope: 'openid', nonce, state: 's' };
+    const query = new URLSearchParams({ ...asked, code_challenge: challenge, code_challenge_method: 'S256' });
+    const { code } = await comeBack(`${provider.issuer}/auth?${query.toString()}`, login);
+    const grant = { ...client, grant_type: 'authorization_code', code, code_verifier: verifier };
+    const answer = await fetch(`${provider.issuer}/token`, { method: 'POST', body: new URLSearchParams(grant) });
+    return ((await answer.json()) as { id_token: string }).id_token;
+  };
+
+  it('is the same person in an app on a phone, by the id token that it was given', async () => {
+    const first = await sessionOf(await logIn('phone'));
+    const idToken = await idTokenOf('phone', 'a nonce');
+    const post = (nonce: string) => callback({ idToken, nonce }, undefined, '/auth/oauth-a/token');
+    expect(await codeOf(await post('another'))).toBe('oauth_failed');
+    const session = await sessionOf(await post('a nonce'));
+    expect(session.userId).toBe(first.userId);
+    expect(decodeJwt(session.accessToken)).toMatchObject({ amr: 'oauth-a' });
+    expect(await codeOf(await post('a nonce'))).toBe('request_replayed');
   });
 
   it('is the same person under another name of the same provider', async () => {
@@ -113,6 +142,7 @@ describe('logging in with an OpenID provider', () => {
         'UserRegistered',
         'IdentityLinked',
         'UserLoggedIn',
+        'ProfileUpdated',
       ]);
       expect(await codeOf(await callback(back))).toBe('state_unknown');
     }
@@ -197,15 +227,27 @@ describe('logging in with an OpenID provider', () => {
     expect(denied).toMatchObject({ code: 'oauth_denied', detail: 'the provider answered access_denied' });
     expect(await codeOf(await callback(back))).toBe('state_unknown');
     const other = await problemOfAnswer(await callback({ error: '<script>\r\n' }));
-    expect(other).toMatchObject({ code: 'oauth_denied', detail: 'the provider gave no code' });
+    expect(other).toMatchObject({ code: 'oauth_denied', detail: 'the provider answered no code' });
     expect((await problemOfAnswer(await callback({ error: 'x'.repeat(10_000) }))).detail).toBe(
-      'the provider gave no code',
+      'the provider answered no code',
     );
+  });
+
+  it('is not denied by an error that is null or empty, as URLSearchParams of a page give it', async () => {
+    for (const error of [null, '']) {
+      const back = await comeBack((await started()).url, 'ada');
+      await sessionOf(await callback({ ...back, error }));
+    }
+    const back = await comeBack((await started()).url, 'ada');
+    await sessionOf(await callback({ ...back, iss: null, error: null }));
+    const denied = await callback({ code: null, iss: null, state: (await started()).state, error: 'access_denied' });
+    expect(await codeOf(denied)).toBe('oauth_denied');
   });
 
   it.each([
     ['no code', { state: 's' }, 'code'],
     ['no state', { code: 'c', error: '' }, 'state'],
+    ['a state that is null', { code: 'c', state: null }, 'state'],
     ['a state that is longer than any', { code: 'c', state: 's'.repeat(65) }, 'state'],
     ['a code that is longer than any', { code: 'c'.repeat(4_097), state: 's' }, 'code'],
     ['a state that is no text', { code: 'c', state: 1 }, 'state'],

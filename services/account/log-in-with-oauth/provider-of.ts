@@ -1,6 +1,6 @@
 import { oauthProvider, type OAuthProvider } from '../../../schemas/http/oauth-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { IdentityProvider, IdentityProviders } from '../edge/identity-provider.ts';
+import type { IdentityProvider, IdentityProviders } from './providers/identity-provider.ts';
 
 /** @throws Refusal provider_not_found, also for one that is not configured */
 export const providerOf = (
@@ -10,5 +10,8 @@ export const providerOf = (
   const { data: method } = oauthProvider.safeParse(name);
   const provider = method && providers[method];
   if (provider) return { method, provider };
-  throw new Refusal('provider_not_found', 'this service has no login provider of that name');
+  throw providerNotFound();
 };
+
+export const providerNotFound = (): Refusal =>
+  new Refusal('provider_not_found', 'this service has no login provider of that name that can do this');

@@ -4,7 +4,7 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { StartedLogin } from '../../../schemas/http/oauth-routes.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
-import { IDENTITY_PROVIDERS, type IdentityProviders } from '../edge/identity-provider.ts';
+import { IDENTITY_PROVIDERS, type IdentityProviders } from './providers/identity-provider.ts';
 import { LoginStates } from '../edge/login-states.ts';
 import { Logins } from '../edge/logins.ts';
 import { providerOf } from './provider-of.ts';

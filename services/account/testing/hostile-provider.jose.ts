@@ -17,6 +17,8 @@ interface Behaviour {
   header?: JWTHeaderParameters | 'none';
   /** Whether another key than the published one signs. */
   isForged?: boolean;
+  /** What signs in place of a key. */
+  secret?: string;
   token?: (answer: Record<string, unknown>) => Answer;
   userInfo?: () => Answer;
 }
@@ -81,7 +83,7 @@ export class HostileProvider {
       case '/token': {
         const form = new URLSearchParams(text);
         this.exchanged.push({ form, authorization: headers.authorization });
-        const idToken = await this.idToken(form.get('code') ?? '');
+        const idToken = await this.idToken(this.nonces.get(form.get('code') ?? ''));
         return (token ?? honest)({ access_token: 'a-token', token_type: 'bearer', id_token: idToken });
       }
       case '/me':
@@ -105,16 +107,18 @@ export class HostileProvider {
     };
   }
 
-  private async idToken(code: string): Promise<string> {
+  /** Returns an id token, as a library of the provider would in an app. */
+  async idToken(nonce?: string): Promise<string> {
     const now = Math.floor(Date.now() / 1_000);
     const honest = { iss: this.issuer, aud: this.clientId, sub: 'mallory', iat: now, exp: now + 60 };
-    const all = { ...honest, nonce: this.nonces.get(code), email: 'mallory@example.org' };
+    const all = { ...honest, nonce, email: 'mallory@example.org' };
     const claims = this.behaviour.claims?.(all) ?? all;
-    const { header = { alg: 'RS256', kid: 'k' }, isForged = false } = this.behaviour;
+    const { header = { alg: 'RS256', kid: 'k' }, isForged = false, secret } = this.behaviour;
     if (header === 'none') {
       const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url');
       return `${encode({ alg: 'none' })}.${encode(claims)}.`;
     }
+    if (secret !== undefined) return new SignJWT(claims).setProtectedHeader(header).sign(Buffer.from(secret));
     const { privateKey } = await (isForged ? this.otherKeys : this.keys);
     return new SignJWT(claims).setProtectedHeader(header).sign(privateKey);
   }

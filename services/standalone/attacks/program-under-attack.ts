@@ -34,14 +34,11 @@ export interface AttackCost {
   stored: string[];
 }
 
-/**
- * Expects that the program lives, has room, serves others, and stored nothing for an attacker who is not known. How long an
- * answer takes depends on what else the machine does: only at full size, which is started on a quiet one, it has a bound.
- */
+/** Expects that the program lives, has room, serves others, and stored nothing for an attacker who is not known. */
 export const expectWithinBudgets = ({ rssMiB, medianMs, refused, stored }: AttackCost): void => {
   expect(refused).toEqual([]);
   expect(rssMiB).toBeLessThanOrEqual(RSS_MIB_MAX);
-  if (isFullSize) expect(medianMs).toBeLessThanOrEqual(MEDIAN_MS_MAX);
+  expect(medianMs).toBeLessThanOrEqual(MEDIAN_MS_MAX);
   expect(stored).toEqual([]);
 };
 

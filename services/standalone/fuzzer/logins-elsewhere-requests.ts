@@ -45,6 +45,14 @@ export const loginElsewhereRequests = (account: AccountUnderFuzzing, succeed: Su
         return { caller, params: { provider }, body: { state, code: providers[provider].codeFor(url) } };
       },
     },
+    logInWithIdToken: {
+      once: true,
+      next: async () => {
+        const nonce = `nonce-${String(another())}`;
+        const idToken = await providers['oauth-a'].idToken(nonce);
+        return { caller, params: { provider: 'oauth-a' }, body: { idToken, nonce } };
+      },
+    },
   };
 };
 

@@ -15,7 +15,7 @@ export const startOpenIdProvider = async ({ redirectUri }: { redirectUri: string
   const [issuer] = (await once(child, 'message')) as [string];
   return {
     issuer,
-    settings: { issuer, ...CLIENT },
+    settings: { issuer, ...CLIENT, audiences: [`${clientId}-app`] },
     stop: async () => {
       const exited = once(child, 'exit');
       child.kill();

@@ -1,3 +1,5 @@
+import { ProviderFault } from './provider-fault.ts';
+
 /** No answer that is read here has more: a discovery document and keys have some KiB. */
 const ANSWER_BYTES_MAX = 256 * 1_024;
 /** Names that mean this machine, or one near it. */
@@ -26,7 +28,9 @@ export const providerFetch =
   (isAllowed: (url: URL) => boolean) =>
   async (address: string, options: RequestInit): Promise<Response> => {
     const url = new URL(address);
-    if (!isAllowed(url)) throw new Error(`${url.origin} is not an address that this provider may name`);
+    if (!isAllowed(url)) {
+      throw new ProviderFault('address_refused', `${url.origin} is not an address that this provider may name`);
+    }
     const { status, headers, body } = await ask(url, options);
     if (status >= 500 || status === 429) throw new ProviderAway(`${url.origin} answered ${String(status)}`);
     return new Response(body, { status, headers });
@@ -38,14 +42,10 @@ const ask = async (url: URL, options: RequestInit) => {
     const { status, headers } = response;
     return { status, headers, body: await readBounded(response, url) };
   } catch (cause) {
-    if (cause instanceof AnswerTooLarge) throw cause;
+    if (cause instanceof ProviderFault) throw cause;
     throw new ProviderAway(`${url.origin} does not answer`, { cause });
   }
 };
-
-class AnswerTooLarge extends Error {
-  override readonly name = 'AnswerTooLarge';
-}
 
 const readBounded = async ({ body }: Response, { origin }: URL): Promise<Buffer | null> => {
   if (!body) return null;
@@ -53,7 +53,9 @@ const readBounded = async ({ body }: Response, { origin }: URL): Promise<Buffer 
   let length = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     length += chunk.length;
-    if (length > ANSWER_BYTES_MAX) throw new AnswerTooLarge(`${origin} answered more than 256 KiB`);
+    if (length > ANSWER_BYTES_MAX) {
+      throw new ProviderFault('answer_refused', `${origin} answered more than 256 KiB`);
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
