@@ -40,6 +40,10 @@ export const appEvents = {
   ),
   /** The key that it replaces stays valid beside it; one from before that does not. */
   AppKeyRotated: event(1, z.object({ appId: z.string(), signer: address })),
+  /** Of a key by which the app acts for itself. The key is shown once and never stored. */
+  AppServerKeyCreated: event(1, z.object({ appId: z.string(), signer: address })),
+  /** Tokens that the key signed for end with it. */
+  AppServerKeyRevoked: event(1, z.object({ appId: z.string(), signer: address })),
   AppOriginAllowed: event(1, z.object({ appId: z.string(), origin: z.string() })),
   AppRedirectAllowed: event(1, z.object({ appId: z.string(), redirectUri: z.string() })),
   /** It may log in messenger users on the word of its own bot. */

@@ -74,6 +74,8 @@ export const eventExamples: Example = {
     scheme: 'v1',
   },
   AppKeyRotated: { appId: 'app_0123456789abcdefghjkmnpqrs', signer: wallet },
+  AppServerKeyCreated: { appId: 'app_0123456789abcdefghjkmnpqrs', signer: wallet },
+  AppServerKeyRevoked: { appId: 'app_0123456789abcdefghjkmnpqrs', signer: wallet },
   AppOriginAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs', origin: 'https://shop.example' },
   AppRedirectAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs', redirectUri: 'https://shop.example/callback' },
   AppBotAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs' },

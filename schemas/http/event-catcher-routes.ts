@@ -5,7 +5,7 @@ import { eventRecord, recordStatus } from './event-record.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
 import { route } from './route.ts';
 
-const eventCatcher = { service: 'event-catcher' } as const;
+const eventCatcher = { service: 'event-catcher', appTokens: true } as const;
 
 const chainIdInput = z.coerce.number().pipe(chainId);
 const blockInput = z.coerce.number().pipe(blockNumber);

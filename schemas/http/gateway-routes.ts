@@ -16,7 +16,7 @@ export const gatewayNode = z.object({
 });
 export type GatewayNode = z.infer<typeof gatewayNode>;
 
-/** The text that a client signs by EIP-191 to be let in at a node: an app by its signing key, or a user by a wallet. */
+/** The text that a client signs by EIP-191 to be let in at a node: an app by a signing key or its server key, or a user by a wallet. */
 export const streamAccessText = ({ node, timestamp }: { node: string; timestamp: string }): string =>
   `Annals stream access\nnode: ${node}\ntime: ${timestamp}`;
 
@@ -49,7 +49,7 @@ export const gatewayRoutes = {
         .string()
         .describe(
           'by EIP-191 over "Annals stream access\\nnode: {node}\\ntime: {timestamp}"; accepted once; ' +
-            'the signing key of an app, or a wallet that is linked to a user',
+            'the signing key of an app, its server key, or a wallet that is linked to a user',
         ),
     }),
     status: 201,

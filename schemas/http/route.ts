@@ -16,7 +16,11 @@ export interface RouteContract<
   summary: string;
   /** `app`: the four headers H. `bearer`: an access token. */
   auth: 'none' | 'app' | 'bearer';
-  /** At `bearer`, whether a connection token of the gateway does as well. */
+  /** At `app`, whether its server key signs, by scheme `v2`, and not a signing key. */
+  signedByServerKey?: true;
+  /** At `bearer`, whether an app's own access token does as well. */
+  appTokens?: true;
+  /** At `bearer`, whether a connection token of the gateway does as well. Some are an app's own, so `appTokens` is set too. */
   connectionTokens?: true;
   /** The limit that counts it; default `request`. */
   rateLimit?: CountedName;

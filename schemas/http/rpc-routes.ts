@@ -11,6 +11,7 @@ export const rpcRoutes = {
     path: '/rpc',
     summary: 'JSON-RPC of a bundler and of a paymaster (ERC-7769, ERC-7677); see openrpc.json',
     auth: 'bearer',
+    appTokens: true,
     rateLimit: 'rpc',
     // What they hold is read as members of the request are, so that it is refused as they are.
     query: z.object({

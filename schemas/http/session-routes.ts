@@ -16,7 +16,25 @@ export const listedSession = z.object({
 export const sessionList = z.object({ items: z.array(listedSession) });
 export type SessionList = z.infer<typeof sessionList>;
 
+export const appToken = z.object({
+  accessToken: z.string(),
+  accessTokenExpire: z.int().describe('Unix milliseconds'),
+});
+export type AppToken = z.infer<typeof appToken>;
+
 export const sessionRoutes = {
+  issueAppToken: route({
+    ...account,
+    method: 'POST',
+    path: '/auth/app',
+    summary: 'A token of the app itself for 10 minutes: its server key signs, by scheme v2',
+    auth: 'app',
+    signedByServerKey: true,
+    rateLimit: 'login',
+    status: 201,
+    answer: appToken,
+    problems: [],
+  }),
   listSessions: route({
     ...account,
     method: 'GET',

@@ -26,6 +26,7 @@ import { SessionEnder } from './edge/session-ender.ts';
 import { EndOtherSessionsHandler, EndSessionHandler } from './end-session/end-session.handler.ts';
 import { EndSessionHttp } from './end-session/end-session.http.ts';
 import { FindUserByMessengerHandler, GetUserHandler } from './get-user/get-user.handler.ts';
+import { IssueAppTokenHttp } from './issue-app-token/issue-app-token.http.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
 import { signingKeyStore } from './key-administration.ts';
 import { processManager } from './process-manager.ts';
@@ -78,6 +79,7 @@ const controllers = [
   LogInWithWalletHttp,
   ...oneTimePasswordControllers,
   RefreshSessionHttp,
+  IssueAppTokenHttp,
   ListSessionsHttp,
   EndSessionHttp,
   UnlinkIdentityHttp,

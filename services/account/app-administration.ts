@@ -3,7 +3,13 @@ import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
 import { appFold, registeredApp, type App } from './domain/app.ts';
-import { changeApp, rotateKey, type AppChange, type RotatedApp } from './change-app/change-app.handler.ts';
+import {
+  addServerKey,
+  changeApp,
+  rotateKey,
+  type AppChange,
+  type AppWithNewKey,
+} from './change-app/change-app.handler.ts';
 import { signerOf } from './edge/app-signing-key.ts';
 import { utcDay } from './edge/sponsorships.ts';
 import { listApps } from './list-apps/list-apps.handler.ts';
@@ -21,7 +27,9 @@ export interface AppAdministration {
   /** @throws Refusal validation_failed, app_revoked */
   change: (appId: string, change: AppChange) => Promise<App>;
   /** @throws Refusal validation_failed, app_revoked */
-  rotate: (appId: string) => Promise<RotatedApp>;
+  rotate: (appId: string) => Promise<AppWithNewKey>;
+  /** @throws Refusal validation_failed, app_revoked */
+  createServerKey: (appId: string) => Promise<AppWithNewKey>;
   /** What it pays for, by chain id. @throws Refusal validation_failed */
   policies: (appId: string) => Promise<App['policies']>;
   /**
@@ -49,6 +57,7 @@ export const appAdministration = ({
     list: () => listApps({ eventStore, readStore }),
     change: (appId, change) => changeApp(transactor, appId, change, { metadata: metadata(), allowLocalHttp }),
     rotate: (appId) => rotateKey(transactor, appId, { metadata: metadata() }),
+    createServerKey: (appId) => addServerKey(transactor, appId, { metadata: metadata() }),
     policies: async (appId) => registeredApp((await transactor.load(appStream(appId), appFold)).state).policies,
     sponsorship: (appId, day = utcDay(clock.now())) => readSponsorship(transactor, appId, day),
     accepts: async ({ id, signingKey }) => {

@@ -1,11 +1,11 @@
 import { createRemoteJWKSet, errors, jwtVerify, type JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
-import { loginMethod } from '../../schemas/values.ts';
+import { address, loginMethod } from '../../schemas/values.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { KeptValues } from '../primitives/kept-values.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
-import type { AppEnds } from './app-ends.ts';
-import type { UserCaller } from './caller.ts';
+import type { AppEnds, ServerKey } from './app-ends.ts';
+import type { AppItselfCaller, UserCaller } from './caller.ts';
 import type { SessionEnds } from './session-ends.ts';
 
 /** The `aud` of every token. */
@@ -21,13 +21,13 @@ export interface TokenIssuer {
   hasKeys: () => Promise<boolean>;
 }
 
-const claims = z.object({
-  sub: z.string(),
-  sid: z.string(),
-  app: z.string(),
-  amr: loginMethod,
-  exp: z.number(),
-});
+/** RFC 9068; `amr` as RFC 8176 has it. */
+const common = z.object({ sub: z.string(), client_id: z.string(), exp: z.number(), jti: z.string() });
+const userClaims = common.extend({ sid: z.string(), amr: z.tuple([loginMethod]) });
+/** Of an app's own token. */
+const appClaims = common.extend({ amr: z.tuple([z.literal('app')]), server_key: address });
+const claims = z.union([userClaims, appClaims]);
+type Claims = z.infer<typeof claims>;
 
 /** How long a token that was verified is known: a key that is withdrawn is trusted for no longer than that. */
 const KNOWN_MS = 30_000;
@@ -80,27 +80,36 @@ export const remoteIssuer = (
 /** Verifies access tokens, and returns their callers. */
 export class AccessTokens {
   /** Verified ones, by their text: to check a signature takes longer than all else that a request for a document does. */
-  private readonly known: KeptValues<z.infer<typeof claims>>;
+  private readonly known: KeptValues<Claims>;
 
   constructor(
     private readonly issuer: TokenIssuer,
     private readonly clock: Clock,
     private readonly sessions: Pick<SessionEnds, 'hasEnded'>,
-    private readonly apps: Pick<AppEnds, 'isRevoked'>,
+    private readonly apps: Pick<AppEnds, 'isRevoked' | 'isServerKeyRevoked'>,
   ) {
     this.known = new KeptValues(clock, { max: KNOWN_MAX, keptMs: KNOWN_MS });
   }
 
   /** @throws Refusal token_invalid, token_expired, session_revoked, app_revoked, dependency_unavailable */
-  async verify(token: string): Promise<UserCaller> {
-    const { sub, sid, app, amr, exp } = await this.claimsOf(token);
-    const [hasEnded, isRevoked] = await Promise.all([this.sessions.hasEnded(sid), this.apps.isRevoked(app)]);
-    if (hasEnded) throw new Refusal('session_revoked', 'sign in again');
-    if (isRevoked) throw new Refusal('app_revoked', 'the app of this session was revoked');
-    return { kind: 'user', userId: sub, sessionId: sid, appId: app, method: amr, expiresAtMs: exp * 1_000 };
+  async verify(token: string): Promise<UserCaller | AppItselfCaller> {
+    const found = await this.claimsOf(token);
+    return 'sid' in found ? this.user(found) : this.app(found);
   }
 
-  private async claimsOf(token: string): Promise<z.infer<typeof claims>> {
+  private async user({ sub, sid, client_id, amr, exp }: z.infer<typeof userClaims>): Promise<UserCaller> {
+    const [hasEnded, isRevoked] = await Promise.all([this.sessions.hasEnded(sid), this.apps.isRevoked(client_id)]);
+    if (hasEnded) throw new Refusal('session_revoked', 'sign in again');
+    if (isRevoked) throw new Refusal('app_revoked', 'the app of this session was revoked');
+    return { kind: 'user', userId: sub, sessionId: sid, appId: client_id, method: amr[0], expiresAtMs: exp * 1_000 };
+  }
+
+  private async app({ sub, server_key: serverKey, jti, exp }: z.infer<typeof appClaims>): Promise<AppItselfCaller> {
+    await requireServerKey(this.apps, { appId: sub, signer: serverKey });
+    return { kind: 'app-itself', userId: sub, appId: sub, sessionId: jti, serverKey, expiresAtMs: exp * 1_000 };
+  }
+
+  private async claimsOf(token: string): Promise<Claims> {
     const known = this.known.get(token);
     if (known) {
       if (known.exp * 1_000 <= this.clock.now()) throw expired();
@@ -114,6 +123,16 @@ export class AccessTokens {
   }
 }
 
+/** @throws Refusal app_revoked, token_invalid: the app or its server key was revoked */
+export const requireServerKey = async (
+  apps: Pick<AppEnds, 'isRevoked' | 'isServerKeyRevoked'>,
+  key: ServerKey,
+): Promise<void> => {
+  const [isRevoked, isKeyRevoked] = await Promise.all([apps.isRevoked(key.appId), apps.isServerKeyRevoked(key)]);
+  if (isRevoked) throw new Refusal('app_revoked', 'the app was revoked');
+  if (isKeyRevoked) throw new Refusal('token_invalid', 'the server key of this token was revoked: use another one');
+};
+
 /**
  * Checks signature, algorithm, `typ`, `iss`, `aud` and `exp` of one of our tokens.
  * @throws Refusal token_invalid, token_expired, dependency_unavailable
@@ -125,7 +144,7 @@ export const verifyToken = async (token: string, typ: string, issuer: TokenIssue
       typ,
       issuer: issuer.issuer(),
       audience: TOKEN_AUDIENCE,
-      requiredClaims: ['sub', 'sid', 'iat', 'exp', 'jti'],
+      requiredClaims: ['sub', 'iat', 'exp', 'jti'],
       currentDate: new Date(clock.now()),
     });
   } catch (error) {

@@ -17,6 +17,8 @@ export interface AppCaller {
   appId: string;
   /** The `origin` header, which the app allows. */
   origin: string;
+  /** Address of the key that signed. */
+  signer: string;
   /** Set when the request also has a valid bearer token. */
   user: UserCaller | undefined;
 }
@@ -35,6 +37,20 @@ export interface ConnectionCaller {
   expiresAtMs: number;
 }
 
+/** An app itself: the holder of a token that its server key signed for. It speaks for no user. */
+export interface AppItselfCaller {
+  kind: 'app-itself';
+  appId: string;
+  /** The same, where callers are counted. */
+  userId: string;
+  /** The id of the token. */
+  sessionId: string;
+  /** Address of the server key that signed for the token, which ends with it. */
+  serverKey: string;
+  /** Unix milliseconds. */
+  expiresAtMs: number;
+}
+
 /** Who has shown a token. */
-export type TokenCaller = UserCaller | ConnectionCaller;
+export type TokenCaller = UserCaller | AppItselfCaller | ConnectionCaller;
 export type Caller = TokenCaller | AppCaller;

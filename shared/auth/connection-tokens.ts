@@ -5,16 +5,18 @@ import { SignedText } from '../keys/signed-text.ts';
 import type { Clock } from '../primitives/clock.ts';
 import type { Ids } from '../primitives/ids.ts';
 import type { AppEnds } from './app-ends.ts';
-import type { ConnectionCaller } from './caller.ts';
+import { requireServerKey } from './access-tokens.jose.ts';
+import type { AppItselfCaller, ConnectionCaller } from './caller.ts';
 import { holderOfWallet } from './wallet-holder.ts';
 
 const LIFE_MS = 600_000;
 /** What a token is written with besides its payload. */
 const CONTEXT = 'connection';
 
-/** Who signed: an app, or a user by a wallet. */
+/** Who signed: an app by a signing key or by its server key, which speaks for the app itself; or a user by a wallet. */
 const signer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('app'), appId: z.string() }),
+  z.object({ kind: z.literal('app-itself'), appId: z.string(), serverKey: z.string() }),
   z.object({ kind: z.literal('user'), userId: z.string(), wallet: z.string() }),
 ]);
 export type StreamSigner = z.infer<typeof signer>;
@@ -36,7 +38,7 @@ type IsHere = (node: { address: string; domain: string }) => boolean;
 interface ConnectionTokensOptions {
   masterKey: Uint8Array;
   eventStore: Pick<EventStore, 'read'>;
-  apps: Pick<AppEnds, 'isRevoked'>;
+  apps: Pick<AppEnds, 'isRevoked' | 'isServerKeyRevoked'>;
   clock: Clock;
   ids: Ids;
 }
@@ -66,21 +68,27 @@ export class ConnectionTokens {
    * Returns `undefined` for text that is not a connection token.
    * @throws Refusal token_expired, token_invalid, app_revoked
    */
-  async verify(token: string, isHere: IsHere): Promise<ConnectionCaller | undefined> {
+  async verify(token: string, isHere: IsHere): Promise<ConnectionCaller | AppItselfCaller | undefined> {
     const read = this.texts.read(CONTEXT, token);
     if (!read) return undefined;
     const { id, signer: by, node, domain, expiresAt } = payload.parse(JSON.parse(read.toString()));
     if (!isHere({ address: node, domain })) throw new Refusal('token_invalid', "the token is another node's");
     if (expiresAt <= this.options.clock.now()) throw new Refusal('token_expired', 'ask the gateway for another one');
     await this.requireHolder(by);
+    const common = { sessionId: id, expiresAtMs: expiresAt };
+    if (by.kind === 'app-itself') return { ...by, userId: by.appId, ...common };
     const holder = by.kind === 'app' ? by.appId : by.userId;
-    return { kind: 'connection', by: by.kind, userId: holder, appId: holder, sessionId: id, expiresAtMs: expiresAt };
+    return { kind: 'connection', by: by.kind, userId: holder, appId: holder, ...common };
   }
 
   private async requireHolder(by: StreamSigner): Promise<void> {
     const { apps, eventStore } = this.options;
     if (by.kind === 'app') {
       if (await apps.isRevoked(by.appId)) throw new Refusal('app_revoked', 'the app was revoked');
+      return;
+    }
+    if (by.kind === 'app-itself') {
+      await requireServerKey(apps, { appId: by.appId, signer: by.serverKey });
       return;
     }
     if ((await holderOfWallet(eventStore, by.wallet)) !== by.userId)

@@ -24,7 +24,10 @@ describe('an access token that was verified', () => {
       },
     };
     const sessions = { hasEnded: (id: string) => Promise.resolve(ended.has(id)) };
-    const apps = { isRevoked: () => Promise.resolve(false) };
+    const apps = {
+      isRevoked: () => Promise.resolve(false),
+      isServerKeyRevoked: ({ signer }: { signer: string }) => Promise.resolve(ended.has(signer)),
+    };
     tokens = new AccessTokens(counting, clock, sessions, apps);
   });
 
@@ -55,6 +58,14 @@ describe('an access token that was verified', () => {
     clock.time = expiry * 1_000;
     await expect(tokens.verify(token)).rejects.toMatchObject({ code: 'token_expired' });
     expect(checked).toBe(1);
+  });
+
+  it('is refused at once when it is an app’s own and its server key is revoked', async () => {
+    const server_key = `0x${'1'.repeat(40)}`;
+    const token = await accessToken({ claims: { sub: 'app_1', sid: undefined, amr: ['app'], server_key } });
+    expect(await tokens.verify(token)).toMatchObject({ kind: 'app-itself', appId: 'app_1', serverKey: server_key });
+    ended.add(server_key);
+    await expect(tokens.verify(token)).rejects.toMatchObject({ code: 'token_invalid' });
   });
 
   it('does not make another one known that differs in any character, nor one that was refused', async () => {

@@ -6,7 +6,7 @@ import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { AccessTokens } from '../auth/access-tokens.jose.ts';
 import { AppCallers } from './app-callers.ts';
-import type { Caller, TokenCaller, UserCaller } from '../auth/caller.ts';
+import type { AppItselfCaller, Caller, TokenCaller, UserCaller } from '../auth/caller.ts';
 import { ConnectionCallers } from './connection-callers.ts';
 import { boundRoute } from './implements.ts';
 import { addressKey, RateLimits, refuseExceeded } from './rate-limits.ts';
@@ -46,7 +46,7 @@ export class AdmissionGuard implements CanActivate {
     if (limit !== 'refresh') await this.count(limit, addressKey(request.ip), request);
     if (contract.auth === 'none') return undefined;
     if (!this.apps) throw new Error(`${contract.path} is for apps, and no AppCallers are bound`);
-    const app = await this.apps.authenticate(request);
+    const app = await this.apps.authenticate(request, contract.signedByServerKey ? 'server key' : 'signing key');
     request.callerIsKnown = contract.command === true;
     const carriesToken = request.headers.authorization !== undefined;
     return { ...app, user: carriesToken ? await this.user(request) : undefined };
@@ -55,12 +55,14 @@ export class AdmissionGuard implements CanActivate {
   private bearer(contract: RouteContract, request: FastifyRequest): Promise<TokenCaller> {
     return this.counted(request, async (token) => {
       const connection = contract.connectionTokens && (await this.connections?.verify(token));
-      return connection ?? this.tokens.verify(token);
+      if (connection) return connection;
+      const caller = await this.tokens.verify(token);
+      return contract.appTokens ? caller : requireUser(caller);
     });
   }
 
   private user(request: FastifyRequest): Promise<UserCaller> {
-    return this.counted(request, (token) => this.tokens.verify(token));
+    return this.counted(request, async (token) => requireUser(await this.tokens.verify(token)));
   }
 
   /** A failure counts against the address, because guessing would otherwise be free. */
@@ -88,6 +90,12 @@ export class AdmissionGuard implements CanActivate {
     }
   }
 }
+
+/** @throws Refusal forbidden */
+const requireUser = (caller: UserCaller | AppItselfCaller): UserCaller => {
+  if (caller.kind === 'user') return caller;
+  throw new Refusal('forbidden', "an app's own token speaks for no user: send the access token of a session");
+};
 
 /** @throws Refusal token_missing */
 const bearerToken = ({ headers }: FastifyRequest): string => {

@@ -38,7 +38,16 @@ describe('a route that needs an access token', () => {
   });
 
   it('refuses a token that nobody signed', async () => {
-    const claims = { iss: TEST_ISSUER, aud: 'annals', sub: 'usr_1', sid: 's', app: 'a', amr: 'wallet', jti: 'j' };
+    const claims = {
+      iss: TEST_ISSUER,
+      aud: 'annals',
+      sub: 'usr_1',
+      sid: 's',
+      client_id: 'a',
+      app: 'a',
+      amr: ['wallet'],
+      jti: 'j',
+    };
     const unsigned = new UnsecuredJWT({ ...claims, iat: seconds(), exp: seconds() + 600 }).encode();
     expect(await codeFor(`Bearer ${unsigned}`)).toBe('token_invalid');
     const signed = await things.tokens.accessToken();
@@ -74,7 +83,7 @@ describe('a route that needs an access token', () => {
       { header: { typ: 'JWT' } },
       { claims: { iss: 'http://elsewhere.test' } },
       { claims: { aud: 'other' } },
-      { claims: { amr: ['wallet'] } },
+      { claims: { amr: 'wallet' } },
       { claims: { sid: 7 } },
     ];
     for (const one of wrong) {

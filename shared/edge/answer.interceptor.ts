@@ -124,6 +124,7 @@ const callerKey = (caller: Caller, contract: RouteContract, request: FastifyRequ
   const { body } = parseRequest(contract, request);
   if (caller.kind === 'user') return `session:${caller.sessionId}`;
   if (caller.kind === 'connection') return `${caller.by}:${caller.userId}`;
+  if (caller.kind === 'app-itself') return `app-itself:${caller.appId}`;
   const { identifiedBy } = contract;
   const identity = identifiedBy === undefined ? '' : String((body as Record<string, unknown>)[identifiedBy]);
   return JSON.stringify(['app', caller.appId, identity.toLowerCase()]);

@@ -13,12 +13,16 @@ import type { FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import type { Position } from '../event-store/event-store.ts';
-import type { AppCaller, TokenCaller, UserCaller } from '../auth/caller.ts';
+import type { AppCaller, AppItselfCaller, TokenCaller, UserCaller } from '../auth/caller.ts';
 import type { RequestContext } from './request-context.ts';
 import { parseRequest } from './parse-request.ts';
 
 type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
-type BearerOf<Contract extends RouteContract> = Contract['connectionTokens'] extends true ? TokenCaller : UserCaller;
+type BearerOf<Contract extends RouteContract> = Contract['connectionTokens'] extends true
+  ? TokenCaller
+  : Contract['appTokens'] extends true
+    ? UserCaller | AppItselfCaller
+    : UserCaller;
 type CallerOf<Contract extends RouteContract> = Contract['auth'] extends 'bearer'
   ? BearerOf<Contract>
   : Contract['auth'] extends 'app'

@@ -101,7 +101,8 @@ const readTraceparent = (header: string | string[] | undefined): string | undefi
 
 const callerMetadata = (caller: Caller | undefined): Pick<EventMetadata, 'actor' | 'app' | 'session'> => {
   if (!caller) return { actor: { type: 'system', id: 'anonymous' } };
-  if (caller.kind === 'app') return { actor: { type: 'app', id: caller.appId }, app: caller.appId };
+  if (caller.kind === 'app' || caller.kind === 'app-itself')
+    return { actor: { type: 'app', id: caller.appId }, app: caller.appId };
   if (caller.kind === 'connection')
     return { actor: { type: caller.by, id: caller.userId }, ...(caller.by === 'app' && { app: caller.appId }) };
   return { actor: { type: 'user', id: caller.userId }, app: caller.appId, session: caller.sessionId };

@@ -10,6 +10,8 @@ const shop = storedEvent(
   { position: 1 },
 );
 
+const NO_SERVER_KEY = { serverSigner: null, formerServerSigner: null };
+
 describe('an app', () => {
   it('has its name, its origins and the address of its signing key', async () => {
     const other = storedEvent(
@@ -24,10 +26,19 @@ describe('an app', () => {
           name: 'Shop',
           signer: KEY_1,
           formerSigner: null,
+          ...NO_SERVER_KEY,
           origins: ['https://shop.example', 'https://www.shop.example'],
           revokedAt: null,
         },
-        app_2: { id: 'app_2', name: 'Other', signer: KEY_2, formerSigner: null, origins: [], revokedAt: null },
+        app_2: {
+          id: 'app_2',
+          name: 'Other',
+          signer: KEY_2,
+          formerSigner: null,
+          ...NO_SERVER_KEY,
+          origins: [],
+          revokedAt: null,
+        },
       },
     });
   });
@@ -45,6 +56,7 @@ describe('an app', () => {
           name: 'New shop',
           signer: KEY_2,
           formerSigner: null,
+          ...NO_SERVER_KEY,
           origins: ['https://new.example'],
           revokedAt: null,
         },
@@ -64,6 +76,7 @@ describe('an app', () => {
           name: 'Shop',
           signer: KEY_1,
           formerSigner: null,
+          ...NO_SERVER_KEY,
           origins,
           revokedAt: '2026-01-02T03:00:00.000Z',
         },
@@ -82,5 +95,20 @@ describe('an app', () => {
     expect(await project(appsModel, [shop, ...twice])).toMatchObject({
       app: { app_1: { signer: KEY_3, formerSigner: KEY_2 } },
     });
+  });
+
+  it('has two server keys, and not one that was revoked', async () => {
+    const events = (
+      [
+        ['AppServerKeyCreated', KEY_2],
+        ['AppServerKeyCreated', KEY_3],
+        ['AppServerKeyRevoked', KEY_3],
+        ['AppServerKeyRevoked', KEY_2],
+      ] as const
+    ).map(([type, signer], at) => storedEvent(type, { appId: 'app_1', signer }, { position: at + 2 }));
+    const keys = async (count: number) => (await project(appsModel, [shop, ...events.slice(0, count)])).app?.['app_1'];
+    expect(await keys(2)).toMatchObject({ signer: KEY_1, serverSigner: KEY_3, formerServerSigner: KEY_2 });
+    expect(await keys(3)).toMatchObject({ serverSigner: KEY_2, formerServerSigner: null });
+    expect(await keys(4)).toMatchObject(NO_SERVER_KEY);
   });
 });

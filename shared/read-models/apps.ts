@@ -10,28 +10,48 @@ const appDocument = z.object({
   /** The addresses of its signing keys: the newest one, and the one before that, if there is any. */
   signer: address,
   formerSigner: address.nullable(),
+  /** Likewise of its server keys. */
+  serverSigner: address.nullable(),
+  formerServerSigner: address.nullable(),
   origins: z.array(z.string()),
   /** Since when nobody calls on its behalf; `null` while it is live. */
   revokedAt: isoTime.nullable(),
 });
 export type AppDocument = z.infer<typeof appDocument>;
 
-const { AppRegistered, AppKeyRotated, AppOriginAllowed, AppRevoked } = appEvents;
+const { AppRegistered, AppKeyRotated, AppServerKeyCreated, AppServerKeyRevoked, AppOriginAllowed, AppRevoked } =
+  appEvents;
 
 /** Apps, by app id: browsers are served from the origins of those that are live, and the gateway knows their keys. */
 export const appsModel = readModel({
-  name: 'apps-v3',
-  collections: { app: { name: 'apps-v3', document: appDocument, indexes: [['signer'], ['formerSigner']] } },
-  events: { AppRegistered, AppKeyRotated, AppOriginAllowed, AppRevoked },
+  name: 'apps-v4',
+  collections: {
+    app: {
+      name: 'apps-v4',
+      document: appDocument,
+      indexes: [['signer'], ['formerSigner'], ['serverSigner'], ['formerServerSigner']],
+    },
+  },
+  events: { AppRegistered, AppKeyRotated, AppServerKeyCreated, AppServerKeyRevoked, AppOriginAllowed, AppRevoked },
   touches: ({ data }) => ({ app: data.appId }),
   evolve: ({ app }, { type, data, time }) => {
     switch (type) {
       case 'AppRegistered': {
         const { appId: id, name, signer, origins } = data;
-        return { app: { id, name, signer, formerSigner: null, origins, revokedAt: null } };
+        const noServerKey = { serverSigner: null, formerServerSigner: null };
+        return { app: { id, name, signer, formerSigner: null, ...noServerKey, origins, revokedAt: null } };
       }
       case 'AppKeyRotated':
         return { app: app && { ...app, signer: data.signer, formerSigner: app.signer } };
+      case 'AppServerKeyCreated':
+        return { app: app && { ...app, serverSigner: data.signer, formerServerSigner: app.serverSigner } };
+      case 'AppServerKeyRevoked': {
+        if (!app) return { app };
+        const [serverSigner = null, formerServerSigner = null] = [app.serverSigner, app.formerServerSigner].filter(
+          (signer) => signer !== null && signer !== data.signer,
+        );
+        return { app: { ...app, serverSigner, formerServerSigner } };
+      }
       case 'AppOriginAllowed':
         return { app: app && { ...app, origins: [...app.origins, data.origin] } };
       case 'AppRevoked':

@@ -7,7 +7,7 @@ describe('the catalogue of read models', () => {
     expect(readModels.map((model) => [model.name, Object.values(model.collections).map(({ name }) => name)])).toEqual([
       ['users-v3', ['users-v3']],
       ['sessions-v3', ['sessions-v3']],
-      ['apps-v3', ['apps-v3']],
+      ['apps-v4', ['apps-v4']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
       ['watches-v4', ['watches-v4']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
@@ -22,7 +22,7 @@ describe('the catalogue of read models', () => {
     expect(indexed.map(({ name, indexes }) => [name, indexes])).toEqual([
       ['users-v3', [['messengerId', 'messengerVerified', 'messengerSince']]],
       ['sessions-v3', [['userId', 'lastUsedAt']]],
-      ['apps-v3', [['signer'], ['formerSigner']]],
+      ['apps-v4', [['signer'], ['formerSigner'], ['serverSigner'], ['formerServerSigner']]],
       ['history-v2', [['userId', 'sequence']]],
       ['watches-v4', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],

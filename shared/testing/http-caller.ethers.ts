@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Wallet } from 'ethers';
 import type { DevelopmentFile } from '../../schemas/development-file.ts';
 import type { JsonObject } from '../../schemas/json.ts';
@@ -37,6 +38,17 @@ export const appHeaders = ({ app }: CallingApp): Record<string, string> => {
   const signature = new Wallet(app.signingKey).signMessageSync(
     `${new URL(app.origin).hostname}:${timestamp}:${app.apiKey}`.toLowerCase(),
   );
+  return { 'x-signature': signature, 'x-timestamp': timestamp, origin: app.origin, 'x-api-key': app.apiKey };
+};
+
+/** Returns the four headers H, scheme `v2`, of a request without a body. */
+export const appHeadersV2 = (
+  { app }: CallingApp,
+  { method, path }: { method: string; path: string },
+): Record<string, string> => {
+  const timestamp = String(Date.now());
+  const text = ['v2', method, path, timestamp, app.origin, app.apiKey, hash('sha256', '')].join('\n');
+  const signature = new Wallet(app.signingKey).signMessageSync(text);
   return { 'x-signature': signature, 'x-timestamp': timestamp, origin: app.origin, 'x-api-key': app.apiKey };
 };
 

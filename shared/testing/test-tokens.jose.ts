@@ -12,14 +12,16 @@ export const testIssuer = async () => {
     header = {},
     key = privateKey,
   }: { claims?: JWTPayload; header?: Partial<JWTHeaderParameters>; key?: Parameters<SignJWT['sign']>[0] } = {}) => {
+    const { app = 'app_1' } = claims;
     const now = Math.floor(Date.now() / 1_000);
     return new SignJWT({
       iss: TEST_ISSUER,
       aud: TOKEN_AUDIENCE,
       sub: 'usr_1',
       sid: 'ses_1',
-      app: 'app_1',
-      amr: 'wallet',
+      client_id: app,
+      app,
+      amr: ['wallet'],
       jti: 'tok_1',
       iat: now,
       exp: now + 600,

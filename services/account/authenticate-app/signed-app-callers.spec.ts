@@ -138,7 +138,7 @@ describe('the headers that authenticate an app', () => {
 
   it('are accepted by two signing keys during a rotation, and after the next one not by the oldest', async () => {
     const app = await account.register();
-    const rotate = async () => ({ ...app, signingKey: (await account.apps.rotate(app.id)).signingKey });
+    const rotate = async () => ({ ...app, signingKey: (await account.apps.rotate(app.id)).newKey });
     const [second, third] = [await rotate(), await rotate()];
     const codes = async () => {
       const signed = [app, second, third].map((by) => codeFor(account.appHeaders({}, by)));

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { SignatureScheme } from '../../../schemas/events/app-events.ts';
 import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
 import { v1Text, v2Text, type WholeRequest } from '../../../schemas/http/app-signature.ts';
 import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
@@ -8,7 +9,6 @@ import type { AppCallers } from '../../../shared/edge/app-callers.ts';
 import type { AppCaller } from '../../../shared/auth/caller.ts';
 import { requestMetadata } from '../../../shared/edge/request-context.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import type { App } from '../domain/app.ts';
 import { Apps } from '../edge/apps.ts';
 import { readSignature } from '../../../shared/keys/read-signature.ts';
 import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
@@ -25,18 +25,21 @@ export class SignedAppCallers implements AppCallers {
     this.apps = new Apps(transactor);
   }
 
-  async authenticate(request: FastifyRequest): Promise<Omit<AppCaller, 'user'>> {
+  async authenticate(request: FastifyRequest, by: 'signing key' | 'server key'): Promise<Omit<AppCaller, 'user'>> {
     const { apiKey, origin, timestamp, signature } = readHeaders(request);
-    const app = await this.apps.live(apiKey);
+    const app = await (by === 'server key' ? this.apps.liveNow(apiKey) : this.apps.live(apiKey));
     if (!app.origins.includes(origin)) throw new Refusal('origin_not_allowed', 'the app does not allow this origin');
     this.checkTimestamp(timestamp);
     const bodyHash = sha256(request.rawBody ?? '');
     const parts = { method: request.method, url: request.url, origin, timestamp, apiKey, bodyHash };
-    const scheme = schemeOf(app, parts, readSignature(signature));
-    if (!scheme)
-      throw new Refusal('app_signature_invalid', 'the signature is not by a key of the app over this request');
-    const caller = { kind: 'app', appId: app.id, origin } as const;
-    if (scheme === 'v2') await this.useOnce(signature, caller, request);
+    const signed =
+      by === 'server key'
+        ? signedBy(app.serverSigners, ['v2'], parts, readSignature(signature))
+        : signedBy(app.signers, app.scheme === 'v1' ? ['v1', 'v2'] : ['v2'], parts, readSignature(signature));
+    if (!signed)
+      throw new Refusal('app_signature_invalid', `the signature is not by a ${by} of the app over this request`);
+    const caller = { kind: 'app', appId: app.id, origin, signer: signed.signer } as const;
+    if (signed.scheme === 'v2') await this.useOnce(signature, caller, request);
     return caller;
   }
 
@@ -64,14 +67,20 @@ export class SignedAppCallers implements AppCallers {
   }
 }
 
-/** An app registered for `v1` may also sign with `v2`. */
-const schemeOf = (app: App, parts: WholeRequest, signature: string): 'v1' | 'v2' | undefined => {
-  const isSignedOver = (text: string): boolean => {
-    const signer = recoverSigner(text, signature);
-    return signer !== undefined && app.signers.includes(signer);
-  };
-  if (app.scheme === 'v1' && isSignedOver(v1Text(parts))) return 'v1';
-  return isSignedOver(v2Text(parts)) ? 'v2' : undefined;
+const texts = { v1: v1Text, v2: v2Text };
+
+/** Returns which of the keys signed, by which of the schemes. */
+const signedBy = (
+  signers: readonly string[],
+  schemes: readonly SignatureScheme[],
+  parts: WholeRequest,
+  signature: string,
+): { signer: string; scheme: SignatureScheme } | undefined => {
+  for (const scheme of schemes) {
+    const signer = recoverSigner(texts[scheme](parts), signature);
+    if (signer !== undefined && signers.includes(signer)) return { signer, scheme };
+  }
+  return undefined;
 };
 
 const readHeaders = ({ headers }: FastifyRequest) => {

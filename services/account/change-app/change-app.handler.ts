@@ -7,7 +7,9 @@ import {
   allowRedirect,
   appFold,
   changePolicy,
+  createServerKey,
   revokeApp,
+  revokeServerKeys,
   rotateAppKey,
   type App,
 } from '../domain/app.ts';
@@ -21,13 +23,15 @@ export type AppChange =
   | { allowBot: true }
   /** `null` removes it. */
   | { chainId: number; policy: SponsorshipPolicy | null }
+  /** Ends the server key of this address; `undefined`: every one. */
+  | { revokeServerKey: string | undefined }
   /** It cannot be undone. */
   | { revoke: true };
 
-/** What `annals app rotate` shows once: the signing key is not stored. */
-export interface RotatedApp {
+/** What `annals app rotate` and `server-key create` show once: the key is not stored. */
+export interface AppWithNewKey {
   app: App;
-  signingKey: string;
+  newKey: string;
 }
 
 interface ChangeOptions extends AddressOptions {
@@ -46,15 +50,29 @@ export const changeApp = async (
 };
 
 /** Gives an app a new signing key. The newest one stays valid beside it. @throws Refusal validation_failed, app_revoked */
-export const rotateKey = async (
+export const rotateKey = (
   transactor: Transactor,
   appId: string,
   { metadata }: Pick<ChangeOptions, 'metadata'>,
-): Promise<RotatedApp> => {
-  const signingKey = newSigningKey(transactor.ids);
-  const signer = signerOf(signingKey);
-  const app = await decideOnApp(transactor, appId, metadata, (before) => rotateAppKey(before, signer));
-  return { app, signingKey };
+): Promise<AppWithNewKey> => addKey(transactor, appId, metadata, rotateAppKey);
+
+/** Gives an app a new server key. The newest one stays valid beside it. @throws Refusal validation_failed, app_revoked */
+export const addServerKey = (
+  transactor: Transactor,
+  appId: string,
+  { metadata }: Pick<ChangeOptions, 'metadata'>,
+): Promise<AppWithNewKey> => addKey(transactor, appId, metadata, createServerKey);
+
+const addKey = async (
+  transactor: Transactor,
+  appId: string,
+  metadata: EventMetadata,
+  decide: (app: App | undefined, signer: string) => AppEvent[],
+): Promise<AppWithNewKey> => {
+  const newKey = newSigningKey(transactor.ids);
+  const signer = signerOf(newKey);
+  const app = await decideOnApp(transactor, appId, metadata, (before) => decide(before, signer));
+  return { app, newKey };
 };
 
 type Decide = (app: App | undefined) => AppEvent[];
@@ -67,6 +85,10 @@ const decisionOf = (change: AppChange, options: AddressOptions): Decide => {
   if ('allowRedirect' in change) {
     const redirectUri = checkRedirectUri(change.allowRedirect, options);
     return (app) => allowRedirect(app, redirectUri);
+  }
+  if ('revokeServerKey' in change) {
+    const signer = change.revokeServerKey;
+    return (app) => revokeServerKeys(app, signer);
   }
   if ('policy' in change) return (app) => changePolicy(app, change.chainId, change.policy);
   return 'allowBot' in change ? allowBot : revokeApp;

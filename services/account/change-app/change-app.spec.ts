@@ -16,7 +16,7 @@ describe('changing an app', () => {
 
   it('rotates its key to one of which only the address is stored', async () => {
     const { id, signingKey: first } = await account.register();
-    const { app, signingKey } = await account.apps.rotate(id);
+    const { app, newKey: signingKey } = await account.apps.rotate(id);
     expect(app.signers).toEqual([computeAddress(signingKey), computeAddress(first)]);
     const stored = await account.foundation.eventStore.read(`app-${id}`);
     expect(stored.map(({ type }) => type)).toEqual(['AppRegistered', 'AppKeyRotated']);
@@ -58,7 +58,7 @@ describe('changing an app', () => {
     expect(await account.apps.accepts(app)).toBe(true);
     await account.apps.rotate(app.id);
     expect(await account.apps.accepts(app)).toBe(true);
-    const { signingKey } = await account.apps.rotate(app.id);
+    const { newKey: signingKey } = await account.apps.rotate(app.id);
     expect(await account.apps.accepts(app)).toBe(false);
     await account.apps.change(app.id, { revoke: true });
     expect(await account.apps.accepts({ ...app, signingKey })).toBe(false);

@@ -9,8 +9,10 @@ import {
   appFold,
   appIdOf,
   changePolicy,
+  createServerKey,
   registerApp,
   revokeApp,
+  revokeServerKeys,
   rotateAppKey,
   type App,
 } from './app.ts';
@@ -31,6 +33,10 @@ const known = {
 const app = { id: 'app_1', ...known, signer: FIRST };
 const registered: AppEvent = { type: 'AppRegistered', data: { appId: 'app_1', ...known, signer: FIRST } };
 const rotated = (signer: string): AppEvent => ({ type: 'AppKeyRotated', data: { appId: 'app_1', signer } });
+const serverKey = (type: 'AppServerKeyCreated' | 'AppServerKeyRevoked', signer: string): AppEvent => ({
+  type,
+  data: { appId: 'app_1', signer },
+});
 const revoked: AppEvent = { type: 'AppRevoked', data: { appId: 'app_1' } };
 const policy: SponsorshipPolicy = {
   ...{ dayWei: '100', userDayWei: '10', operationWei: null, anySession: false },
@@ -48,6 +54,7 @@ const after = (...events: AppEvent[]) =>
 
 const changes: Record<string, (state: App | undefined) => AppEvent[]> = {
   rotate: (state) => rotateAppKey(state, SECOND),
+  'server-key create': (state) => createServerKey(state, SECOND),
   'allow-origin': (state) => allowOrigin(state, 'https://new.example'),
   'allow-redirect': (state) => allowRedirect(state, 'https://new.example/back'),
   'allow-bot': allowBot,
@@ -60,7 +67,8 @@ describe('an app', () => {
       .when((state) => registerApp(state, app))
       .then([registered]);
     expect(after(registered).state).toEqual({
-      ...{ id: 'app_1', ...known, signers: [FIRST], allowsBot: false, policies: {}, isRevoked: false },
+      ...{ id: 'app_1', ...known, signers: [FIRST], serverSigners: [] },
+      ...{ allowsBot: false, policies: {}, isRevoked: false },
     });
   });
 
@@ -80,6 +88,25 @@ describe('an app', () => {
       .then([rotated(SECOND)]);
     expect(after(registered, rotated(SECOND)).state?.signers).toEqual([SECOND, FIRST]);
     expect(after(registered, rotated(SECOND), rotated(THIRD)).state?.signers).toEqual([THIRD, SECOND]);
+  });
+
+  it('has two server keys at most, beside its signing keys, and ends one of them or all', () => {
+    const both = [serverKey('AppServerKeyCreated', FIRST), serverKey('AppServerKeyCreated', SECOND)];
+    expect(after(registered, ...both).state).toMatchObject({ signers: [FIRST], serverSigners: [SECOND, FIRST] });
+    after(registered, ...both)
+      .when((state) => createServerKey(state, THIRD))
+      .then([serverKey('AppServerKeyRevoked', FIRST), serverKey('AppServerKeyCreated', THIRD)]);
+    after(registered, ...both)
+      .when((state) => revokeServerKeys(state, FIRST))
+      .then([serverKey('AppServerKeyRevoked', FIRST)]);
+    const ending = [serverKey('AppServerKeyRevoked', SECOND), serverKey('AppServerKeyRevoked', FIRST)];
+    after(registered, ...both)
+      .when((state) => revokeServerKeys(state))
+      .then(ending);
+    expect(after(registered, ...both, ...ending).state?.serverSigners).toEqual([]);
+    after(registered, ...both, ...ending)
+      .when((state) => revokeServerKeys(state))
+      .then([]);
   });
 
   it('allows further origins and redirect URIs, and its bot', () => {

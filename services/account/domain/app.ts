@@ -8,12 +8,16 @@ export const apiKeyFrom = (token32: string): string => `ak_${token32}`;
 /** The id follows from the key, so that one stream read finds the app of a key. */
 export const appIdOf = (apiKey: string): string => `app_${encodeToken(Buffer.from(sha256(apiKey), 'hex'), 26)}`;
 
+const SERVER_KEYS_MAX = 2;
+
 export interface App {
   id: string;
   name: string;
   apiKey: string;
   /** Addresses of the signing keys that are valid, the newest first: two once the key was rotated. */
   signers: readonly string[];
+  /** Addresses of the server keys that are valid, the newest first: two at most. */
+  serverSigners: readonly string[];
   /** Normalised, as browsers send them. */
   origins: readonly string[];
   redirectUris: readonly string[];
@@ -27,19 +31,26 @@ export interface App {
 }
 
 type State = App | undefined;
-type Registration = Omit<App, 'signers' | 'allowsBot' | 'policies' | 'isRevoked'> & { signer: string };
+type Registration = Omit<App, 'signers' | 'serverSigners' | 'allowsBot' | 'policies' | 'isRevoked'> & {
+  signer: string;
+};
 
 export const appFold = {
   initial: undefined as State,
   evolve: (app: State, { type, data }: AppEvent): State => {
     if (type === 'AppRegistered') {
       const { appId: id, signer, ...registered } = data;
-      return { id, ...registered, signers: [signer], allowsBot: false, policies: {}, isRevoked: false };
+      const nothingAllowed = { serverSigners: [], allowsBot: false, policies: {}, isRevoked: false };
+      return { id, ...registered, signers: [signer], ...nothingAllowed };
     }
     if (!app) return undefined;
     switch (type) {
       case 'AppKeyRotated':
         return { ...app, signers: [data.signer, ...app.signers.slice(0, 1)] };
+      case 'AppServerKeyCreated':
+        return { ...app, serverSigners: [data.signer, ...app.serverSigners] };
+      case 'AppServerKeyRevoked':
+        return { ...app, serverSigners: app.serverSigners.filter((signer) => signer !== data.signer) };
       case 'AppOriginAllowed':
         return { ...app, origins: [...app.origins, data.origin] };
       case 'AppRedirectAllowed':
@@ -69,6 +80,29 @@ export const rotateAppKey = (app: State, signer: string): AppEvent[] => {
   const { id, signers } = liveApp(app);
   return signers[0] === signer ? [] : [{ type: 'AppKeyRotated', data: { appId: id, signer } }];
 };
+
+/** Adds a server key. The newest one before it stays valid beside it; an older one ends. */
+export const createServerKey = (app: State, signer: string): AppEvent[] => {
+  const { id, serverSigners } = liveApp(app);
+  if (serverSigners[0] === signer) return [];
+  const tooOld = serverSigners.slice(SERVER_KEYS_MAX - 1);
+  return [
+    ...tooOld.map((old) => serverKeyRevoked(id, old)),
+    { type: 'AppServerKeyCreated', data: { appId: id, signer } },
+  ];
+};
+
+/** Ends the server key of this address; without one, every server key. */
+export const revokeServerKeys = (app: State, signer?: string): AppEvent[] => {
+  const { id, serverSigners } = liveApp(app);
+  const ending = serverSigners.filter((one) => signer === undefined || one === signer);
+  return ending.map((one) => serverKeyRevoked(id, one));
+};
+
+const serverKeyRevoked = (appId: string, signer: string): AppEvent => ({
+  type: 'AppServerKeyRevoked',
+  data: { appId, signer },
+});
 
 export const allowOrigin = (app: State, origin: string): AppEvent[] => {
   const { id, origins } = liveApp(app);

@@ -20,9 +20,13 @@ export class Apps {
    * @throws Refusal api_key_unknown, app_revoked
    */
   async live(apiKey: string): Promise<App> {
-    const app = await this.byId(appIdOf(apiKey));
-    if (!app) throw new Refusal('api_key_unknown', 'no app has this key');
-    return liveApp(app);
+    return knownAndLive(await this.byId(appIdOf(apiKey)));
+  }
+
+  /** Likewise, as it is at this moment: a key that was made a moment ago is known. */
+  async liveNow(apiKey: string): Promise<App> {
+    const { state } = await this.transactor.load(appStream(appIdOf(apiKey)), appFold);
+    return knownAndLive(state);
   }
 
   /** Likewise. @throws Refusal app_revoked */
@@ -39,3 +43,8 @@ export class Apps {
     return app;
   }
 }
+
+const knownAndLive = (app: App | undefined): App => {
+  if (!app) throw new Refusal('api_key_unknown', 'no app has this key');
+  return liveApp(app);
+};

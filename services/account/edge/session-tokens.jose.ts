@@ -1,6 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { errors, SignJWT, type JWTPayload } from 'jose';
 import type { Session as SessionAnswer } from '../../../schemas/http/account-routes.ts';
+import type { AppToken } from '../../../schemas/http/session-routes.ts';
+import type { ServerKey } from '../../../shared/auth/app-ends.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { TOKEN_AUDIENCE, verifyToken, type TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
 import { CLOCK, TOKEN_ISSUER } from '../../../shared/edge/tokens.ts';
@@ -30,7 +32,7 @@ export class SessionTokens {
     const accessExpiry = Math.min(iat + ACCESS_SECONDS, end);
     const refreshExpiry = Math.min(iat + SESSION_IDLE_MS / 1_000, end);
     const [accessToken, refreshToken] = await Promise.all([
-      this.sign(ACCESS, { ...common, app: appId, amr: method, exp: accessExpiry, jti: accessTokenId }),
+      this.sign(ACCESS, { ...common, ...clientOf(appId), amr: [method], exp: accessExpiry, jti: accessTokenId }),
       this.sign(REFRESH, { ...common, ctr: counter, exp: refreshExpiry, jti: refreshTokenId }),
     ]);
     return {
@@ -40,6 +42,15 @@ export class SessionTokens {
       accessTokenExpire: accessExpiry * 1_000,
       userId,
     };
+  }
+
+  /** The token of an app itself, which ends with the server key that signed for it. */
+  async issueForApp({ appId, signer }: ServerKey, tokenId: string): Promise<AppToken> {
+    const iat = Math.floor(this.clock.now() / 1_000);
+    const exp = iat + ACCESS_SECONDS;
+    const common = { iss: this.issuer.issuer(), aud: TOKEN_AUDIENCE, sub: appId, iat, exp, jti: tokenId };
+    const accessToken = await this.sign(ACCESS, { ...common, ...clientOf(appId), amr: ['app'], server_key: signer });
+    return { accessToken, accessTokenExpire: exp * 1_000 };
   }
 
   /** @throws Refusal refresh_token_invalid */
@@ -60,6 +71,9 @@ export class SessionTokens {
     return new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ, kid }).sign(privateKey);
   }
 }
+
+/** `client_id` is the name that RFC 9068 gives it. */
+const clientOf = (appId: string) => ({ client_id: appId, app: appId });
 
 /** Verifies tokens with this service's own keys, without a request to itself. */
 export const ownIssuer = (keys: SigningKeys, issuer: () => string): TokenIssuer => ({

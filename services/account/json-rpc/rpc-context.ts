@@ -1,5 +1,5 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
+import type { AppItselfCaller, UserCaller } from '../../../shared/auth/caller.ts';
 import type { App } from '../domain/app.ts';
 import type { ServedChain } from '../edge/served-chains.ts';
 
@@ -8,6 +8,6 @@ export interface RpcContext {
   chain: ServedChain;
   /** Whose sponsorship pays. */
   app: App;
-  caller: UserCaller;
+  caller: UserCaller | AppItselfCaller;
   metadata: EventMetadata;
 }

@@ -198,6 +198,17 @@ describe('an operation that an app is to pay for', () => {
     refused(await new RpcUnderTest(sends, one.app, third).sponsor(ofKey(43)), 'day');
   });
 
+  it('counts for each sender where the token is an app’s own', async () => {
+    const { factory, address: sender } = rpc.account();
+    const other = (key: number) => withLimits(ofKey(key, { factory, sender }));
+    const first = await other(0);
+    const { app } = await byPolicy({ userDayWei: String(maxCostOf(first)) });
+    const itself = new RpcUnderTest(sends, app, await sends.appItself(app));
+    signed(await itself.sponsor(first));
+    refused(await itself.sponsor(await other(1)), 'user_day');
+    signed(await itself.sponsor(ofKey(44)));
+  });
+
   it('costs what the block says once it is included, and others may have the rest', async () => {
     const cost = maxCostOf(needed);
     const capped = await byPolicy({ dayWei: String(2n * cost - 1n) });

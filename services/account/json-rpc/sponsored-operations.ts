@@ -58,7 +58,11 @@ export class SponsoredOperations {
     const { paymaster } = await chain.preparation();
     try {
       const sponsor = await this.sponsorOf(operation, context);
-      const signed = await this.signed(await this.simulated(operation, sponsor), sponsor, context.caller.userId);
+      const signed = await this.signed(
+        await this.simulated(operation, sponsor),
+        sponsor,
+        countedUserOf(operation, context),
+      );
       return { ...answerOf(signed), sponsor: { name: app.name } };
     } catch (error) {
       throw rpcErrorOf(error, paymaster) ?? error;
@@ -91,6 +95,7 @@ export class SponsoredOperations {
     return operation;
   }
 
+  /** @param userId whose cap of the policy counts */
   private async signed(operation: Sponsored, sponsor: Sponsor, userId: string): Promise<Paymaster> {
     const { chain } = sponsor;
     const { chainId, entryPoint } = chain.settings;
@@ -108,6 +113,10 @@ export class SponsoredOperations {
     return paymaster;
   }
 }
+
+/** An app that calls for itself speaks for many users: each sender counts as one. No id of a user begins so. */
+const countedUserOf = ({ sender }: UserOperation, { caller }: Pick<RpcContext, 'caller'>): string =>
+  caller.kind === 'user' ? caller.userId : `sender:${sender.toLowerCase()}`;
 
 const ruleOf = (operation: Sponsored, needed: GasLimits, { head, tip }: ChainNow): 'gas' | undefined =>
   ruleAgainstGas(

@@ -53,7 +53,7 @@ describe('logging in a user of the messenger on the word of an app', () => {
 
   it('makes a user, who is the same the next time, and keeps the domain with each login', async () => {
     const first = await sessionOf(await post(signed()));
-    expect(decodeJwt(first.accessToken)).toMatchObject({ amr: 'messenger', app: app.id });
+    expect(decodeJwt(first.accessToken)).toMatchObject({ amr: ['messenger'], app: app.id });
     expect((await sessionOf(await post(signed({ domainId: 8 })))).userId).toBe(first.userId);
     const { state: user } = await account.transactor.load(userStream(first.userId), userFold);
     expect(user.entity).toMatchObject({ username: 'ada', firstname: 'Ada', lastname: 'L' });

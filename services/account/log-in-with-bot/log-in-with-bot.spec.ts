@@ -77,7 +77,7 @@ describe('logging in through the bot', () => {
     expect(message?.button?.url).toContain(`${ORIGIN}/callback?`);
     const session = await sessionOf(await callback({ state, code }));
     expect(session.userId).toMatch(/^usr_/);
-    expect(decodeJwt(session.accessToken)).toMatchObject({ amr: 'messenger', app: app.id });
+    expect(decodeJwt(session.accessToken)).toMatchObject({ amr: ['messenger'], app: app.id });
     expect(await codeOf(await callback({ state, code }))).toBe('state_unknown');
     const again = await started();
     expect((await sessionOf(await callback(await open(again.state, 4711)))).userId).toBe(session.userId);

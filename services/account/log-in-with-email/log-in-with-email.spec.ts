@@ -37,7 +37,7 @@ describe('logging in with a one-time password by email', () => {
     expect(Date.parse(body.expiresAt) - account.clock.now()).toBe(5 * MINUTE);
     const first = await sessionOf(await calls.verify(email, await newestPassword(account.service.url, email)));
     expect(first.userId).toMatch(/^usr_/);
-    expect(decodeJwt(first.accessToken)).toMatchObject({ sub: first.userId, amr: 'email' });
+    expect(decodeJwt(first.accessToken)).toMatchObject({ sub: first.userId, amr: ['email'] });
     const again = await sessionOf(await calls.verify(email, await calls.requested(email)));
     expect(again.userId).toBe(first.userId);
   });

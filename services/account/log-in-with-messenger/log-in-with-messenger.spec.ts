@@ -49,7 +49,7 @@ describe('logging in with a one-time password by messenger', () => {
   it('makes a user with the names that were given, and finds that user again', async () => {
     const id = someone();
     const first = await sessionOf(await logIn(id, await requested(id), names));
-    expect(decodeJwt(first.accessToken)).toMatchObject({ sub: first.userId, amr: 'messenger' });
+    expect(decodeJwt(first.accessToken)).toMatchObject({ sub: first.userId, amr: ['messenger'] });
     const { avatarUrl: avatar, ...rest } = names;
     expect(await userOf(first)).toMatchObject({ ...rest, avatar, identities: [{ method: 'messenger', label: id }] });
     const again = await sessionOf(await logIn(id, await requested(id)));

@@ -63,7 +63,7 @@ describe('logging in with an OpenID provider', () => {
   it('makes a user of the person, whose identity is issuer and subject and whose label is the address', async () => {
     const first = await sessionOf(await logIn('ada'));
     expect(first.userId).toMatch(/^usr_/);
-    expect(decodeJwt(first.accessToken)).toMatchObject({ amr: 'oauth-a', app: app.id });
+    expect(decodeJwt(first.accessToken)).toMatchObject({ amr: ['oauth-a'], app: app.id });
     const { state: user } = await account.transactor.load(userStream(first.userId), userFold);
     expect(user.entity).toMatchObject({
       firstname: 'ada',

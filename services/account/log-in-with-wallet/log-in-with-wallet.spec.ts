@@ -87,7 +87,7 @@ describe('logging in with a wallet', () => {
       sub: session.userId,
       sid: text,
       app: account.app.id,
-      amr: 'wallet',
+      amr: ['wallet'],
       iat: seconds,
       exp: seconds + 600,
       jti: text,

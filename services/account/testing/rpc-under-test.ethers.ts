@@ -39,7 +39,7 @@ export class RpcUnderTest {
   constructor(
     readonly sends: SendsUnderTest,
     readonly app: SendingApp,
-    private readonly caller: Sender,
+    private readonly caller: Pick<Sender, 'bearer'>,
   ) {}
 
   static async start(sends: SendsUnderTest): Promise<RpcUnderTest> {

@@ -7,7 +7,13 @@ import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { readModels } from '../../../shared/read-models/catalogue.ts';
 import { Anvil } from '../../../shared/testing/anvil.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
-import { call, signIn, type Answered, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import {
+  appHeadersV2,
+  call,
+  signIn,
+  type Answered,
+  type SignedIn,
+} from '../../../shared/testing/http-caller.ethers.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { startAccount } from '../account.module.ts';
@@ -92,6 +98,14 @@ export class SendsUnderTest {
     const app = await this.apps.register({ name: 'App', origins: [ORIGIN], redirectUris: [], scheme: 'v1' });
     await this.apps.change(app.id, { chainId: Anvil.chainId, policy });
     return { ...app, origin: ORIGIN };
+  }
+
+  /** Returns an app's own token. */
+  async appItself(app: SendingApp): Promise<Pick<Sender, 'bearer'>> {
+    const { newKey } = await this.apps.createServerKey(app.id);
+    const headers = appHeadersV2({ app: { ...app, signingKey: newKey } }, { method: 'POST', path: '/auth/app' });
+    const { body } = await call(`${this.service.url}/auth/app`, { method: 'POST', headers });
+    return { bearer: { authorization: `Bearer ${body['accessToken'] as string}` } };
   }
 
   /** Signs in a new user of an app. */

@@ -190,6 +190,26 @@ describe('a connection token', () => {
     expect(removed.status).toBe(204);
   });
 
+  it('speaks for the app itself where its server key signed, as an access token does, and ends with that key', async () => {
+    const server = randomWallet();
+    const { eventStore } = catcher.foundation;
+    const append = (type: 'AppServerKeyCreated' | 'AppServerKeyRevoked', revision: number) =>
+      eventStore.append(appStream('app_1'), revision, [
+        anEvent({ type, data: { appId: 'app_1', signer: server.address } }),
+      ]);
+    await append('AppServerKeyCreated', 0);
+    await projectStored(catcher.foundation, [appsModel]);
+    const { connectionToken } = await letIn(server);
+    expect((await register(connectionToken)).status).toBe(201);
+    const own = { app: 'app_1', user: 'app_1', claims: { sid: undefined, amr: ['app'], server_key: server.address } };
+    expect((await catcher.ask('/api/v1/contracts', own)).status).toBe(200);
+    await append('AppServerKeyRevoked', 1);
+    catcher.clock.time += 1_000;
+    expect((await problemOfAnswer(await register(connectionToken))).code).toBe('token_invalid');
+    expect((await problemOfAnswer(await catcher.ask('/api/v1/contracts', own))).code).toBe('token_invalid');
+    expect(await codeFor(sign(server))).toBe('app_signature_invalid');
+  });
+
   it('is given for the signature of a wallet, and registers for its user, who may drop that claim in any app', async () => {
     const { connectionToken } = await letIn(wallet);
     const answer = await register(connectionToken);

@@ -12,8 +12,10 @@ interface StreamSignersOptions {
   eventStore: Pick<EventStore, 'read'>;
   readStore: Pick<ReadStore, 'find'>;
   projections: Pick<Projections, 'find'>;
-  apps: Pick<AppEnds, 'isRevoked'>;
+  apps: Pick<AppEnds, 'isRevoked' | 'isServerKeyRevoked'>;
 }
+
+type AppSigner = Exclude<StreamSigner, { kind: 'user' }>;
 
 /** Finds who may be let in by the address that signed. */
 export class StreamSigners {
@@ -21,21 +23,29 @@ export class StreamSigners {
 
   /** Returns `undefined` for a stranger. @throws Refusal not_caught_up */
   async find(address: string): Promise<StreamSigner | undefined> {
-    const { eventStore, projections, apps } = this.options;
+    const { eventStore, projections } = this.options;
     const userId = await holderOfWallet(eventStore, address);
     if (userId !== undefined) return { kind: 'user', userId, wallet: address };
-    const appId = await projections.find(appsModel.name, () => this.appOf(address));
-    return appId === undefined || (await apps.isRevoked(appId)) ? undefined : { kind: 'app', appId };
+    const found = await projections.find(appsModel.name, () => this.appOf(address));
+    return found === undefined || (await this.isRevoked(found)) ? undefined : found;
   }
 
-  private async appOf(address: string): Promise<string | undefined> {
-    for (const member of ['signer', 'formerSigner']) {
+  private async appOf(address: string): Promise<AppSigner | undefined> {
+    for (const member of ['signer', 'formerSigner', 'serverSigner', 'formerServerSigner']) {
       const [found] = await this.options.readStore.find(app.name, {
         filter: { [member]: address },
         limit: 1,
       });
-      if (found) return found.id;
+      const [appId, isServerKey] = [found?.id, member.endsWith('erverSigner')];
+      if (appId === undefined) continue;
+      return isServerKey ? { kind: 'app-itself', appId, serverKey: address } : { kind: 'app', appId };
     }
     return undefined;
+  }
+
+  private async isRevoked(signer: AppSigner): Promise<boolean> {
+    const { apps } = this.options;
+    if (await apps.isRevoked(signer.appId)) return true;
+    return signer.kind === 'app-itself' && apps.isServerKeyRevoked({ appId: signer.appId, signer: signer.serverKey });
   }
 }

@@ -58,7 +58,7 @@ export class ValidateAccessHandler implements ICommandHandler<ValidateAccess> {
     const recovered = recoverSigner(streamAccessText(asked), signature);
     const signer = recovered === undefined ? undefined : await this.signers.find(recovered);
     if (recovered === undefined || !signer) {
-      throw refused('app_signature_invalid', "the signature is neither by an app's signing key nor by a user's wallet");
+      throw refused('app_signature_invalid', "the signature is neither by a key of an app nor by a user's wallet");
     }
     callerIsKnown();
     const position = await this.useOnce(`${address}\n${timestamp}\n${recovered}`, signer, metadata);
@@ -70,12 +70,12 @@ export class ValidateAccessHandler implements ICommandHandler<ValidateAccess> {
    * signatures of one text by one key.
    */
   private async useOnce(signed: string, signer: StreamSigner, metadata: EventMetadata): Promise<Position> {
-    const id = signer.kind === 'app' ? signer.appId : signer.userId;
+    const [type, id] = signer.kind === 'user' ? (['user', signer.userId] as const) : (['app', signer.appId] as const);
     const { appended, position } = await this.transactor.transact<boolean, SignatureEvent>({
       stream: `signature-${sha256(`stream access\n${signed}`)}`,
       fold: usedFold,
       keep: keptForRepeats,
-      metadata: { ...metadata, actor: { type: signer.kind, id } },
+      metadata: { ...metadata, actor: { type, id } },
       decide: (isUsed) => (isUsed ? [] : [{ type: 'SignatureUsed', data: { appId: id } }]),
     });
     if (!appended) throw refused('request_replayed', 'sign another time');

@@ -36,7 +36,8 @@ export class RegisterContractHttp {
   }
 }
 
-const isApp = (caller: TokenCaller): boolean => caller.kind === 'connection' && caller.by === 'app';
+const isApp = (caller: TokenCaller): boolean =>
+  caller.kind === 'app-itself' || (caller.kind === 'connection' && caller.by === 'app');
 
 const needsMoreCalls = ({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): boolean =>
   has(query, 'dryRun', 'true') || has(body, 'startBlock', 'deploy');

@@ -1,3 +1,4 @@
+import type { JWTPayload } from 'jose';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
@@ -20,6 +21,8 @@ interface Asked {
   app?: string | null;
   /** The user whose token is sent. */
   user?: string;
+  /** Further claims of the token, or others instead. */
+  claims?: JWTPayload;
 }
 
 /** Where clients find the event catcher. */
@@ -68,12 +71,15 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
     port: 0,
   });
 
-  const ask = async (path: string, { app = 'app_1', user, headers = {}, ...init }: Asked = {}): Promise<Response> => {
+  const ask = async (
+    path: string,
+    { app = 'app_1', user, claims, headers = {}, ...init }: Asked = {},
+  ): Promise<Response> => {
     const bearer =
       app === null
         ? {}
         : {
-            authorization: `Bearer ${await tokens.accessToken({ claims: { app, ...(user !== undefined && { sub: user }) } })}`,
+            authorization: `Bearer ${await tokens.accessToken({ claims: { app, ...(user !== undefined && { sub: user }), ...claims } })}`,
           };
     return fetch(service.url + path, { ...init, headers: { ...bearer, ...headers } });
   };

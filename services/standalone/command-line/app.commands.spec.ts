@@ -1,4 +1,5 @@
 import { describe, expect, it, jest } from '@jest/globals';
+import { computeAddress } from 'ethers';
 import { z } from 'zod';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { appCommand } from './app.commands.ts';
@@ -22,6 +23,7 @@ const listed = z.array(
   z.object({
     id: z.string(),
     signers: z.array(z.string()),
+    serverSigners: z.array(z.string()),
     origins: z.array(z.string()),
     redirectUris: z.array(z.string()),
     allowsBot: z.boolean(),
@@ -45,6 +47,19 @@ describe('annals app', () => {
     expect(await annalsApp('rotate', app.id)).toMatch(/signing key +0x[0-9a-f]{64} +\(shown once: keep it\)/);
     expect((await find(app.id))?.signers).toHaveLength(2);
     expect(await annalsApp('list', '--json')).not.toContain(rotated.signingKey.slice(2));
+  });
+
+  it('creates a server key, shows it once, and revokes it by its address or with all', async () => {
+    const { id, apiKey } = await create();
+    const created = z.object({ serverKey: z.string(), address: z.string() }).loose();
+    const first = created.parse(JSON.parse(await annalsApp('server-key', 'create', id, '--json')));
+    expect(first).toMatchObject({ id, apiKey, address: computeAddress(first.serverKey) });
+    expect(await annalsApp('server-key', 'create', id)).toMatch(/server key +0x[0-9a-f]{64} +\(shown once/);
+    expect((await find(id))?.serverSigners).toEqual([expect.stringMatching(/^0x/), first.address]);
+    expect(await annalsApp('list', '--json')).not.toContain(first.serverKey.slice(2));
+    expect(await annalsApp('server-key', 'revoke', id, '--address', first.address)).toMatch(/left: 0x\w{40}\n$/);
+    expect(await annalsApp('server-key', 'revoke', id)).toContain('no server key is left');
+    expect((await find(id))?.serverSigners).toEqual([]);
   });
 
   it('allows origins, redirect URIs and the bot, and revokes', async () => {

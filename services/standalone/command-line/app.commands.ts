@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { signatureScheme, type SignatureScheme } from '../../../schemas/events/app-events.ts';
 import type { App, AppChange } from '../../account/app-administration.ts';
 import { appPolicyCommand, appSponsorshipCommand } from './app-sponsorship.commands.ts';
+import { appServerKeyCommand } from './app-server-key.commands.ts';
 import { withApps } from './with-apps.ts';
 
 interface CreateOptions {
@@ -65,6 +66,7 @@ export const appCommand = (): Command =>
         .addHelpText('after', example('allow-bot app_0123456789abcdefghjkmnpqrs'))
         .action(change(() => ({ allowBot: true }))),
     )
+    .addCommand(appServerKeyCommand())
     .addCommand(appPolicyCommand())
     .addCommand(appSponsorshipCommand());
 
@@ -95,7 +97,7 @@ const list = async ({ json }: { json?: boolean }): Promise<void> => {
 };
 
 const rotate = async (id: string, { json }: { json?: boolean }): Promise<void> => {
-  const { app, signingKey } = await withApps((apps) => apps.rotate(id));
+  const { app, newKey: signingKey } = await withApps((apps) => apps.rotate(id));
   const { apiKey } = app;
   process.stdout.write(
     json

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NODES_KIND, nodeAnnouncement, type NodeAnnouncement } from '../../../schemas/announcements.ts';
+import { appStream } from '../../../schemas/events/app-events.ts';
 import { identityStream } from '../../../schemas/events/identity-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { AppEnds } from '../../../shared/auth/app-ends.ts';
@@ -81,6 +82,24 @@ describe('a node of the stream', () => {
       error: { code: 'forbidden' },
     });
     client.close();
+  });
+
+  it('disconnects an app itself once its server key was revoked', async () => {
+    const serverKey = `0x${'5'.repeat(40)}`;
+    const append = (type: 'AppServerKeyCreated' | 'AppServerKeyRevoked', revision: number) =>
+      stream.foundation.eventStore.append(appStream('app_server'), revision, [
+        anEvent({ type, data: { appId: 'app_server', signer: serverKey } }),
+      ]);
+    await append('AppServerKeyCreated', -1);
+    const itself = { sub: 'app_server', client_id: 'app_server', sid: undefined, amr: ['app'], server_key: serverKey };
+    const clients = [
+      await connect({ kind: 'app-itself', appId: 'app_server', serverKey }),
+      await StreamClient.connect(stream.url(), await stream.tokens.accessToken({ claims: itself })),
+    ];
+    await append('AppServerKeyRevoked', 0);
+    clock.time += 1_000;
+    for (const client of clients) await client.waitForDisconnect();
+    expect(await codeFor(await stream.tokens.accessToken({ claims: itself }))).toBe('token_invalid');
   });
 
   it('disconnects an app that was revoked, and lets neither it nor a wallet in that is the user’s no more', async () => {

@@ -7,7 +7,7 @@ import { pause } from '../../../shared/primitives/pause.ts';
 import type { Connection } from './connection.socketio.ts';
 import type { Connections } from './connections.ts';
 
-/** The sockets of a revoked session or app must be closed within 2 s, projection and message included. */
+/** The sockets of a revoked session, app or server key must be closed within 2 s, projection and message included. */
 const POLL_INTERVAL_MS = 500;
 const WARNING_MS = 60_000;
 const GRACE_MS = 25_000;
@@ -20,13 +20,14 @@ interface TokenExpiryOptions {
   logger: Logger;
 }
 
-/** Warns clients before their token expires; disconnects them after it expired, or when their session or app was revoked. */
+/** Warns clients before their token expires; disconnects them after it expired, or when their session, app or server key was revoked. */
 export const tokenExpiryLoop = ({ connections, sessions, apps, clock, logger }: TokenExpiryOptions): SupervisedLoop =>
   new SupervisedLoop('token ends', logger, async (signal, reportRunning) => {
     while (!signal.aborted) {
       disconnectExpired(connections, clock.now());
       await disconnectRevoked(connections, sessions);
       await disconnectAppsRevoked(connections, apps);
+      await disconnectServerKeysRevoked(connections, apps);
       reportRunning();
       await pause(POLL_INTERVAL_MS, signal);
     }
@@ -60,5 +61,15 @@ const disconnectAppsRevoked = async (connections: Connections, apps: AppEnds): P
     for (const connection of byApp.get(id) ?? []) {
       if (connection.caller.appId === id) connection.stop('app_revoked');
     }
+  }
+};
+
+const disconnectServerKeysRevoked = async (connections: Connections, apps: AppEnds): Promise<void> => {
+  for (const connection of connections) {
+    const { caller } = connection;
+    if (caller.kind !== 'app-itself') continue;
+    const isRevoked = await apps.isServerKeyRevoked({ appId: caller.appId, signer: caller.serverKey });
+    // A client may have changed to another token during the query.
+    if (isRevoked && connection.caller === caller) connection.stop('token_invalid');
   }
 };
