@@ -3,6 +3,8 @@ import { TOKEN_AUDIENCE, type TokenIssuer } from '../auth/access-tokens.jose.ts'
 
 export const TEST_ISSUER = 'http://account.test';
 
+export type TestClaims = JWTPayload;
+
 /** Signs access tokens as the account service does; every claim and header can be changed. */
 export const testIssuer = async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256');
@@ -11,7 +13,7 @@ export const testIssuer = async () => {
     claims = {},
     header = {},
     key = privateKey,
-  }: { claims?: JWTPayload; header?: Partial<JWTHeaderParameters>; key?: Parameters<SignJWT['sign']>[0] } = {}) => {
+  }: { claims?: TestClaims; header?: Partial<JWTHeaderParameters>; key?: Parameters<SignJWT['sign']>[0] } = {}) => {
     const { app = 'app_1' } = claims;
     const now = Math.floor(Date.now() / 1_000);
     return new SignJWT({

@@ -1,10 +1,9 @@
-import type { JWTPayload } from 'jose';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
-import { testIssuer } from '../../../shared/testing/test-tokens.jose.ts';
+import { testIssuer, type TestClaims } from '../../../shared/testing/test-tokens.jose.ts';
 import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { composeCatchers, composeGateway } from '../compose-gateway.ts';
@@ -22,7 +21,7 @@ interface Asked {
   /** The user whose token is sent. */
   user?: string;
   /** Further claims of the token, or others instead. */
-  claims?: JWTPayload;
+  claims?: TestClaims;
 }
 
 /** Where clients find the event catcher. */
