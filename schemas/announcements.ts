@@ -47,3 +47,10 @@ export const catcherAnnouncement = z.object({
 });
 export type CatcherAnnouncement = z.infer<typeof catcherAnnouncement>;
 export type ChainStatus = CatcherAnnouncement['statuses'][number];
+
+/** Under which the relay says, once for each topic and for good, from where on it signs. */
+export const SIGNED_TOPICS_KIND = 'signed-topics';
+export const signedTopic = z.object({
+  position: z.int().nonnegative(),
+  offsets: z.array(z.tuple([z.int().nonnegative(), z.string()])),
+});

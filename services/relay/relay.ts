@@ -1,4 +1,4 @@
-import type { WithMessageBus, WorkerFoundation } from '../../shared/host/foundation.ts';
+import type { Foundation, WithMessageBus } from '../../shared/host/foundation.ts';
 import { messageBusReport } from '../../shared/host/message-bus-report.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { startLoops } from '../../shared/host/start-loops.ts';
@@ -6,7 +6,7 @@ import { RELAY_CHECKPOINT } from './publish-events/checkpoint.ts';
 import { relayLoop } from './publish-events/relay-loop.ts';
 
 /** Starts the relay, the only writer of the message bus. Ready once every stored event is published, or while standing by. */
-export const startRelay = (foundation: WorkerFoundation & WithMessageBus): RunningPart => {
+export const startRelay = (foundation: Foundation & WithMessageBus): RunningPart => {
   const running = startLoops(foundation, [{ checkpoint: RELAY_CHECKPOINT, loop: relayLoop(foundation) }]);
   const report = messageBusReport(foundation);
   report.start();

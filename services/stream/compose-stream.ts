@@ -1,4 +1,8 @@
+import { topics } from '../../schemas/topics.ts';
+import type { EventStore } from '../../shared/event-store/event-store.ts';
 import { SignedText } from '../../shared/keys/signed-text.ts';
+import { GenuineMessages } from '../../shared/message-bus/genuine/genuine-messages.ts';
+import { MessageMacs } from '../../shared/message-bus/genuine/message-macs.ts';
 import type { MessageBus } from '../../shared/message-bus/message-bus.ts';
 import type { Projections } from '../../shared/edge/projections.ts';
 import type { Logger } from 'pino';
@@ -19,6 +23,7 @@ import { Subscriptions } from './subscriptions/subscriptions.ts';
 export interface StreamOptions {
   messageBus: MessageBus;
   readStore: ReadStore;
+  eventStore: Pick<EventStore, 'head'>;
   projections: Projections;
   masterKey: Uint8Array;
   subscriptionsPerConnection: number;
@@ -29,23 +34,25 @@ export interface StreamOptions {
 
 /** Creates both feeds and their subscriptions. The caller starts their loops, and gives `latest.tail` its batches. */
 export const composeStream = (options: StreamOptions) => {
-  const { messageBus, readStore, projections, masterKey, subscriptionsPerConnection, clock, ids, logger } = options;
+  const { messageBus, readStore, eventStore, projections, masterKey, clock, ids, logger } = options;
   const cursors = new Cursors(new SignedText(masterKey, 'stream cursors'));
   const reader = new MessageReader(cursors, (err, key) => {
     logger.error({ err, key }, 'a message of the topic cannot be read and is skipped');
   });
-  const replay = new BusReplay({ messageBus, reader, clock });
+  const macs = new MessageMacs(masterKey);
+  const genuine = new GenuineMessages(topics.chainEvents, { macs, messageBus, readStore, eventStore, logger });
+  const replay = new BusReplay({ messageBus, genuine, reader, clock });
   const history: ChannelHistory = {
     replay: (channel, after, signal) => replay.changesAfter(channel, after, signal),
     currentRecords: (channel, fromBlock) => currentRecords({ readStore, cursors, clock }, channel, fromBlock),
     gapAfter: (channel, resumePoint, newest, signal) => replay.gapAfter(channel, resumePoint, newest, signal),
   };
   const pieces = new OnePerTick();
-  const latest = new LatestFeed({ messageBus, reader, history, clock, logger });
+  const latest = new LatestFeed({ messageBus, genuine, reader, history, clock, logger });
   const finalized = new FinalizedFeed({ readStore, cursors, pieces, logger });
   const channels = new FindChannel(readStore, projections);
   const feeds = { latest, finalized };
-  const perConnectionMax = subscriptionsPerConnection;
+  const perConnectionMax = options.subscriptionsPerConnection;
   const subscriptions = new Subscriptions({ feeds, channels, cursors, perConnectionMax, pieces, clock, ids, logger });
-  return { latest, finalized, channels, cursors, subscriptions };
+  return { latest, finalized, channels, cursors, subscriptions, genuine };
 };

@@ -61,7 +61,7 @@ export const startStream = async (
 ): Promise<RunningService> => {
   const { settings, messageBus, eventStore, readStore, masterKey, clock, logger } = foundation;
   const limits = streamLimits(settings);
-  const { latest, finalized, subscriptions } = composeStream({
+  const { latest, finalized, subscriptions, genuine } = composeStream({
     ...foundation,
     projections: new Projections(readStore, eventStore),
     subscriptionsPerConnection: limits.subscriptionsPerConnection,
@@ -118,6 +118,7 @@ export const startStream = async (
   announcement.start();
   return {
     ...service,
+    measured: [...(service.measured ?? []), genuine.measured],
     close: async () => {
       await Promise.all([announcement.stop(), service.close()]);
     },

@@ -22,6 +22,10 @@ const cloudEventHeaders = z.object({
   ce_correlationid: z.string().describe('request id'),
   ce_causationid: z.string().optional(),
   traceparent: z.string().optional(),
+  ce_annalsmac: z
+    .string()
+    .describe('the signature of the relay, for this service alone: base64url of 16 bytes; absent in older messages')
+    .optional(),
 });
 
 const parkedHeaders = cloudEventHeaders
@@ -34,6 +38,7 @@ const parkedHeaders = cloudEventHeaders
     ce_subject: true,
     ce_sequence: true,
     ce_position: true,
+    ce_annalsmac: true,
   })
   .extend({
     ce_parkedreason: z.string().describe('why the event could not be published'),

@@ -99,7 +99,13 @@ whereServer('KAFKA_BROKERS', (brokers) => {
           return Promise.resolve();
         },
       });
-      const relay = relayLoop({ eventStore, messageBus: bus, readStore, logger: pino({ level: 'silent' }) });
+      const relay = relayLoop({
+        eventStore,
+        messageBus: bus,
+        readStore,
+        masterKey: Buffer.alloc(32, 7),
+        logger: pino({ level: 'silent' }),
+      });
       relay.start();
       const head = await eventStore.head();
       await eventually(

@@ -1,5 +1,6 @@
 import { parkedTopics, topics } from '../../../schemas/topics.ts';
 import type { StoredEvent } from '../../../shared/event-store/event-store.ts';
+import type { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import { MessageRefused, type MessageBus, type MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from 'pino';
 import { keyOf, topicOf, type TopicName } from './address-event.ts';
@@ -23,6 +24,7 @@ interface Unpublishable {
 export class BatchPublisher {
   constructor(
     private readonly messageBus: MessageBus,
+    private readonly macs: MessageMacs,
     private readonly logger: Logger,
   ) {}
 
@@ -54,7 +56,7 @@ export class BatchPublisher {
     signal: AbortSignal,
   ): Promise<MessageToPublish | undefined> {
     try {
-      return toCloudEvent(event, keyOf(event));
+      return this.macs.sign(topics[topic], toCloudEvent(event, keyOf(event)));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       // The key could not be told from the event: its stream stands in for it.
@@ -84,7 +86,7 @@ export class BatchPublisher {
   }
 
   private async park(topic: TopicName, { event, key, reason }: Unpublishable, signal: AbortSignal): Promise<void> {
-    const parked = toParked(event, key, reason);
+    const parked = this.macs.sign(parkedTopics[topic], toParked(event, key, reason));
     this.logger.error(
       { eventId: event.id, position: event.position, topic: parkedTopics[topic].name, reason },
       'an event cannot be published and is parked',
@@ -94,7 +96,8 @@ export class BatchPublisher {
     } catch (error) {
       if (!(error instanceof MessageRefused)) throw error;
       // Too large to be parked with its data; the headers name the event.
-      await this.messageBus.publish(parkedTopics[topic], [{ ...parked, value: null }], signal);
+      const headed = this.macs.sign(parkedTopics[topic], { ...parked, value: null });
+      await this.messageBus.publish(parkedTopics[topic], [headed], signal);
     }
   }
 }

@@ -4,6 +4,7 @@ import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { allTopics, parkedTopics, topics, type Topic } from '../../../schemas/topics.ts';
 import { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
+import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import type { BusMessage } from '../../../shared/message-bus/message-bus.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
@@ -11,6 +12,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { BatchPublisher } from './publish-batch.ts';
 import { relayLoop } from './relay-loop.ts';
 
+const masterKey = Buffer.alloc(32, 7);
 const contract = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 const wallet = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 const streams: Partial<Record<keyof typeof eventExamples, string>> = {
@@ -29,6 +31,7 @@ const aSystem = async () => {
     eventStore: new MemoryEventStore(),
     messageBus: new MemoryMessageBus(),
     readStore: new MemoryReadStore(),
+    masterKey,
     logger: pino({ level: 'silent' }),
   };
   await system.messageBus.createTopics(allTopics);
@@ -107,6 +110,7 @@ describe('relay', () => {
       ce_sequence: '0',
       ce_position: String(stored?.position),
       ce_correlationid: 'request-1',
+      ce_annalsmac: expect.stringMatching(/^[\w-]{22}$/),
     });
   });
 
@@ -243,7 +247,9 @@ describe('relay', () => {
       await publish(...args);
       stop.abort(new Error('another process has its lease'));
     };
-    await expect(new BatchPublisher(messageBus, logger).publish(events, stop.signal)).rejects.toThrow('its lease');
+    await expect(
+      new BatchPublisher(messageBus, new MessageMacs(masterKey), logger).publish(events, stop.signal),
+    ).rejects.toThrow('its lease');
     expect(await published({ messageBus }, topics.users)).toHaveLength(1);
     expect(await published({ messageBus }, topics.contracts)).toHaveLength(0);
   });

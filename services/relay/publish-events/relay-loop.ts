@@ -1,7 +1,9 @@
-import { allTopics } from '../../../schemas/topics.ts';
+import { allTopics, topics } from '../../../schemas/topics.ts';
 import type { EventStore } from '../../../shared/event-store/event-store.ts';
 import { leasedLoop } from '../../../shared/loops/leased-loop.ts';
 import type { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
+import { recordSignedFrom } from '../../../shared/message-bus/genuine/signed-from.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from 'pino';
 import { pause } from '../../../shared/primitives/pause.ts';
@@ -26,11 +28,13 @@ export const relayLoop = ({
   eventStore,
   messageBus,
   readStore,
+  masterKey,
   logger,
 }: {
   eventStore: EventStore;
   messageBus: MessageBus;
   readStore: ReadStore;
+  masterKey: Uint8Array;
   logger: Logger;
 }): SupervisedLoop =>
   leasedLoop({
@@ -39,9 +43,10 @@ export const relayLoop = ({
     logger,
     run: async (signal, reportRunning) => {
       await untilAborted(messageBus.createTopics(allTopics), signal);
-      const publisher = new BatchPublisher(messageBus, logger);
+      const publisher = new BatchPublisher(messageBus, new MessageMacs(masterKey), logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
+      await untilAborted(recordSignedFrom({ messageBus, readStore }, topics.chainEvents, after), signal);
       const stopSignal = AbortSignal.any([signal, checkpoint.failed]);
       try {
         for await (const batch of eventStore.subscribeAll(after, { types: publishedTypes }, stopSignal)) {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -67,6 +68,7 @@ describe('a service', () => {
       DATA_DIR: join(folder, 'bare'),
       NODE_ENV: 'production',
       RATE_LIMITS: '',
+      MASTER_KEY: randomBytes(32).toString('base64'),
     });
     expect((await process.stop()).code).toBe(0);
   });

@@ -4,6 +4,7 @@ import type { Engines } from '../../../shared/host/engines.ts';
 import type { EventSealing } from '../../../shared/event-store/event-sealing.ts';
 import { readEvery } from '../../../shared/event-store/read-every.ts';
 import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { MAC_HEADER } from '../../../shared/message-bus/genuine/message-macs.ts';
 import type { BusMessage, MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import { collections, readModels } from '../../../shared/read-models/catalogue.ts';
 import { MemoryReadStore } from '../../../shared/read-store/read-store.memory.ts';
@@ -95,10 +96,12 @@ const inTopics = async (events: readonly StoredEvent[], messageBus: MessageBus):
 
 type Published = Omit<BusMessage, 'offset'>;
 
-/** Leaves out repeated messages, which are equal in everything but the offset. */
+/** Leaves out repeated messages, which are equal in everything but the offset, and signatures, which follow from the rest. */
 const withoutRepeats = (messages: readonly BusMessage[]): Published[] => {
   const seen = new Map<string, Published>();
-  for (const { offset: _, ...message } of messages) {
+  for (const { offset: _, headers: all, ...rest } of messages) {
+    const { [MAC_HEADER]: _mac, ...headers } = all;
+    const message = { ...rest, headers };
     const text = JSON.stringify(message);
     if (!seen.has(text)) seen.set(text, message);
   }

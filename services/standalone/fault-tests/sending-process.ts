@@ -30,6 +30,7 @@ import { ForeignOperations } from '../../account/json-rpc/foreign-operations.ts'
 import { SignedOperations } from '../../account/json-rpc/signed-operations.ts';
 import { beginBundling, sendingParts } from '../../account/onchain-sends.module.ts';
 import { SendTransaction, SendTransactionHandler } from '../../account/send-transaction/send-transaction.handler.ts';
+import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import { projectBatch } from '../../projector/run-projection/project-batch.ts';
 import { publishedTypes } from '../../relay/publish-events/address-event.ts';
 import { Checkpoint } from '../../relay/publish-events/checkpoint.ts';
@@ -142,7 +143,8 @@ export class SendingProcess {
     const checkpoint = new Checkpoint(readStore);
     const after = await checkpoint.load();
     const batch = await eventStore.readAll(after, { types: publishedTypes }, EVENTS_MAX);
-    await new BatchPublisher(messageBus, this.options.logger).publish(batch.events, new AbortController().signal);
+    const macs = new MessageMacs(this.options.masterKey);
+    await new BatchPublisher(messageBus, macs, this.options.logger).publish(batch.events, new AbortController().signal);
     checkpoint.advance(batch);
     await checkpoint.flush();
   }

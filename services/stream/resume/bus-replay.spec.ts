@@ -33,7 +33,12 @@ describe('the search for a gap in a topic whose messages are deleted meanwhile',
       new Cursors(new SignedText(new Uint8Array(32), 'stream cursors')),
       () => undefined,
     );
-    return new BusReplay({ messageBus, reader, clock: systemClock }).gapAfter(channel, resumePointAfter(1), 2, signal);
+    return new BusReplay({
+      messageBus,
+      genuine: { of: (messages) => Promise.resolve([...messages]) },
+      reader,
+      clock: systemClock,
+    }).gapAfter(channel, resumePointAfter(1), 2, signal);
   };
 
   it('is refused as unavailable, and may be repeated', async () => {

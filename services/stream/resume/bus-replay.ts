@@ -1,6 +1,7 @@
 import { topics } from '../../../schemas/topics.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { GenuineMessages } from '../../../shared/message-bus/genuine/genuine-messages.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { channelKey, channelName, type Channel } from '../domain/channel.ts';
@@ -26,6 +27,7 @@ const RELAY_LAG_MAX_MS = 86_400_000;
 
 interface BusReplayOptions {
   messageBus: MessageBus;
+  genuine: Pick<GenuineMessages, 'of'>;
   reader: MessageReader;
   clock: Clock;
 }
@@ -40,7 +42,7 @@ export class BusReplay {
 
   /** Implements `ChannelHistory.replay`. */
   async *changesAfter(channel: Channel, position: Position, signal: AbortSignal): AsyncGenerator<Page> {
-    const { messageBus, reader } = this.options;
+    const { messageBus, genuine, reader } = this.options;
     const key = channelKey(channel);
     const partition = messageBus.partitionOf(topic, key);
     const start = await this.findStartOffset(partition, position, signal);
@@ -49,7 +51,7 @@ export class BusReplay {
     let reached = position;
     for await (const { messages } of messageBus.consume(topic, new Map([[partition, start]]), signal)) {
       let deliveries: Delivery[] = [];
-      for (const message of messages) {
+      for (const message of await genuine.of(messages)) {
         const found = reader.message(message);
         if (!found || found.position <= reached) continue;
         reached = found.position;
@@ -83,8 +85,8 @@ export class BusReplay {
   }
 
   private async earliestPosition(partition: number, signal: AbortSignal): Promise<Position | undefined> {
-    const { earliest, isEmpty } = await this.offsetRange(partition);
-    return isEmpty ? undefined : this.positionAt(partition, earliest, signal);
+    const { earliest, latest, isEmpty } = await this.offsetRange(partition);
+    return isEmpty ? undefined : this.positionAt(partition, { from: earliest, until: latest }, signal);
   }
 
   /** Returns the offset of a message not newer than `position`, else the first; `undefined`: there is no message. */
@@ -101,7 +103,8 @@ export class BusReplay {
       const offset = (await messageBus.offsets(topic, now - backMs)).get(partition) ?? earliest;
       if (BigInt(offset) >= BigInt(latest)) continue;
       if (BigInt(offset) <= BigInt(earliest)) break;
-      if ((await this.positionAt(partition, offset, signal)) <= position) return offset;
+      const found = await this.positionAt(partition, { from: offset, until: latest }, signal);
+      if (found !== undefined && found <= position) return offset;
     }
     return earliest;
   }
@@ -114,20 +117,26 @@ export class BusReplay {
   }
 
   /**
-   * Returns the position of the first message from an offset on that has one.
+   * Returns the position of the first message from an offset on that has one; `undefined`: none before `until` has.
    * @throws Refusal dependency_unavailable when no message is received in time, e.g. because all were deleted meanwhile
    */
-  private async positionAt(partition: number, offset: string, signal: AbortSignal): Promise<Position> {
-    const { messageBus, reader } = this.options;
+  private async positionAt(
+    partition: number,
+    { from, until }: { from: string; until: string },
+    signal: AbortSignal,
+  ): Promise<Position | undefined> {
+    const { messageBus, genuine, reader } = this.options;
     const signalOrTimeout = AbortSignal.any([signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
-    for await (const { messages } of messageBus.consume(topic, new Map([[partition, offset]]), signalOrTimeout)) {
-      for (const message of messages) {
+    for await (const { messages } of messageBus.consume(topic, new Map([[partition, from]]), signalOrTimeout)) {
+      for (const message of await genuine.of(messages)) {
         const found = reader.message(message);
         if (found) return found.position;
       }
+      const last = messages.at(-1);
+      if (last && BigInt(last.offset) + 1n >= BigInt(until)) return undefined;
     }
     signal.throwIfAborted();
-    const detail = `partition ${String(partition)} has no message from ${offset} on`;
+    const detail = `partition ${String(partition)} has no message from ${from} on`;
     throw new Refusal('dependency_unavailable', detail, { retryAfter: 1 });
   }
 }

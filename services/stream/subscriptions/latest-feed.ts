@@ -1,6 +1,7 @@
 import { topics } from '../../../schemas/topics.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
+import type { GenuineMessages } from '../../../shared/message-bus/genuine/genuine-messages.ts';
 import type { MessageBus } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from 'pino';
 import type { Clock } from '../../../shared/primitives/clock.ts';
@@ -18,6 +19,7 @@ import { ChannelSubscriptions } from './channel-subscriptions.ts';
 const DELIVERIES_PER_PAGE = 64;
 
 interface LatestFeedOptions {
+  genuine: Pick<GenuineMessages, 'of'>;
   messageBus: MessageBus;
   reader: MessageReader;
   history: ChannelHistory;
@@ -31,9 +33,9 @@ export class LatestFeed implements Feed {
   private readonly subscriptions = new ChannelSubscriptions();
 
   constructor(private readonly options: LatestFeedOptions) {
-    const { messageBus, reader, clock, logger } = options;
+    const { messageBus, genuine, reader, clock, logger } = options;
     const onMessage = (message: ChainMessage) => this.fanOut(message);
-    this.tail = new LiveTail({ messageBus, reader, clock, onMessage, logger });
+    this.tail = new LiveTail({ messageBus, genuine, reader, clock, onMessage, logger });
   }
 
   now(channel: Channel): Promise<Position> {

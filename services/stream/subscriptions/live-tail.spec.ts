@@ -19,6 +19,7 @@ describe('the live tail of the topic', () => {
     nowMs = 0;
     options = {
       messageBus: new MemoryMessageBus(),
+      genuine: { of: (messages) => Promise.resolve([...messages]) },
       reader,
       clock: systemClock,
       onMessage: () => false,

@@ -1,6 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import { SupervisedLoop } from '../../../shared/loops/supervised-loop.ts';
+import type { GenuineMessages } from '../../../shared/message-bus/genuine/genuine-messages.ts';
 import type { BusBatch, MessageBus, Offsets } from '../../../shared/message-bus/message-bus.ts';
 import type { Logger } from 'pino';
 import { CatchUpTracker } from '../../../shared/loops/catch-up-tracker.ts';
@@ -20,6 +21,7 @@ const POLL_INTERVAL_MS = 1_000;
 
 interface LiveTailOptions {
   messageBus: MessageBus;
+  genuine: Pick<GenuineMessages, 'of'>;
   reader: MessageReader;
   clock: Clock;
   /**
@@ -116,7 +118,7 @@ export class LiveTail {
   async handleBatch({ partition, messages }: BusBatch): Promise<void> {
     const recent = this.partitions.get(partition);
     let fannedOut = 0;
-    for (const message of messages) {
+    for (const message of await this.options.genuine.of(messages)) {
       const chainMessage = this.options.reader.message(message);
       if (!chainMessage || !recent?.add(chainMessage)) continue;
       if (this.options.onMessage(chainMessage)) fannedOut += 1;

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../schemas/json.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
 import { contractKey, topics } from '../../../schemas/topics.ts';
 import { readAddress } from '../../../shared/chain/address.ts';
+import { MessageMacs } from '../../../shared/message-bus/genuine/message-macs.ts';
 import type { MessageBus, MessageToPublish } from '../../../shared/message-bus/message-bus.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { chainEventsModel } from '../../../shared/read-models/chain-events.ts';
@@ -85,6 +86,7 @@ export class FakeCatcher {
     private readonly messageBus: MessageBus,
     private readonly readStore: ReadStore,
     private readonly now: () => number,
+    private readonly masterKey: Uint8Array,
   ) {}
 
   store(change: Change, record: ObservedRecord, time = this.now()): StoredChange {
@@ -99,8 +101,14 @@ export class FakeCatcher {
   async publish({ limit = Infinity, repeat = 0 }: { limit?: number; repeat?: number } = {}): Promise<void> {
     const from = Math.max(0, this.published - repeat);
     const until = Math.min(this.stored.length, this.published + limit);
-    await this.messageBus.publish(topics.chainEvents, this.stored.slice(from, until).map(toMessage));
+    await this.messageBus.publish(topics.chainEvents, this.messages(from, until));
     this.published = until;
+  }
+
+  /** The messages of changes, as the relay signs them. */
+  messages(from: number, until: number): MessageToPublish[] {
+    const macs = new MessageMacs(this.masterKey);
+    return this.stored.slice(from, until).map((change) => macs.sign(topics.chainEvents, toMessage(change)));
   }
 
   /** Projects at most `limit` further changes. */

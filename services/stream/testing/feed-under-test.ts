@@ -100,11 +100,14 @@ export const feedUnderTest = async () => {
   await readStore.define(collections);
   const messageBus = new MemoryMessageBus();
   await messageBus.createTopics([topics.chainEvents]);
-  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now());
+  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now(), foundation.masterKey);
   const projections = new Projections(readStore, eventStore);
   const startNode = async () => {
     const subscriptionsPerConnection = Infinity;
-    const options = { messageBus, readStore, projections, masterKey, subscriptionsPerConnection, clock, ids, logger };
+    const options = {
+      ...{ messageBus, readStore, eventStore, projections, masterKey, subscriptionsPerConnection, clock, ids },
+      logger,
+    };
     const stream = composeStream(options);
     const { tail } = stream.latest;
     const server = new BatchServer({
@@ -124,6 +127,7 @@ export const feedUnderTest = async () => {
     clock,
     catcher,
     logged: foundation.logged,
+    messageBus,
     subscribe: async (
       contractAddress: string,
       options: Partial<Subscribe> = {},
