@@ -5,7 +5,7 @@ export const requiredByService = {
   account: { inProduction: ['MASTER_KEY'] },
   // Only npm start has a local chain.
   'event-catcher': { always: ['CHAINS'], inProduction: ['MASTER_KEY'] },
-  relay: {},
+  relay: { inProduction: ['MASTER_KEY'] },
   projector: { inProduction: ['MASTER_KEY'] },
   stream: { inProduction: ['MASTER_KEY'] },
 } as const satisfies Record<string, RequiredSettings>;
