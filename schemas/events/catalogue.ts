@@ -22,6 +22,7 @@ import { sponsorshipEvents } from './sponsorship-events.ts';
 import { stateEvents } from './state-events.ts';
 import { transactionEvents } from './transaction-events.ts';
 import { userEvents } from './user-events.ts';
+import { vaultEvents } from './vault-events.ts';
 import { watchEvents } from './watch-events.ts';
 
 /** Every stored event, by type. */
@@ -49,5 +50,6 @@ export const eventCatalogue = {
   ...chainProgressEvents,
   ...asideEvents,
   ...chainVerificationEvents,
+  ...vaultEvents,
 } satisfies Record<string, EventDefinition>;
 export type EventType = keyof typeof eventCatalogue;

@@ -3,6 +3,7 @@ import { address } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
 export const onchainStream = (chainId: number): string => `onchain-${String(chainId)}`;
+export const chainOfStream = (stream: string): number => Number(stream.slice('onchain-'.length));
 
 /** Stream `onchain-<chainId>`. */
 export const onchainEvents = {

@@ -293,5 +293,7 @@ export const eventExamples: Example = {
     watchesUpTo: 0,
   },
   RangesSetAside: { chainId: 2484, watchId: watch.watchId, ranges: [{ from: 3, next: 5, to: 7, joins: true }] },
+  VaultIdentified: { vaultId: 'vlt_0123456789abcdefghjkmnpqrs' },
+  VaultKeyDestroyed: { keyId: 'token-signing-0001' },
   ChainVerified: { chainId: 2484, verified: 7, behind: [], watchesUpTo: 0 },
 };

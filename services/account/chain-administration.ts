@@ -1,15 +1,18 @@
 import { executorStream } from '../../schemas/events/executor-events.ts';
 import { onchainStream } from '../../schemas/events/onchain-events.ts';
+import { CannotStart } from '../../shared/errors/cannot-start.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { operatorMetadata } from '../../shared/event-store/own-metadata.ts';
 import { Transactor } from '../../shared/event-store/transact.ts';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
-import type { VaultKeys } from '../../shared/key-vault/vault-keys.ts';
+import { chainKeyIds, type VaultKeys } from '../../shared/key-vault/vault-keys.ts';
+import { addressOfKey } from '../../shared/keys/secp256k1-keys.ts';
 import { preparedChainFold, recordPreparation, type PreparedChain } from './domain/prepared-chain.ts';
 import { executorFold } from './domain/executor.ts';
 import {
   ChainContracts,
+  type ChainKeys,
   type ChainState as ContractsState,
   type Funding,
 } from './prepare-chain/chain-contracts.ethers.ts';
@@ -43,14 +46,16 @@ export const chainAdministration = (
   const transactor = new Transactor(eventStore, clock, ids);
   const { keys } = personalDataOf(foundation);
 
+  const recorded = async (chainId: number) => (await transactor.load(onchainStream(chainId), preparedChainFold)).state;
+
   const withContracts = async <Result>(
     chain: ChainSettings,
     work: (contracts: ChainContracts) => Promise<Result>,
     executorsMin = 0,
   ): Promise<Result> => {
-    const { state: known } = await transactor.load(onchainStream(chain.chainId), preparedChainFold);
+    const known = await recorded(chain.chainId);
     const executors = Math.max(executorsMin, known?.executors.length ?? 0);
-    const contracts = new ChainContracts(chain, await chainKeys(keys, chain.chainId, executors), known);
+    const contracts = new ChainContracts(chain, await chainKeys(keys, chain.chainId, { known, executors }), known);
     try {
       return await work(contracts);
     } finally {
@@ -64,13 +69,15 @@ export const chainAdministration = (
   };
 
   return {
-    prepare: (chain, { executors, ...funding }) =>
-      withContracts(
+    prepare: async (chain, { executors, ...funding }) => {
+      const { chainId } = chain;
+      await addKeys(keys, chainId, { known: await recorded(chainId), executors });
+      return withContracts(
         chain,
         async (contracts) => {
           const prepared = await contracts.prepare(funding);
           await transactor.transact({
-            stream: onchainStream(chain.chainId),
+            stream: onchainStream(chainId),
             fold: preparedChainFold,
             metadata: operatorMetadata(ids),
             decide: (known) => recordPreparation(known, prepared),
@@ -78,7 +85,8 @@ export const chainAdministration = (
           return prepared;
         },
         executors,
-      ),
+      );
+    },
     state: async (chain) => {
       const state = await withContracts(chain, (contracts) => contracts.state());
       const executors = state.executors.map(async (one) => ({
@@ -91,11 +99,37 @@ export const chainAdministration = (
   };
 };
 
-const chainKeys = async (keys: VaultKeys, chainId: number, executors: number) => {
-  const hex = (key: Buffer) => `0x${key.toString('hex')}`;
-  const numbers = Array.from({ length: executors }, (_, number) => number);
-  return {
-    paymaster: hex(await keys.paymasterKey(chainId)),
-    executors: await Promise.all(numbers.map(async (number) => hex(await keys.executorKey(chainId, number)))),
-  };
+/** The first executors of a chain that was prepared have their keys: what is missing of these was lost. */
+const addKeys = async (
+  keys: VaultKeys,
+  chainId: number,
+  { known, executors }: { known: PreparedChain | undefined; executors: number },
+): Promise<void> => {
+  const before = known?.executors.length ?? 0;
+  const added = Array.from({ length: Math.max(0, executors - before) }, (_, at) => before + at);
+  if (!known || added.length > 0) await keys.makeChainKeys(chainId, { paymaster: !known, executors: added });
 };
+
+const chainKeys = async (
+  keys: VaultKeys,
+  chainId: number,
+  { known, executors }: { known: PreparedChain | undefined; executors: number },
+): Promise<ChainKeys> => {
+  const numbers = Array.from({ length: executors }, (_, number) => number);
+  const found = {
+    paymaster: known ? await keys.paymasterKey(chainId) : await keys.paymasterKeyIfAny(chainId),
+    executors: await Promise.all(numbers.map((number) => keys.executorKey(chainId, number))),
+  };
+  const recorded = known ? [known.paymasterOwner, ...known.executors] : [];
+  for (const [at, key] of [found.paymaster, ...found.executors].entries()) {
+    const address = recorded[at];
+    if (!key || address === undefined || addressOfKey(key) === address) continue;
+    const id = chainKeyIds(chainId, executors)[at] ?? '';
+    throw new CannotStart(
+      `the key ${id} of the key vault is not that of ${address}: restore the vault from its backup`,
+    );
+  }
+  return { paymaster: found.paymaster && hexOf(found.paymaster), executors: found.executors.map(hexOf) };
+};
+
+const hexOf = (key: Buffer): string => `0x${key.toString('hex')}`;

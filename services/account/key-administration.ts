@@ -1,5 +1,6 @@
 import { CannotStart } from '../../shared/errors/cannot-start.ts';
-import type { KeyVault } from '../../shared/key-vault/key-vault.ts';
+import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
+import { recordDestroyedKey } from '../../shared/key-vault/own-vault.ts';
 import { systemClock, toIso, type Clock } from '../../shared/primitives/clock.ts';
 import { publishedKeysAt, publishedUntil, signingKeyAt, signsFrom } from './domain/signing-schedule.ts';
 import type { SigningKeyStore } from './edge/signing-keys.ts';
@@ -8,14 +9,12 @@ import { SigningKeyVault } from './edge/signing-keys.vault.ts';
 export type { SigningKeyStore };
 
 /** The keys that sign tokens, of all account processes with this vault. */
-export const signingKeyStore = ({ keyVault, masterKey, clock }: HoldsKeys): SigningKeyStore =>
-  new SigningKeyVault(keyVault, masterKey, clock);
+export const signingKeyStore = (foundation: HoldsKeys): SigningKeyStore =>
+  new SigningKeyVault(foundation.keyVault, foundation.masterKey, foundation.clock, (id) =>
+    recordDestroyedKey(id, foundation),
+  );
 
-interface HoldsKeys {
-  keyVault: KeyVault;
-  masterKey: Uint8Array;
-  clock: Pick<Clock, 'now'>;
-}
+type HoldsKeys = Pick<Foundation & WithKeyVault, 'eventStore' | 'keyVault' | 'masterKey' | 'clock' | 'ids'>;
 
 export interface RotatedKeys {
   /** The new key, and since when it signs. */

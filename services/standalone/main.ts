@@ -32,7 +32,7 @@ const prepare = async (starting: StartingProcess, isFresh: boolean): Promise<voi
 };
 
 const empty = (dataFolder: string): void => {
-  const free = haveFolderAlone(dataFolder);
+  const free = haveFolderAlone(dataFolder, '--fresh removes their data');
   for (const name of readdirSync(dataFolder).filter((one) => REMOVED_BY_FRESH.test(one))) {
     rmSync(join(dataFolder, name), { recursive: true });
   }

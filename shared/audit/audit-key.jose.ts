@@ -11,7 +11,7 @@ export class AuditKey {
     readonly published: PublicKeys['keys'][number],
   ) {}
 
-  /** Opens the key in the vault; the first process makes it. */
+  /** Opens the key in the vault. */
   static async open(keys: Pick<VaultKeys, 'auditKey'>): Promise<AuditKey> {
     const privateKey = createPrivateKey({ key: await keys.auditKey(), format: 'der', type: 'pkcs8' });
     const publicKey = createPublicKey(privateKey);

@@ -16,6 +16,7 @@ import type { MessageBus } from '../message-bus/message-bus.ts';
 import { MongoKeyVault } from '../key-vault/key-vault.mongo.ts';
 import { SqliteKeyVault } from '../key-vault/key-vault.sqlite.ts';
 import type { KeyVault } from '../key-vault/key-vault.ts';
+import { VAULT_FILE } from '../keys/master-key.ts';
 import { shareFolder } from './folder-locks.sqlite.ts';
 import { requireWritable } from './preflight.ts';
 import type { StartingProcess } from './run-process.ts';
@@ -64,7 +65,7 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
   keyVault: async (settings, logger) => {
     const { MONGO_URL } = settings;
     if (MONGO_URL !== undefined) return MongoKeyVault.connect({ settings: { ...settings, MONGO_URL }, logger });
-    return embedded(settings, (folder) => new SqliteKeyVault(join(folder, 'vault.db')));
+    return embedded(settings, (folder) => new SqliteKeyVault(join(folder, VAULT_FILE)));
   },
 };
 

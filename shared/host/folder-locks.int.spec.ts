@@ -17,17 +17,17 @@ describe('the locks of a data folder', () => {
   it('refuse it to who wants it alone for as long as one process uses it', () => {
     const folder = newFolder();
     const [first, second] = [shareFolder(folder), shareFolder(folder)];
-    expect(() => haveFolderAlone(folder)).toThrow(/in use by other processes: stop them/);
+    expect(() => haveFolderAlone(folder, '--fresh removes their data')).toThrow(/in use by other processes: stop them/);
     first();
-    expect(() => haveFolderAlone(folder)).toThrow(/in use by other processes/);
+    expect(() => haveFolderAlone(folder, '--fresh removes their data')).toThrow(/in use by other processes/);
     second();
-    haveFolderAlone(folder)();
+    haveFolderAlone(folder, '--fresh removes their data')();
   });
 
   it('refuse it to every process while one empties it', () => {
     const folder = newFolder();
-    const free = haveFolderAlone(folder);
-    expect(() => shareFolder(folder)).toThrow(/is being emptied by another start/);
+    const free = haveFolderAlone(folder, '--fresh removes their data');
+    expect(() => shareFolder(folder)).toThrow(/is used alone by another start or command/);
     free();
     shareFolder(folder)();
   });

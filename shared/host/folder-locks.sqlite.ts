@@ -24,14 +24,14 @@ export const shareFolder = (folder: string): (() => void) =>
   lock(join(folder, 'processes.lock'), {
     // SQLite takes the shared lock with the first read.
     begin: `PRAGMA busy_timeout = ${String(WAIT_TO_SHARE_MS)}; BEGIN; SELECT count(*) FROM sqlite_schema`,
-    inUse: `${folder} is being emptied by another start: start again when it has ended`,
+    inUse: `${folder} is used alone by another start or command: start again when that has ended`,
   });
 
-/** Who empties a data folder needs it alone. @throws CannotStart */
-export const haveFolderAlone = (folder: string): (() => void) =>
+/** Who empties a data folder, or encrypts all of its keys anew, needs it alone. @param why as in "before --fresh …" @throws CannotStart */
+export const haveFolderAlone = (folder: string, why: string): (() => void) =>
   lock(join(folder, 'processes.lock'), {
     begin: 'BEGIN EXCLUSIVE',
-    inUse: `${folder} is in use by other processes: stop them before --fresh removes their data, or set DATA_DIR to another folder`,
+    inUse: `${folder} is in use by other processes: stop them before ${why}, or set DATA_DIR to another folder`,
   });
 
 const lock = (file: string, { begin, inUse }: { begin: string; inUse: string }): (() => void) => {

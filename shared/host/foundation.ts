@@ -4,10 +4,13 @@ import type { Settings } from '../config/settings.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds, type Ids } from '../primitives/ids.ts';
 import { untilAborted } from '../primitives/until-aborted.ts';
+import { requireOwnVault } from '../key-vault/own-vault.ts';
+import { loadMasterKey } from '../keys/master-key.ts';
 import { closeEngines, describeEngines, openEngines, type EngineName, type Engines } from './engines.ts';
 import { requireKnownEvents } from './known-events.ts';
 import { ProcessHealth } from './process-health.ts';
 import type { StartingProcess } from './run-process.ts';
+import { thisVault } from './this-vault.ts';
 import { WatchedEventStore } from './watched-event-store.ts';
 
 /** What each part of a process depends on. Its creator closes it, after the parts. */
@@ -34,19 +37,27 @@ export interface WithPersonalData {
 
 /**
  * Opens these engines, to be closed at shutdown, and logs which they are before any part starts. @throws CannotStart, also
- * when the event store lacks what read models were made of
+ * when the event store lacks what read models were made of, or was used with another key vault
  */
 export const openFoundation = async <Name extends EngineName>(
   { settings, logger, shutdown }: StartingProcess,
   names: readonly Name[],
 ) => {
+  // The master key is made before the vault is.
+  if (names.some((name) => name === 'keyVault')) loadMasterKey(settings);
   const opened = await untilAborted(openEngines(settings, logger, names), shutdown.signal);
   const shared = { settings, logger, clock: systemClock, ids: systemIds, processHealth: new ProcessHealth() };
   const engines: Pick<Engines, Name> = { ...opened, ...watched(opened, shared) };
   shutdown.add('engines', () => closeEngines(engines));
   logger.info(describeEngines(settings, names), 'engines');
-  const { eventStore, readStore }: Partial<Engines> = engines;
+  const { eventStore, readStore, keyVault }: Partial<Engines> = engines;
   if (eventStore && readStore) await requireKnownEvents({ eventStore, readStore }, settings);
+  if (eventStore && keyVault) {
+    await untilAborted(
+      requireOwnVault(thisVault({ eventStore, keyVault }, settings), { makes: true }),
+      shutdown.signal,
+    );
+  }
   return { ...shared, ...engines };
 };
 

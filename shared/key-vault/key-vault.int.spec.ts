@@ -1,7 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
+import { MongoClient } from 'mongodb';
 import { pino } from 'pino';
+import { nameHolder } from '../loops/lease-holder.ts';
 import { dropDatabases } from '../testing/drop-databases.mongo.ts';
 import { whereServer } from '../testing/servers.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
@@ -24,7 +27,7 @@ describe('key vault on SQLite', () => {
       sealed: `secret-of-${String(at)}.`,
       createdAt: '2026-01-02T03:04:05.678Z',
     }));
-    await vault.add(keys);
+    await vault.add(keys, undefined);
     const files = () =>
       readdirSync(join(folder, 'erased')).map((file) => readFileSync(join(folder, 'erased', file), 'latin1'));
     expect(files().some((text) => text.includes('secret-of-7.'))).toBe(true);
@@ -42,4 +45,45 @@ whereServer('MONGO_URL', (MONGO_URL) => {
   afterAll(() => dropDatabases(MONGO_URL, [`${MONGO_DATABASE}_vault`]));
 
   keyVaultContract('MongoDB', () => Promise.all([connect(), connect()]));
+
+  describe('key vault on MongoDB', () => {
+    it('is used alone, or by several', async () => {
+      const [one, two, alone] = await Promise.all([connect(), connect(), connect()]);
+      await one.use('shared');
+      await two.use('shared');
+      await expect(alone.use('alone')).rejects.toThrow('other processes use the key vault');
+      await alone.close();
+      await Promise.all([one.close(), two.close()]);
+
+      const next = await connect();
+      await next.use('alone');
+      const late = await Promise.all([connect(), connect()]);
+      await expect(late[0].use('shared')).rejects.toThrow('a command that needs it alone');
+      await expect(late[1].use('alone')).rejects.toThrow('a command that needs it alone');
+      await Promise.all([next, ...late].map((vault) => vault.close()));
+
+      const last = await connect();
+      await last.use('shared');
+      await last.close();
+    });
+
+    it('takes the entry of a process that was killed away', async () => {
+      const client = await MongoClient.connect(MONGO_URL);
+      const entries = client
+        .db(`${MONGO_DATABASE}_vault`)
+        .collection<{ _id: string; holder: string; renewals: number }>('processes');
+      const ended = spawnSync(process.execPath, ['-e', '']).pid;
+      const killed = { holder: nameHolder(ended), renewals: 7 };
+      await entries.insertMany([
+        { _id: 'alone', ...killed },
+        { _id: 'another', ...killed },
+      ]);
+      const vault = await connect();
+      await vault.use('alone');
+      expect((await entries.find().toArray()).map(({ _id }) => _id)).toEqual(['alone']);
+      await vault.close();
+      expect(await entries.countDocuments()).toBe(0);
+      await client.close();
+    });
+  });
 });

@@ -1,10 +1,21 @@
-import type { KeyVault, NewVaultKey, VaultKey } from './key-vault.ts';
+import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from './key-vault.ts';
 
 /** Keys of one process, for as long as it runs. */
 export class MemoryKeyVault implements KeyVault {
   private readonly keys = new Map<string, VaultKey>();
+  private identified: VaultIdentity | undefined;
 
-  add(keys: readonly NewVaultKey[]): Promise<VaultKey[]> {
+  identity(): Promise<VaultIdentity | undefined> {
+    return Promise.resolve(this.identified);
+  }
+
+  identify(identity: VaultIdentity, checkBefore: string | undefined): Promise<VaultIdentity> {
+    if (this.identified?.check === checkBefore) this.identified = identity;
+    return this.identified ? Promise.resolve(this.identified) : Promise.reject(foreignCheck());
+  }
+
+  add(keys: readonly NewVaultKey[], check: string | undefined): Promise<VaultKey[]> {
+    if (this.identified?.check !== check) return Promise.reject(foreignCheck());
     const added = keys.map((key) => {
       const known = this.keys.get(key.id) ?? { ...key, destroyedAt: null };
       this.keys.set(key.id, known);
@@ -34,6 +45,10 @@ export class MemoryKeyVault implements KeyVault {
   list(after: string, limit: number): Promise<VaultKey[]> {
     const inOrder = [...this.keys.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     return Promise.resolve(inOrder.filter(({ id }) => id > after).slice(0, limit));
+  }
+
+  use(): Promise<void> {
+    return Promise.resolve();
   }
 
   close(): Promise<void> {

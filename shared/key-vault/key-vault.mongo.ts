@@ -1,21 +1,55 @@
 import type { Collection } from 'mongodb';
 import { openDatabase, type MongoDatabase, type MongoOptions } from '../read-store/mongo-database.mongo.ts';
 import { unlessDuplicate } from '../read-store/mongo-answers.mongo.ts';
-import type { KeyVault, NewVaultKey, VaultKey } from './key-vault.ts';
+import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from './key-vault.ts';
+import { VaultUsers } from './vault-users.mongo.ts';
+
+const THE_IDENTITY = 'identity';
 
 type MongoKey = Omit<VaultKey, 'id'> & { _id: string };
 
+export const vaultDatabase = (database: string): string => `${database}_vault`;
+
 /** The key vault on MongoDB, in a database of its own, so that it can be backed up and guarded by itself. */
 export class MongoKeyVault implements KeyVault {
-  private constructor(private readonly database: MongoDatabase) {}
+  private readonly users: VaultUsers;
+
+  private constructor(
+    private readonly database: MongoDatabase,
+    logger: MongoOptions['logger'],
+  ) {
+    this.users = new VaultUsers(database, logger);
+  }
 
   /** @throws CannotStart as the read store does */
   static async connect({ settings, logger }: MongoOptions): Promise<MongoKeyVault> {
-    const MONGO_DATABASE = `${settings.MONGO_DATABASE}_vault`;
-    return new MongoKeyVault(await openDatabase({ settings: { ...settings, MONGO_DATABASE }, logger }));
+    const MONGO_DATABASE = vaultDatabase(settings.MONGO_DATABASE);
+    return new MongoKeyVault(await openDatabase({ settings: { ...settings, MONGO_DATABASE }, logger }), logger);
   }
 
-  async add(keys: readonly NewVaultKey[]): Promise<VaultKey[]> {
+  async identity(): Promise<VaultIdentity | undefined> {
+    const found = this.identities.findOne({ _id: THE_IDENTITY }, { projection: { _id: 0 } });
+    return (await this.database.withDeadline(found)) ?? undefined;
+  }
+
+  async identify(identity: VaultIdentity, checkBefore: string | undefined): Promise<VaultIdentity> {
+    const set =
+      checkBefore === undefined
+        ? this.identities.insertOne({ _id: THE_IDENTITY, ...identity }).then(nothing, unlessDuplicate(undefined))
+        : this.identities.updateOne({ _id: THE_IDENTITY, check: checkBefore }, { $set: identity }).then(nothing);
+    await this.database.withDeadline(set);
+    const stored = await this.identity();
+    if (!stored) throw foreignCheck();
+    return stored;
+  }
+
+  /**
+   * Adds keys without a transaction, which a single server lacks. So that none stays that is encrypted with a former master
+   * key, the check value is compared before, and once more after: then either it is still the same, and whoever replaces it
+   * later finds the keys, or what was added is removed again, and nobody was told of it.
+   */
+  async add(keys: readonly NewVaultKey[], check: string | undefined): Promise<VaultKey[]> {
+    if ((await this.identity())?.check !== check) throw foreignCheck();
     for (const { id, ...key } of keys) {
       const insert = this.keys.updateOne(
         { _id: id },
@@ -24,6 +58,11 @@ export class MongoKeyVault implements KeyVault {
       );
       // A duplicate: another process has added it at the same moment.
       await this.database.withDeadline(insert.then(nothing, unlessDuplicate(undefined)));
+    }
+    if ((await this.identity())?.check !== check) {
+      const added = keys.map(({ id, sealed }) => ({ _id: id, sealed }));
+      await this.database.withDeadline(this.keys.deleteMany({ $or: added }));
+      throw foreignCheck();
     }
     const known = await this.get(keys.map(({ id }) => id));
     return keys.map(({ id }) => {
@@ -61,8 +100,17 @@ export class MongoKeyVault implements KeyVault {
     return (await this.database.withDeadline(page.toArray())).map(toKey);
   }
 
-  close(): Promise<void> {
+  use(how: 'shared' | 'alone'): Promise<void> {
+    return this.users.use(how);
+  }
+
+  async close(): Promise<void> {
+    await this.users.leave();
     return this.database.close();
+  }
+
+  private get identities(): Collection<VaultIdentity & { _id: string }> {
+    return this.database.db.collection('identity');
   }
 
   private get keys(): Collection<MongoKey> {

@@ -1,12 +1,13 @@
 import type { StatementSync } from 'node:sqlite';
 import { unavailable, Refusal } from '../errors/refusal.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
-import type { KeyVault, NewVaultKey, VaultKey } from './key-vault.ts';
+import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from './key-vault.ts';
 
 const COLUMNS = 'id, sealed, created_at AS createdAt, destroyed_at AS destroyedAt';
 
 interface PendingAdd {
   keys: readonly NewVaultKey[];
+  check: string | undefined;
   resolve: (keys: VaultKey[]) => void;
   reject: (error: unknown) => void;
 }
@@ -20,6 +21,8 @@ export class SqliteKeyVault implements KeyVault {
   private readonly tombstone: StatementSync;
   private readonly replace: StatementSync;
   private readonly page: StatementSync;
+  private readonly selectIdentity: StatementSync;
+  private readonly replaceIdentity: StatementSync;
   private pending: PendingAdd[] = [];
 
   constructor(file: string) {
@@ -29,6 +32,9 @@ export class SqliteKeyVault implements KeyVault {
       CREATE TABLE IF NOT EXISTS keys (
         id TEXT PRIMARY KEY, sealed TEXT, created_at TEXT NOT NULL, destroyed_at TEXT
       ) STRICT, WITHOUT ROWID;
+      CREATE TABLE IF NOT EXISTS identity (
+        only INTEGER PRIMARY KEY CHECK (only = 1), vault_id TEXT NOT NULL, check_value TEXT NOT NULL, is_rewrapping INTEGER NOT NULL
+      ) STRICT;
     `);
     });
     const prepare = (sql: string) => this.database.prepare(sql);
@@ -41,16 +47,34 @@ export class SqliteKeyVault implements KeyVault {
     `);
     this.replace = prepare('UPDATE keys SET sealed = ?3 WHERE id = ?1 AND sealed = ?2');
     this.page = prepare(`SELECT ${COLUMNS} FROM keys WHERE id > ? ORDER BY id ${LIMIT}`);
+    this.selectIdentity = prepare(
+      'SELECT vault_id AS vaultId, check_value AS "check", is_rewrapping AS isRewrapping FROM identity',
+    );
+    this.replaceIdentity = prepare('INSERT OR REPLACE INTO identity VALUES (1, ?, ?, ?)');
   }
 
-  add(keys: readonly NewVaultKey[]): Promise<VaultKey[]> {
+  identity(): Promise<VaultIdentity | undefined> {
+    return Promise.resolve(this.readIdentity());
+  }
+
+  identify(identity: VaultIdentity, checkBefore: string | undefined): Promise<VaultIdentity> {
+    return this.transaction(() => {
+      const { vaultId, check, isRewrapping } = identity;
+      if (this.readIdentity()?.check === checkBefore) this.replaceIdentity.run(vaultId, check, isRewrapping ? 1 : 0);
+      const stored = this.readIdentity();
+      if (!stored) throw foreignCheck();
+      return stored;
+    });
+  }
+
+  add(keys: readonly NewVaultKey[], check: string | undefined): Promise<VaultKey[]> {
     const { promise, resolve, reject } = Promise.withResolvers<VaultKey[]>();
     if (this.pending.length === 0) {
       setImmediate(() => {
         void this.addPending();
       });
     }
-    this.pending.push({ keys, resolve, reject });
+    this.pending.push({ keys, check, resolve, reject });
     return promise;
   }
 
@@ -72,6 +96,11 @@ export class SqliteKeyVault implements KeyVault {
     return Promise.resolve(this.page.all(after, limit).map(toKey));
   }
 
+  /** The lock of its folder serves for that. */
+  use(): Promise<void> {
+    return Promise.resolve();
+  }
+
   close(): Promise<void> {
     this.database.close();
     return Promise.resolve();
@@ -81,11 +110,23 @@ export class SqliteKeyVault implements KeyVault {
     const adds = this.pending;
     this.pending = [];
     try {
-      const added = await this.transaction(() => adds.map(({ keys }) => keys.map((key) => this.addOne(key))));
-      for (const [at, { resolve }] of adds.entries()) resolve(added[at] ?? []);
+      const added = await this.transaction(() => {
+        const stored = this.readIdentity()?.check;
+        return adds.map(({ keys, check }) => check === stored && keys.map((key) => this.addOne(key)));
+      });
+      for (const [at, { resolve, reject }] of adds.entries()) {
+        const found = added[at];
+        if (found) resolve(found);
+        else reject(foreignCheck());
+      }
     } catch (error) {
       for (const { reject } of adds) reject(error);
     }
+  }
+
+  private readIdentity(): VaultIdentity | undefined {
+    const row = this.selectIdentity.get() as { vaultId: string; check: string; isRewrapping: number } | undefined;
+    return row && { ...row, isRewrapping: row.isRewrapping === 1 };
   }
 
   private addOne({ id, sealed, createdAt }: NewVaultKey): VaultKey {

@@ -9,21 +9,29 @@ import type { JsonObject } from '../../schemas/json.ts';
 import { NO_STREAM, type EventToAppend, type StoredEvent } from '../event-store/event-store.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import { systemClock } from '../primitives/clock.ts';
+import { systemIds } from '../primitives/ids.ts';
 import { anEvent, storedEvent } from '../testing/event-builder.ts';
 import { TestClock } from '../testing/test-foundation.ts';
 import { MemoryKeyVault } from './key-vault.memory.ts';
 import { personalDataOf, type PersonalData } from './personal-data.ts';
 import { sealedIn } from './sealed-before.ts';
+import { makeVault } from './own-vault.ts';
 import { VaultKeys } from './vault-keys.ts';
 
 const masterKey = Buffer.alloc(32, 1);
 const changes = { username: 'ada', signature: null };
 
+const aVault = async () => {
+  const keyVault = new MemoryKeyVault();
+  await makeVault({ keyVault, masterKey, clock: systemClock, ids: systemIds });
+  return keyVault;
+};
+
 describe('personal data', () => {
   let keyVault: MemoryKeyVault;
   let personalData: PersonalData;
-  beforeEach(() => {
-    keyVault = new MemoryKeyVault();
+  beforeEach(async () => {
+    keyVault = await aVault();
     personalData = personalDataOf({ keyVault, masterKey, clock: systemClock, eventStore: new MemoryEventStore() });
   });
 
@@ -93,7 +101,7 @@ describe('personal data', () => {
   it('whose key the vault has lost is an error, and not null', async () => {
     const event = await stored(updated('usr_1'));
     const eventStore = new MemoryEventStore();
-    const elsewhere = personalDataOf({ keyVault: new MemoryKeyVault(), masterKey, clock: systemClock, eventStore });
+    const elsewhere = personalDataOf({ keyVault: await aVault(), masterKey, clock: systemClock, eventStore });
     await expect(elsewhere.open([event])).rejects.toMatchObject({ code: 'dependency_unavailable' });
   });
 
@@ -124,14 +132,14 @@ describe('the keys of a vault', () => {
     new VaultKeys(keyVault, key, clock, sealedIn(eventStore));
 
   it('are one for each user, however many processes ask for it first', async () => {
-    const keyVault = new MemoryKeyVault();
+    const keyVault = await aVault();
     const processes = Array.from({ length: 10 }, () => keysOf(keyVault));
     const keys = await Promise.all(processes.map((process) => process.dataKey('usr_1')));
     expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(1);
   });
 
   it('are destroyed for other processes a minute later at the latest', async () => {
-    const [keyVault, clock] = [new MemoryKeyVault(), new TestClock()];
+    const [keyVault, clock] = [await aVault(), new TestClock()];
     const [one, other] = [keysOf(keyVault, { clock }), keysOf(keyVault, { clock })];
     await other.dataKey('usr_1');
     await one.destroyKeysOf('usr_1');
@@ -141,14 +149,16 @@ describe('the keys of a vault', () => {
   });
 
   it('are refused with another master key', async () => {
-    const keyVault = new MemoryKeyVault();
-    await keysOf(keyVault).identitiesKey();
+    const keyVault = await aVault();
+    await keysOf(keyVault).dataKey('usr_1');
     const other = keysOf(keyVault, { key: Buffer.alloc(32, 2) });
-    await expect(other.identitiesKey()).rejects.toThrow('put back the key it was made with');
+    await expect(other.identitiesKey()).rejects.toThrow('the key identities of the key vault cannot be opened');
+    await expect(other.dataKey('usr_1')).rejects.toMatchObject({ detail: 'a key of the key vault cannot be opened' });
+    await expect(other.dataKey('usr_2')).rejects.toThrow('its master key was replaced');
   });
 
   it('are not made anew where the event store has what was sealed with those that were lost', async () => {
-    const before = personalDataOf({ keyVault: new MemoryKeyVault(), masterKey, clock: systemClock, eventStore });
+    const before = personalDataOf({ keyVault: await aVault(), masterKey, clock: systemClock, eventStore });
     const claim = { identityId: 'one', method: 'wallet', label: '0x1', userId: 'usr_lost' };
     const registered = { userId: 'usr_lost', changes };
     for (const [stream, event] of [
@@ -157,19 +167,40 @@ describe('the keys of a vault', () => {
     ] as const) {
       await eventStore.append(stream, NO_STREAM, [await before.seal(event)]);
     }
-    const empty = keysOf(new MemoryKeyVault());
+    await eventStore.append('user-usr_lost', 0, [
+      await before.seal(anEvent({ type: 'SmartAccountAssigned', data: { userId: 'usr_lost' } })),
+    ]);
+    const empty = keysOf(await aVault());
     await expect(empty.dataKey('usr_lost')).rejects.toMatchObject({
       code: 'dependency_unavailable',
       detail: 'the key vault lacks a key: restore it from its backup',
     });
-    await expect(empty.identitiesKey()).rejects.toThrow('restore its backup with "annals vault restore"');
     expect(await empty.dataKey('usr_new')).toHaveLength(32);
+    await expect(empty.ownerOf('usr_lost')).rejects.toMatchObject({ code: 'dependency_unavailable' });
+  });
+
+  it('of the service are never made by who asks for them', async () => {
+    const keyVault = await aVault();
+    const keys = keysOf(keyVault);
+    const before = await keyVault.list('', 100);
+    await expect(keys.paymasterKey(1)).rejects.toThrow('lacks the key paymaster-1');
+    await expect(keys.executorKey(1, 0)).rejects.toThrow('lacks the key executor-1-0');
+    expect(await keys.paymasterKeyIfAny(1)).toBeUndefined();
+    await expect(keysOf(new MemoryKeyVault()).auditKey()).rejects.toThrow('lacks the key audit');
+    await expect(keysOf(new MemoryKeyVault()).identitiesKey()).rejects.toThrow('lacks the key identities');
+    expect(await keyVault.list('', 100)).toEqual(before);
+  });
+
+  it('are not added to a vault that was emptied', async () => {
+    await expect(keysOf(new MemoryKeyVault()).dataKey('usr_1')).rejects.toMatchObject({
+      code: 'dependency_unavailable',
+    });
   });
 
   it('are made for users whose events were stored in the clear', async () => {
     await eventStore.append('user-usr_old', NO_STREAM, [
       anEvent({ type: 'ProfileUpdated', data: { userId: 'usr_old', changes } }),
     ]);
-    expect(await keysOf(new MemoryKeyVault()).dataKey('usr_old')).toHaveLength(32);
+    expect(await keysOf(await aVault()).dataKey('usr_old')).toHaveLength(32);
   });
 });

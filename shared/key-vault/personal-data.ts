@@ -18,7 +18,7 @@ interface HoldsKeys {
   keyVault: KeyVault;
   masterKey: Uint8Array;
   clock: Clock;
-  eventStore: Pick<EventStore, 'read' | 'readAll'>;
+  eventStore: Pick<EventStore, 'read'>;
 }
 
 /** The personal data of a process that has the key vault and the master key. */
@@ -169,6 +169,16 @@ const seal = (key: Uint8Array, kid: string, text: string): SealedText => {
   const cipher = createCipheriv('aes-256-gcm', key, iv);
   const bytes = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   return { enc: bytes.toString('base64url'), kid };
+};
+
+/** Whether this key opens what was sealed. */
+export const opensSealed = (key: Uint8Array, { enc }: SealedText): boolean => {
+  try {
+    open(key, enc);
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 const open = (key: Uint8Array | undefined, enc: string): string | null => {

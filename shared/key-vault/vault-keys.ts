@@ -1,45 +1,58 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { CannotStart } from '../errors/cannot-start.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
-import { deriveKey, KEY_BYTES } from '../keys/derive-key.ts';
-import { openText, sealText } from '../keys/sealed-text.ts';
+import { KEY_BYTES } from '../keys/derive-key.ts';
 import { addressOfKey, newPrivateKey } from '../keys/secp256k1-keys.ts';
 import { KeptValues } from '../primitives/kept-values.ts';
 import { toIso, type Clock } from '../primitives/clock.ts';
 import type { KeyVault, VaultKey } from './key-vault.ts';
 import type { SealedBefore } from './sealed-before.ts';
+import { SealedKeys, type NewKey } from './sealed-keys.ts';
 
 const KEYS_MAX = 20_000;
 /** How long another process may go on to use a key that was destroyed. */
 const KEPT_MS = 60_000;
 const IDENTITIES = 'identities';
 const AUDIT = 'audit';
+const paymasterId = (chainId: number): string => `paymaster-${String(chainId)}`;
+const executorId = (chainId: number, number: number): string => `executor-${String(chainId)}-${String(number)}`;
 
-const VAULT_LOST =
-  'the key vault is empty, and the event store has personal data that was encrypted with its keys: ' +
-  'put the vault back, or restore its backup with "annals vault restore"';
+/** The ids of a paymaster's key and of those of so many executors. */
+export const chainKeyIds = (chainId: number, executors: number): string[] => [
+  paymasterId(chainId),
+  ...Array.from({ length: executors }, (_, number) => executorId(chainId, number)),
+];
 
-const lost = (id: string): Refusal =>
+/** What the ids of keys that sign tokens begin with; the rest numbers them in the order of creation. */
+export const SIGNING_PREFIX = 'token-signing-';
+export const signingKeyId = (number: number): string => SIGNING_PREFIX + String(number).padStart(4, '0');
+/** Returns a private key for ES256: PKCS #8, DER. */
+export const newSigningKey = (): Buffer =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'der' });
+
+/** The keys of the service that a vault has from the beginning. */
+export const firstKeys = (): NewKey[] => [
+  { id: IDENTITIES, key: randomBytes(KEY_BYTES) },
+  { id: AUDIT, key: newSigningKey() },
+  { id: signingKeyId(1), key: newSigningKey() },
+];
+
+const lostUserKey = (id: string): Refusal =>
   unavailable('the key vault lacks a key: restore it from its backup', new Error(`no key ${id}`));
 
-export const wrongMasterKey = (cause: unknown): CannotStart =>
-  new CannotStart('the key vault cannot be opened with this MASTER_KEY: put back the key it was made with', { cause });
-
-/** Every key in the vault is encrypted with this one. */
-export const wrappingKeyOf = (masterKey: Uint8Array): Buffer => deriveKey(masterKey, 'key vault');
+/** Of a key of the service: its id says nothing of a person. */
+const lost = (id: string): Refusal =>
+  unavailable(`the key vault lacks the key ${id}: restore the vault from its backup`, undefined);
 
 /** The id of the key that encrypts a user's personal data. */
 export const dataKeyId = (userId: string): string => `data-${userId}`;
 const ownerKeyId = (userId: string): string => `owner-${userId}`;
 export const userKeyIds = (userId: string): string[] => [dataKeyId(userId), ownerKeyId(userId)];
 
-type MakeKeys = () => { id: string; key: Buffer }[] | Promise<{ id: string; key: Buffer }[]>;
-
-/** The keys of a vault, opened with the master key. */
+/** The keys of a vault, opened with the master key. Only those of new users are made when they are asked for. */
 export class VaultKeys {
-  private readonly wrappingKey: Uint8Array;
+  private readonly sealed: SealedKeys;
   private readonly opened: KeptValues<Buffer>;
-  private readonly making = new Map<string, Promise<Buffer | undefined>>();
+  private readonly making = new Map<string, Promise<void>>();
 
   constructor(
     readonly vault: KeyVault,
@@ -47,7 +60,7 @@ export class VaultKeys {
     private readonly clock: Clock,
     private readonly sealedBefore: SealedBefore,
   ) {
-    this.wrappingKey = wrappingKeyOf(masterKey);
+    this.sealed = new SealedKeys(vault, masterKey);
     this.opened = new KeptValues(clock, { max: KEYS_MAX, keptMs: KEPT_MS });
   }
 
@@ -62,15 +75,12 @@ export class VaultKeys {
   }
 
   /** Returns that key, or `undefined` if it was destroyed. */
-  dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
-    return this.findOrMake(dataKeyId(userId), async () => {
-      if (await this.sealedBefore.ofUser(userId)) throw lost(dataKeyId(userId));
-      // The other one will be asked for too: they are added in one commit.
-      return [
-        { id: dataKeyId(userId), key: randomBytes(KEY_BYTES) },
-        { id: ownerKeyId(userId), key: newPrivateKey() },
-      ];
-    });
+  async dataKeyIfAny(userId: string): Promise<Buffer | undefined> {
+    const id = dataKeyId(userId);
+    const found = await this.find([id]);
+    if (found.has(id)) return found.get(id);
+    await this.makeKeysOf(userId);
+    return (await this.open([id])).get(id);
   }
 
   /**
@@ -82,48 +92,51 @@ export class VaultKeys {
   }
 
   /**
-   * Returns the private key that owns a user's smart accounts, which is made when it is first asked for. Whoever knows the
-   * address compares it: a vault that has lost the key makes another.
-   * @throws Refusal user_erased
+   * Returns the private key that owns a user's smart accounts, which is made with the key of the personal data.
+   * @throws Refusal user_erased, and dependency_unavailable if the vault lost it
    */
   async ownerKey(userId: string): Promise<Buffer> {
     const id = ownerKeyId(userId);
-    const key = await this.findOrMake(id, () => [{ id, key: newPrivateKey() }]);
+    if (!(await this.find([id])).has(id)) await this.makeKeysOf(userId);
+    const key = (await this.open([id])).get(id);
     if (!key) throw new Refusal('user_erased', 'this user was erased');
     return key;
   }
 
-  /**
-   * Returns the key under which identities are hashed; the first process makes it.
-   * @throws CannotStart if the vault was made with another master key, or belongs to another event store
-   */
-  async identitiesKey(): Promise<Buffer> {
-    try {
-      return await this.sharedKey(IDENTITIES, async () => {
-        if (await this.sealedBefore.anyUsers()) throw new CannotStart(VAULT_LOST);
-        return randomBytes(KEY_BYTES);
-      });
-    } catch (cause) {
-      if (cause instanceof Refusal || cause instanceof CannotStart) throw cause;
-      throw wrongMasterKey(cause);
-    }
+  /** Returns the key under which identities are hashed. */
+  identitiesKey(): Promise<Buffer> {
+    return this.serviceKey(IDENTITIES);
   }
 
   /** Returns the private key that owns the paymaster of a chain, and signs for it. */
   paymasterKey(chainId: number): Promise<Buffer> {
-    return this.sharedKey(`paymaster-${String(chainId)}`, newPrivateKey);
+    return this.serviceKey(paymasterId(chainId));
   }
 
   /** Returns the private key of one of the accounts that send bundles to a chain, counted from 0. */
   executorKey(chainId: number, number: number): Promise<Buffer> {
-    return this.sharedKey(`executor-${String(chainId)}-${String(number)}`, newPrivateKey);
+    return this.serviceKey(executorId(chainId, number));
+  }
+
+  /** Returns the paymaster's key of a chain that may never have been prepared. */
+  async paymasterKeyIfAny(chainId: number): Promise<Buffer | undefined> {
+    const id = paymasterId(chainId);
+    return (await this.find([id])).get(id);
+  }
+
+  /** Makes what is missing of the keys of a chain that was never prepared with them. */
+  async makeChainKeys(chainId: number, { paymaster, executors }: NewChainKeys): Promise<void> {
+    await this.sealed.add(
+      [...(paymaster ? [paymasterId(chainId)] : []), ...executors.map((number) => executorId(chainId, number))].map(
+        (id) => ({ id, key: newPrivateKey() }),
+      ),
+      toIso(this.clock.now()),
+    );
   }
 
   /** Returns the private key (PKCS #8, DER) that signs exports of histories, and nothing else. */
   auditKey(): Promise<Buffer> {
-    return this.sharedKey(AUDIT, () =>
-      generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'der' }),
-    );
+    return this.serviceKey(AUDIT);
   }
 
   /**
@@ -131,20 +144,9 @@ export class VaultKeys {
    * @throws Refusal dependency_unavailable when the vault does not answer, or has lost a key
    */
   async open(ids: Iterable<string>): Promise<ReadonlyMap<string, Buffer | undefined>> {
-    const keys = new Map<string, Buffer | undefined>();
-    const missing: string[] = [];
-    for (const id of ids) {
-      const known = this.opened.get(id);
-      if (known) keys.set(id, known);
-      else missing.push(id);
-    }
-    if (missing.length === 0) return keys;
-    const found = await this.vault.get(missing);
-    for (const id of missing) {
-      const stored = found.get(id);
-      if (!stored) throw lost(id);
-      keys.set(id, this.remember(stored));
-    }
+    const wanted = [...ids];
+    const keys = await this.find(wanted);
+    for (const id of wanted) if (!keys.has(id)) throw lostUserKey(id);
     return keys;
   }
 
@@ -157,44 +159,61 @@ export class VaultKeys {
   }
 
   /** A key of the service, which nobody destroys. */
-  private async sharedKey(id: string, newKey: () => Buffer | Promise<Buffer>): Promise<Buffer> {
-    const key = await this.findOrMake(id, async () => [{ id, key: await newKey() }]);
-    if (!key) throw new Error(`the key ${id} was destroyed`);
+  private async serviceKey(id: string): Promise<Buffer> {
+    const key = (await this.find([id])).get(id);
+    if (!key) throw lost(id);
     return key;
   }
 
-  /** @param newKeys this key, and others to make with it */
-  private async findOrMake(id: string, newKeys: MakeKeys): Promise<Buffer | undefined> {
-    const known = this.opened.get(id);
-    if (known) return known;
-    const making = this.making.get(id) ?? this.make(id, newKeys);
-    this.making.set(id, making);
+  /** Returns the keys that there are; `undefined` of those that were destroyed. */
+  private async find(ids: readonly string[]): Promise<Map<string, Buffer | undefined>> {
+    const keys = new Map<string, Buffer | undefined>();
+    const unknown: string[] = [];
+    for (const id of ids) {
+      const known = this.opened.get(id);
+      if (known) keys.set(id, known);
+      else unknown.push(id);
+    }
+    if (unknown.length === 0) return keys;
+    for (const stored of (await this.vault.get(unknown)).values()) keys.set(stored.id, this.remember(stored));
+    return keys;
+  }
+
+  /** Makes both keys of a new user. @throws Refusal dependency_unavailable if the user is not new, and they were lost */
+  private async makeKeysOf(userId: string): Promise<void> {
+    const making = this.making.get(userId) ?? this.makeBoth(userId);
+    this.making.set(userId, making);
     try {
-      return await making;
+      await making;
     } finally {
-      this.making.delete(id);
+      this.making.delete(userId);
     }
   }
 
-  private async make(id: string, newKeys: MakeKeys): Promise<Buffer | undefined> {
-    const found = (await this.vault.get([id])).get(id);
-    if (found) return this.remember(found);
-    const createdAt = toIso(this.clock.now());
-    const keys = await newKeys();
-    const added = await this.vault.add(
-      keys.map(({ id: one, key }) => ({ id: one, sealed: this.seal(one, key), createdAt })),
-    );
-    return added.map((one) => this.remember(one))[0];
+  /** The data key comes last: where it is, the other one is, also in a backup that is made meanwhile. */
+  private async makeBoth(userId: string): Promise<void> {
+    const [dataKey, ownerKey] = [dataKeyId(userId), ownerKeyId(userId)];
+    if (await this.sealedBefore.ofUser(userId)) {
+      if (!(await this.find([dataKey])).has(dataKey)) throw lostUserKey(dataKey);
+      // The users of early versions had no owner key before a chain was served.
+      if (await this.sealedBefore.accountOf(userId)) throw lostUserKey(ownerKey);
+    }
+    const keys = [
+      { id: ownerKey, key: newPrivateKey() },
+      { id: dataKey, key: randomBytes(KEY_BYTES) },
+    ];
+    for (const stored of await this.sealed.add(keys, toIso(this.clock.now()))) this.remember(stored);
   }
 
-  private remember({ id, sealed }: VaultKey): Buffer | undefined {
-    if (sealed === null) return undefined;
-    const key = Buffer.from(openText(this.wrappingKey, id, sealed), 'base64');
-    this.opened.set(id, key);
+  private remember(stored: VaultKey): Buffer | undefined {
+    const key = this.sealed.open(stored);
+    if (key) this.opened.set(stored.id, key);
     return key;
   }
+}
 
-  private seal(id: string, key: Buffer): string {
-    return sealText(this.wrappingKey, id, key.toString('base64'));
-  }
+interface NewChainKeys {
+  paymaster: boolean;
+  /** Their numbers, counted from 0. */
+  executors: readonly number[];
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
@@ -15,10 +15,25 @@ import { KEY_BYTES } from './derive-key.ts';
  */
 export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): Buffer => {
   if (MASTER_KEY !== undefined) return Buffer.from(MASTER_KEY, 'base64');
-  const file = join(DATA_DIR, 'master.key');
+  const file = fileOf(DATA_DIR);
   makeFolder(DATA_DIR);
-  return readKey(file) ?? makeKey(file);
+  // The file is made before the vault is: looked at in this order, the vault does not seem to be there first.
+  const isNeeded = existsSync(join(DATA_DIR, VAULT_FILE));
+  const key = readKey(file);
+  if (key) return key;
+  if (!isNeeded) return makeKey(file);
+  throw new CannotStart(
+    `${file} is missing, and ${join(DATA_DIR, VAULT_FILE)} was encrypted with it: restore it from a copy, or set MASTER_KEY to the key that was in it`,
+  );
 };
+
+/** The embedded key vault. */
+export const VAULT_FILE = 'vault.db';
+const fileOf = (dataFolder: string): string => join(dataFolder, 'master.key');
+
+/** What messages call the master key. */
+export const nameMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_KEY' | 'DATA_DIR'>): string =>
+  MASTER_KEY === undefined ? fileOf(DATA_DIR) : 'MASTER_KEY';
 
 const readKey = (file: string): Buffer | undefined => {
   try {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 
@@ -16,12 +17,37 @@ export const writeFileWhole = (file: string, text: string, mode: number): void =
 /** Creates a file atomically, unless it exists: of two processes that create it at once, both find the first one's. */
 export const createFileWhole = (file: string, text: string, mode: number): void => {
   withText(file, text, mode, (written) => {
-    try {
-      linkSync(written, file);
-    } catch (error) {
-      if (nodeErrorCode(error) !== 'EEXIST') throw error;
-    }
+    link(written, file);
   });
+};
+
+/** Does the same with a text that comes piece by piece. @returns whether this created it */
+export const createFileOf = async (file: string, pieces: AsyncIterable<string>, mode: number): Promise<boolean> => {
+  const written = `${file}.${randomUUID()}`;
+  try {
+    const handle = await open(written, 'wx', mode);
+    try {
+      await handle.writeFile(pieces);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    return link(written, file);
+  } finally {
+    rmSync(written, { force: true });
+  }
+};
+
+/** @returns whether there was none of that name */
+const link = (written: string, file: string): boolean => {
+  try {
+    linkSync(written, file);
+    syncFolder(dirname(file));
+    return true;
+  } catch (error) {
+    if (nodeErrorCode(error) !== 'EEXIST') throw error;
+    return false;
+  }
 };
 
 /**

@@ -4,6 +4,7 @@ import { loadSettings } from '../config/load-settings.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
 import type { Foundation } from '../host/foundation.ts';
 import { MemoryKeyVault } from '../key-vault/key-vault.memory.ts';
+import { makeVault } from '../key-vault/own-vault.ts';
 import { ProcessHealth } from '../host/process-health.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { systemIds } from '../primitives/ids.ts';
@@ -50,6 +51,9 @@ export const testFoundation = async ({
     { level: 'info', base: null },
     { write: (line: string) => logged.push(JSON.parse(line) as Record<string, unknown>) },
   );
+  const masterKey = Buffer.alloc(32, 7);
+  const keyVault = new MemoryKeyVault();
+  await makeVault({ keyVault, masterKey, clock, ids: systemIds });
   return {
     settings: loadSettings(environment).settings,
     logger,
@@ -57,9 +61,9 @@ export const testFoundation = async ({
     clock,
     processHealth: new ProcessHealth(),
     ids: systemIds,
-    masterKey: Buffer.alloc(32, 7),
+    masterKey,
     eventStore: new MemoryEventStore(clock),
     readStore,
-    keyVault: new MemoryKeyVault(),
+    keyVault,
   };
 };

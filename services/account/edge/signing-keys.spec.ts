@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
+import type { KeyVault } from '../../../shared/key-vault/key-vault.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { removeSigningKey, rotateSigningKeys, signingKeyStore } from '../key-administration.ts';
 import { SigningKeys } from './signing-keys.ts';
@@ -13,6 +14,7 @@ const foundationOf = async () => {
   const store = () => signingKeyStore(foundation);
   return { ...foundation, clock, store, open: () => SigningKeys.open(store(), foundation) };
 };
+const signingKeysIn = (vault: KeyVault) => vault.list('token-signing', 10);
 const kidsOf = async (keys: SigningKeys) => (await keys.published()).keys.map(({ kid }) => kid);
 
 describe('the keys that sign tokens', () => {
@@ -33,16 +35,17 @@ describe('the keys that sign tokens', () => {
   });
 
   it('are stored encrypted', async () => {
-    const { keyVault, open } = await foundationOf();
-    await open();
-    const [stored, ...others] = await keyVault.list('', 10);
+    const foundation = await foundationOf();
+    const { keyVault } = foundation;
+    await foundation.open();
+    const [stored, ...others] = await signingKeysIn(keyVault);
     expect(others).toEqual([]);
     expect(stored?.id).toBe('token-signing-0001');
     expect(() =>
       createPrivateKey({ key: stored?.sealed ?? '', encoding: 'base64', format: 'der', type: 'pkcs8' }),
     ).toThrow();
-    const other = signingKeyStore({ keyVault, masterKey: Buffer.alloc(32, 2), clock: new TestClock() });
-    await expect(other.load()).rejects.toThrow('cannot be opened with this MASTER_KEY');
+    const other = signingKeyStore({ ...foundation, masterKey: Buffer.alloc(32, 2) });
+    await expect(other.load()).rejects.toThrow('the key token-signing-0001 of the key vault cannot be opened');
   });
 
   it('are rotated in every process: a new one is published within a second, and signs after two minutes', async () => {
@@ -71,7 +74,7 @@ describe('the keys that sign tokens', () => {
     clock.time += 2 * MINUTE + 7 * DAY + 60 * MINUTE;
     expect(await kidsOf(keys)).toEqual([kid]);
     expect(await keys.byId(old)).toBeUndefined();
-    const live = async () => (await keyVault.list('', 10)).flatMap(({ id, sealed }) => (sealed === null ? [] : [id]));
+    const live = async () => (await signingKeysIn(keyVault)).flatMap(({ id, sealed }) => (sealed === null ? [] : [id]));
     expect(await live()).toHaveLength(2);
     await rotateSigningKeys(store(), clock);
     expect(await live()).toEqual(['token-signing-0002', 'token-signing-0003']);
@@ -81,14 +84,18 @@ describe('the keys that sign tokens', () => {
     const { clock, store, open, keyVault } = await foundationOf();
     const keys = await open();
     const { kid: leaked } = await keys.current();
-    const [backup] = await keyVault.list('', 10);
+    const [backup] = await signingKeysIn(keyVault);
     await rotateSigningKeys(store(), clock);
     await expect(removeSigningKey(store(), leaked, clock)).rejects.toThrow('signs now');
     clock.time += 2 * MINUTE;
     await removeSigningKey(store(), leaked, clock);
     clock.time += 1_000;
     expect(await keys.byId(leaked)).toBeUndefined();
-    await keyVault.add([{ id: backup?.id ?? '', sealed: backup?.sealed ?? '', createdAt: backup?.createdAt ?? '' }]);
+    const check = (await keyVault.identity())?.check;
+    await keyVault.add(
+      [{ id: backup?.id ?? '', sealed: backup?.sealed ?? '', createdAt: backup?.createdAt ?? '' }],
+      check,
+    );
     expect((await store().load()).map(({ kid }) => kid)).not.toContain(leaked);
   });
 
@@ -109,6 +116,6 @@ describe('the keys that sign tokens', () => {
     clock.time += 5_000;
     expect(await kidsOf(keys)).toHaveLength(2);
     keyVault.list = list;
-    expect(await keyVault.list('', 10)).toHaveLength(2);
+    expect(await signingKeysIn(keyVault)).toHaveLength(2);
   });
 });

@@ -38,8 +38,8 @@ const abi = AbiCoder.defaultAbiCoder();
 
 /** Private keys, `0x` hex. */
 export interface ChainKeys {
-  /** Owns the paymaster, and signs for it. */
-  paymaster: string;
+  /** Owns the paymaster, and signs for it; `undefined` of a chain that was never prepared. */
+  paymaster: string | undefined;
   executors: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export interface ChainState {
 /** The contracts and accounts with which operations are sent on one chain. */
 export class ChainContracts {
   private readonly provider: JsonRpcProvider;
-  private readonly owner: Wallet;
+  private readonly knownOwner: Wallet | undefined;
   private readonly executors: readonly Wallet[];
 
   /** @param known what was recorded of this chain */
@@ -80,8 +80,13 @@ export class ChainContracts {
       cacheTimeout: -1,
       pollingInterval: POLL_MS,
     });
-    this.owner = new Wallet(keys.paymaster, this.provider);
+    this.knownOwner = keys.paymaster === undefined ? undefined : new Wallet(keys.paymaster, this.provider);
     this.executors = keys.executors.map((key) => new Wallet(key, this.provider));
+  }
+
+  private get owner(): Wallet {
+    if (!this.knownOwner) throw new CannotStart('the chain has no paymaster key yet: run "annals chain prepare"');
+    return this.knownOwner;
   }
 
   close(): void {
@@ -194,7 +199,9 @@ export class ChainContracts {
   /** Returns the paymaster of the settings, else the recorded one, else the first contract of its owner. */
   private async findPaymaster(): Promise<string | undefined> {
     const { paymaster } = this.chain;
-    const first = getCreateAddress({ from: this.owner.address, nonce: 0 });
+    const { knownOwner } = this;
+    if (!knownOwner && paymaster === undefined) return undefined;
+    const first = knownOwner && getCreateAddress({ from: knownOwner.address, nonce: 0 });
     const candidates = paymaster === undefined ? [this.known?.paymaster, first] : [paymaster];
     for (const address of candidates) {
       if (address === undefined || !(await this.hasCode(address))) continue;

@@ -1,5 +1,4 @@
-import { createReadStream, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
@@ -10,6 +9,7 @@ import { ExportNotProven, verifyExport } from '../../../shared/audit/verify-expo
 import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
+import { linesOfFile } from '../../../shared/primitives/lines-of-file.ts';
 import { withEngines } from './with-engines.ts';
 
 export const auditCommand = (): Command =>
@@ -47,7 +47,7 @@ const exportUser = (userId: string): Promise<void> =>
 const verify = async (file: string, { jwks, json }: { jwks?: string; json?: boolean }): Promise<void> => {
   const keys = jwks === undefined ? undefined : publicKeys.parse(JSON.parse(readFileSync(jwks, 'utf8')));
   try {
-    const verified = await verifyExport(createInterface({ input: createReadStream(file), crlfDelay: Infinity }), keys);
+    const verified = await verifyExport(linesOfFile(file), keys);
     const { items, erased, signedBy } = verified;
     const signature =
       signedBy === null ? 'the signature was not verified: give --jwks' : `signed by the audit key ${signedBy}`;

@@ -64,12 +64,16 @@ interface PrepareOptions extends OnChain {
 }
 
 const prepare = ({ chain: chainId, json, ...options }: PrepareOptions): Promise<void> =>
-  withChain(chainId, async (administration, chain) => {
-    const { funderKeyFile, executors, deposit: depositWei, executorBalance: executorWei } = options;
-    const funderKey = funderKeyFile === undefined ? undefined : readKey(funderKeyFile);
-    await administration.prepare(chain, { funderKey, executors, depositWei, executorWei });
-    print(await administration.state(chain), json);
-  });
+  withChain(
+    chainId,
+    async (administration, chain) => {
+      const { funderKeyFile, executors, deposit: depositWei, executorBalance: executorWei } = options;
+      const funderKey = funderKeyFile === undefined ? undefined : readKey(funderKeyFile);
+      await administration.prepare(chain, { funderKey, executors, depositWei, executorWei });
+      print(await administration.state(chain), json);
+    },
+    'made',
+  );
 
 const status = ({ chain: chainId, json }: OnChain): Promise<void> =>
   withChain(chainId, async (administration, chain) => {
@@ -113,8 +117,9 @@ const readKey = (file: string): string => {
 const withChain = (
   chainId: number,
   work: (administration: ChainAdministration, chain: ChainSettings) => Promise<void>,
+  vault: 'made' | 'used' = 'used',
 ): Promise<void> =>
-  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true }, (engines, settings) => {
+  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true, vault }, (engines, settings) => {
     const chains = chainsOf(settings);
     const chain = chains.find((one) => one.chainId === chainId);
     if (!chain) {

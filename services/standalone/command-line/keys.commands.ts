@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../shared/primitives/ids.ts';
 import {
   removeSigningKey,
   rotateSigningKeys,
@@ -31,7 +32,7 @@ export const keysCommand = (): Command =>
     );
 
 const rotate = ({ json }: Json): Promise<void> =>
-  withKeys(async (store) => {
+  withKeys('made', async (store) => {
     const rotated = await rotateSigningKeys(store);
     const { kid, signsFrom, others } = rotated;
     const lines = [
@@ -42,7 +43,7 @@ const rotate = ({ json }: Json): Promise<void> =>
   });
 
 const remove = (kid: string, { json }: Json): Promise<void> =>
-  withKeys(async (store) => {
+  withKeys('used', async (store) => {
     await removeSigningKey(store, kid);
     process.stdout.write(json ? `${JSON.stringify({ kid })}\n` : `${kid} is destroyed: what it signed is void\n`);
   });
@@ -51,7 +52,7 @@ interface Json {
   json?: boolean;
 }
 
-const withKeys = (work: (store: SigningKeyStore) => Promise<void>): Promise<void> =>
-  withEngines({ names: ['keyVault'], keepsFiles: true }, ({ keyVault }, settings) =>
-    work(signingKeyStore({ keyVault, masterKey: loadMasterKey(settings), clock: systemClock })),
+const withKeys = (vault: 'made' | 'used', work: (store: SigningKeyStore) => Promise<void>): Promise<void> =>
+  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true, vault }, (engines, settings) =>
+    work(signingKeyStore({ ...engines, masterKey: loadMasterKey(settings), clock: systemClock, ids: systemIds })),
   );

@@ -1,18 +1,19 @@
-import { createReadStream, readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
+import { existsSync, readFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { userEvents } from '../../../schemas/events/user-events.ts';
+import type { Settings } from '../../../shared/config/settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
-import type { EventStore } from '../../../shared/event-store/event-store.ts';
-import { readEvery } from '../../../shared/event-store/read-every.ts';
 import type { Engines } from '../../../shared/host/engines.ts';
-import { backupVault, restoreVault, rewrapVault, vaultStatus } from '../../../shared/key-vault/vault-copies.ts';
+import { thisVault } from '../../../shared/host/this-vault.ts';
+import { compareVaults, type OwnVault } from '../../../shared/key-vault/own-vault.ts';
+import { restoreVault } from '../../../shared/key-vault/restore-vault.ts';
+import { rewrapVault, vaultStatus } from '../../../shared/key-vault/rewrap-vault.ts';
+import { backupVault } from '../../../shared/key-vault/vault-backup.ts';
 import { KEY_BYTES } from '../../../shared/keys/derive-key.ts';
-import { loadMasterKey } from '../../../shared/keys/master-key.ts';
+import { linesOfFile } from '../../../shared/primitives/lines-of-file.ts';
 import { systemClock, toIso } from '../../../shared/primitives/clock.ts';
-import { createFileWhole } from '../../../shared/primitives/write-file-whole.ts';
-import { withEngines } from './with-engines.ts';
+import { createFileOf } from '../../../shared/primitives/write-file-whole.ts';
+import { showProgress } from './show-progress.ts';
+import { withEngines, type VaultUse } from './with-engines.ts';
 
 const json = ['--json', 'for machines'] as const;
 
@@ -30,7 +31,7 @@ export const vaultCommand = (): Command =>
     )
     .addCommand(
       new Command('backup')
-        .description('writes every key, encrypted as it is stored, to a new file')
+        .description('writes every key, encrypted as it is stored, to a new file; services may run meanwhile')
         .argument('<file>', 'where to; it must not exist')
         .option(...json)
         .addHelpText('after', '\nExample:\n  annals vault backup vault-2026-01-02.ndjson')
@@ -38,20 +39,28 @@ export const vaultCommand = (): Command =>
     )
     .addCommand(
       new Command('restore')
-        .description('restores keys that are missing; none that was destroyed since')
+        .description(
+          'restores keys that are missing; none that was destroyed since. It changes nothing where keys differ. It may be repeated',
+        )
         .argument('<file>', 'a backup')
+        .option('--replace', 'takes the keys of the backup where they differ; stop every process first')
         .option(...json)
-        .addHelpText('after', '\nExample:\n  annals vault restore vault-2026-01-02.ndjson')
+        .addHelpText(
+          'after',
+          '\nExamples:\n  annals vault restore vault-2026-01-02.ndjson\n  docker compose run --rm account vault restore /data/vault-2026-01-02.ndjson',
+        )
         .action(restore),
     )
     .addCommand(
       new Command('rewrap')
-        .description('encrypts every key with the MASTER_KEY that is set now')
+        .description(
+          'encrypts every key with the MASTER_KEY that is set now; stop every process first. It may be repeated',
+        )
         .requiredOption('--from <file>', 'a file with the MASTER_KEY until now, in base64')
         .option(...json)
         .addHelpText(
           'after',
-          '\nStop every process first; cursors and kept answers are void afterwards.\nExample:\n  MASTER_KEY=$(cat new.key) annals vault rewrap --from old.key',
+          '\nCursors and kept answers are void afterwards.\nExample:\n  MASTER_KEY=$(cat new.key) annals vault rewrap --from old.key',
         )
         .action(rewrap),
     );
@@ -61,54 +70,74 @@ interface Json {
 }
 
 const status = (options: Json): Promise<void> =>
-  withVault(['keyVault'], async ({ keyVault }, masterKey) => {
-    const found = await vaultStatus(keyVault, masterKey);
-    const { keys, destroyed, unreadable } = found;
-    print(options, found, `${String(keys)} keys, ${String(destroyed)} of them destroyed`);
-    if (unreadable > 0) throw new CannotStart(`MASTER_KEY does not open ${String(unreadable)} keys: set the right one`);
+  withVault('itself', async (vault) => {
+    const { present } = await compareVaults(vault);
+    const found = await vaultStatus(vault.keyVault, vault.masterKey);
+    const { keys, destroyed, unreadable, unreadableIds } = found;
+    const { isRewrapping = false, vaultId = null } = present ?? {};
+    print(options, { vaultId, isRewrapping, ...found }, `${String(keys)} keys, ${String(destroyed)} of them destroyed`);
+    if (isRewrapping) throw new CannotStart('"annals vault rewrap" was not finished: run it again');
+    if (unreadable === 0) return;
+    const which = unreadable === keys - destroyed ? 'set the right one' : `among them ${unreadableIds.join(', ')}`;
+    throw new CannotStart(`${vault.names.masterKey} does not open ${String(unreadable)} keys: ${which}`);
   });
 
 const backup = (file: string, options: Json): Promise<void> =>
-  withVault(['keyVault'], async ({ keyVault }) => {
-    const whole = await text(backupVault(keyVault, toIso(systemClock.now())));
-    createFileWhole(file, whole, 0o600);
-    if (readFileSync(file, 'utf8') !== whole) throw new CannotStart(`${file} exists: name another file`);
-    const keys = whole.split('\n').length - 2;
+  withVault('itself', async (vault) => {
+    if (existsSync(file)) throw exists(file);
+    const { present } = await compareVaults(vault);
+    await vault.keyVault.use('shared');
+    if (present?.isRewrapping) throw new CannotStart('"annals vault rewrap" was not finished: run it again first');
+    let keys = 0;
+    const counted = countKeys(backupVault(vault.keyVault, toIso(systemClock.now())), (count) => {
+      keys = count;
+    });
+    if (!(await createFileOf(file, counted, 0o600))) throw exists(file);
     print(options, { file, keys }, `${file} has ${String(keys)} keys; it needs MASTER_KEY to be of use`);
   });
 
-const restore = (file: string, options: Json): Promise<void> =>
-  withVault(['keyVault', 'eventStore'], async ({ keyVault, eventStore }, masterKey) => {
-    const lines = createInterface({ input: createReadStream(file), crlfDelay: Infinity });
-    const erasedUsers = await erasedUsersOf(eventStore);
-    const restored = await restoreVault(keyVault, lines, { masterKey, erasedUsers, at: toIso(systemClock.now()) });
-    const { added, kept, destroyed } = restored;
-    const what = `${String(added)} keys restored, ${String(kept)} were there, ${String(destroyed)} stay destroyed`;
-    print(options, restored, what);
+const exists = (file: string): CannotStart => new CannotStart(`${file} exists: name another file`);
+
+/** Counts the keys among the lines of a backup: all but the first and the last. */
+async function* countKeys(lines: AsyncIterable<string>, counted: (keys: number) => void): AsyncGenerator<string> {
+  const show = showProgress('keys');
+  let count = 0;
+  for await (const line of lines) {
+    yield line;
+    count += 1;
+    counted(count - 2);
+    show(count);
+  }
+}
+
+const restore = (file: string, { replace = false, ...options }: Json & { replace?: boolean }): Promise<void> =>
+  withVault(replace ? { aloneTo: '"vault restore --replace"' } : 'itself', async (vault) => {
+    const restored = await restoreVault(vault, () => linesOfFile(file), {
+      replaces: replace,
+      at: toIso(systemClock.now()),
+      progress: showProgress('keys'),
+    });
+    const { added, kept, replaced, destroyed } = restored;
+    const others = `${String(kept)} were there, ${String(replaced)} replaced, ${String(destroyed)} stay destroyed`;
+    print(options, restored, `${vault.names.vault}: ${String(added)} keys restored, ${others}`);
   });
 
 const rewrap = ({ from, ...options }: Json & { from: string }): Promise<void> =>
-  withVault(['keyVault'], async ({ keyVault }, masterKey) => {
+  withVault({ aloneTo: '"vault rewrap"' }, async (vault) => {
     const before = Buffer.from(readFileSync(from, 'utf8').trim(), 'base64');
     if (before.length !== KEY_BYTES) throw new CannotStart(`${from} has no master key: 32 bytes in base64`);
-    const keys = await rewrapVault(keyVault, before, masterKey);
-    print(options, { keys }, `${String(keys)} keys are encrypted with MASTER_KEY now`);
+    await compareVaults(vault);
+    const progress = showProgress('keys');
+    const keys = await rewrapVault(vault.keyVault, { from: before, to: vault.masterKey, progress });
+    print(options, { keys }, `${String(keys)} keys of ${vault.names.vault} are encrypted with MASTER_KEY now`);
   });
 
 const print = ({ json: asJson }: Json, result: object, sentence: string): void => {
   process.stdout.write(asJson ? `${JSON.stringify(result)}\n` : `${sentence}\n`);
 };
 
-const erasedUsersOf = async (eventStore: EventStore): Promise<string[]> => {
-  const erased: string[] = [];
-  for await (const { data } of readEvery(eventStore, { filter: { types: ['UserErased'] } })) {
-    erased.push(userEvents.UserErased.data.parse(data).userId);
-  }
-  return erased;
-};
-
-const withVault = <Name extends 'keyVault' | 'eventStore'>(
-  names: readonly Name[],
-  work: (engines: Pick<Engines, Name>, masterKey: Buffer) => Promise<void>,
-): Promise<void> =>
-  withEngines({ names, keepsFiles: true }, (engines, settings) => work(engines, loadMasterKey(settings)));
+const withVault = (vault: VaultUse, work: (own: OwnVault) => Promise<void>): Promise<void> =>
+  withEngines(
+    { names: ['eventStore', 'keyVault'], keepsFiles: true, vault },
+    (engines: Pick<Engines, 'eventStore' | 'keyVault'>, settings: Settings) => work(thisVault(engines, settings)),
+  );

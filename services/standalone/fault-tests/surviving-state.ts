@@ -10,6 +10,8 @@ import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { addressOfKey } from '../../../shared/keys/secp256k1-keys.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
+import { systemIds } from '../../../shared/primitives/ids.ts';
+import { makeVault } from '../../../shared/key-vault/own-vault.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { appAdministration } from '../../account/app-administration.ts';
@@ -46,6 +48,7 @@ const GENESIS_MS = Date.parse('2026-01-02T03:00:00.000Z');
 /** Of all states: making keys takes longer than all else, and nobody destroys one. */
 const keyVault = new MemoryKeyVault();
 const masterKey = Buffer.alloc(32, 7);
+await makeVault({ keyVault, masterKey, clock: systemClock, ids: systemIds });
 const { keys } = personalDataOf({ keyVault, masterKey, clock: systemClock, eventStore: new MemoryEventStore() });
 
 /** Returns the addresses of the keys that a chain and some users have. */
@@ -55,6 +58,7 @@ const keysOf = async (users: number) => {
     await keys.dataKey(userIdOf(user));
     owners.push(await keys.ownerOf(userIdOf(user)));
   }
+  await keys.makeChainKeys(CHAIN_ID, { paymaster: true, executors: [...Array(EXECUTORS).keys()] });
   const executors: string[] = [];
   for (let number = 0; number < EXECUTORS; number += 1) {
     executors.push(addressOfKey(await keys.executorKey(CHAIN_ID, number)));
