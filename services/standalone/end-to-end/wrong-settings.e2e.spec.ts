@@ -148,7 +148,13 @@ const cases: Case[] = [
     older,
     OLDER_COPY,
   ]),
-  ['npm start', 'a vault that is damaged', damaged('vault.db'), /a store in .*damaged-vault\S* cannot be opened/],
+  ['npm start', 'a vault without its master key', damaged('vault.db'), /master\.key is missing, and .*vault\.db was/],
+  [
+    'npm start',
+    'a vault that is damaged',
+    { ...damaged('vault.db', 'vault.db-wal'), MASTER_KEY: Buffer.alloc(32, 7).toString('base64') },
+    /a store in .*damaged-vault\S* cannot be opened/,
+  ],
   ['app create', 'a store that is damaged', damaged('events.db'), /a store in .*damaged-events\S* cannot be opened/],
   [
     'relay',
