@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
-import { vaultDatabase } from '../key-vault/key-vault.mongo.ts';
+import { vaultDatabase } from '../key-vault/key-vault.ts';
 import type { OwnVault } from '../key-vault/own-vault.ts';
 import { loadMasterKey, nameMasterKey, VAULT_FILE } from '../keys/master-key.ts';
 import { systemClock } from '../primitives/clock.ts';

@@ -1,14 +1,19 @@
 import type { Collection } from 'mongodb';
 import { openDatabase, type MongoDatabase, type MongoOptions } from '../read-store/mongo-database.mongo.ts';
 import { unlessDuplicate } from '../read-store/mongo-answers.mongo.ts';
-import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from './key-vault.ts';
+import {
+  foreignCheck,
+  vaultDatabase,
+  type KeyVault,
+  type NewVaultKey,
+  type VaultIdentity,
+  type VaultKey,
+} from './key-vault.ts';
 import { VaultUsers } from './vault-users.mongo.ts';
 
 const THE_IDENTITY = 'identity';
 
 type MongoKey = Omit<VaultKey, 'id'> & { _id: string };
-
-export const vaultDatabase = (database: string): string => `${database}_vault`;
 
 /** The key vault on MongoDB, in a database of its own, so that it can be backed up and guarded by itself. */
 export class MongoKeyVault implements KeyVault {

@@ -55,6 +55,9 @@ export interface KeyVault {
   close(): Promise<void>;
 }
 
+/** The name of the vault's database, where the read store has this one. */
+export const vaultDatabase = (database: string): string => `${database}_vault`;
+
 /** A process whose master key is not the vault's may add nothing to it. */
 export const foreignCheck = (): Refusal =>
   unavailable(

@@ -13,7 +13,7 @@ describe('the lines of a file', () => {
     const file = join(folder, 'lines');
     writeFileSync(file, Array.from({ length: LINES }, (_, at) => `line ${String(at)}\n`).join(''));
     const lines = linesOfFile(file);
-    for (let turns = 0; turns < 200; turns += 1) await setImmediate();
+    for (let waits = 0; waits < 200; waits += 1) await setImmediate();
     let seen = 0;
     for await (const line of lines) {
       expect(line).toBe(`line ${String(seen)}`);
