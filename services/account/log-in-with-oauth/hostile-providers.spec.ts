@@ -7,7 +7,7 @@ import { startAccountUnderTest } from '../testing/account-under-test.ethers.ts';
 import { HostileProvider } from '../testing/hostile-provider.jose.ts';
 import { REDIRECT_URI, startProviderLogins } from '../testing/provider-logins.ts';
 
-const CLIENT = { clientId: 'annals', clientSecret: 'a secret: of the client' };
+const CLIENT = { clientId: 'annals', clientSecret: 'a secret: of_the-client.' };
 const folder = temporaryFolder();
 
 describe('a login provider', () => {

@@ -176,6 +176,16 @@ describe('the habits of providers', () => {
     expect(await measured()).toBe(before + 1);
   });
 
+  it('of answering a challenge beside its code, or with its user-info, hide no reason', async () => {
+    const headers = { 'www-authenticate': 'Basic realm="secret words"' };
+    provider.behaviour.token = () => ({ status: 401, headers, body: { error: 'invalid_client' } });
+    await logins.logIn('oauth-c', provider);
+    provider.behaviour = { userInfo: () => ({ status: 401, headers, body: {} }) };
+    const { detail } = await logins.refusalOf(await logins.logIn('oauth-c', provider));
+    expect(detail).toBe('the login provider did not confirm who this is: its user-info answered 401');
+    expect(logins.warnings()).toMatchObject([{ reason: 'invalid_client' }, { reason: 'user_info_refused' }]);
+  });
+
   it('are logged when the provider denies a login, and not when somebody says so who has none', async () => {
     await logins.callback('oauth-a', { state: 'unknown', error: 'invalid_scope' });
     expect(logins.warnings()).toEqual([]);

@@ -29,11 +29,12 @@ export const providerFetch =
   async (address: string, options: RequestInit): Promise<Response> => {
     const url = new URL(address);
     if (!isAllowed(url)) {
-      throw new ProviderFault('address_refused', `${url.origin} is not an address that this provider may name`);
+      throw new ProviderFault('address_refused', 'it names an address that it may not name', { cause: url.origin });
     }
     const { status, headers, body } = await ask(url, options);
     if (status >= 500 || status === 429) throw new ProviderAway(`${url.origin} answered ${String(status)}`);
-    return new Response(body, { status, headers });
+    // Nothing else is read: a challenge, which says no more than the status, would hide the provider's code.
+    return new Response(body, { status, headers: { 'content-type': headers.get('content-type') ?? '' } });
   };
 
 const ask = async (url: URL, options: RequestInit) => {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import {
   allowInsecureRequests,
   ClientError,
-  ClientSecretBasic,
   ClientSecretPost,
   fetchProtectedResource,
   genericGrantRequest,
@@ -39,13 +38,21 @@ export interface ProviderOptions {
 // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so to be noticed
 export const allowHttp: (configuration: Configuration) => void = allowInsecureRequests;
 
-/** How the client says who it is, with a secret that may be another one each time. */
+/**
+ * How the client says who it is, with a secret that may be another one each time. The header is written here, because the
+ * library escapes `-`, `_` and `.` in it too, which form encoding leaves, and many providers do not decode it.
+ */
 export const clientAuthentication =
   (method: 'basic' | 'post', secretNow: () => string): ClientAuth =>
-  (...request) => {
-    const authenticate = method === 'post' ? ClientSecretPost(secretNow()) : ClientSecretBasic(secretNow());
-    authenticate(...request);
+  (server, client, body, headers) => {
+    if (method === 'post') ClientSecretPost(secretNow())(server, client, body, headers);
+    else {
+      const credentials = [client.client_id, secretNow()].map(formEncoded).join(':');
+      headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+    }
   };
+
+const formEncoded = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
 
 type Departure = Pick<LoginSecrets, 'verifier'> & { state: string; redirectUri: string };
 
@@ -126,7 +133,10 @@ export const answered = async <Answer>(
 export const failureOf = (error: unknown): ProviderFailure => {
   if (error instanceof ResponseBodyError) return failureByCode(error.error);
   const cause = causeOf(error);
-  if (cause instanceof ProviderFault) return { reason: cause.reason, said: cause.message };
+  if (cause instanceof ProviderFault) {
+    const detail = typeof cause.cause === 'string' ? { detail: cause.cause } : {};
+    return { reason: cause.reason, said: cause.message, ...detail };
+  }
   if (cause) return { reason: 'away', said: 'it does not answer', detail: cause.message };
   if (error instanceof ClientError) {
     return { reason: 'answer_refused', said: 'its answer is not what OAuth 2 has there', detail: sentenceOf(error) };

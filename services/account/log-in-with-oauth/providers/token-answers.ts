@@ -6,7 +6,7 @@
 export const conformAnswer = async (answer: Response, members: readonly string[]): Promise<Response> => {
   const text = await answer.text();
   const given = parseObject(text);
-  if (!given) return new Response(text, answer);
+  if (!given) return new Response(text, { status: answer.status });
   const used = Object.entries(given).filter(([name, value]) => members.includes(name) && value != null);
   const { error, token_type: type } = given;
   const isError = !answer.ok || (typeof error === 'string' && used.length === 0);
