@@ -40,6 +40,8 @@ export const sessionEvents = {
       counter: z.int().positive(),
       accessTokenId: z.string(),
       refreshTokenId: z.string(),
+      /** SHA-256 of the session and the `Idempotency-Key` that the client sent, if it sent one. */
+      keyHash: z.string().exactOptional(),
     }),
   ),
   /** Of a session that has not started it keeps the login from starting it. */

@@ -3,6 +3,7 @@ import { actor } from '../events/event.ts';
 import { anyJson } from '../json.ts';
 import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } from '../values.ts';
 import { identityRoutes } from './identity-routes.ts';
+import { issuerRoutes } from './issuer-routes.ts';
 import { messengerRoutes } from './messenger-routes.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { onchainRoutes } from './onchain-routes.ts';
@@ -129,6 +130,7 @@ export const accountRoutes = {
     auth: 'none',
     rateLimit: 'refresh',
     command: true,
+    refreshKey: true,
     body: z.object({ refreshToken: z.string() }),
     status: 201,
     answer: session,
@@ -139,6 +141,7 @@ export const accountRoutes = {
   ...userRoutes,
   ...onchainRoutes,
   ...rpcRoutes,
+  ...issuerRoutes,
   publicKeys: route({
     ...account,
     method: 'GET',

@@ -30,6 +30,14 @@ export const requestHeaders = {
   },
 } as const satisfies Record<string, HeaderRule>;
 
+/** `Idempotency-Key` of a refresh: a secret of the client. */
+export const refreshKey = {
+  pattern: /^[!-~]{16,128}$/,
+  description:
+    'random, and stored by the client before it sends: the same key and refresh token within 24 h give the same successor ' +
+    'again, as long as that was not used',
+} as const satisfies HeaderRule;
+
 export const answerHeaders = {
   'x-request-id': { pattern: requestHeaders['x-request-id'].pattern, description: 'the id of this request' },
   'x-position': {

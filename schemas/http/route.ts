@@ -26,6 +26,8 @@ export interface RouteContract<
   rateLimit?: CountedName;
   /** Whether it is a command, which answers with `x-position`, and accepts `Idempotency-Key` of a caller who is known. */
   command?: boolean;
+  /** Whether `Idempotency-Key` is the secret of a client that refreshes, and names no answer that is kept. */
+  refreshKey?: true;
   /** At a command of an app, the member of the body that says who logs in: each may use the same `Idempotency-Key`. */
   identifiedBy?: string;
   params?: Params;

@@ -63,11 +63,12 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
   });
 
   it.each(operations)('has the headers of a request of $name, each with its pattern', ({ contract, operation }) => {
-    const { auth, command } = contract;
+    const { auth, command, refreshKey } = contract;
     const expected = [
       ...(auth === 'app' ? ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] : []),
       ...(command ? (auth === 'none' ? [] : ['idempotency-key']) : ['x-min-position']),
       'x-request-id',
+      ...(refreshKey ? ['idempotency-key'] : []),
     ];
     const headers = headersOf(operation);
     expect(headers.map(({ name }) => name)).toEqual(expected);

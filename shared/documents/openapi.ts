@@ -6,7 +6,7 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponseObject,
 } from 'zod-openapi';
-import { answerHeaders, appHeaders, requestHeaders } from '../../schemas/http/headers.ts';
+import { answerHeaders, appHeaders, requestHeaders, refreshKey } from '../../schemas/http/headers.ts';
 import { problem, problemCatalogue, type ProblemCode } from '../../schemas/http/problem.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { plainJsonSchema } from './plain-json-schema.ts';
@@ -76,7 +76,10 @@ const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'op
   return {
     summary,
     security: auth === 'bearer' ? [{ bearer: [] }] : [],
-    parameters: requestHeaderNames(contract).map(requestHeader),
+    parameters: [
+      ...requestHeaderNames(contract).map(requestHeader),
+      ...(contract.refreshKey ? [refreshKeyHeader] : []),
+    ],
     requestParams: {
       ...(params && { path: params as z.ZodObject }),
       ...(query && { query: query as z.ZodObject }),
@@ -97,9 +100,13 @@ const requestHeader = (name: RequestHeader) => {
   return { name, in: 'header' as const, required: name in appHeaders, description, schema: text(pattern) };
 };
 
+const refreshKeyHeader = {
+  ...{ name: 'idempotency-key', in: 'header' as const, required: false },
+  ...{ description: refreshKey.description, schema: text(refreshKey.pattern) },
+};
+
 const requestHeaderNames = ({ auth, command }: RouteContract): RequestHeader[] => [
   ...(auth === 'app' ? (Object.keys(appHeaders) as (keyof typeof appHeaders)[]) : []),
-  // Who refreshes is known by the token alone, which repeats itself.
   ...(command ? (auth === 'none' ? [] : (['idempotency-key'] as const)) : (['x-min-position'] as const)),
   'x-request-id',
 ];

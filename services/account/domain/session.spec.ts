@@ -18,10 +18,13 @@ const start = {
   refreshTokenId: 'r0',
 };
 const started: [SessionEvent, number] = [{ type: 'SessionStarted', data: start }, NOON];
-const refreshed = (counter: number, at: number): [SessionEvent, number] => [
+const refreshed = (counter: number, at: number, keyHash?: string): [SessionEvent, number] => [
   {
     type: 'SessionRefreshed',
-    data: { sessionId: 'ses_1', counter, accessTokenId: `a${String(counter)}`, refreshTokenId: `r${String(counter)}` },
+    data: {
+      ...{ sessionId: 'ses_1', counter, accessTokenId: `a${String(counter)}`, refreshTokenId: `r${String(counter)}` },
+      ...(keyHash !== undefined && { keyHash }),
+    },
   },
   at,
 ];
@@ -31,9 +34,13 @@ const revoked: SessionEvent = {
 };
 const ended: [SessionEvent, number] = [revoked, NOON];
 const used = () => new Refusal('wallet_signature_invalid', 'another is open');
-const refresh = (tokenId: string, nowMs: number, next = 'next') => {
+const refresh = (
+  tokenId: string,
+  nowMs: number,
+  { next = 'next', keyHash }: { next?: string; keyHash?: string } = {},
+) => {
   const successor = { accessTokenId: `a-${next}`, refreshTokenId: `r-${next}` };
-  return (state: typeof sessionFold.initial) => refreshSession(state, nowMs, { tokenId, successor });
+  return (state: typeof sessionFold.initial) => refreshSession(state, nowMs, { tokenId, successor, keyHash });
 };
 
 describe('a session', () => {
@@ -60,7 +67,7 @@ describe('a session', () => {
       accessTokenId: 'a0',
       refreshTokenId: 'r0',
       issuedAt: NOON,
-      previousTokenId: undefined,
+      ...{ retired: [], keyHash: undefined },
       isRevoked: false,
     });
     expect(given(sessionFold, [started, refreshed(1, NOON + 1), [revoked, NOON + 2]]).state).toMatchObject({
@@ -69,7 +76,7 @@ describe('a session', () => {
       accessTokenId: 'a1',
       refreshTokenId: 'r1',
       issuedAt: NOON + 1,
-      previousTokenId: 'r0',
+      retired: [{ tokenId: 'r0', replacedBy: 'r1', replacedAt: NOON + 1 }],
       isRevoked: true,
     });
   });
@@ -137,15 +144,44 @@ describe('a session', () => {
     const { state } = given(sessionFold, [started, refreshed(1, NOON)]);
     const successor = { accessTokenId: 'a-next', refreshTokenId: 'r-next' };
     const decided = (nowMs: number, sinceIssuedMs: number) =>
-      refreshSession(state, nowMs, { tokenId: 'r0', successor, sinceIssuedMs });
+      refreshSession(state, nowMs, {
+        tokenId: 'r0',
+        successor,
+        sinceIssuedMs: (id) => (id === 'r1' ? sinceIssuedMs : undefined),
+      });
     expect(decided(NOON + 3_600_000, 1_000)).toEqual([]);
     expect(decided(NOON - 3_600_000, HALF_MINUTE + 1)).toEqual([revoked]);
   });
 
-  it('is revoked by an older or unknown refresh token, even within 30 s', () => {
-    given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON)])
-      .when(refresh('r0', NOON))
+  it('accepts its previous refresh token for 24 h with the key that rotated it, and never with another', () => {
+    const { when } = given(sessionFold, [started, refreshed(1, NOON, 'key')]);
+    when(refresh('r0', NOON + DAY, { keyHash: 'key' })).then([]);
+    when(refresh('r0', NOON + DAY + 1, { keyHash: 'key' })).then([revoked]);
+    for (const keyHash of ['other', undefined]) {
+      when(refresh('r0', NOON + HALF_MINUTE, { ...(keyHash && { keyHash }) })).then([]);
+      when(refresh('r0', NOON + HALF_MINUTE + 1, { ...(keyHash && { keyHash }) })).then([revoked]);
+    }
+    given(sessionFold, [started, refreshed(1, NOON)])
+      .when(refresh('r0', NOON + HALF_MINUTE + 1, { keyHash: 'key' }))
       .then([revoked]);
+  });
+
+  it('does so with the key only as long as the successor was not used', () => {
+    given(sessionFold, [started, refreshed(1, NOON, 'key'), refreshed(2, NOON + 1, 'key')])
+      .when(refresh('r0', NOON + HALF_MINUTE + 1, { keyHash: 'key' }))
+      .then([revoked]);
+  });
+
+  it('refuses an older refresh token for 30 s after its own rotation, and is revoked by it after that', () => {
+    const { when } = given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON + 10_000)]);
+    when(refresh('r0', NOON + HALF_MINUTE)).refused('refresh_token_reused', /the session goes on/);
+    when(refresh('r0', NOON + HALF_MINUTE + 1)).then([revoked]);
+    when(refresh('r1', NOON + 10_000 + HALF_MINUTE)).then([]);
+    const third = given(sessionFold, [started, refreshed(1, NOON), refreshed(2, NOON), refreshed(3, NOON + 30_001)]);
+    third.when(refresh('r0', NOON)).then([revoked]);
+  });
+
+  it('is revoked by an unknown refresh token, even within 30 s', () => {
     given(sessionFold, [started]).when(refresh('unheard of', NOON)).then([revoked]);
   });
 
@@ -170,7 +206,7 @@ describe('a session', () => {
         expectNothingTheSecondTime(sessionFold, sessionFold.initial, (none) => startSession(none, start, used), NOON);
         const [first] = refresh(`r${String(rotations)}`, NOON)(state);
         const successor = sessionFold.evolve(state, first ?? revoked, NOON);
-        const [other] = refresh(`r${String(rotations)}`, NOON + after, 'other')(successor);
+        const [other] = refresh(`r${String(rotations)}`, NOON + after, { next: 'other' })(successor);
         expect(other).toBeUndefined();
       }),
     );

@@ -4,6 +4,10 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 
 /** How long the previous refresh token is accepted: its client may not have received the answer with the newest one. */
 export const PREVIOUS_TOKEN_MS = 30_000;
+/** The same, of a client that repeats the key with which it rotated. */
+export const PREVIOUS_TOKEN_BY_KEY_MS = 86_400_000;
+/** A token that was replaced in the last 30 s is told from older ones if it is among so many. */
+const RETIRED_TOKENS_MAX = 200;
 /** How long a session lives after its last refresh, and in all. */
 export const SESSION_IDLE_MS = 7 * 86_400_000;
 export const SESSION_LIFE_MS = 30 * 86_400_000;
@@ -24,9 +28,19 @@ export interface Session {
   refreshTokenId: string;
   /** When the newest tokens were issued. */
   issuedAt: number;
-  /** `jti` of the refresh token that the newest one replaced. */
-  previousTokenId: string | undefined;
+  /** Refresh tokens that were replaced, the previous one last; before it only those of the last 30 s. */
+  retired: readonly RetiredToken[];
+  /** Of the key with which the client rotated last. */
+  keyHash: string | undefined;
   isRevoked: boolean;
+}
+
+interface RetiredToken {
+  /** `jti`; and that of the token that replaced it. */
+  tokenId: string;
+  replacedBy: string;
+  /** Unix milliseconds. */
+  replacedAt: number;
 }
 
 /** Of a login that was in flight when its user ended it: it ended before it began, and never begins. */
@@ -47,12 +61,12 @@ export const sessionFold = {
     switch (type) {
       case 'SessionStarted': {
         const { device: _device, identityId: _identityId, ...started } = data;
-        const first = { startedAt: time, issuedAt: time, counter: 0, previousTokenId: undefined };
+        const first = { startedAt: time, issuedAt: time, counter: 0, retired: [], keyHash: undefined };
         return { ...started, ...first, isRevoked: session?.isRevoked ?? false };
       }
       case 'SessionRefreshed':
         if (!isStarted(session)) return session;
-        return { ...session, ...data, issuedAt: time, previousTokenId: session.refreshTokenId };
+        return { ...session, keyHash: undefined, ...data, issuedAt: time, retired: retiredAfter(session, data, time) };
       case 'SessionRevoked': {
         const { sessionId, userId } = data;
         if (isStarted(session)) return { ...session, isRevoked: true };
@@ -61,6 +75,15 @@ export const sessionFold = {
     }
   },
 };
+
+const retiredAfter = (
+  { retired, refreshTokenId: tokenId }: Session,
+  { refreshTokenId: replacedBy }: { refreshTokenId: string },
+  replacedAt: number,
+): RetiredToken[] => [
+  ...retired.filter((token) => replacedAt - token.replacedAt <= PREVIOUS_TOKEN_MS).slice(1 - RETIRED_TOKENS_MAX),
+  { tokenId, replacedBy, replacedAt },
+];
 
 type SessionStart = Extract<SessionEvent, { type: 'SessionStarted' }>['data'];
 
@@ -78,26 +101,48 @@ export const startSession = (session: State, start: SessionStart, used: () => Re
 export interface Refresh {
   /** `jti` of the refresh token that the client sent. */
   tokenId: string;
-  /** How long ago the newest tokens were issued, where that is known better than by the times of two clocks. */
-  sinceIssuedMs?: number | undefined;
+  /** Of the `Idempotency-Key` that came with it. */
+  keyHash?: string | undefined;
+  /** How long ago a refresh token was issued, where that is known better than by the times of two clocks. */
+  sinceIssuedMs?: (tokenId: string) => number | undefined;
   successor: { accessTokenId: string; refreshTokenId: string };
 }
 
-/** The newest token is replaced by `successor`; the previous one changes nothing for 30 s; any other ends the session. */
-export const refreshSession = (
-  session: State,
-  nowMs: number,
-  { tokenId, successor, sinceIssuedMs }: Refresh,
-): SessionEvent[] => {
+/**
+ * The newest token is replaced by `successor`. The previous one changes nothing for 30 s, and for a day with the key of its
+ * rotation: the client is given the same successor again. Any other ends the session, unless it was replaced in the last
+ * 30 s: two tabs may refresh while a third one does.
+ *
+ *     r0 ──── r1 ──── r2 (newest)     r2: rotates     r1: r2 again     r0: refused
+ *
+ * @throws Refusal refresh_token_invalid, session_revoked, refresh_token_reused
+ */
+export const refreshSession = (session: State, nowMs: number, refresh: Refresh): SessionEvent[] => {
   if (!session) throw new Refusal('refresh_token_invalid', 'the session of this token does not exist');
   if (session.isRevoked) throw new Refusal('session_revoked', 'sign in again');
   const { sessionId, userId } = session;
+  const { tokenId, successor, keyHash } = refresh;
   if (session.refreshTokenId === tokenId) {
-    return [{ type: 'SessionRefreshed', data: { sessionId, counter: session.counter + 1, ...successor } }];
+    const data = { sessionId, counter: session.counter + 1, ...successor, ...(keyHash !== undefined && { keyHash }) };
+    return [{ type: 'SessionRefreshed', data }];
   }
-  const isRecent = (sinceIssuedMs ?? nowMs - session.issuedAt) <= PREVIOUS_TOKEN_MS;
-  if (session.previousTokenId === tokenId && isRecent) return [];
-  return [{ type: 'SessionRevoked', data: { sessionId, userId, reason: 'refresh_token_reused' } }];
+  const retired = session.retired.find((token) => token.tokenId === tokenId);
+  const sinceMs = retired && (refresh.sinceIssuedMs?.(retired.replacedBy) ?? nowMs - retired.replacedAt);
+  if (sinceMs === undefined || !isAccepted(session, refresh, sinceMs)) {
+    return [{ type: 'SessionRevoked', data: { sessionId, userId, reason: 'refresh_token_reused' } }];
+  }
+  if (retired?.replacedBy === session.refreshTokenId) return [];
+  throw new Refusal(
+    'refresh_token_reused',
+    'another request has rotated it since: use the newest token, the session goes on',
+  );
+};
+
+/** Whether the session goes on although a token came that was replaced so long ago. */
+const isAccepted = (session: Session, { tokenId, keyHash }: Refresh, sinceMs: number): boolean => {
+  const isPrevious = session.retired.at(-1)?.tokenId === tokenId;
+  const hasKey = isPrevious && keyHash !== undefined && keyHash === session.keyHash;
+  return sinceMs <= (hasKey ? PREVIOUS_TOKEN_BY_KEY_MS : PREVIOUS_TOKEN_MS);
 };
 
 /** Ends a session, or one that a login is about to start. One that has ended or expired stays as it is. */

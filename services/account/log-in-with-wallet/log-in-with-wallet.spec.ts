@@ -312,6 +312,7 @@ describe('logging in with a wallet', () => {
     const { refreshToken } = (await (await redeem()).json()) as Session;
     const { refreshToken: second } = (await (await account.refresh(refreshToken)).json()) as Session;
     await account.refresh(second);
+    account.clock.time += 30_001;
     expect((await redeem()).status).toBe(201);
     expect(await codeOf(await account.refresh(refreshToken))).toBe('refresh_token_reused');
     expect(await codeOf(await redeem())).toBe('session_revoked');

@@ -1,19 +1,46 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject } from '@nestjs/common';
 import { accountRoutes, type PublicKeys } from '../../../schemas/http/account-routes.ts';
+import type { IssuerMetadata } from '../../../schemas/http/issuer-routes.ts';
 import { AuditKey } from '../../../shared/audit/audit-key.jose.ts';
+import type { TokenIssuer } from '../../../shared/auth/access-tokens.jose.ts';
 import { Implements } from '../../../shared/edge/implements.ts';
+import { TOKEN_ISSUER } from '../../../shared/edge/tokens.ts';
 import { SigningKeys } from '../edge/signing-keys.ts';
+
+const { publicKeys, openidConfiguration, authorizationServer } = accountRoutes;
 
 @Controller()
 export class PublishKeysHttp {
   constructor(
     private readonly keys: SigningKeys,
     private readonly auditKey: AuditKey,
+    @Inject(TOKEN_ISSUER) private readonly issuer: TokenIssuer,
   ) {}
 
-  @Implements(accountRoutes.publicKeys)
+  @Implements(publicKeys)
   async published(): Promise<PublicKeys> {
     const { keys } = await this.keys.published();
     return { keys: [...keys, this.auditKey.published] };
+  }
+
+  @Implements(openidConfiguration)
+  openidMetadata(): Promise<IssuerMetadata> {
+    return Promise.resolve(this.metadata());
+  }
+
+  @Implements(authorizationServer)
+  serverMetadata(): Promise<IssuerMetadata> {
+    return Promise.resolve(this.metadata());
+  }
+
+  private metadata(): IssuerMetadata {
+    const issuer = this.issuer.issuer();
+    return {
+      issuer,
+      jwks_uri: issuer + publicKeys.path,
+      id_token_signing_alg_values_supported: ['ES256'],
+      subject_types_supported: ['public'],
+      response_types_supported: [],
+    };
   }
 }

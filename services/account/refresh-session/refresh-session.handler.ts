@@ -4,6 +4,7 @@ import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
+import { sha256 } from '../../../shared/primitives/ids.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { refuseExceeded, type RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
 import { LRUCache } from 'lru-cache';
@@ -22,6 +23,8 @@ export interface Refreshed {
 export class RefreshSession extends Command<Refreshed> {
   constructor(
     readonly token: { sessionId: string; tokenId: string },
+    /** `Idempotency-Key`: a secret of the client, by which it can ask for the same successor for a day. */
+    readonly key: string | undefined,
     /** How many rotations of this session are left; the route counts this one. Repeats and a revocation are not limited. */
     readonly rotationLimit: RateLimitStatus | undefined,
     readonly metadata: EventMetadata,
@@ -47,18 +50,21 @@ export class RefreshSessionHandler implements ICommandHandler<RefreshSession> {
     private readonly apps: AppEnds,
   ) {}
 
-  async execute({ token: { sessionId, tokenId }, rotationLimit, metadata }: RefreshSession): Promise<Refreshed> {
+  async execute({ token: { sessionId, tokenId }, key, rotationLimit, metadata }: RefreshSession): Promise<Refreshed> {
     const { ids, clock } = this.transactor;
     await this.requireLiveApp(sessionId);
+    const keyHash = key === undefined ? undefined : sha256(`${sessionId}\n${key}`);
+    const sinceIssuedMs = (id: string) => {
+      const issuedAt = this.issuedAt.get(id);
+      return issuedAt === undefined ? undefined : clock.elapsed() - issuedAt;
+    };
     const successor = { accessTokenId: ids.token(26), refreshTokenId: ids.token(26) };
     const { state, position, appended } = await this.transactor.transact({
       stream: sessionStream(sessionId),
       fold: sessionFold,
       metadata,
       decide: (session, nowMs) => {
-        const issuedAt = isStarted(session) ? this.issuedAt.get(session.refreshTokenId) : undefined;
-        const sinceIssuedMs = issuedAt === undefined ? undefined : clock.elapsed() - issuedAt;
-        const events = refreshSession(session, nowMs, { tokenId, successor, sinceIssuedMs });
+        const events = refreshSession(session, nowMs, { tokenId, successor, keyHash, sinceIssuedMs });
         if (events.some(({ type }) => type === 'SessionRefreshed')) refuseExceeded(rotationLimit);
         return events;
       },

@@ -1,6 +1,8 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { accountRoutes, type Session } from '../../../schemas/http/account-routes.ts';
+import { refreshKey } from '../../../schemas/http/headers.ts';
+import { invalid } from '../../../shared/errors/refusal.ts';
 import { addressKey, RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
 import { SessionTokens } from '../edge/session-tokens.jose.ts';
@@ -19,6 +21,9 @@ export class RefreshSessionHttp {
 
   @Implements(refreshSession)
   async refresh({ body, context }: ParsedRequest<typeof refreshSession>): Promise<CommandAnswer<Session>> {
+    const given = context.header('idempotency-key');
+    if (given !== undefined && !refreshKey.pattern.test(given))
+      throw invalid({ path: 'idempotency-key', message: 'is not 16 to 128 visible characters' });
     const token = await this.verify(body.refreshToken, context.ip);
     context.callerIsKnown();
     const key = `session:${token.sessionId}`;
@@ -29,7 +34,7 @@ export class RefreshSessionHttp {
       actor: { type: 'user' as const, id: token.userId },
       session: token.sessionId,
     };
-    const command = new RefreshSession(token, left, metadata);
+    const command = new RefreshSession(token, given, left, metadata);
     const { session, position, rotated } = await this.commands.execute(command);
     if (rotated) context.showRateLimit(await this.limits.count('refresh', key));
     return { body: session, position };

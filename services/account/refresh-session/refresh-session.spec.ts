@@ -7,6 +7,7 @@ import { startAccountUnderTest, type AccountUnderTest } from '../testing/account
 
 const folder = temporaryFolder();
 const DAY = 86_400_000;
+const KEY = 'a-secret-of-this-client';
 const session = async (answer: Response) => (await answer.json()) as Session;
 const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 const claimsOf = ({ refreshToken }: Session) => decodeJwt<{ sid: string; ctr: number }>(refreshToken);
@@ -69,18 +70,35 @@ describe('refreshing a session', () => {
     const change = () =>
       account.ask(`/user/${first.userId}/profile`, { method: 'POST', headers, body: { username: 'ada' } });
     expect((await change()).status).toBe(200);
-    const second = await session(await account.refresh(first.refreshToken));
-    await account.refresh(second.refreshToken);
+    await account.refresh(first.refreshToken);
+    account.clock.time += 30_001;
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
     account.clock.time += 1_999;
     expect(await codeOf(await change())).toBe('session_revoked');
   });
 
-  it('ends the session when a token older than the previous one comes', async () => {
+  it('refuses the third of three tabs, and ends nothing; after 30 s it ends the session', async () => {
     const first = await account.logIn(account.newWallet());
     const second = await session(await account.refresh(first.refreshToken));
-    await account.refresh(second.refreshToken);
+    const third = await session(await account.refresh(second.refreshToken));
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
+    const fourth = await account.refresh(third.refreshToken);
+    expect(fourth.status).toBe(201);
+    account.clock.time += 30_001;
+    expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
+    expect(await codeOf(await account.refresh((await session(fourth)).refreshToken))).toBe('session_revoked');
+  });
+
+  it('gives a thousand parallel requests with a key the same successor, and a day later again', async () => {
+    const { refreshToken } = await account.logIn(account.newWallet());
+    const headers = { 'idempotency-key': KEY };
+    const many = await Promise.all(Array.from({ length: 1_000 }, () => account.refresh(refreshToken, headers)));
+    account.clock.time += DAY;
+    const sessions = await Promise.all([...many, await account.refresh(refreshToken, headers)].map(session));
+    expect(new Set(sessions.map((one) => JSON.stringify(claimsOf(one)))).size).toBe(1);
+    const { refreshToken: successor = '' } = sessions[0] ?? {};
+    expect((await account.refresh(successor)).status).toBe(201);
+    expect(await codeOf(await account.refresh(refreshToken, headers))).toBe('refresh_token_reused');
   });
 
   it('is possible for 7 days after the last refresh, and for 30 days in all', async () => {
@@ -117,29 +135,37 @@ describe('refreshing a session', () => {
     expect((await account.refresh(refreshToken)).status).toBe(201);
   });
 
-  it('ignores an idempotency key, whatever it is: the token alone says what is a repeat', async () => {
+  it('with another key than that of the rotation ends the session after 30 s, and keeps only a hash of the key', async () => {
     const { refreshToken } = await account.logIn(account.newWallet());
     const head = await account.foundation.eventStore.head();
-    for (const key of ['refresh-1', 'not visible', 'x'.repeat(200)]) {
-      expect((await account.refresh(refreshToken, { 'idempotency-key': key })).status).toBe(201);
-    }
+    const by = (key: string) => account.refresh(refreshToken, { 'idempotency-key': key });
+    expect((await by(KEY)).status).toBe(201);
     const { events } = await account.foundation.eventStore.readAll(head, undefined, 10);
     expect(events.map(({ type }) => type)).toEqual(['SessionRefreshed']);
+    expect(events[0]?.dataText).toMatch(/"keyHash":"[0-9a-f]{64}"/);
+    expect(events[0]?.dataText).not.toContain(KEY);
     account.clock.time += 30_001;
-    expect(await codeOf(await account.refresh(refreshToken, { 'idempotency-key': 'refresh-1' }))).toBe(
-      'refresh_token_reused',
-    );
+    expect(await codeOf(await by(`${KEY}x`))).toBe('refresh_token_reused');
+    expect(await codeOf(await by(KEY))).toBe('session_revoked');
+  });
+
+  it('refuses a key that is too short to be a secret, or has characters that are not visible', async () => {
+    const { refreshToken } = await account.logIn(account.newWallet());
+    for (const key of ['x'.repeat(15), 'x'.repeat(129), `not visible ${'x'.repeat(16)}`]) {
+      const problem = await problemOfAnswer(await account.refresh(refreshToken, { 'idempotency-key': key }));
+      expect(problem).toMatchObject({ code: 'validation_failed', errors: [{ path: 'idempotency-key' }] });
+    }
   });
 
   it('with what is no token stores nothing, with an idempotency key or without', async () => {
     const { accessToken } = await account.logIn(account.newWallet());
     const head = await account.foundation.eventStore.head();
     for (const token of ['x', '', accessToken]) {
-      for (const headers of [{}, { 'idempotency-key': token.slice(0, 100) }]) {
+      for (const headers of [{}, { 'idempotency-key': KEY }]) {
         expect(await codeOf(await account.refresh(token, headers))).toBe('refresh_token_invalid');
       }
     }
-    const headers = { 'idempotency-key': 'junk' };
+    const headers = { 'idempotency-key': KEY };
     expect(await codeOf(await account.ask('/auth/refresh', { method: 'POST', body: {}, headers }))).toBe(
       'validation_failed',
     );
@@ -176,7 +202,18 @@ describe('the rate limit of refreshes', () => {
     expect(problem.retryAfter).toBeGreaterThan(0);
     expect(refused.headers.get('ratelimit-policy')).toBe('"refresh";q=2;w=300');
     expect((await account.refresh((await account.logIn(account.newWallet())).refreshToken)).status).toBe(201);
+    account.clock.time += 30_001;
     expect(await codeOf(await account.refresh(first.refreshToken))).toBe('refresh_token_reused');
     expect(await codeOf(await account.refresh(third.refreshToken))).toBe('session_revoked');
+  });
+
+  it('does not count what a client repeats with its key', async () => {
+    const RATE_LIMITS = JSON.stringify({ refresh: { points: 1, seconds: 300 } });
+    await using account = await startAccountUnderTest(folder, { RATE_LIMITS });
+    const { refreshToken } = await account.logIn(account.newWallet());
+    for (let repeat = 0; repeat < 3; repeat += 1) {
+      expect((await account.refresh(refreshToken, { 'idempotency-key': KEY })).status).toBe(201);
+      account.clock.time += 60_000;
+    }
   });
 });
