@@ -24,7 +24,8 @@ export const rateLimits = {
   otpRequestDay: { points: 10, seconds: 86_400, shared: true }, // identity
   otpRequestIp: { points: 30, seconds: 3_600, shared: true }, // address
   send: { points: 10, seconds: 1 }, // user
-  rpc: { points: 50, seconds: 1 }, // app
+  rpc: { points: 50, seconds: 1 }, // user
+  rpcApp: { points: 1_000, seconds: 1 }, // app
 } as const satisfies Record<string, RateLimit>;
 
 type Limits = typeof rateLimits;

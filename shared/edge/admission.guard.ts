@@ -9,7 +9,7 @@ import { AppCallers } from './app-callers.ts';
 import type { AppItselfCaller, Caller, TokenCaller, UserCaller } from '../auth/caller.ts';
 import { ConnectionCallers } from './connection-callers.ts';
 import { boundRoute } from './implements.ts';
-import { addressKey, RateLimits, refuseExceeded } from './rate-limits.ts';
+import { addressKey, RateLimits, refuseExceeded, type RateLimitStatus } from './rate-limits.ts';
 import { SETTINGS } from './tokens.ts';
 
 /** Admits a request by its contract: HTTPS, the caller, the rate limit. */
@@ -39,7 +39,9 @@ export class AdmissionGuard implements CanActivate {
     if (contract.auth === 'bearer') {
       const user = await this.bearer(contract, request);
       request.callerIsKnown = contract.command === true;
-      await this.count(limit, limit === 'rpc' ? `app:${user.appId}` : `user:${user.userId}`, request);
+      const status =
+        limit === 'rpc' ? await this.limits.countRpc(user) : await this.limits.count(limit, `user:${user.userId}`);
+      refuse(request, status);
       return user;
     }
     // A refresh is counted by its session, in the handler that knows whether it is a repeat.
@@ -79,8 +81,7 @@ export class AdmissionGuard implements CanActivate {
   }
 
   private async count(name: CountedName, key: string, request: FastifyRequest): Promise<void> {
-    request.rateLimit = await this.limits.count(name, key);
-    refuseExceeded(request.rateLimit);
+    refuse(request, await this.limits.count(name, key));
   }
 
   private requireHttps(contract: RouteContract, request: FastifyRequest): void {
@@ -90,6 +91,12 @@ export class AdmissionGuard implements CanActivate {
     }
   }
 }
+
+/** @throws Refusal rate_limited */
+const refuse = (request: FastifyRequest, status: RateLimitStatus | undefined): void => {
+  request.rateLimit = status;
+  refuseExceeded(status);
+};
 
 /** @throws Refusal forbidden */
 const requireUser = (caller: UserCaller | AppItselfCaller): UserCaller => {

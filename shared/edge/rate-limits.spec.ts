@@ -63,6 +63,7 @@ describe('rate limits', () => {
       'otpRequestIp 30 per 3600 s',
       'send 10 per 1 s',
       'rpc 50 per 1 s',
+      'rpcApp 1000 per 1 s',
     ]);
   });
 

@@ -5,6 +5,7 @@ import { rateLimits, type AtATimeName, type CountedName } from '../../schemas/ht
 import type { Settings } from '../config/settings.ts';
 import { Refusal } from '../errors/refusal.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
+import type { TokenCaller } from '../auth/caller.ts';
 import type { CallerCounts, SharedCount, SharedCounts } from './shared-counts.ts';
 
 /** How many callers each limit remembers. Beyond that, the least recent caller is forgotten. */
@@ -41,6 +42,20 @@ export class RateLimits {
   /** Counts a request, or so many. Does not throw if the limit is exceeded; see `refuseExceeded`. @returns `undefined` if limits are off */
   count(name: CountedName, key: string, requests = 1): Promise<RateLimitStatus | undefined> {
     return this.counters.get(name)?.count(key, requests) ?? Promise.resolve(undefined);
+  }
+
+  /**
+   * Counts calls of `/rpc`: by the user first, so that nobody uses up what the app may ask for others, then by the app. An
+   * app itself counts as the app alone.
+   */
+  async countRpc(
+    caller: Pick<TokenCaller, 'kind' | 'userId' | 'appId'>,
+    calls = 1,
+  ): Promise<RateLimitStatus | undefined> {
+    const byUser = caller.kind === 'user' ? await this.count('rpc', `user:${caller.userId}`, calls) : undefined;
+    if (byUser?.exceeded) return byUser;
+    const byApp = await this.count('rpcApp', `app:${caller.appId}`, calls);
+    return byApp?.exceeded ? byApp : (byUser ?? byApp);
   }
 
   /** Like `count`, but only tells whether another request would exceed the limit. */

@@ -27,7 +27,7 @@ export class JsonRpc {
   async answer({ body, query, caller, context }: RpcHttpRequest): Promise<RpcResponse | RpcResponse[]> {
     const { all, isArray, isValid } = readBody(body, { chainID: query.chainID, apiKey: query.apiKey });
     if (!isValid) context.answerBy(400);
-    await this.count(all.length, caller.appId, context);
+    await this.count(all.length, caller, context);
     const apps = await this.appsOf(all, caller.appId);
     const answers = await Promise.all(all.map((asked) => this.answerOne(asked, apps, { caller, context })));
     const [first] = answers;
@@ -36,9 +36,13 @@ export class JsonRpc {
   }
 
   /** The first of them is counted already. */
-  private async count(calls: number, appId: string, { showRateLimit }: RpcHttpRequest['context']): Promise<void> {
+  private async count(
+    calls: number,
+    caller: RpcHttpRequest['caller'],
+    { showRateLimit }: RpcHttpRequest['context'],
+  ): Promise<void> {
     if (calls < 2) return;
-    const status = await this.limits.count('rpc', `app:${appId}`, calls - 1);
+    const status = await this.limits.countRpc(caller, calls - 1);
     showRateLimit(status);
     refuseExceeded(status);
   }

@@ -152,6 +152,27 @@ describe('whoever asks /rpc', () => {
     const second = await call(2);
     expect([second.status, await second.json()]).toMatchObject([429, { code: 'rate_limited' }]);
   });
+
+  it('is counted by the user first, who takes nothing of the app from others once refused, then by the app', async () => {
+    const RATE_LIMITS = JSON.stringify({ rpc: { points: 50, seconds: 3_600 }, rpcApp: { points: 80, seconds: 3_600 } });
+    await using limited = await startAccountUnderTest(folder, { CHAINS, RATE_LIMITS });
+    const one = { method: 'eth_chainId', apiKey: limited.app.apiKey };
+    const caller = async () => {
+      const { accessToken } = await limited.logIn(limited.newWallet());
+      const headers = { authorization: `Bearer ${accessToken}` };
+      return (calls: number) =>
+        limited.ask('/rpc', { method: 'POST', headers, body: Array.from({ length: calls }, () => one) });
+    };
+    const [greedy, other] = [await caller(), await caller()];
+    const statuses = [];
+    for (let times = 0; times < 5; times += 1) statuses.push((await greedy(50)).status);
+    expect(statuses).toEqual([200, 429, 429, 429, 429]);
+    expect((await other(29)).status).toBe(200);
+    const last = await other(1);
+    expect([last.status, last.headers.get('ratelimit')]).toEqual([200, expect.stringMatching(/^"rpc";r=20;/)]);
+    const refused = await other(1);
+    expect([refused.status, refused.headers.get('ratelimit')]).toEqual([429, expect.stringMatching(/^"rpcApp";r=0;/)]);
+  });
 });
 
 describe('a method of /rpc', () => {
