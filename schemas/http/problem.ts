@@ -79,6 +79,7 @@ const problemMembers = z.object({
     .describe("of execution_reverted: why, as text; of user_op_rejected: the EntryPoint's text, which begins with AA")
     .optional(),
   revertData: hexBytes.describe('of execution_reverted').optional(),
+  serverTime: z.int().describe('of timestamp_out_of_window: Unix milliseconds').optional(),
   success: z.literal(false).describe('of the gateway, where it validates nobody').optional(),
 });
 export type ProblemMembers = z.infer<typeof problemMembers>;

@@ -1,3 +1,4 @@
+import { Refusal } from '../errors/refusal.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Clock } from '../primitives/clock.ts';
 import { appsModel, type AppDocument } from '../read-models/apps.ts';
@@ -6,6 +7,16 @@ import type { ReadStore } from '../read-store/read-store.ts';
 const { app } = appsModel.collections;
 const KEPT_MS = 1_000;
 const PAGE = 1_000;
+
+const SHOWN_CHARACTERS_MAX = 200;
+
+/** @param appId the app that does not allow it; without, no app does */
+export const originNotAllowed = (origin: string, appId?: string): Refusal => {
+  const shown = origin.slice(0, SHOWN_CHARACTERS_MAX);
+  const who = appId === undefined ? 'no app allows' : 'the app does not allow';
+  const mend = `annals app allow-origin ${appId ?? '<app id>'} ${shown}`;
+  return new Refusal('origin_not_allowed', `${who} the origin ${shown}; an operator allows it with: ${mend}`);
+};
 
 /** The origins that at least one live app allows, at most a second old. */
 export class AppOrigins {

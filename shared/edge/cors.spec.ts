@@ -6,6 +6,8 @@ import { problemOfAnswer } from '../testing/problem-of-answer.ts';
 import { projectInto } from '../testing/project.ts';
 import { startThings } from '../testing/things-service.ts';
 
+const EXPOSED = 'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After, Date';
+
 describe('browsers', () => {
   let things: Awaited<ReturnType<typeof startThings>>;
   const register = (appId: string, origin: string) =>
@@ -36,19 +38,36 @@ describe('browsers', () => {
   });
 
   it('may read answers and their headers, also of errors', async () => {
-    for (const path of ['/things/one', '/things/gone', '/nothing']) {
-      const { headers } = await things.ask(path, { headers: { origin: 'https://app.example' } });
+    for (const [path, method] of [
+      ['/things', 'POST'],
+      ['/nothing', 'GET'],
+    ] as const) {
+      const { headers } = await things.ask(path, { method, headers: { origin: 'https://app.example' } });
       expect(headers.get('access-control-allow-origin')).toBe('https://app.example');
-      expect(headers.get('access-control-expose-headers')).toBe(
-        'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After',
-      );
+      expect(headers.get('access-control-expose-headers')).toBe(EXPOSED);
     }
+  });
+
+  it('of every origin may read what needs no token, also its errors', async () => {
+    for (const path of ['/things/one', '/things/gone']) {
+      for (const origin of ['https://app.example', 'https://evil.example']) {
+        const { headers } = await things.ask(path, { headers: { origin } });
+        expect(headers.get('access-control-allow-origin')).toBe('*');
+        expect(headers.get('access-control-expose-headers')).toBe(EXPOSED);
+      }
+    }
+  });
+
+  it('are told which origin an operator would have to allow, and how', async () => {
+    const { detail } = await problemOfAnswer(await preflight('https://evil.example'));
+    expect(detail).toContain('https://evil.example');
+    expect(detail).toContain('annals app allow-origin <app id> https://evil.example');
   });
 
   it('of other origins may do neither', async () => {
     for (const origin of ['https://evil.example', 'https://app.example.evil', 'http://app.example', 'null']) {
       expect((await problemOfAnswer(await preflight(origin))).code).toBe('origin_not_allowed');
-      const { headers } = await things.ask('/things/one', { headers: { origin } });
+      const { headers } = await things.ask('/things', { method: 'POST', headers: { origin } });
       expect(headers.has('access-control-allow-origin')).toBe(false);
     }
   });

@@ -1,6 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Refusal } from '../errors/refusal.ts';
-import type { AppOrigins } from '../auth/app-origins.ts';
+import { originNotAllowed, type AppOrigins } from '../auth/app-origins.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether pages of every origin may read its answers. */
+    isPublic?: boolean;
+  }
+}
 
 const PREFLIGHT_KEPT_SECONDS = 600;
 const allowedHeaders = [
@@ -13,15 +19,22 @@ const allowedHeaders = [
   'x-min-position',
   'x-request-id',
 ].join(', ');
-const exposedHeaders = 'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After';
+const exposedHeaders = 'x-position, x-request-id, RateLimit, RateLimit-Policy, Retry-After, Date';
 
-/** Lets browsers of allowed origins read answers, and answers preflights. @throws Refusal origin_not_allowed */
+/**
+ * Lets browsers of allowed origins read answers, and of every origin what needs no token; answers preflights.
+ * @throws Refusal origin_not_allowed
+ */
 export const answerCors = async (origins: AppOrigins, request: FastifyRequest, reply: FastifyReply): Promise<void> => {
   const { origin } = request.headers;
   if (origin === undefined) return;
+  if (request.routeOptions.config.isPublic) {
+    reply.headers({ 'access-control-allow-origin': '*', 'access-control-expose-headers': exposedHeaders });
+    return;
+  }
   const isPreflight = request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
   if (!(await origins.allow(origin))) {
-    if (isPreflight) throw new Refusal('origin_not_allowed', 'no app allows this origin');
+    if (isPreflight) throw originNotAllowed(origin);
     return;
   }
   reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', exposedHeaders);

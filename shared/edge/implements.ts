@@ -85,7 +85,8 @@ export const Implements =
     const path = contract.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const bound: BoundRoute = { contract, ...options };
     AskedParameter(contract)(target, name, 0);
-    const config = RouteConfig({ bodyBytesMax: contract.readsBody?.bytesMax });
+    const isPublic = contract.auth === 'none' && contract.method === 'GET';
+    const config = RouteConfig({ bodyBytesMax: contract.readsBody?.bytesMax, isPublic });
     applyDecorators(methods[contract.method](path), config, SetMetadata(BOUND_ROUTE, bound))(target, name, descriptor);
   };
 

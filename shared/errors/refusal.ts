@@ -33,6 +33,10 @@ export class Refusal extends Error {
 export const invalid = (...errors: FieldError[]): Refusal =>
   new Refusal('validation_failed', errors.map(({ path, message }) => `${path}: ${message}`).join('; '), { errors });
 
+/** A signed time is too far from now; says what the time is here, so that a client can mend its clock. */
+export const outOfWindow = (detail: string, nowMs: number, members: ProblemMembers = {}): Refusal =>
+  new Refusal('timestamp_out_of_window', detail, { members: { ...members, serverTime: nowMs } });
+
 /** Refuses because a dependency does not answer, or cannot. The same request may succeed in a second. */
 export const unavailable = (detail: string, cause: unknown): Refusal =>
   new Refusal('dependency_unavailable', detail, { retryAfter: 1, cause });

@@ -72,6 +72,20 @@ describe('the headers that authenticate an app', () => {
     }
   });
 
+  it('are told the time here when theirs is too far from it, or is not a number', async () => {
+    for (const timestamp of [String(account.clock.now() - 7_200_000), 'now']) {
+      const headers = account.appHeaders({ 'x-timestamp': timestamp, 'x-signature': '0x' });
+      const problem = await problemOfAnswer(await account.ask(account.challengePath(SIGNER), { headers }));
+      expect(problem).toMatchObject({ code: 'timestamp_out_of_window', serverTime: account.clock.now() });
+    }
+  });
+
+  it('with an origin that the app does not allow are told the command that allows it', async () => {
+    const headers = account.appHeaders({ origin: 'https://new.example' });
+    const { detail } = await problemOfAnswer(await account.ask(account.challengePath(SIGNER), { headers }));
+    expect(detail).toContain(`annals app allow-origin ${account.app.id} https://new.example`);
+  });
+
   it("are refused when another app's key signed them, or another timestamp was signed", async () => {
     const other = await account.register();
     expect(await codeFor({ ...account.appHeaders({}, other), 'x-api-key': account.app.apiKey })).toBe(

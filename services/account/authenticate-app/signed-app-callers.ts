@@ -2,10 +2,11 @@ import type { FastifyRequest } from 'fastify';
 import type { SignatureScheme } from '../../../schemas/events/app-events.ts';
 import type { SignatureEvent } from '../../../schemas/events/request-events.ts';
 import { v1Text, v2Text, type WholeRequest } from '../../../schemas/http/app-signature.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import { invalid, outOfWindow, Refusal } from '../../../shared/errors/refusal.ts';
 import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { AppCallers } from '../../../shared/edge/app-callers.ts';
+import { originNotAllowed } from '../../../shared/auth/app-origins.ts';
 import type { AppCaller } from '../../../shared/auth/caller.ts';
 import { requestMetadata } from '../../../shared/edge/request-context.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
@@ -28,7 +29,7 @@ export class SignedAppCallers implements AppCallers {
   async authenticate(request: FastifyRequest, by: 'signing key' | 'server key'): Promise<Omit<AppCaller, 'user'>> {
     const { apiKey, origin, timestamp, signature } = readHeaders(request);
     const app = await (by === 'server key' ? this.apps.liveNow(apiKey) : this.apps.live(apiKey));
-    if (!app.origins.includes(origin)) throw new Refusal('origin_not_allowed', 'the app does not allow this origin');
+    if (!app.origins.includes(origin)) throw originNotAllowed(origin, app.id);
     this.checkTimestamp(timestamp);
     const bodyHash = sha256(request.rawBody ?? '');
     const parts = { method: request.method, url: request.url, origin, timestamp, apiKey, bodyHash };
@@ -45,8 +46,9 @@ export class SignedAppCallers implements AppCallers {
 
   private checkTimestamp(timestamp: string): void {
     const isNumber = /^\d{1,16}$/.test(timestamp);
-    if (!isNumber || Math.abs(Number(timestamp) - this.transactor.clock.now()) > WINDOW_MS) {
-      throw new Refusal('timestamp_out_of_window', 'x-timestamp is Unix milliseconds, within 5 minutes of now');
+    const now = this.transactor.clock.now();
+    if (!isNumber || Math.abs(Number(timestamp) - now) > WINDOW_MS) {
+      throw outOfWindow('x-timestamp is Unix milliseconds, within 5 minutes of now', now);
     }
   }
 

@@ -2,7 +2,7 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { appStream } from '../../../schemas/events/app-events.ts';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { messengerUserText, type MessengerUser } from '../../../schemas/http/app-signature.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { outOfWindow, Refusal } from '../../../shared/errors/refusal.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { appFold, appIdOf, liveApp, type App } from '../domain/app.ts';
 import { fittedProfile } from '../domain/profile.ts';
@@ -59,8 +59,9 @@ export class LogInMessengerUserHandler implements ICommandHandler<LogInMessenger
   }
 
   private check(app: App, { sig, ...user }: MessengerUser & { sig: string }): void {
-    if (Math.abs(user.timestamp - this.transactor.clock.now()) > WINDOW_MS) {
-      throw new Refusal('timestamp_out_of_window', 'timestamp is Unix milliseconds, within 5 minutes of now');
+    const now = this.transactor.clock.now();
+    if (Math.abs(user.timestamp - now) > WINDOW_MS) {
+      throw outOfWindow('timestamp is Unix milliseconds, within 5 minutes of now', now);
     }
     const signer = recoverSigner(messengerUserText(user), readSignature(sig));
     if (signer === undefined || !app.signers.includes(signer)) {

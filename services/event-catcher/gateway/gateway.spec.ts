@@ -366,6 +366,8 @@ describe('a signature', () => {
     const offset = (ms: number) => toIso(catcher.clock.now() + ms);
     for (const ms of [-60_000, 60_000]) expect(await at(offset(ms))).toBe('let in');
     for (const ms of [-60_001, 60_001, -86_400_000]) expect(await at(offset(ms))).toBe('timestamp_out_of_window');
+    const late = await problemOfAnswer(await validate(sign(appKey, { timestamp: offset(-60_001) })));
+    expect(late.serverTime).toBe(catcher.clock.now());
     const seconds = now().slice(0, 19);
     for (const end of ['Z', '+00:00', '-00:00', '.123456789Z']) expect(await at(seconds + end)).toBe('let in');
     for (const wrong of [`${seconds}+01:00`, seconds, `${seconds.replace('T', ' ')}Z`, String(catcher.clock.now())])

@@ -6,7 +6,7 @@ import { streamAccessText } from '../../../schemas/http/gateway-routes.ts';
 import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import { ConnectionTokens, type StreamSigner } from '../../../shared/auth/connection-tokens.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { outOfWindow, Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
@@ -52,8 +52,9 @@ export class ValidateAccessHandler implements ICommandHandler<ValidateAccess> {
     const signature = readSignature(asked.signature);
     const node = await this.nodes.find((announced) => announced.address === address);
     if (!node) throw refused('app_signature_invalid', 'the signature is for a node that is not here');
-    if (Math.abs(Date.parse(timestamp) - this.transactor.clock.now()) > WINDOW_MS) {
-      throw refused('timestamp_out_of_window', 'timestamp is within a minute of now');
+    const time = this.transactor.clock.now();
+    if (Math.abs(Date.parse(timestamp) - time) > WINDOW_MS) {
+      throw outOfWindow('timestamp is within a minute of now', time, { success: false });
     }
     const recovered = recoverSigner(streamAccessText(asked), signature);
     const signer = recovered === undefined ? undefined : await this.signers.find(recovered);

@@ -4,7 +4,7 @@ import { serviceUrl } from '../../../shared/config/service-url.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { AccessTokens } from '../../../shared/auth/access-tokens.jose.ts';
-import type { AppOrigins } from '../../../shared/auth/app-origins.ts';
+import { originNotAllowed, type AppOrigins } from '../../../shared/auth/app-origins.ts';
 import type { TokenCaller } from '../../../shared/auth/caller.ts';
 import type { ConnectionCallers } from '../../../shared/edge/connection-callers.ts';
 import type { TrustedProxies } from './trusted-proxies.ts';
@@ -27,7 +27,7 @@ export class Admission {
   async admit(handshake: IncomingMessage, auth: unknown): Promise<TokenCaller> {
     const { origin } = handshake.headers;
     if (origin !== undefined && origin !== this.ownOrigin(handshake) && !(await this.origins.allow(origin))) {
-      throw new Refusal('origin_not_allowed', 'no app allows this origin');
+      throw originNotAllowed(origin);
     }
     if (this.settings.NODE_ENV === 'production' && !this.proxies.isOverTls(handshake)) {
       throw new Refusal('https_required', 'use https');
