@@ -123,7 +123,7 @@ describe('the settings of a login provider', () => {
     const examples = [...manual.matchAll(/^ *OAUTH_[ABC]: '(.+)'$/gm)].map(
       ([, json = '']) => JSON.parse(json) as object,
     );
-    expect(examples).toHaveLength(9);
+    expect(examples).toHaveLength(10);
     for (const example of examples) {
       const secret = (example as { clientSecret: unknown }).clientSecret;
       const given = secret === '…' ? 'x'.repeat(32) : { ...(secret as object), key: pemOf('P-256') };

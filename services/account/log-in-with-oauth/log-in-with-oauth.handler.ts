@@ -62,10 +62,11 @@ export class LogInWithOAuthHandler implements ICommandHandler<LogInWithOAuth> {
     const { method, provider } = providerOf(this.providers, login.provider);
     const returning = { method, appId, origin, sessionId: user?.sessionId };
     if (error !== '') {
-      const failure = failureByCode(error);
+      const { said } = failureByCode(error);
       // Anybody can send an error; it is the operator's concern where it ends a login.
-      if (await this.states.deny(state, returning, metadata)) this.failures.loginFailed(method, failure);
-      throw new Refusal('oauth_denied', `the provider answered ${failure.said}`);
+      const hasEnded = await this.states.deny(state, returning, metadata);
+      if (hasEnded) this.failures.loginFailed(method, { reason: 'denied', said });
+      throw new Refusal('oauth_denied', `the provider answered ${said}`);
     }
     requireBoth({ code, state });
     const proven = await this.prove({ ...login, returning, provider }, metadata);

@@ -94,7 +94,7 @@ describe('logging in with an OpenID provider', () => {
     expect(await codeOf(await post('another'))).toBe('oauth_failed');
     const session = await sessionOf(await post('a nonce'));
     expect(session.userId).toBe(first.userId);
-    expect(decodeJwt(session.accessToken)).toMatchObject({ amr: 'oauth-a' });
+    expect(decodeJwt(session.accessToken)).toMatchObject({ amr: ['oauth-a'] });
     expect(await codeOf(await post('a nonce'))).toBe('request_replayed');
   });
 

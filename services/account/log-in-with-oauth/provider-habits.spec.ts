@@ -192,7 +192,7 @@ describe('the habits of providers', () => {
     const { state } = await logins.start('oauth-a');
     const answer = await logins.callback('oauth-a', { state, error: 'invalid_scope' });
     expect((await logins.refusalOf(answer)).code).toBe('oauth_denied');
-    expect(logins.warnings()).toMatchObject([{ provider: 'oauth-a', reason: 'invalid_scope' }]);
+    expect(logins.warnings()).toMatchObject([{ provider: 'oauth-a', reason: 'denied', said: 'invalid_scope' }]);
   });
 });
 

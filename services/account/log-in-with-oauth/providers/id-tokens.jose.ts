@@ -15,6 +15,7 @@ import { ProviderFault } from './provider-fault.ts';
 const CLOCK_TOLERANCE_SECONDS = 30;
 
 interface IssuerKeys {
+  /** With `{tenantid}` in the place of the claim `tid`, where one provider is an issuer for each tenant, as Microsoft is. */
   issuer: string;
   keysUrl: URL;
   /** Of signatures that are accepted. */
@@ -49,7 +50,6 @@ export class IdTokens {
     const keyOf = (header: JWTHeaderParameters) =>
       header.alg.startsWith('HS') && secret ? secret : this.published(header);
     const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
-      issuer,
       audience: audiences,
       algorithms: [...algorithms],
       currentDate: new Date(nowMs),
@@ -58,7 +58,8 @@ export class IdTokens {
     }).catch((error: unknown) => {
       throw refused(error);
     });
-    const { aud, azp, exp = 0 } = payload;
+    const { aud, azp, iss, tid, exp = 0 } = payload;
+    if (iss !== issuer.replace('{tenantid}', String(tid))) throw fault('it is of another issuer');
     // Access and logout tokens are signed by the same keys, and say so here.
     if (!/^(application\/)?jwt$/i.test(protectedHeader.typ ?? 'JWT')) throw fault('it is a token of another type');
     const isSoleAudience = !Array.isArray(aud) || aud.length === 1;

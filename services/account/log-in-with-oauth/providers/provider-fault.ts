@@ -1,10 +1,8 @@
-/** The codes that RFC 6749, OpenID Connect and the usual providers answer with. */
+/** The codes with which token endpoints answer: those of RFC 6749, and of the usual providers. */
 const CODES = [
-  ...(['access_denied', 'account_selection_required', 'bad_verification_code', 'consent_required'] as const),
-  ...(['expired_token', 'incorrect_client_credentials', 'interaction_required', 'invalid_client'] as const),
-  ...(['invalid_grant', 'invalid_request', 'invalid_scope', 'login_required', 'redirect_uri_mismatch'] as const),
-  ...(['server_error', 'slow_down', 'temporarily_unavailable', 'unauthorized_client'] as const),
-  ...(['unsupported_grant_type', 'unsupported_response_type', 'user_cancelled_authorize'] as const),
+  ...(['bad_verification_code', 'expired_token', 'incorrect_client_credentials', 'invalid_client'] as const),
+  ...(['invalid_grant', 'invalid_request', 'invalid_scope', 'redirect_uri_mismatch', 'server_error'] as const),
+  ...(['temporarily_unavailable', 'unauthorized_client', 'unsupported_grant_type'] as const),
 ] as const;
 /** The form of every code that a provider answers; anybody can put other text in its place. */
 const CODE = /^[\w.:-]{1,64}$/;
@@ -14,6 +12,8 @@ export type FailureReason =
   | (typeof CODES)[number]
   /** A code that is not in the list. */
   | 'other_code'
+  /** The person or the provider refused, as the browser says that comes back. Whoever starts a login can say so. */
+  | 'denied'
   /** No answer in time, or one that says: not now. */
   | 'away'
   | 'answer_refused'
