@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
+import { temporaryFolder } from '../shared/testing/temporary-folder.ts';
 import { freePort } from '../shared/testing/free-port.ts';
 import { servers } from '../shared/tooling/test-servers.mjs';
 
@@ -48,6 +49,54 @@ describe('deploy/README.md', () => {
 
   it.each([...variables])('describes %s', (name) => {
     expect(textOf('deploy/README.md')).toContain(`\`${name}\``);
+  });
+});
+
+describe('docker-compose.yml', () => {
+  const anchors = new Map(
+    Array.from(
+      textOf('docker-compose.yml').matchAll(/^x-[\w-]+: &([\w-]+)\n((?: .*\n)*)/gm),
+      ([, name = '', body = '']) => [name, body],
+    ),
+  );
+  /** The part of a service, with every part that it merges. */
+  const settingsOf = (service: string): string => {
+    const [, own = ''] = new RegExp(`^  ${service}:\n((?:    .*\n)+)`, 'm').exec(textOf('docker-compose.yml')) ?? [];
+    const merged = (part: string): string =>
+      part + Array.from(part.matchAll(/\*([\w-]+)/g), ([, name = '']) => merged(anchors.get(name) ?? '')).join('');
+    return merged(own);
+  };
+
+  it.each(['event-catcher', 'relay', 'stream'])('gives %s no key and no user that opens the key vault', (service) => {
+    expect(settingsOf(service)).toContain('EDGE_KEY: ${EDGE_KEY');
+    expect(settingsOf(service)).not.toMatch(/MASTER_KEY|MONGO_PASSWORD|MONGO_VAULT_PASSWORD/);
+  });
+
+  it.each(['account', 'projector'])('gives %s both', (service) => {
+    expect(settingsOf(service)).toContain('MASTER_KEY: ${MASTER_KEY');
+    expect(settingsOf(service)).toContain('${MONGO_VAULT_PASSWORD');
+    expect(settingsOf(service)).not.toContain('${MONGO_PASSWORD');
+  });
+});
+
+describe('deploy/make-secrets', () => {
+  const folder = temporaryFolder();
+
+  it('makes what is missing, and changes nothing that is there', () => {
+    mkdirSync(join(folder, 'deploy'));
+    copyFileSync(join(import.meta.dirname, 'make-secrets'), join(folder, 'deploy', 'make-secrets'));
+    const make = () => {
+      execFileSync('sh', [join(folder, 'deploy', 'make-secrets')], { stdio: ['ignore', 'ignore', 'inherit'] });
+      return readFileSync(join(folder, '.env'), 'utf8');
+    };
+    writeFileSync(join(folder, '.env'), 'MASTER_KEY=mine\nACCOUNT_URL=https://account.example');
+    const made = make();
+    expect(made).toMatch(/^MASTER_KEY=mine\nACCOUNT_URL=https:\/\/account\.example\nEDGE_KEY=[\w+/]{43}=\n/);
+    const secrets = new Set(
+      Array.from(textOf('docker-compose.yml').matchAll(/\$\{(\w+):\?make it/g), ([, name = '']) => name),
+    );
+    for (const name of secrets) expect(made).toMatch(new RegExp(`^${name}=.+$`, 'm'));
+    expect(make()).toBe(made);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { ModuleMetadata } from '@nestjs/common';
-import type { Foundation } from '../../shared/host/foundation.ts';
+import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { BotCodes } from './edge/bot-codes.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
@@ -20,7 +20,7 @@ import { LoginFailures } from './log-in-with-oauth/providers/login-failures.ts';
 import { StartOAuthLoginHandler } from './log-in-with-oauth/start-oauth-login.handler.ts';
 
 /** The logins that go through another site. */
-export const loginsElsewhere = ({ settings, clock, masterKey, logger }: Foundation) => {
+export const loginsElsewhere = ({ settings, clock, masterKey, logger }: Foundation & WithKeyVault) => {
   const failures = new LoginFailures(logger);
   return {
     measured: [failures.measured],

@@ -1,5 +1,6 @@
 import { requireServedChains } from '../../shared/chain/served-chains.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
+import { loadMasterKey } from '../../shared/keys/master-key.ts';
 import { runService } from '../../shared/host/run-service.ts';
 import { startAccount } from './account.module.ts';
 
@@ -11,6 +12,10 @@ await runService({
   keepsFiles: true,
   start: async (foundation) => {
     await requireServedChains(foundation.settings.CHAINS);
-    return startAccount(foundation, { configure: serveDocument('openapi.account', foundation.settings) });
+    const masterKey = loadMasterKey(foundation.settings);
+    return startAccount(
+      { ...foundation, masterKey },
+      { configure: serveDocument('openapi.account', foundation.settings) },
+    );
   },
 });

@@ -5,7 +5,7 @@ import { JsonRpcChainReader } from '../../shared/chain/chain-reader.json-rpc.ts'
 import { NewHeads } from '../../shared/chain/new-heads.websocket.ts';
 import type { ChainSettings } from '../../shared/config/settings.ts';
 import { startService, type RunningService, type ServiceOptions } from '../../shared/edge/start-service.ts';
-import { MASTER_KEY, READ_STORE } from '../../shared/edge/tokens.ts';
+import { EDGE_KEY, READ_STORE } from '../../shared/edge/tokens.ts';
 import { Projections } from '../../shared/edge/projections.ts';
 import { Loops } from '../../shared/loops/loops.ts';
 import type { Foundation } from '../../shared/host/foundation.ts';
@@ -57,9 +57,9 @@ import { StopWatchHttp } from './stop-watch/stop-watch.http.ts';
     WatchQuotas,
     {
       provide: RecordQueries,
-      inject: [READ_STORE, WatchModels, MASTER_KEY],
-      useFactory: (readStore: ReadStore, watchModels: WatchModels, masterKey: Uint8Array) =>
-        new RecordQueries(readStore, watchModels, masterKey),
+      inject: [READ_STORE, WatchModels, EDGE_KEY],
+      useFactory: (readStore: ReadStore, watchModels: WatchModels, edgeKey: Uint8Array) =>
+        new RecordQueries(readStore, watchModels, edgeKey),
     },
     RegisterContractHandler,
     TryRegistrationHandler,

@@ -1,4 +1,4 @@
-import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
+import type { WorkerFoundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { startLoops } from '../../shared/host/start-loops.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
@@ -6,7 +6,7 @@ import { readModels } from '../../shared/read-models/catalogue.ts';
 import { projectionLoop } from './run-projection/projection-loop.ts';
 
 /** Starts the projector. Ready once every read model has caught up, or while another process keeps it so. */
-export const startProjector = (foundation: Foundation & WithKeyVault): RunningPart => {
+export const startProjector = (foundation: WorkerFoundation & WithKeyVault): RunningPart => {
   const personalData = personalDataOf(foundation);
   return startLoops(
     foundation,

@@ -1,9 +1,9 @@
 import { runWorker } from '../../shared/host/run-service.ts';
-import { loadMasterKey } from '../../shared/keys/master-key.ts';
+import { loadEdgeKey } from '../../shared/keys/master-key.ts';
 import { startRelay } from './relay.ts';
 
 await runWorker({
   name: 'relay',
   engines: ['eventStore', 'messageBus', 'readStore'],
-  start: (foundation) => startRelay({ ...foundation, masterKey: loadMasterKey(foundation.settings) }),
+  start: (foundation) => startRelay({ ...foundation, edgeKey: loadEdgeKey(foundation.settings) }),
 });

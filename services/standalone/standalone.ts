@@ -9,7 +9,7 @@ import {
 } from '../../shared/chain/development-token.ethers.ts';
 import { endLeftOverChain, LOCAL_FINAL_DEPTH, startLocalChain } from '../../shared/chain/local-chain-process.ts';
 import { requireServedChains } from '../../shared/chain/served-chains.ts';
-import { loadMasterKey } from '../../shared/keys/master-key.ts';
+import { loadEdgeKey, loadMasterKey } from '../../shared/keys/master-key.ts';
 import { chainSettings, type ChainSettings, type Settings } from '../../shared/config/settings.ts';
 import { serveDocument } from '../../shared/documents/docs-page.ts';
 import { everyEngine } from '../../shared/host/engines.ts';
@@ -65,7 +65,11 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   const { settings, shutdown } = starting;
   const chains = await startChains(settings, shutdown);
   const { messageBus, ...withoutBus } = await openFoundation(starting, everyEngine);
-  const foundation: Foundation & WithKeyVault = { ...withoutBus, masterKey: loadMasterKey(settings) };
+  const foundation: Foundation & WithKeyVault = {
+    ...withoutBus,
+    masterKey: loadMasterKey(settings),
+    edgeKey: loadEdgeKey(settings),
+  };
   const withBus = { ...foundation, messageBus };
   const onchain = await prepareLocalChain(foundation, chains);
   const { urls, parts } = await startServices(foundation, withBus, chains, shutdown);

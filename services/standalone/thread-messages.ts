@@ -8,6 +8,7 @@ export interface ThreadData {
   worker: WorkerName;
   settings: Settings;
   masterKey: Uint8Array;
+  edgeKey: Uint8Array;
 }
 
 export type Asked = 'health' | 'progress' | 'close';

@@ -15,10 +15,18 @@ import {
   type WorkerName,
 } from './thread-messages.ts';
 
-const { worker, settings, masterKey } = workerData as ThreadData;
+const { worker, settings, masterKey, edgeKey } = workerData as ThreadData;
 const logger = createLogger(settings);
 
-const common = { settings, logger, masterKey, clock: systemClock, ids: systemIds, processHealth: new ProcessHealth() };
+const common = {
+  settings,
+  logger,
+  masterKey,
+  edgeKey,
+  clock: systemClock,
+  ids: systemIds,
+  processHealth: new ProcessHealth(),
+};
 
 const workers = {
   projector: async () => {

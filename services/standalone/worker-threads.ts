@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { setEnvironmentData, Worker } from 'node:worker_threads';
-import type { Foundation } from '../../shared/host/foundation.ts';
+import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import type { HealthReport } from '../../shared/host/health.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import type { CheckpointProgress } from '../../shared/loops/checkpoint-loops.ts';
@@ -14,6 +14,8 @@ import {
   type WorkerName,
 } from './thread-messages.ts';
 
+type Keys = Pick<Foundation & WithKeyVault, 'settings' | 'masterKey' | 'edgeKey'>;
+
 interface Pending {
   resolve: (value: unknown) => void;
   reject: (error: unknown) => void;
@@ -23,9 +25,7 @@ interface Pending {
  * The workers in threads of their own, with engines of their own: in a process that does all the work, read models and
  * messages would else take half of the time of who serves requests. It ends the process if one fails as nothing in it expects.
  */
-export const startWorkers = async (
-  foundation: Pick<Foundation, 'settings' | 'masterKey'>,
-): Promise<Record<WorkerName, RunningPart>> => {
+export const startWorkers = async (foundation: Keys): Promise<Record<WorkerName, RunningPart>> => {
   // Leases belong to the process, whichever thread has them.
   setEnvironmentData(PROCESS_NAME, THIS_PROCESS);
   const outcomes = await Promise.allSettled([startThread('projector', foundation), startThread('relay', foundation)]);
@@ -36,11 +36,8 @@ export const startWorkers = async (
   throw outcomes.find((outcome) => outcome.status === 'rejected')?.reason;
 };
 
-const startThread = async (
-  worker: WorkerName,
-  { settings, masterKey }: Pick<Foundation, 'settings' | 'masterKey'>,
-): Promise<RunningPart> => {
-  const workerData: ThreadData = { worker, settings, masterKey };
+const startThread = async (worker: WorkerName, { settings, masterKey, edgeKey }: Keys): Promise<RunningPart> => {
+  const workerData: ThreadData = { worker, settings, masterKey, edgeKey };
   // The build has it beside this file, with the same extension as this one.
   const program = new URL(`./worker-program${extname(import.meta.url)}`, import.meta.url);
   const thread = new AskedThread(worker, new Worker(program, { workerData }));

@@ -25,7 +25,7 @@ export interface StreamOptions {
   readStore: ReadStore;
   eventStore: Pick<EventStore, 'head'>;
   projections: Projections;
-  masterKey: Uint8Array;
+  edgeKey: Uint8Array;
   subscriptionsPerConnection: number;
   clock: Clock;
   ids: Ids;
@@ -34,12 +34,12 @@ export interface StreamOptions {
 
 /** Creates both feeds and their subscriptions. The caller starts their loops, and gives `latest.tail` its batches. */
 export const composeStream = (options: StreamOptions) => {
-  const { messageBus, readStore, eventStore, projections, masterKey, clock, ids, logger } = options;
-  const cursors = new Cursors(new SignedText(masterKey, 'stream cursors'));
+  const { messageBus, readStore, eventStore, projections, edgeKey, clock, ids, logger } = options;
+  const cursors = new Cursors(new SignedText(edgeKey, 'stream cursors'));
   const reader = new MessageReader(cursors, (err, key) => {
     logger.error({ err, key }, 'a message of the topic cannot be read and is skipped');
   });
-  const macs = new MessageMacs(masterKey);
+  const macs = new MessageMacs(edgeKey);
   const genuine = new GenuineMessages(topics.chainEvents, { macs, messageBus, readStore, eventStore, logger });
   const replay = new BusReplay({ messageBus, genuine, reader, clock });
   const history: ChannelHistory = {

@@ -59,7 +59,7 @@ export const startStream = async (
   issuer: TokenIssuer,
   { eventUrl }: StreamServiceOptions,
 ): Promise<RunningService> => {
-  const { settings, messageBus, eventStore, readStore, masterKey, clock, logger } = foundation;
+  const { settings, messageBus, eventStore, readStore, edgeKey, clock, logger } = foundation;
   const limits = streamLimits(settings);
   const { latest, finalized, subscriptions, genuine } = composeStream({
     ...foundation,
@@ -103,7 +103,7 @@ export const startStream = async (
       app.connectMicroservice({ strategy: server });
     },
   });
-  const own = nodeAt(masterKey, { domain: eventUrl, rpcDomain: settings.STREAM_URL ?? service.url });
+  const own = nodeAt(edgeKey, { domain: eventUrl, rpcDomain: settings.STREAM_URL ?? service.url });
   node = own;
   const announcement = announcing({
     kind: NODES_KIND,

@@ -36,7 +36,7 @@ const payload = z.object({
 type IsHere = (node: { address: string; domain: string }) => boolean;
 
 interface ConnectionTokensOptions {
-  masterKey: Uint8Array;
+  edgeKey: Uint8Array;
   eventStore: Pick<EventStore, 'read'>;
   apps: Pick<AppEnds, 'isRevoked' | 'isServerKeyRevoked'>;
   clock: Clock;
@@ -48,7 +48,7 @@ export class ConnectionTokens {
   private readonly texts: SignedText;
 
   constructor(private readonly options: ConnectionTokensOptions) {
-    this.texts = new SignedText(options.masterKey, 'connection tokens');
+    this.texts = new SignedText(options.edgeKey, 'connection tokens');
   }
 
   issue(node: { address: string; domain: string }, signedBy: StreamSigner): { token: string; expiresAtMs: number } {

@@ -85,9 +85,15 @@ const readEnvironmentFile = (file: string | undefined, refuse: (message: string)
 
 const pathOf = (name: string, path: readonly PropertyKey[]): string => [name, ...path.map(String)].join('.');
 
+/** Where there is no key of the edge, the master key serves. */
+const hasInstead = ({ MASTER_KEY }: Settings, name: SettingName): boolean =>
+  name === 'EDGE_KEY' && MASTER_KEY !== undefined;
+
 const missing = (settings: Settings, { always = [], inProduction = [] }: RequiredSettings): WrongSetting[] => {
   const without = (names: readonly SettingName[], message: string): WrongSetting[] =>
-    names.filter((name) => settings[name] === undefined).map((name) => ({ name, message }));
+    names
+      .filter((name) => settings[name] === undefined && !hasInstead(settings, name))
+      .map((name) => ({ name, message }));
   return [
     ...without(always, 'is required here'),
     ...(settings.NODE_ENV === 'production' ? without(inProduction, 'is required in production') : []),

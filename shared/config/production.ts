@@ -21,6 +21,7 @@ interface Rule {
   applies: (settings: Partial<Settings>) => boolean;
 }
 
+const PLACEHOLDER_KEY = 'is a placeholder; create one with: openssl rand -base64 32';
 const GUESSABLE = 'has a password that anyone could guess';
 const rules: readonly Rule[] = [
   { name: 'EVENTSTORE_URL', message: GUESSABLE, applies: ({ EVENTSTORE_URL }) => hasGuessablePassword(EVENTSTORE_URL) },
@@ -43,7 +44,7 @@ const rules: readonly Rule[] = [
   },
   {
     name: 'MASTER_KEY',
-    message: 'is a placeholder; create one with: openssl rand -base64 32',
+    message: PLACEHOLDER_KEY,
     applies: ({ MASTER_KEY }) => MASTER_KEY !== undefined && isPlaceholder(MASTER_KEY),
   },
   ...(['ACCOUNT_URL', 'EVENT_URL', 'STREAM_URL'] as const).map((name) => ({
@@ -51,6 +52,11 @@ const rules: readonly Rule[] = [
     message: 'must be https in production, where tokens are sent to it: only a loopback address may be http',
     applies: (settings: Partial<Settings>) => isPlainHttp(settings[name]),
   })),
+  {
+    name: 'EDGE_KEY',
+    message: PLACEHOLDER_KEY,
+    applies: ({ EDGE_KEY }) => EDGE_KEY !== undefined && isPlaceholder(EDGE_KEY),
+  },
   {
     name: 'RATE_LIMITS',
     message: 'may be off in development only',

@@ -4,10 +4,10 @@ import type { RequiredSettings } from './load-settings.ts';
 export const requiredByService = {
   account: { inProduction: ['MASTER_KEY'] },
   // Only npm start has a local chain.
-  'event-catcher': { always: ['CHAINS'], inProduction: ['MASTER_KEY'] },
-  relay: { inProduction: ['MASTER_KEY'] },
+  'event-catcher': { always: ['CHAINS'], inProduction: ['EDGE_KEY'] },
+  relay: { inProduction: ['EDGE_KEY'] },
   projector: { inProduction: ['MASTER_KEY'] },
-  stream: { inProduction: ['MASTER_KEY'] },
+  stream: { inProduction: ['EDGE_KEY'] },
 } as const satisfies Record<string, RequiredSettings>;
 
 export type ServiceName = keyof typeof requiredByService;

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { requiredByService } from './services.ts';
 import { loadSettings, SettingsError, type RequiredSettings } from './load-settings.ts';
 import { maskUrl } from './mask-url.ts';
 
@@ -283,5 +284,13 @@ describe('settings', () => {
     expect(wrongIn({ NODE_ENV: 'production', CHAINS: chains }, { inProduction: ['MASTER_KEY'] })).toEqual([
       'MASTER_KEY',
     ]);
+  });
+
+  it('have a key of the edge, or the master key', () => {
+    const wrong = (keys: object) =>
+      wrongIn({ NODE_ENV: 'production', CHAINS: chains, ...keys }, requiredByService['event-catcher']);
+    expect(wrong({})).toEqual(['EDGE_KEY']);
+    expect([wrong({ EDGE_KEY: aKey }), wrong({ MASTER_KEY: aKey })]).toEqual([[], []]);
+    expect(wrong({ EDGE_KEY: Buffer.alloc(32, 7).toString('base64') })).toEqual(['EDGE_KEY']);
   });
 });

@@ -106,6 +106,10 @@ const setting = <Schema extends z.ZodType>(schema: Schema, meaning: string, opti
 });
 
 /** Every setting, in the order in which `annals config print` lists them. */
+const key = z
+  .base64({ abort: true })
+  .refine((text) => Buffer.from(text, 'base64').length === 32, 'is not 32 bytes of base64');
+
 export const settingDefinitions = {
   NODE_ENV: setting(
     z.enum(['development', 'test', 'production']).default('development'),
@@ -186,11 +190,13 @@ export const settingDefinitions = {
   ),
   LOCAL_CHAIN_PORT: setting(port.default(8545), 'of the development chain; 0: any free port'),
   MASTER_KEY: setting(
-    z
-      .base64({ abort: true })
-      .refine((text) => Buffer.from(text, 'base64').length === 32, 'is not 32 bytes of base64')
-      .optional(),
-    '32 bytes, base64: encrypts signing keys at rest, signs cursors; made in DATA_DIR in development',
+    key.optional(),
+    '32 bytes, base64: encrypts the key vault and what account keeps; made in DATA_DIR in development',
+    { secret: true },
+  ),
+  EDGE_KEY: setting(
+    key.optional(),
+    '32 bytes, base64, the same for every service but projector: signs cursors, positions and messages; else MASTER_KEY does',
     { secret: true },
   ),
   TRUSTED_PROXIES: setting(

@@ -1,23 +1,37 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Transactor } from '../event-store/transact.ts';
 import { PersonalData } from '../key-vault/personal-data.ts';
-import type { Foundation, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
-import { CLOCK, EVENT_STORE, IDS, LOGGER, MASTER_KEY, MESSAGE_BUS, READ_STORE, SETTINGS } from './tokens.ts';
+import type { Foundation, WithKeyVault, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
+import {
+  ANSWERS_KEY,
+  CLOCK,
+  EDGE_KEY,
+  EVENT_STORE,
+  IDS,
+  LOGGER,
+  MASTER_KEY,
+  MESSAGE_BUS,
+  READ_STORE,
+  SETTINGS,
+} from './tokens.ts';
 
 @Module({})
 class FoundationModule {}
 
 /** Binds the tokens of `tokens.ts` and `Transactor` for every module of one application. */
 export const foundationModule = (
-  foundation: Foundation & Partial<WithMessageBus & WithPersonalData>,
+  foundation: Foundation & Partial<WithMessageBus & WithPersonalData & WithKeyVault>,
 ): DynamicModule => {
-  const { settings, logger, clock, ids, masterKey, eventStore, readStore, messageBus, personalData } = foundation;
+  const { settings, logger, clock, ids, edgeKey, masterKey, eventStore, readStore, messageBus, personalData } =
+    foundation;
   const providers = [
     { provide: SETTINGS, useValue: settings },
     { provide: LOGGER, useValue: logger },
     { provide: CLOCK, useValue: clock },
     { provide: IDS, useValue: ids },
-    { provide: MASTER_KEY, useValue: masterKey },
+    { provide: EDGE_KEY, useValue: edgeKey },
+    { provide: ANSWERS_KEY, useValue: masterKey ?? edgeKey },
+    ...(masterKey ? [{ provide: MASTER_KEY, useValue: masterKey }] : []),
     { provide: EVENT_STORE, useValue: eventStore },
     { provide: READ_STORE, useValue: readStore },
     ...(messageBus ? [{ provide: MESSAGE_BUS, useValue: messageBus }] : []),

@@ -35,7 +35,7 @@ describe('a repeated request', () => {
     );
   /** Starts another process on the same stores. */
   const restart = () =>
-    new IdempotentRequests(new Transactor(foundation.eventStore, clock, foundation.ids), foundation.masterKey);
+    new IdempotentRequests(new Transactor(foundation.eventStore, clock, foundation.ids), foundation.edgeKey);
 
   beforeEach(async () => {
     clock = new TestClock();

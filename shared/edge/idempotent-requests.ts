@@ -11,7 +11,7 @@ import { keptForRepeats } from '../event-store/permanent-streams.ts';
 import { Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
 import { pause } from '../primitives/pause.ts';
-import { MASTER_KEY } from './tokens.ts';
+import { ANSWERS_KEY } from './tokens.ts';
 
 const KEPT_MS = 24 * 3_600_000;
 /** Without an answer for this long, the process that carries out the request is assumed to have crashed. */
@@ -84,11 +84,11 @@ export class IdempotentRequests {
 
   constructor(
     private readonly transactor: Transactor,
-    @Inject(MASTER_KEY) masterKey: Uint8Array,
+    @Inject(ANSWERS_KEY) answersKey: Uint8Array,
     /** Of a service whose answers have personal data. */
     @Optional() private readonly personalData?: PersonalData,
   ) {
-    this.key = deriveKey(masterKey, 'idempotent answers');
+    this.key = deriveKey(answersKey, 'idempotent answers');
   }
 
   /**

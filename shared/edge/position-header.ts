@@ -17,10 +17,10 @@ export class PositionHeader {
   private greatest = 0;
 
   constructor(
-    masterKey: Uint8Array,
+    edgeKey: Uint8Array,
     private readonly eventStore: Pick<EventStore, 'head'>,
   ) {
-    this.signed = new SignedText(masterKey, 'positions');
+    this.signed = new SignedText(edgeKey, 'positions');
   }
 
   write(position: Position): string {

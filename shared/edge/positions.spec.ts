@@ -52,21 +52,21 @@ describe('reading your own write', () => {
 
   it('gives up after two seconds', async () => {
     const began = performance.now();
-    const { masterKey, eventStore } = things.foundation;
-    const problem = await problemOfAnswer(await readAfter(new PositionHeader(masterKey, eventStore).write(8)));
+    const { edgeKey, eventStore } = things.foundation;
+    const problem = await problemOfAnswer(await readAfter(new PositionHeader(edgeKey, eventStore).write(8)));
     expect(problem).toMatchObject({ code: 'not_caught_up', retryAfter: 1 });
     expect(performance.now() - began).toBeGreaterThanOrEqual(2_000);
   });
 
   it('asks how far a read model is once for all that wait', async () => {
-    const { readStore, masterKey, eventStore } = things.foundation;
+    const { readStore, edgeKey, eventStore } = things.foundation;
     const position = readStore.position.bind(readStore);
     let asked = 0;
     readStore.position = (projection) => {
       asked += 1;
       return position(projection);
     };
-    const text = new PositionHeader(masterKey, eventStore).write(9);
+    const text = new PositionHeader(edgeKey, eventStore).write(9);
     const waiting = Array.from({ length: 20 }, () => readAfter(text));
     await Promise.all(waiting);
     // Once each, and some 200 times for all.
@@ -87,7 +87,7 @@ describe('the position of an answer', () => {
   beforeAll(async () => {
     const RATE_LIMITS = JSON.stringify({ request: { points: 12, seconds: 600 } });
     things = await startThings({ environment: { RATE_LIMITS } });
-    positions = new PositionHeader(things.foundation.masterKey, things.foundation.eventStore);
+    positions = new PositionHeader(things.foundation.edgeKey, things.foundation.eventStore);
   });
   afterAll(() => things.service.close());
 

@@ -33,7 +33,7 @@ interface SharedCountsOptions {
   readStore: Pick<ReadStore, 'addPoints' | 'forgetPoints'>;
   clock: Clock;
   logger: Logger;
-  masterKey: Uint8Array;
+  edgeKey: Uint8Array;
 }
 
 /**
@@ -47,8 +47,8 @@ export class SharedCounts {
   private forgetAt: number;
 
   constructor(private readonly options: SharedCountsOptions) {
-    const { clock, logger, masterKey } = options;
-    this.key = deriveKey(masterKey, 'rate limits');
+    const { clock, logger, edgeKey } = options;
+    this.key = deriveKey(edgeKey, 'rate limits');
     this.forgetAt = clock.elapsed() + FORGET_EVERY_MS;
     this.loop = new SupervisedLoop('shared rate limits', logger, async (signal, reportRunning) => {
       while (!signal.aborted) {

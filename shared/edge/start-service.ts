@@ -10,7 +10,7 @@ import { pause } from '../primitives/pause.ts';
 import type { TokenIssuer } from '../auth/access-tokens.jose.ts';
 import { AppOrigins } from '../auth/app-origins.ts';
 import { edgeModule, type AppCallersProvider } from './edge.module.ts';
-import type { Foundation, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
+import type { Foundation, WithKeyVault, WithMessageBus, WithPersonalData } from '../host/foundation.ts';
 import type { ConnectionCallers } from './connection-callers.ts';
 import { foundationModule } from './foundation.module.ts';
 import { Health, type Readiness } from '../host/health.ts';
@@ -30,7 +30,7 @@ const DRAIN_POLL_MS = 5;
 export interface ServiceOptions {
   /** The service's own module. */
   module: NonNullable<ModuleMetadata['imports']>[number];
-  foundation: Foundation & Partial<WithMessageBus & WithPersonalData>;
+  foundation: Foundation & Partial<WithMessageBus & WithPersonalData & WithKeyVault>;
   /** The issuer of trusted access tokens: `remoteIssuer` everywhere except in the account service. */
   issuer: TokenIssuer;
   /** Of a service that has routes for apps. */
@@ -75,7 +75,7 @@ export const startService = async (options: ServiceOptions): Promise<RunningServ
   const health = new Health(foundation, { signingKeys: issuer.hasKeys, ...readiness });
   const counts = new SharedCounts(foundation);
   const limits = new RateLimits(foundation.settings, counts, foundation.clock);
-  const positions = new PositionHeader(foundation.masterKey, foundation.eventStore);
+  const positions = new PositionHeader(foundation.edgeKey, foundation.eventStore);
   const server = makeHttpServer({ ...foundation, traffic, origins, limits, positions });
   const refuseRest = refuseOtherMethods(server);
   const edge = edgeModule({ foundation, issuer, appCallers, connectionCallers, limits, positions, health, origins });

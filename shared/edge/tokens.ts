@@ -6,6 +6,10 @@ export const CLOCK = Symbol('Clock');
 export const IDS = Symbol('Ids');
 export const SETTINGS = Symbol('Settings');
 export const LOGGER = Symbol('Logger');
+/** Only of a service that opens the key vault. */
 export const MASTER_KEY = Symbol('MasterKey');
+export const EDGE_KEY = Symbol('EdgeKey');
+/** Encrypts kept answers: the master key where there is one, so that no other service opens them. */
+export const ANSWERS_KEY = Symbol('AnswersKey');
 /** `TokenIssuer`: the issuer of the access tokens that this service trusts. */
 export const TOKEN_ISSUER = Symbol('TokenIssuer');

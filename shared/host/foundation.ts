@@ -25,12 +25,15 @@ export interface WorkerFoundation extends Pick<Engines, 'eventStore' | 'readStor
 
 /** What a part that accepts requests depends on. */
 export interface Foundation extends WorkerFoundation {
-  /** 32 bytes. */
-  masterKey: Uint8Array;
+  /** 32 bytes: what every service signs cursors and positions with, and hashes callers, so that each takes the others'. */
+  edgeKey: Uint8Array;
 }
 
 export type WithMessageBus = Pick<Engines, 'messageBus'>;
-export type WithKeyVault = Pick<Engines, 'keyVault'>;
+export type WithKeyVault = Pick<Engines, 'keyVault'> & {
+  /** 32 bytes: what opens the vault. */
+  masterKey: Uint8Array;
+};
 export interface WithPersonalData {
   personalData: PersonalData;
 }

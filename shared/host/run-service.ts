@@ -1,4 +1,4 @@
-import { loadMasterKey } from '../keys/master-key.ts';
+import { loadEdgeKey } from '../keys/master-key.ts';
 import { requiredByService, type ServiceName } from '../config/services.ts';
 import { isEmbedded, useDataFolder, type EngineName, type Engines } from './engines.ts';
 import { openFoundation, type Foundation, type WorkerFoundation } from './foundation.ts';
@@ -37,12 +37,16 @@ export const runService = <Name extends EngineName>(service: ServiceDefinition<N
   const { port, keepsFiles = false, start } = service;
   return runProcess(async (starting) => {
     const { settings } = starting;
-    if (keepsFiles || settings.MASTER_KEY === undefined || keepsStores(service.engines, starting)) {
+    if (
+      keepsFiles ||
+      (settings.EDGE_KEY ?? settings.MASTER_KEY) === undefined ||
+      keepsStores(service.engines, starting)
+    ) {
       useDataFolder(starting);
     }
     await requireFreePorts([{ setting: port, host: settings.HOST, port: settings[port] }]);
-    const masterKey = loadMasterKey(settings);
-    return runPart({ ...service, start: (foundation) => start({ ...foundation, masterKey }) }, starting);
+    const edgeKey = loadEdgeKey(settings);
+    return runPart({ ...service, start: (foundation) => start({ ...foundation, edgeKey }) }, starting);
   }, requiredByService[service.name]);
 };
 

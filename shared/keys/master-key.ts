@@ -27,6 +27,13 @@ export const loadMasterKey = ({ MASTER_KEY, DATA_DIR }: Pick<Settings, 'MASTER_K
   );
 };
 
+/**
+ * Returns the key that services without the key vault have: `EDGE_KEY`, from which nobody learns the master key. Where it is
+ * not set, the master key serves. @throws CannotStart
+ */
+export const loadEdgeKey = (settings: Pick<Settings, 'MASTER_KEY' | 'EDGE_KEY' | 'DATA_DIR'>): Buffer =>
+  settings.EDGE_KEY === undefined ? loadMasterKey(settings) : Buffer.from(settings.EDGE_KEY, 'base64');
+
 /** The embedded key vault. */
 export const VAULT_FILE = 'vault.db';
 const fileOf = (dataFolder: string): string => join(dataFolder, 'master.key');

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { collections } from '../read-models/catalogue.ts';
 import { loadSettings } from '../config/load-settings.ts';
 import { MemoryEventStore } from '../event-store/event-store.memory.ts';
-import type { Foundation } from '../host/foundation.ts';
+import type { Foundation, WithKeyVault } from '../host/foundation.ts';
 import { MemoryKeyVault } from '../key-vault/key-vault.memory.ts';
 import { makeVault } from '../key-vault/own-vault.ts';
 import { ProcessHealth } from '../host/process-health.ts';
@@ -31,7 +31,7 @@ export class TestClock implements Clock {
   }
 }
 
-export interface TestFoundation extends Foundation {
+export interface TestFoundation extends Foundation, WithKeyVault {
   keyVault: MemoryKeyVault;
   eventStore: MemoryEventStore;
   readStore: MemoryReadStore;
@@ -62,6 +62,7 @@ export const testFoundation = async ({
     processHealth: new ProcessHealth(),
     ids: systemIds,
     masterKey,
+    edgeKey: masterKey,
     eventStore: new MemoryEventStore(clock),
     readStore,
     keyVault,

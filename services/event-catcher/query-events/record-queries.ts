@@ -30,9 +30,9 @@ export class RecordQueries {
   constructor(
     private readonly readStore: ReadStore,
     private readonly watchModels: WatchModels,
-    masterKey: Uint8Array,
+    edgeKey: Uint8Array,
   ) {
-    this.cursors = new SignedText(masterKey, 'event cursors of places');
+    this.cursors = new SignedText(edgeKey, 'event cursors of places');
   }
 
   /** @throws Refusal validation_failed, cursor_invalid, watch_not_found, not_caught_up */

@@ -103,7 +103,7 @@ whereServer('KAFKA_BROKERS', (brokers) => {
         eventStore,
         messageBus: bus,
         readStore,
-        masterKey: Buffer.alloc(32, 7),
+        edgeKey: Buffer.alloc(32, 7),
         logger: pino({ level: 'silent' }),
       });
       relay.start();

@@ -12,7 +12,7 @@ import { eventually } from '../../../shared/testing/eventually.ts';
 import { BatchPublisher } from './publish-batch.ts';
 import { relayLoop } from './relay-loop.ts';
 
-const masterKey = Buffer.alloc(32, 7);
+const edgeKey = Buffer.alloc(32, 7);
 const contract = '0x5fbdb2315678afecb367f032d93f642f64180aa3';
 const wallet = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 const streams: Partial<Record<keyof typeof eventExamples, string>> = {
@@ -31,7 +31,7 @@ const aSystem = async () => {
     eventStore: new MemoryEventStore(),
     messageBus: new MemoryMessageBus(),
     readStore: new MemoryReadStore(),
-    masterKey,
+    edgeKey,
     logger: pino({ level: 'silent' }),
   };
   await system.messageBus.createTopics(allTopics);
@@ -248,7 +248,7 @@ describe('relay', () => {
       stop.abort(new Error('another process has its lease'));
     };
     await expect(
-      new BatchPublisher(messageBus, new MessageMacs(masterKey), logger).publish(events, stop.signal),
+      new BatchPublisher(messageBus, new MessageMacs(edgeKey), logger).publish(events, stop.signal),
     ).rejects.toThrow('its lease');
     expect(await published({ messageBus }, topics.users)).toHaveLength(1);
     expect(await published({ messageBus }, topics.contracts)).toHaveLength(0);

@@ -28,13 +28,13 @@ export const relayLoop = ({
   eventStore,
   messageBus,
   readStore,
-  masterKey,
+  edgeKey,
   logger,
 }: {
   eventStore: EventStore;
   messageBus: MessageBus;
   readStore: ReadStore;
-  masterKey: Uint8Array;
+  edgeKey: Uint8Array;
   logger: Logger;
 }): SupervisedLoop =>
   leasedLoop({
@@ -43,7 +43,7 @@ export const relayLoop = ({
     logger,
     run: async (signal, reportRunning) => {
       await untilAborted(messageBus.createTopics(allTopics), signal);
-      const publisher = new BatchPublisher(messageBus, new MessageMacs(masterKey), logger);
+      const publisher = new BatchPublisher(messageBus, new MessageMacs(edgeKey), logger);
       const checkpoint = new Checkpoint(readStore);
       const after = await checkpoint.load();
       await untilAborted(recordSignedFrom({ messageBus, readStore }, topics.chainEvents, after), signal);

@@ -44,6 +44,7 @@ useDataFolder({ settings, shutdown });
 const foundation = {
   ...(await openFoundation({ settings, logger, shutdown }, everyEngine)),
   masterKey: loadMasterKey(settings),
+  edgeKey: loadMasterKey(settings),
 };
 const [chain] = settings.CHAINS ?? [];
 if (!chain) throw new Error('CHAINS is missing');

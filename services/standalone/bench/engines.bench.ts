@@ -77,7 +77,7 @@ const benchThroughput = async (
   const from = await eventStore.head();
   for (const name of [RELAY_CHECKPOINT, chainEventsModel.name]) await readStore.apply(name, [], from);
   report(await measure('append, 500 events an append', EVENTS, () => append(eventStore)));
-  const relay = relayLoop({ ...engines, masterKey: randomBytes(32), logger });
+  const relay = relayLoop({ ...engines, edgeKey: randomBytes(32), logger });
   report(await measure('relay into Kafka', EVENTS, () => catchUp(engines, RELAY_CHECKPOINT, relay)));
   const projection = projectionLoop(chainEventsModel, {
     ...engines,

@@ -18,7 +18,7 @@ const common = [
 ];
 const bus = ['KAFKA_BROKERS', 'KAFKA_SASL', 'KAFKA_TLS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS'] as const;
 /** Settings of services that answer HTTP requests. */
-const httpSettings = ['MASTER_KEY', 'TRUSTED_PROXIES', 'RATE_LIMITS'] as const;
+const httpSettings = ['MASTER_KEY', 'EDGE_KEY', 'TRUSTED_PROXIES', 'RATE_LIMITS'] as const;
 /** And of those that serve a document. */
 const documented = [...httpSettings, 'DOCS'] as const;
 /** Settings of what carries one-time passwords. */
@@ -58,7 +58,7 @@ const services: readonly ServiceCommand[] = [
   {
     name: 'relay',
     description: 'publishes stored events on the message bus; of several processes, one works and the others stand by',
-    settings: [...bus, 'KAFKA_ACKS', 'KAFKA_COMPRESSION', ...common],
+    settings: ['MASTER_KEY', 'EDGE_KEY', ...bus, 'KAFKA_ACKS', 'KAFKA_COMPRESSION', ...common],
     examples: ['METRICS_PORT=9466 annals relay', 'METRICS_PORT=9466 KAFKA_BROKERS=127.0.0.1:9092 annals relay'],
     run: () => import('../../relay/main.ts'),
   },

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, describe } from '@jest/globals';
 import { dropDatabases } from '../../../shared/testing/drop-databases.mongo.ts';
@@ -47,6 +47,7 @@ whereServer('KAFKA_BROKERS', (KAFKA_BROKERS) => {
             MONGO_URL,
             MONGO_DATABASE,
             CHAINS: chain.setting,
+            EDGE_KEY: randomBytes(32).toString('base64'),
           });
         },
         () => readTopicInKafka(KAFKA_BROKERS, `${TOPIC_PREFIX}first.`),

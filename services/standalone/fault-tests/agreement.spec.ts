@@ -56,7 +56,7 @@ describe('the comparison of read models and topics with the event store', () => 
     disagreements(await everyEvent(engines.eventStore), derived, personalData);
 
   const derive = async (): Promise<void> => {
-    const options = { ...engines, masterKey: foundation.masterKey, personalData, logger: pino({ level: 'silent' }) };
+    const options = { ...engines, edgeKey: foundation.edgeKey, personalData, logger: pino({ level: 'silent' }) };
     const loops = [...readModels.map((model) => projectionLoop(model, options)), relayLoop(options)];
     for (const loop of loops) loop.start();
     const head = await engines.eventStore.head();

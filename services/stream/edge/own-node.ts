@@ -14,8 +14,8 @@ export interface OwnNode {
  * Returns the node at an address for clients. Its own address is that of a key which follows from the master key and
  * where it is: the same after each start, and in each process behind one proxy.
  */
-export const nodeAt = (masterKey: Uint8Array, { domain, rpcDomain }: Omit<OwnNode, 'address'>): OwnNode => ({
-  address: addressOfKey(deriveKey(masterKey, `node ${rpcDomain}`)),
+export const nodeAt = (edgeKey: Uint8Array, { domain, rpcDomain }: Omit<OwnNode, 'address'>): OwnNode => ({
+  address: addressOfKey(deriveKey(edgeKey, `node ${rpcDomain}`)),
   domain,
   rpcDomain,
 });

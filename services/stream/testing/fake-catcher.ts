@@ -86,7 +86,7 @@ export class FakeCatcher {
     private readonly messageBus: MessageBus,
     private readonly readStore: ReadStore,
     private readonly now: () => number,
-    private readonly masterKey: Uint8Array,
+    private readonly edgeKey: Uint8Array,
   ) {}
 
   store(change: Change, record: ObservedRecord, time = this.now()): StoredChange {
@@ -107,7 +107,7 @@ export class FakeCatcher {
 
   /** The messages of changes, as the relay signs them. */
   messages(from: number, until: number): MessageToPublish[] {
-    const macs = new MessageMacs(this.masterKey);
+    const macs = new MessageMacs(this.edgeKey);
     return this.stored.slice(from, until).map((change) => macs.sign(topics.chainEvents, toMessage(change)));
   }
 

@@ -95,17 +95,17 @@ const subscription = (contractAddress: string): Subscribe => ({
 export const feedUnderTest = async () => {
   const clock = new TestClock();
   const foundation = await testFoundation({ clock });
-  const { eventStore, masterKey, logger, ids } = foundation;
+  const { eventStore, edgeKey, logger, ids } = foundation;
   const readStore = new SlowReadStore();
   await readStore.define(collections);
   const messageBus = new MemoryMessageBus();
   await messageBus.createTopics([topics.chainEvents]);
-  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now(), foundation.masterKey);
+  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now(), foundation.edgeKey);
   const projections = new Projections(readStore, eventStore);
   const startNode = async () => {
     const subscriptionsPerConnection = Infinity;
     const options = {
-      ...{ messageBus, readStore, eventStore, projections, masterKey, subscriptionsPerConnection, clock, ids },
+      ...{ messageBus, readStore, eventStore, projections, edgeKey, subscriptionsPerConnection, clock, ids },
       logger,
     };
     const stream = composeStream(options);

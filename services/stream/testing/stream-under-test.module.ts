@@ -41,7 +41,7 @@ export const streamUnderTest = async ({
   const readStore: ReadStore = givenReadStore ?? inMemory.readStore;
   const foundation = { ...inMemory, messageBus, readStore };
   const tokens = await testIssuer();
-  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now(), foundation.masterKey);
+  const catcher = new FakeCatcher(messageBus, readStore, () => clock.now(), foundation.edgeKey);
   const clients: StreamClient[] = [];
   const start = async () => {
     const node = await startStream(foundation, tokens.issuer, { eventUrl: EVENT_URL });

@@ -18,8 +18,8 @@ type Message = Pick<MessageToPublish, 'key' | 'headers' | 'value'>;
 export class MessageMacs {
   private readonly key: KeyObject;
 
-  constructor(masterKey: Uint8Array) {
-    this.key = createSecretKey(deriveKey(masterKey, 'bus messages'));
+  constructor(edgeKey: Uint8Array) {
+    this.key = createSecretKey(deriveKey(edgeKey, 'bus messages'));
   }
 
   sign<Signed extends Message>(topic: Named, message: Signed): Signed {
