@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { event, type EventOf } from './event.ts';
 
-const claim = z.object({ watchId: z.string(), appId: z.string(), userId: z.string() });
+const claim = z.object({
+  watchId: z.string(),
+  appId: z.string(),
+  userId: z.string().nullable().describe('null: the app itself'),
+});
 
 /** Streams `quota-user-<userId>` and `quota-app-<appId>`: the claims on watches that count for them. */
 export const quotaEvents = {

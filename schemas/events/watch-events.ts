@@ -19,7 +19,7 @@ export const eventFragment = z.object({
 export type EventFragment = z.infer<typeof eventFragment>;
 
 /**
- * Why a watch is paused: its app or the operator wanted it, or its backfill met the bound of records or of blocks that one
+ * Why a watch is paused: who claims it (`app`) or the operator wanted it, or its backfill met the bound of records or of blocks that one
  * watch may have.
  */
 export const pauseReason = z.enum(['app', 'operator', 'records', 'blocks']);
@@ -31,11 +31,18 @@ export type WatchedProxy = z.infer<typeof watchedProxy>;
 
 const aboutWatch = z.object({ watchId: z.string(), chainId, contractAddress: address });
 
+/** Whose claim it is, within the app. Who signed a connection token has one id as both. */
+const claimingUser = z
+  .string()
+  .nullable()
+  .exactOptional()
+  .describe('null: the app itself. Not there in events that were stored while a claim was a whole app’s');
+
 /** Stream `watch-<watchId>`. */
 export const watchEvents = {
   /**
-   * Stored once for each app that claims the watch. The first one creates the watch; one after the last claim was dropped
-   * goes on where it stopped.
+   * Stored once for each claim on the watch. The first one creates the watch; one after the last claim was dropped goes on
+   * where it stopped.
    */
   ContractRegistered: event(
     1,
@@ -51,6 +58,7 @@ export const watchEvents = {
       fragment: eventFragment,
       startBlock: blockNumber,
       appId: z.string(),
+      userId: claimingUser,
       /** The chain's head then: what is read of the blocks up to it is the backfill of the watch. */
       headBlock: blockNumber.exactOptional(),
       /** `null`: no proxy. Not there where no provider told. */
@@ -70,7 +78,7 @@ export const watchEvents = {
   ),
   /** Final blocks are to be read again, both ends included, and what is stored of them is to be compared. */
   WatchReplayRequested: event(1, aboutWatch.extend({ fromBlock: blockNumber, toBlock: blockNumber })),
-  /** An app dropped its claim. Nothing more is read for a watch that no app claims. */
-  WatchRemoved: event(1, aboutWatch.extend({ appId: z.string() })),
+  /** A claim was dropped. Nothing more is read for a watch without claims. */
+  WatchRemoved: event(1, aboutWatch.extend({ appId: z.string(), userId: claimingUser })),
 };
 export type WatchEvent = EventOf<typeof watchEvents>;

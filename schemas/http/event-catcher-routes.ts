@@ -6,6 +6,8 @@ import { gatewayRoutes } from './gateway-routes.ts';
 import { route } from './route.ts';
 
 const eventCatcher = { service: 'event-catcher', appTokens: true } as const;
+/** Every route with a token takes connection tokens, too: their signers claim, list, query and stop as themselves. */
+const withToken = { ...eventCatcher, auth: 'bearer', connectionTokens: true } as const;
 
 const chainIdInput = z.coerce.number().pipe(chainId);
 const blockInput = z.coerce.number().pipe(blockNumber);
@@ -14,7 +16,8 @@ const watchIdInput = z
   .max(64)
   .optional()
   .describe(
-    'the id of one of several registrations of the event; without it the newest of the own app, else the oldest',
+    'the id of one of several registrations of the event; without it the oldest that the caller claims is meant, ' +
+      'else the oldest that its app itself claims, else the oldest of all',
   );
 const page = {
   take: z.coerce.number().pipe(z.int().min(1).max(1_000)).default(10),
@@ -123,12 +126,10 @@ export type WatchStatus = z.infer<typeof watchStatus>;
 /** Every route of the event catcher. */
 export const eventCatcherRoutes = {
   registerContract: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'POST',
     path: '/api/v1/contracts',
     summary: 'Watch an event of a contract; 200 when it is watched already',
-    auth: 'bearer',
-    connectionTokens: true,
     rateLimit: 'register',
     command: true,
     query: z.object({
@@ -162,33 +163,30 @@ export const eventCatcherRoutes = {
     ],
   }),
   listContracts: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'GET',
     path: '/api/v1/contracts',
-    summary: 'The watched events of all apps',
-    auth: 'bearer',
+    summary: 'All watched events',
     query: z.object({ chainId: chainIdInput.optional(), contractAddress: addressInput.optional(), ...page }),
     status: 200,
     answer: watchedContracts,
     problems: ['not_caught_up'],
   }),
   getContract: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'GET',
     path: '/api/v1/contracts/{id}',
     summary: 'One watched event of a contract',
-    auth: 'bearer',
     params: watchParams,
     status: 200,
     answer: watchedContract,
     problems: ['watch_not_found', 'not_caught_up'],
   }),
   removeContract: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'DELETE',
     path: '/api/v1/contracts/{id}',
-    summary: 'Drop the claim of the app on a watched event; the last one stops it',
-    auth: 'bearer',
+    summary: 'Drop the own claim on a watched event; the last one stops it',
     command: true,
     params: watchParams,
     status: 204,
@@ -196,11 +194,10 @@ export const eventCatcherRoutes = {
     problems: ['watch_not_found'],
   }),
   pauseContract: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'POST',
     path: '/api/v1/contracts/{id}/pause',
-    summary: 'Read nothing more of a watched event, as the only app that holds it',
-    auth: 'bearer',
+    summary: 'Read nothing more of a watched event, as the only one who claims it, or as the app of all who do',
     command: true,
     params: watchParams,
     status: 200,
@@ -208,11 +205,10 @@ export const eventCatcherRoutes = {
     problems: ['watch_not_found', 'forbidden'],
   }),
   resumeContract: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'POST',
     path: '/api/v1/contracts/{id}/resume',
     summary: 'Read a paused event again, from where it was paused',
-    auth: 'bearer',
     command: true,
     params: watchParams,
     status: 200,
@@ -220,27 +216,27 @@ export const eventCatcherRoutes = {
     problems: ['watch_not_found', 'forbidden', 'quota_exceeded'],
   }),
   replayContract: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'POST',
     path: '/api/v1/contracts/{id}/replay',
-    summary: 'Read final blocks of a watched event again, as the only app that holds it, and store only what differs',
-    auth: 'bearer',
+    summary: 'Read final blocks of a watched event again, as whoever may pause it, and store only what differs',
     command: true,
     params: watchParams,
-    body: z.object({
-      fromBlock: blockNumber.optional().describe('the start block, unless it is given'),
-      toBlock: blockNumber.optional().describe('inclusive; the finalized block, unless it is given'),
-    }),
+    body: z
+      .object({
+        fromBlock: blockNumber.optional().describe('the start block, unless it is given'),
+        toBlock: blockNumber.optional().describe('inclusive; the finalized block, unless it is given'),
+      })
+      .optional(),
     status: 202,
     answer: replayedContract,
     problems: ['watch_not_found', 'forbidden', 'not_caught_up'],
   }),
   queryEvents: route({
-    ...eventCatcher,
+    ...withToken,
     method: 'GET',
     path: '/api/v1/events',
     summary: 'Past events of a contract, in chain order; also arg.<name>=<value>, and as an export',
-    auth: 'bearer',
     rateLimit: 'query',
     query: z
       .object({

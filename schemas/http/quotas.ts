@@ -3,9 +3,9 @@
  * operator's command line is not bound by them.
  */
 export const quotas = {
-  /** How many registrations one user may have made that an app still holds. */
+  /** How many claims on watches one user may have, in all apps together. */
   userWatches: 100,
-  /** How many registrations one app may hold. */
+  /** How many claims on watches one app may have, and, counted apart from these, its users together. */
   appWatches: 10_000,
   /** How many records and blocks the backfill of one registration may have. */
   backfillRecords: 10_000_000,

@@ -1,3 +1,4 @@
+import { claimantText, type Claimant } from '../auth/claimant.ts';
 import { invalid, Refusal } from '../errors/refusal.ts';
 import { bareSignature, canonicalSignature, parseEventSignature } from './event-signature.ts';
 
@@ -6,16 +7,12 @@ interface Named {
   eventName: string;
   /** Canonical. */
   eventSignature: string;
-  /** Position of the first registration. */
-  createdPosition: number;
-  /** Position of each app's registration, and of each user's by a wallet. */
-  appPositions: Readonly<Record<string, number>>;
-}
-
-/** Who asks, with the token of a session or of a connection. */
-export interface ClaimCaller {
-  appId: string;
-  userId: string;
+  /** `null` of an anonymous event. */
+  topic0: string | null;
+  /** Position of the registration since which somebody has always claimed it. */
+  claimedSince: number;
+  /** Position of each claim's registration, by `claimantText`. */
+  claimPositions: Readonly<Record<string, number>>;
 }
 
 /** What a request says of the watch that it means. */
@@ -24,12 +21,8 @@ export interface WatchSelector {
   name?: string | undefined;
   watchId?: string | undefined;
   /** Without it nothing is anybody's own. */
-  caller?: ClaimCaller | undefined;
+  caller?: Claimant | undefined;
 }
-
-/** Whose claims are the caller's own: the app's, or else, where it has none, those that the user made by a wallet. */
-export const ownHolder = ({ appId, userId }: ClaimCaller, isHolder: (holder: string) => boolean): string =>
-  !isHolder(appId) && isHolder(userId) ? userId : appId;
 
 /**
  * Returns the test whether a text names a watch: by its event's name, its signature without `indexed`, or its canonical
@@ -45,26 +38,45 @@ export const matcherByName = (text: string): ((watch: Pick<Named, 'eventName' | 
 };
 
 /**
- * Selects the watches that a request means. Without a name these are all. Of several watches that match an event by name
- * it means the newest of the caller's own, else the oldest of all; an id names one exactly.
+ * Selects the watches that a request means. Of several that match an event it means the oldest that the caller claims,
+ * else the oldest that the caller's app itself claims, else the oldest of all. Without a name it means one for each kind
+ * of log, and these are in the same order. An id names one exactly.
  */
 export const selectWatches = <Watch extends Named>(
   watches: readonly Watch[],
   { name, watchId, caller }: WatchSelector,
 ): Watch[] => {
-  const found = watches.filter(({ id }) => watchId === undefined || id === watchId);
-  if (name === undefined) return found;
+  const rank = rankFor(caller);
+  const found = watches
+    .filter(({ id }) => watchId === undefined || id === watchId)
+    .toSorted((left, right) => rank(left)[0] - rank(right)[0] || rank(left)[1] - rank(right)[1]);
+  if (name === undefined) return firstOfEach(found, kindOfLog);
   const named = found.filter(matcherByName(name));
-  const holds = (holder: string, { appPositions }: Watch) => Object.hasOwn(appPositions, holder);
-  const holder = caller && ownHolder(caller, (one) => named.some((watch) => holds(one, watch)));
-  const rank = (watch: Watch) =>
-    holder !== undefined && holds(holder, watch) ? (watch.appPositions[holder] ?? 0) : -watch.createdPosition;
-  const own = named.filter((watch) => rank(watch) > 0);
-  const events = Map.groupBy(own.length > 0 ? own : named, ({ eventSignature }) =>
-    bareSignature(parseEventSignature(eventSignature)),
-  );
-  return Array.from(events.values(), (same) => same.reduce((one, other) => (rank(other) > rank(one) ? other : one)));
+  const nearest = named.filter((watch) => rank(watch)[0] === (named[0] && rank(named[0])[0]));
+  return firstOfEach(nearest, ({ eventSignature }) => bareSignature(parseEventSignature(eventSignature)));
 };
+
+/** How near a watch is to the caller, and since which position: the lower one is meant. */
+type Rank = readonly [nearness: number, since: number];
+
+const rankFor = (caller: Claimant | undefined): ((watch: Named) => Rank) => {
+  const claims = caller ? [claimantText(caller), claimantText({ ...caller, userId: null })] : [];
+  return ({ claimPositions, claimedSince }) => {
+    const nearness = claims.findIndex((claim) => Object.hasOwn(claimPositions, claim));
+    if (nearness === -1) return [claims.length, claimedSince];
+    return [nearness, claimPositions[claims[nearness] ?? ''] ?? claimedSince];
+  };
+};
+
+const firstOfEach = <Watch>(watches: readonly Watch[], group: (watch: Watch) => string): Watch[] =>
+  Map.groupBy(watches, group)
+    .values()
+    .flatMap((same) => same.slice(0, 1))
+    .toArray();
+
+/** Watches of one kind have the same logs: those of a first topic, or, of an anonymous event, of a layout. */
+const kindOfLog = ({ topic0, eventSignature }: Named): string =>
+  topic0 ?? eventSignature.slice(eventSignature.indexOf('('));
 
 /** Finds the one watch that a member of a request names. @throws Refusal validation_failed if it names several events */
 export const findNamed = <Watch extends Named>(

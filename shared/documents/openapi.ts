@@ -84,7 +84,9 @@ const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'op
       ...(params && { path: params as z.ZodObject }),
       ...(query && { query: query as z.ZodObject }),
     },
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body && {
+      requestBody: { required: !body.safeParse(undefined).success, content: { 'application/json': { schema: body } } },
+    }),
     responses: {
       [String(status)]: success('success'),
       ...(repeated !== undefined && { [String(repeated)]: success('success: it was done already') }),

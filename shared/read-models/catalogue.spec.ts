@@ -9,7 +9,7 @@ describe('the catalogue of read models', () => {
       ['sessions-v3', ['sessions-v3']],
       ['apps-v4', ['apps-v4']],
       ['history-v2', ['history-v2', 'history-heads-v2']],
-      ['watches-v4', ['watches-v4']],
+      ['watches-v5', ['watches-v5']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
       ['chains-v4', ['chain-asides', 'chains-v2', 'chain-verifications']],
       ['transactions-v1', ['transactions-v1']],
@@ -24,7 +24,7 @@ describe('the catalogue of read models', () => {
       ['sessions-v3', [['userId', 'lastUsedAt']]],
       ['apps-v4', [['signer'], ['formerSigner'], ['serverSigner'], ['formerServerSigner']]],
       ['history-v2', [['userId', 'sequence']]],
-      ['watches-v4', [['chainId', 'contractAddress'], ['isRemoved']]],
+      ['watches-v5', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [
         'transactions-v1',

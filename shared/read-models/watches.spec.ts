@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PauseReason, WatchedProxy } from '../../schemas/events/watch-events.ts';
-import { storedEvent } from '../testing/event-builder.ts';
+import { someMetadata, storedEvent } from '../testing/event-builder.ts';
 import { project } from '../testing/project.ts';
 import { watchesModel } from './watches.ts';
 
@@ -22,16 +22,17 @@ const registration = {
   },
   startBlock: 100,
   appId: 'app_1',
+  userId: null,
 };
 const registered = storedEvent('ContractRegistered', registration, {
   position: 5,
   time: Date.parse('2026-01-02T01:00:00.000Z'),
 });
-const registeredBy = (appId: string, position: number) =>
+const registeredBy = (appId: string, position: number, userId?: string | null, actor = someMetadata.actor) =>
   storedEvent(
     'ContractRegistered',
-    { ...registration, appId },
-    { position, time: Date.parse('2026-01-02T02:00:00.000Z') },
+    { ...registration, appId, userId },
+    { position, time: Date.parse('2026-01-02T02:00:00.000Z'), metadata: { ...someMetadata, actor } },
   );
 const extendedTo = (startBlock: number, position: number) =>
   storedEvent('WatchExtended', { watchId: 'wch_1', chainId: 10, contractAddress, startBlock }, { position });
@@ -41,7 +42,8 @@ const paused = (reason: PauseReason, position: number) =>
   storedEvent('WatchPaused', { ...about, reason }, { position });
 const resumed = (isUnbounded: boolean, position: number) =>
   storedEvent('WatchResumed', { ...about, isUnbounded }, { position });
-const removed = (appId: string, position: number) => storedEvent('WatchRemoved', { ...about, appId }, { position });
+const removed = (appId: string, position: number, userId?: string | null) =>
+  storedEvent('WatchRemoved', { ...about, appId, userId }, { position });
 
 const watch = {
   id: 'wch_1',
@@ -60,13 +62,14 @@ const watch = {
   },
   startBlock: 100,
   proxy: null,
-  apps: ['app_1'],
+  claims: ['app_1'],
   isRemoved: false,
   paused: null,
   isUnbounded: false,
-  appPositions: { app_1: 5 },
+  claimPositions: { app_1: 5 },
   createdAt: '2026-01-02T01:00:00.000Z',
   createdPosition: 5,
+  claimedSince: 5,
   readSince: 5,
 };
 
@@ -82,6 +85,40 @@ describe('a watch', () => {
     expect(await proxyOf(knowing(proxy, 5), knowing(null, 6))).toBeNull();
   });
 
+  it('has a claim of each user within an app, and of the app itself, and loses the one that was dropped', async () => {
+    const events = [
+      registeredBy('app_1', 5, null),
+      registeredBy('app_1', 6, 'usr_1'),
+      registeredBy('app_1', 7, 'usr_2'),
+      registeredBy('app_2', 8, 'usr_1'),
+      registeredBy('app_1', 9, 'usr_1'),
+    ];
+    const claimsAfter = async (...more: typeof events) =>
+      (await project(watchesModel, [...events, ...more])).watch?.['wch_1']?.['claimPositions'];
+    expect(await claimsAfter()).toEqual({ app_1: 5, 'app_1/usr_1': 6, 'app_1/usr_2': 7, 'app_2/usr_1': 8 });
+    expect(await claimsAfter(removed('app_1', 10, 'usr_1'))).toEqual({ app_1: 5, 'app_1/usr_2': 7, 'app_2/usr_1': 8 });
+    expect(await claimsAfter(removed('app_1', 10, null), registeredBy('app_1', 11, null))).toEqual({
+      'app_1/usr_1': 6,
+      'app_1/usr_2': 7,
+      'app_2/usr_1': 8,
+      app_1: 11,
+    });
+  });
+
+  it('has a claim that was stored as a whole app’s as that of the user who registered, until the app drops it', async () => {
+    const former = [
+      registeredBy('app_1', 5, undefined, { type: 'user', id: 'usr_1' }),
+      registeredBy('app_2', 6, undefined, { type: 'app', id: 'app_2' }),
+      registeredBy('usr_3', 7, undefined, { type: 'user', id: 'usr_3' }),
+    ];
+    const claims = async (...more: typeof former) =>
+      (await project(watchesModel, [...former, ...more])).watch?.['wch_1']?.['claims'];
+    expect(await claims()).toEqual(['app_1/usr_1', 'app_2', 'usr_3/usr_3']);
+    // Formerly whichever user of the app dropped it.
+    expect(await claims(removed('app_1', 8), removed('app_2', 9))).toEqual(['usr_3/usr_3']);
+    expect(await claims(removed('app_1', 8, 'usr_1'), removed('usr_3', 9, 'usr_3'))).toEqual(['app_2']);
+  });
+
   it('has the data of its registration, and the app that registered it', async () => {
     expect(await project(watchesModel, [registered])).toEqual({ watch: { wch_1: watch } });
   });
@@ -89,7 +126,7 @@ describe('a watch', () => {
   it('has every app that registered it, in order, and the data of the first registration', async () => {
     expect(await project(watchesModel, [registered, registeredBy('app_3', 6), registeredBy('app_2', 7)])).toEqual({
       watch: {
-        wch_1: { ...watch, apps: ['app_1', 'app_3', 'app_2'], appPositions: { app_1: 5, app_3: 6, app_2: 7 } },
+        wch_1: { ...watch, claims: ['app_1', 'app_3', 'app_2'], claimPositions: { app_1: 5, app_3: 6, app_2: 7 } },
       },
     });
   });
@@ -103,14 +140,14 @@ describe('a watch', () => {
       registered,
     ];
     expect(await project(watchesModel, events)).toEqual({
-      watch: { wch_1: { ...watch, apps: ['app_1', 'app_2'], appPositions: { app_1: 5, app_2: 6 } } },
+      watch: { wch_1: { ...watch, claims: ['app_1', 'app_2'], claimPositions: { app_1: 5, app_2: 6 } } },
     });
   });
 
   it('starts at the block to which it was extended, also after another app registered it', async () => {
     expect(await project(watchesModel, [registered, extendedTo(50, 6), registeredBy('app_2', 7)])).toEqual({
       watch: {
-        wch_1: { ...watch, startBlock: 50, apps: ['app_1', 'app_2'], appPositions: { app_1: 5, app_2: 7 } },
+        wch_1: { ...watch, startBlock: 50, claims: ['app_1', 'app_2'], claimPositions: { app_1: 5, app_2: 7 } },
       },
     });
     expect(await project(watchesModel, [registered, extendedTo(50, 6), extendedTo(0, 7)])).toEqual({
@@ -136,10 +173,11 @@ describe('a watch', () => {
           ...watch,
           id: 'wch_2',
           topic0: null,
-          apps: ['app_2'],
-          appPositions: { app_2: 6 },
+          claims: ['app_2'],
+          claimPositions: { app_2: 6 },
           createdAt: '2026-01-02T03:00:00.000Z',
           createdPosition: 6,
+          claimedSince: 6,
           readSince: 6,
         },
       },
@@ -167,14 +205,14 @@ describe('a watch', () => {
   it('is removed when no app claims it any more, until one does again', async () => {
     const both = [registered, registeredBy('app_2', 6)];
     expect(await project(watchesModel, [...both, removed('app_1', 7)])).toEqual({
-      watch: { wch_1: { ...watch, apps: ['app_2'], appPositions: { app_2: 6 } } },
+      watch: { wch_1: { ...watch, claims: ['app_2'], claimPositions: { app_2: 6 } } },
     });
     const none = [...both, removed('app_1', 7), removed('app_2', 8)];
     expect(await project(watchesModel, none)).toEqual({
-      watch: { wch_1: { ...watch, apps: [], isRemoved: true, appPositions: {} } },
+      watch: { wch_1: { ...watch, claims: [], isRemoved: true, claimPositions: {} } },
     });
     expect(await project(watchesModel, [...none, registeredBy('app_2', 9)])).toEqual({
-      watch: { wch_1: { ...watch, apps: ['app_2'], appPositions: { app_2: 9 }, readSince: 9 } },
+      watch: { wch_1: { ...watch, claims: ['app_2'], claimPositions: { app_2: 9 }, claimedSince: 9, readSince: 9 } },
     });
   });
 });

@@ -1,28 +1,32 @@
 import { z } from 'zod';
+import type { EventMetadata } from '../../schemas/events/event.ts';
 import { eventFragment, pauseReason, watchEvents, type WatchEvent } from '../../schemas/events/watch-events.ts';
 import { watchedContract } from '../../schemas/http/event-catcher-routes.ts';
+import { appOfClaimant, claimantText } from '../auth/claimant.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
 
 const watchDocument = watchedContract.omit({ state: true }).extend({
   fragment: eventFragment,
-  /** The apps that claim it, in the order of registration. */
-  apps: z.array(z.string()),
-  /** Whether no app claims it any more. It is found only by those who know its id, until an app registers it again. */
+  /** Who claims it, each as `claimantText` writes it, in the order of registration. */
+  claims: z.array(z.string()),
+  /** Whether nobody claims it any more. It is found only by those who know its id, until somebody registers it again. */
   isRemoved: z.boolean(),
   paused: pauseReason.nullable(),
   /** Whether its backfill has no bounds: the operator resumed it. */
   isUnbounded: z.boolean(),
-  /** Position of each claiming app's registration. */
-  appPositions: z.record(z.string(), z.int()),
+  /** Position of each claim's registration. */
+  claimPositions: z.record(z.string(), z.int()),
   /** Position of the first registration. */
   createdPosition: z.int(),
+  /** Position of the registration since which somebody has always claimed it. */
+  claimedSince: z.int(),
   /** Position from which on it is read: of the first registration, or where it was resumed or registered again. */
   readSince: z.int(),
 });
 export type WatchDocument = z.infer<typeof watchDocument>;
-/** A contract event that is watched, and the apps for which it is. */
-export type Watch = Omit<WatchDocument, 'createdPosition' | 'appPositions' | 'readSince'>;
+/** A contract event that is watched, and who claims it. */
+export type Watch = Omit<WatchDocument, 'createdPosition' | 'claimedSince' | 'claimPositions' | 'readSince'>;
 
 /** Whether nothing more is read for it. */
 export const isStopped = ({ isRemoved, paused }: Pick<Watch, 'isRemoved' | 'paused'>): boolean =>
@@ -30,9 +34,9 @@ export const isStopped = ({ isRemoved, paused }: Pick<Watch, 'isRemoved' | 'paus
 
 /** Watched contract events, by watch id. */
 export const watchesModel = readModel({
-  name: 'watches-v4',
+  name: 'watches-v5',
   collections: {
-    watch: { name: 'watches-v4', document: watchDocument, indexes: [['chainId', 'contractAddress'], ['isRemoved']] },
+    watch: { name: 'watches-v5', document: watchDocument, indexes: [['chainId', 'contractAddress'], ['isRemoved']] },
   },
   events: watchEvents,
   touches: ({ data }) => ({ watch: data.watchId }),
@@ -40,32 +44,36 @@ export const watchesModel = readModel({
     const watch = evolveWatch(known, event, event.time);
     if (!watch) return { watch };
     const { position } = event;
-    const registered = event.type === 'ContractRegistered' ? { [event.data.appId]: position } : {};
-    const positions = Object.entries({ ...registered, ...known?.appPositions });
+    const positions = watch.claims.map((claim) => [claim, known?.claimPositions[claim] ?? position]);
     const isStarted = known !== undefined && isStopped(known) && !isStopped(watch);
     return {
       watch: {
         ...watch,
-        appPositions: Object.fromEntries(positions.filter(([appId]) => watch.apps.includes(appId))),
+        claimPositions: Object.fromEntries(positions) as Record<string, number>,
         createdPosition: known?.createdPosition ?? position,
+        claimedSince: known?.isRemoved === false ? known.claimedSince : position,
         readSince: known && !isStarted ? known.readSince : position,
       },
     };
   },
 });
 
+/** A stored event has metadata; one that is only tried may lack it. */
+type ClaimingEvent = WatchEvent & { metadata?: Pick<EventMetadata, 'actor'> };
+
 /**
  * Returns a watch after one more event of its stream, for the read model and for the decision of a registration.
  * @param watch `undefined` before the first event
  * @param time Unix milliseconds of the event
  */
-export const evolveWatch = (watch: Watch | undefined, event: WatchEvent, time: number): Watch | undefined => {
+export const evolveWatch = (watch: Watch | undefined, event: ClaimingEvent, time: number): Watch | undefined => {
   if (event.type === 'ContractRegistered') {
-    const { watchId: id, appId, headBlock: _headBlock, proxy, ...registered } = event.data;
+    const { watchId: id, appId: _appId, userId: _userId, headBlock: _headBlock, proxy, ...registered } = event.data;
     const unstopped = { isRemoved: false, paused: null, isUnbounded: false };
-    if (!watch) return { id, ...registered, proxy: proxy ?? null, apps: [appId], ...unstopped, createdAt: toIso(time) };
+    const claims = withClaim(watch?.claims ?? [], event);
+    if (!watch) return { id, ...registered, proxy: proxy ?? null, claims, ...unstopped, createdAt: toIso(time) };
     const newest = proxy === undefined ? watch.proxy : proxy;
-    return { ...watch, proxy: newest, apps: [...new Set([...watch.apps, appId])], isRemoved: false };
+    return { ...watch, proxy: newest, claims, isRemoved: false };
   }
   if (!watch) return undefined;
   const { type, data } = event;
@@ -79,8 +87,31 @@ export const evolveWatch = (watch: Watch | undefined, event: WatchEvent, time: n
     case 'WatchReplayRequested':
       return watch;
     case 'WatchRemoved': {
-      const apps = watch.apps.filter((app) => app !== data.appId);
-      return { ...watch, apps, isRemoved: apps.length === 0 };
+      const claims = withoutClaim(watch.claims, data);
+      return { ...watch, claims, isRemoved: claims.length === 0 };
     }
   }
+};
+
+/**
+ * Returns the claims after a registration. One that was stored while a claim was a whole app's is that of the user who
+ * made it, within the app.
+ */
+export const withClaim = (
+  claims: readonly string[],
+  { data: { appId, userId }, metadata }: Extract<ClaimingEvent, { type: 'ContractRegistered' }>,
+): string[] => {
+  const registrant = metadata?.actor.type === 'user' ? metadata.actor.id : null;
+  const claim = claimantText({ appId, userId: userId === undefined ? registrant : userId });
+  return claims.includes(claim) ? [...claims] : [...claims, claim];
+};
+
+/** Returns the claims after one was dropped. While a claim was a whole app's, an app had one, whoever dropped it. */
+export const withoutClaim = (
+  claims: readonly string[],
+  { appId, userId }: Extract<WatchEvent, { type: 'WatchRemoved' }>['data'],
+): string[] => {
+  if (userId === undefined) return claims.filter((claim) => appOfClaimant(claim) !== appId);
+  const dropped = claimantText({ appId, userId });
+  return claims.filter((claim) => claim !== dropped);
 };

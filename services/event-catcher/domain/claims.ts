@@ -1,8 +1,9 @@
 import type { QuotaEvent } from '../../../schemas/events/quota-events.ts';
 import type { QuotaName } from '../../../schemas/http/quotas.ts';
+import { claimantText } from '../../../shared/auth/claimant.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
-/** An app claims a watch, because a user registered it. */
+/** A claim on a watch, as it is counted. */
 export type Claim = QuotaEvent['data'];
 
 export const userQuotaStream = (userId: string): string => `quota-user-${userId}`;
@@ -11,7 +12,7 @@ export const appQuotaStream = (appId: string): string => `quota-app-${appId}`;
 /** The claims that count for a user or an app. */
 type State = Readonly<Record<string, Claim & { sinceMs: number }>>;
 
-const keyOf = ({ appId, watchId }: Claim): string => `${appId}/${watchId}`;
+const keyOf = ({ watchId, ...claimant }: Claim): string => `${claimantText(claimant)}/${watchId}`;
 
 export const claimsFold = {
   initial: {} as State,
@@ -21,25 +22,27 @@ export const claimsFold = {
   },
 };
 
-/** The claim counts from now on, unless it counts already. @throws Refusal quota_exceeded */
+/**
+ * The claim counts from now on, unless it counts already. Those of an app itself are counted apart from those of its
+ * users, who can so not use up what the app may have.
+ * @throws Refusal quota_exceeded
+ */
 export const takeQuota = (
   claims: State,
   claim: Claim,
   { rule, most }: { rule: QuotaName; most: number },
 ): QuotaEvent[] => {
   if (Object.hasOwn(claims, keyOf(claim))) return [];
-  if (Object.keys(claims).length >= most) {
-    const detail = `no more than ${String(most)} registrations are allowed: remove one first`;
+  const counted = Object.values(claims).filter((other) => rule !== 'appWatches' || isOfApp(other) === isOfApp(claim));
+  if (counted.length >= most) {
+    const whose = rule === 'userWatches' ? 'a user' : isOfApp(claim) ? 'an app' : 'all users of an app together';
+    const detail = `no more than ${String(most)} registrations are allowed to ${whose}: remove one first`;
     throw new Refusal('quota_exceeded', detail, { members: { rule } });
   }
   return [{ type: 'QuotaTaken', data: claim }];
 };
 
+const isOfApp = ({ userId }: Claim): boolean => userId === null;
+
 export const returnQuota = (claims: State, claim: Claim): QuotaEvent[] =>
   Object.hasOwn(claims, keyOf(claim)) ? [{ type: 'QuotaReturned', data: claim }] : [];
-
-/** The claim of an app on a watch, as it counts; `undefined` if it does not. */
-export const countedClaim = (claims: State, claim: Pick<Claim, 'appId' | 'watchId'>): Claim | undefined => {
-  const found = claims[keyOf({ ...claim, userId: '' })];
-  return found && { watchId: found.watchId, appId: found.appId, userId: found.userId };
-};

@@ -1,39 +1,42 @@
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { appOfClaimant, claimantText, type Claimant } from '../../../shared/auth/claimant.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import { about } from './watch.ts';
 
 type Known = Watch | undefined;
-/** Who wants a watch to change: an app, or the operator by the command line. */
-export type Holder = { kind: 'app'; appId: string } | { kind: 'operator' };
+/** Who wants a watch to change: somebody who may claim it, or the operator by the command line. */
+export type Holder = { kind: 'claimant'; claimant: Claimant } | { kind: 'operator' };
 
-/** Drops the claim of an app. Without a claim nothing more is read. @throws Refusal watch_not_found */
-export const removeClaim = (known: Known, appId: string): WatchEvent[] => {
+/** Drops a claim. Without a claim nothing more is read. @throws Refusal watch_not_found */
+export const removeClaim = (known: Known, { appId, userId }: Claimant): WatchEvent[] => {
   const watch = claimed(known);
-  if (!watch.apps.includes(appId)) throw new Refusal('watch_not_found', 'the app has no claim on this registration');
-  return [{ type: 'WatchRemoved', data: { ...about(watch), appId } }];
+  if (!watch.claims.includes(claimantText({ appId, userId })))
+    throw new Refusal('watch_not_found', 'you have no claim on this registration');
+  return [{ type: 'WatchRemoved', data: { ...about(watch), appId, userId } }];
 };
 
-/** Pauses a watch for its only holder. The operator's pause replaces any other. @throws Refusal watch_not_found, forbidden */
+/** Pauses a watch. The operator's pause replaces any other. @throws Refusal watch_not_found, forbidden */
 export const pauseWatch = (known: Known, by: Holder): WatchEvent[] => {
   const watch = heldBy(known, by);
-  const isPaused = by.kind === 'operator' ? watch.paused === 'operator' : watch.paused !== null;
-  return isPaused ? [] : [{ type: 'WatchPaused', data: { ...about(watch), reason: by.kind } }];
+  const isOperator = by.kind === 'operator';
+  const isPaused = isOperator ? watch.paused === 'operator' : watch.paused !== null;
+  return isPaused ? [] : [{ type: 'WatchPaused', data: { ...about(watch), reason: isOperator ? 'operator' : 'app' } }];
 };
 
 /**
- * Ends a pause. Only the operator ends one that an app did not want; from then on the watch has no bounds, whether it was paused or
+ * Ends a pause. Only the operator ends one that no holder wanted; from then on the watch has no bounds, whether it was paused or
  * one of its extensions stopped.
  * @throws Refusal watch_not_found, forbidden, quota_exceeded
  */
 export const resumeWatch = (known: Known, by: Holder): WatchEvent[] => {
   const watch = heldBy(known, by);
   const { paused } = watch;
-  if (paused === null && (by.kind === 'app' || watch.isUnbounded)) return [];
-  if (by.kind === 'app' && paused === 'operator') {
+  if (paused === null && (by.kind !== 'operator' || watch.isUnbounded)) return [];
+  if (by.kind !== 'operator' && paused === 'operator') {
     throw new Refusal('forbidden', 'the operator paused this registration: ask the operator to resume it');
   }
-  if (by.kind === 'app' && (paused === 'records' || paused === 'blocks')) throw beyondBackfill(paused);
+  if (by.kind !== 'operator' && (paused === 'records' || paused === 'blocks')) throw beyondBackfill(paused);
   return [{ type: 'WatchResumed', data: { ...about(watch), isUnbounded: by.kind === 'operator' } }];
 };
 
@@ -43,7 +46,7 @@ export const stopBackfill = (known: Known, reason: 'records' | 'blocks'): WatchE
     ? [{ type: 'WatchPaused', data: { ...about(known), reason } }]
     : [];
 
-/** Why a watch is paused, as its status says it; `null` where an app wanted it. */
+/** Why a watch is paused, as its status says it; `null` where its holder wanted it. */
 export const pauseText = (reason: Watch['paused']): string | null => {
   switch (reason) {
     case 'records':
@@ -72,12 +75,20 @@ const claimed = (watch: Known): Watch => {
   return watch;
 };
 
-/** The watch, for its only holder or the operator. @throws Refusal watch_not_found, forbidden */
+/**
+ * Returns the watch for the operator, for whoever has the only claim on it, or for an app itself if every claim is of that
+ * app or of its users.
+ * @throws Refusal watch_not_found, forbidden
+ */
 export const heldBy = (known: Known, by: Holder): Watch => {
   const watch = claimed(known);
-  if (by.kind === 'operator' || (watch.apps.length === 1 && watch.apps[0] === by.appId)) return watch;
-  const detail = watch.apps.includes(by.appId)
-    ? 'other apps hold this registration, too: drop your own claim on it instead'
-    : 'the app does not hold this registration';
+  if (by.kind === 'operator') return watch;
+  const own = claimantText(by.claimant);
+  const { appId, userId } = by.claimant;
+  const isInPower = (claim: string) => claim === own || (userId === null && appOfClaimant(claim) === appId);
+  if (watch.claims.every(isInPower)) return watch;
+  const detail = watch.claims.includes(own)
+    ? 'others claim this registration, too: drop your own claim on it instead'
+    : 'you have no claim on this registration';
   throw new Refusal('forbidden', detail);
 };

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { PauseReason, WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { claimantText } from '../../../shared/auth/claimant.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import {
   formerWatchIdOf,
@@ -14,7 +15,7 @@ import {
   type Watched,
 } from './watch.ts';
 
-const first: Registration = { ...eventExamples.ContractRegistered, startBlock: 100, appId: 'app_1' };
+const first: Registration = { ...eventExamples.ContractRegistered, startBlock: 100, appId: 'app_1', userId: null };
 const { watchId, chainId, contractAddress, fragment } = first;
 
 const given = (...events: WatchEvent[]): Watch | undefined =>
@@ -28,10 +29,10 @@ const extendedTo = (startBlock: number): WatchEvent => ({
 describe('registering a contract event', () => {
   it('creates a watch for the first registration', () => {
     expect(registerContract(given(), first)).toEqual([registered]);
-    expect(given(registered)).toMatchObject({ id: watchId, startBlock: 100, apps: ['app_1'] });
+    expect(given(registered)).toMatchObject({ id: watchId, startBlock: 100, claims: ['app_1'] });
   });
 
-  it('does nothing for the same app with the same or a later start block', () => {
+  it('does nothing for the same claimant with the same or a later start block', () => {
     for (const startBlock of [100, 101]) {
       expect(registerContract(given(registered), { ...first, startBlock })).toEqual([]);
     }
@@ -48,7 +49,15 @@ describe('registering a contract event', () => {
     expect(registerContract(given(registered), later)).toEqual([byOtherApp]);
     const earlier = { ...first, appId: 'app_2', startBlock: 50 };
     expect(registerContract(given(registered), earlier)).toEqual([byOtherApp, extendedTo(50)]);
-    expect(given(registered, byOtherApp)?.apps).toEqual(['app_1', 'app_2']);
+    expect(given(registered, byOtherApp)?.claims).toEqual(['app_1', 'app_2']);
+  });
+
+  it('adds a user of an app beside the app and its other users', () => {
+    const of = (userId: string | null): WatchEvent => ({ type: 'ContractRegistered', data: { ...first, userId } });
+    const events = [registered, of('usr_1'), of('usr_2')];
+    expect(registerContract(given(registered), { ...first, userId: 'usr_1' })).toEqual([of('usr_1')]);
+    expect(given(...events)?.claims).toEqual(['app_1', 'app_1/usr_1', 'app_1/usr_2']);
+    expect(registerContract(given(...events), { ...first, userId: 'usr_2' })).toEqual([]);
   });
 
   it('resumes a watch that its only holder paused when another app registers it, and no other pause', () => {
@@ -66,7 +75,11 @@ describe('registering a contract event', () => {
 
   it('does nothing a second time', () => {
     const registrations = fc.array(
-      fc.record({ appId: fc.constantFrom('app_1', 'app_2', 'app_3'), startBlock: fc.nat(9) }),
+      fc.record({
+        appId: fc.constantFrom('app_1', 'app_2'),
+        userId: fc.constantFrom(null, 'usr_1', 'usr_2'),
+        startBlock: fc.nat(9),
+      }),
       { minLength: 1 },
     );
     fc.assert(
@@ -81,7 +94,7 @@ describe('registering a contract event', () => {
           expect(registerContract(watch, registration)).toEqual([]);
         }
         expect(watch?.startBlock).toBe(Math.min(...asked.map(({ startBlock }) => startBlock)));
-        expect(watch?.apps).toEqual([...new Set(asked.map(({ appId }) => appId))]);
+        expect(watch?.claims).toEqual([...new Set(asked.map(claimantText))]);
       }),
     );
   });

@@ -1,4 +1,5 @@
 import type { EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
+import { claimantText, type Claimant } from '../../../shared/auth/claimant.ts';
 import { watchId, watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
 import { evolveWatch, type Watch } from '../../../shared/read-models/watches.ts';
 import { fragmentText, signatureOf } from './event-abi.ts';
@@ -15,7 +16,7 @@ export interface Watched {
   fragment: EventFragment;
 }
 
-/** The id follows from what is watched, so that two apps that register the same fragment write to one stream. */
+/** The id follows from what is watched, so that everybody who registers the same fragment writes to one stream. */
 export const watchIdOf = (watched: Watched): string => watchId(watched, fragmentText(watched.fragment));
 
 /** The id that the watch has if it was registered while a contract had one watch for each signature. */
@@ -23,26 +24,26 @@ export const formerWatchIdOf = (watched: Watched): string =>
   watchIdOfSignature(watched, signatureOf(watched.fragment), watched.fragment.anonymous);
 
 type State = Watch | undefined;
-export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'];
+export type Registration = Extract<WatchEvent, { type: 'ContractRegistered' }>['data'] & Claimant;
 
 export const watchFold = { initial: undefined as State, evolve: evolveWatch };
 
 /**
- * The first registration creates the watch. A registration by another app adds that app, keeps the stored start block, and
+ * The first registration creates the watch. A registration by somebody else adds a claim, keeps the stored start block, and
  * ends a pause that the only holder wanted. An earlier start block extends the watch backwards; a later one changes nothing.
  */
 export const registerContract = (watch: State, asked: Registration): WatchEvent[] => {
   if (!watch) return [{ type: 'ContractRegistered', data: asked }];
   const { startBlock } = watch;
-  const byOtherApp: WatchEvent = { type: 'ContractRegistered', data: { ...asked, startBlock } };
+  const bySomebodyElse: WatchEvent = { type: 'ContractRegistered', data: { ...asked, startBlock } };
   const resumption: WatchEvent = { type: 'WatchResumed', data: { ...about(watch), isUnbounded: false } };
   const extension: WatchEvent = {
     type: 'WatchExtended',
     data: { ...about(watch), startBlock: asked.startBlock },
   };
-  const isHolder = watch.apps.includes(asked.appId);
+  const isHolder = watch.claims.includes(claimantText(asked));
   return [
-    ...(isHolder ? [] : [byOtherApp]),
+    ...(isHolder ? [] : [bySomebodyElse]),
     ...(!isHolder && watch.paused === 'app' ? [resumption] : []),
     ...(asked.startBlock < startBlock ? [extension] : []),
   ];

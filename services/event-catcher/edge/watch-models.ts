@@ -20,8 +20,8 @@ export class WatchModels {
     private readonly models: Projections,
   ) {}
 
-  /** Returns at least one watch. @throws Refusal watch_not_found, not_caught_up */
-  async ofContract(chainId: number, contractAddress: string): Promise<WatchDocument[]> {
+  /** Returns at least one watch, among them the one that is named. @throws Refusal watch_not_found, not_caught_up */
+  async ofContract(chainId: number, contractAddress: string, watchId?: string): Promise<WatchDocument[]> {
     const found = await this.models.find(watchesModel.name, async () => {
       const filter = { chainId, contractAddress, isRemoved: false };
       const documents = await this.readStore.find(watch.name, {
@@ -29,9 +29,14 @@ export class WatchModels {
         sort: [['id', 'asc']],
         limit: EVENTS_OF_CONTRACT_MAX,
       });
-      return documents.length > 0 ? documents : undefined;
+      const isThere = watchId === undefined ? documents.length > 0 : documents.some(({ id }) => id === watchId);
+      return isThere ? documents : undefined;
     });
-    if (!found) throw new Refusal('watch_not_found', 'no event of this contract is registered on this chain');
+    if (!found) {
+      const what =
+        watchId === undefined ? 'no event of this contract is registered' : 'this contract has no such watchId';
+      throw new Refusal('watch_not_found', `${what} on this chain`);
+    }
     return found.map(({ document }) => watch.document.parse(document));
   }
 

@@ -2,26 +2,25 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { quotaOf, type QuotaName } from '../../../schemas/http/quotas.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
+import { claimantText } from '../../../shared/auth/claimant.ts';
 import { CLOCK, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
-import {
-  appQuotaStream,
-  claimsFold,
-  countedClaim,
-  returnQuota,
-  takeQuota,
-  userQuotaStream,
-  type Claim,
-} from '../domain/claims.ts';
+import { appQuotaStream, claimsFold, returnQuota, takeQuota, userQuotaStream, type Claim } from '../domain/claims.ts';
 import { watchFold, watchStream } from '../domain/watch.ts';
 
 /** After that a claim without a registration was left over by a process that died: a registration takes a few seconds. */
 const LEFT_OVER_AFTER_MS = 60_000;
 const LOADED_AT_ONCE = 50;
 
-/** Counts the registrations of users and apps. */
+interface Counted {
+  stream: string;
+  rule: QuotaName;
+  claim: Claim;
+}
+
+/** Counts the claims of users and apps. */
 @Injectable()
 export class WatchQuotas {
   private readonly lookedAt = new Map<string, number>();
@@ -32,59 +31,61 @@ export class WatchQuotas {
     @Inject(CLOCK) private readonly clock: Clock,
   ) {}
 
-  /**
-   * Counts a claim for its app, and for its user where there is one, before it is registered.
-   * @throws Refusal quota_exceeded
-   */
-  async take(
-    { userId, ...claimed }: Omit<Claim, 'userId'> & { userId: string | null },
-    metadata: EventMetadata,
-  ): Promise<void> {
-    if (userId === null) {
-      await this.takeIn(appQuotaStream(claimed.appId), 'appWatches', { ...claimed, userId: claimed.appId }, metadata);
-      return;
-    }
-    const claim = { ...claimed, userId };
-    const ofUser = userQuotaStream(claim.userId);
-    await this.takeIn(ofUser, 'userWatches', claim, metadata);
+  /** Counts a claim for its app, and for its user where there is one, before it is registered. @throws Refusal quota_exceeded */
+  async take(claimed: Claim, metadata: EventMetadata): Promise<void> {
+    const taken: Counted[] = [];
     try {
-      const counted = await this.takeIn(appQuotaStream(claim.appId), 'appWatches', claim, metadata);
-      if (counted && counted.userId !== claim.userId) await this.returnIn(ofUser, claim, metadata);
+      for (const counted of countedIn(claimed)) {
+        await this.takeIn(counted, metadata);
+        taken.push(counted);
+      }
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'quota_exceeded') await this.returnIn(ofUser, claim, metadata);
+      if (error instanceof Refusal && error.code === 'quota_exceeded') await this.returnIn(taken, metadata);
       throw error;
     }
   }
 
-  /** The app holds the watch no more. */
-  async return(claim: Pick<Claim, 'appId' | 'watchId'>, metadata: EventMetadata): Promise<void> {
-    const { state } = await this.transactor.load(appQuotaStream(claim.appId), claimsFold);
-    const counted = countedClaim(state, claim);
-    if (!counted) return;
-    await this.returnIn(userQuotaStream(counted.userId), counted, metadata);
-    await this.returnIn(appQuotaStream(counted.appId), counted, metadata);
-  }
-
-  private async takeIn(stream: string, rule: QuotaName, claim: Claim, metadata: EventMetadata) {
-    const most = quotaOf(this.settings, rule);
-    const take = () =>
-      this.transactor.transact({
-        stream,
-        fold: claimsFold,
-        metadata,
-        decide: (claims) => takeQuota(claims, claim, { rule, most }),
+  /** Refuses what `take` would refuse, and counts nothing. @throws Refusal quota_exceeded */
+  async check(claimed: Claim, metadata: EventMetadata): Promise<void> {
+    for (const { stream, rule, claim } of countedIn(claimed)) {
+      const most = quotaOf(this.settings, rule);
+      await this.withoutLeftOver(stream, metadata, async () => {
+        const { state } = await this.transactor.load(stream, claimsFold);
+        takeQuota(state, claim, { rule, most });
       });
-    try {
-      return countedClaim((await take()).state, claim);
-    } catch (error) {
-      if (!(error instanceof Refusal) || !(await this.returnLeftOver(stream, metadata))) throw error;
-      return countedClaim((await take()).state, claim);
     }
   }
 
-  private async returnIn(stream: string, claim: Claim, metadata: EventMetadata): Promise<void> {
-    const decide = (claims: typeof claimsFold.initial) => returnQuota(claims, claim);
-    await this.transactor.transact({ stream, fold: claimsFold, metadata, decide });
+  /** The claim was dropped. */
+  return(claimed: Claim, metadata: EventMetadata): Promise<void> {
+    return this.returnIn(countedIn(claimed), metadata);
+  }
+
+  private takeIn({ stream, rule, claim }: Counted, metadata: EventMetadata): Promise<void> {
+    const most = quotaOf(this.settings, rule);
+    const decide = (claims: typeof claimsFold.initial) => takeQuota(claims, claim, { rule, most });
+    return this.withoutLeftOver(stream, metadata, async () => {
+      await this.transactor.transact({ stream, fold: claimsFold, metadata, decide });
+    });
+  }
+
+  private async withoutLeftOver(stream: string, metadata: EventMetadata, take: () => Promise<void>): Promise<void> {
+    try {
+      await take();
+    } catch (error) {
+      if (!(error instanceof Refusal) || !(await this.returnLeftOver(stream, metadata))) throw error;
+      await take();
+    }
+  }
+
+  private async returnIn(
+    counted: readonly Pick<Counted, 'stream' | 'claim'>[],
+    metadata: EventMetadata,
+  ): Promise<void> {
+    for (const { stream, claim } of counted) {
+      const decide = (claims: typeof claimsFold.initial) => returnQuota(claims, claim);
+      await this.transactor.transact({ stream, fold: claimsFold, metadata, decide });
+    }
   }
 
   /** Returns what was counted and never registered, or not returned when it was removed. Looks once a minute at most. */
@@ -99,8 +100,8 @@ export class WatchQuotas {
       await Promise.all(
         old.slice(at, at + LOADED_AT_ONCE).map(async ({ sinceMs: _sinceMs, ...claim }) => {
           const { state: watch } = await this.transactor.load(watchStream(claim.watchId), watchFold);
-          if (watch?.apps.includes(claim.appId)) return;
-          await this.returnIn(stream, claim, metadata);
+          if (watch?.claims.includes(claimantText(claim))) return;
+          await this.returnIn([{ stream, claim }], metadata);
           returned += 1;
         }),
       );
@@ -108,3 +109,10 @@ export class WatchQuotas {
     return returned > 0;
   }
 }
+
+/** The streams in which a claim is counted: an app itself is no user. */
+const countedIn = (claim: Claim): Counted[] => {
+  const { appId, userId } = claim;
+  const ofApp: Counted = { stream: appQuotaStream(appId), rule: 'appWatches', claim };
+  return userId === null ? [ofApp] : [{ stream: userQuotaStream(userId), rule: 'userWatches', claim }, ofApp];
+};

@@ -1,3 +1,4 @@
+import { appOfClaimant } from '../../../shared/auth/claimant.ts';
 import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { Semaphore } from '../../../shared/primitives/semaphore.ts';
@@ -153,7 +154,7 @@ export class Backfills {
 
   private appOf({ watchId }: Range): string {
     const { chain, writer } = this.dependencies;
-    return chain.watches.of(writer.progress, watchId).apps[0] ?? '';
+    return appOfClaimant(chain.watches.of(writer.progress, watchId).claims[0] ?? '');
   }
 
   private of(range: Range): Waits {

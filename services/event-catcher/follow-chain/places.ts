@@ -1,3 +1,4 @@
+import { appOfClaimant } from '../../../shared/auth/claimant.ts';
 import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { setAside, takeUp, type ChainProgress, type Transition } from '../domain/chain-progress.ts';
@@ -105,7 +106,7 @@ export class Places {
   }
 
   private placed([watchId, ranges]: Entry): Placed {
-    const app = this.chain.watches.now(watchId)?.apps[0] ?? '';
+    const app = appOfClaimant(this.chain.watches.now(watchId)?.claims[0] ?? '');
     return { watchId, app, ranges, isFailing: ranges.some((range) => this.known.isFailing(range)) };
   }
 }

@@ -5,6 +5,7 @@ import { bloomBits, bloomMayContain, type BloomBits } from '../../../shared/chai
 import type { BlockHeader, ChainLog, LogFilter } from '../../../shared/chain/chain-reader.ts';
 import { logIdOf } from '../../../shared/chain/log-id.ts';
 import { recordWatchIds, watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
+import { withClaim } from '../../../shared/read-models/watches.ts';
 import { compileDecoder, compileMatcher } from '../domain/log-decoder.ts';
 
 /** A registered event, prepared for finding and decoding its logs. */
@@ -24,18 +25,18 @@ export interface WatchedEvent {
   readonly matches: ReturnType<typeof compileMatcher>;
   readonly bloom: readonly BloomBits[];
   readonly startBlock: number;
-  /** The apps that claim it, in the order of registration. */
-  readonly apps: readonly string[];
+  /** Who claims it, each as `claimantText` writes it, in the order of registration. */
+  readonly claims: readonly string[];
   readonly isPaused: boolean;
   /** Whether its backfill has no bounds. */
   readonly isUnbounded: boolean;
   /** The last block of its backfill; those after it are read as they come. Not known of a watch that is old. */
   readonly headBlock: number | undefined;
-  /** Whether nothing more is read for it: it is paused, or no app claims it. */
+  /** Whether nothing more is read for it: it is paused, or nobody claims it. */
   readonly isStopped: boolean;
 }
 
-export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegistered' }>): WatchedEvent => {
+export const watchedEvent = (event: Extract<WatchEvent, { type: 'ContractRegistered' }>): WatchedEvent => {
   const {
     watchId: id,
     chainId,
@@ -45,9 +46,8 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
     topic0,
     fragment,
     startBlock,
-    appId,
     headBlock,
-  } = data;
+  } = event.data;
   const contract = contractAddress.toLowerCase();
   return {
     id,
@@ -62,7 +62,7 @@ export const watchedEvent = ({ data }: Extract<WatchEvent, { type: 'ContractRegi
     matches: compileMatcher(fragment, topic0),
     bloom: [contract, ...(topic0 === null ? [] : [topic0])].map(bloomBits),
     startBlock,
-    apps: [appId],
+    claims: withClaim([], event),
     isPaused: false,
     isUnbounded: false,
     headBlock,

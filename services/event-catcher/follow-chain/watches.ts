@@ -1,5 +1,6 @@
 import { watchEvents, type WatchEvent } from '../../../schemas/events/watch-events.ts';
 import type { EventStore, Position, StoredEvent } from '../../../shared/event-store/event-store.ts';
+import { withoutClaim } from '../../../shared/read-models/watches.ts';
 import type { ChainProgress } from '../domain/chain-progress.ts';
 import { liveWatches } from '../domain/coverage.ts';
 import { watchedEvent, type WatchedEvent } from './watched-event.ts';
@@ -11,7 +12,7 @@ export type WatchChange = { position: Position; watchId: string } & (
   | { kind: 'replay'; fromBlock: number; toBlock: number }
   | { kind: 'paused' }
   | { kind: 'resumed'; isUnbounded: boolean }
-  | { kind: 'removed'; appId: string }
+  | { kind: 'removed'; claim: Extract<WatchEvent, { type: 'WatchRemoved' }>['data'] }
 );
 
 const types = Object.keys(watchEvents) as WatchEvent['type'][];
@@ -129,7 +130,7 @@ const changeOf = (event: StoredEvent & WatchEvent): WatchChange => {
     case 'WatchResumed':
       return { kind: 'resumed', position, watchId, isUnbounded: data.isUnbounded };
     case 'WatchRemoved':
-      return { kind: 'removed', position, watchId, appId: data.appId };
+      return { kind: 'removed', position, watchId, claim: data };
   }
 };
 
@@ -138,7 +139,7 @@ export const changed = (watch: WatchedEvent | undefined, change: WatchChange): W
   if (!watch) return change.kind === 'registered' ? change.watch : undefined;
   switch (change.kind) {
     case 'registered':
-      return withClaims(watch, { apps: [...new Set([...watch.apps, ...change.watch.apps])] });
+      return withClaims(watch, { claims: [...new Set([...watch.claims, ...change.watch.claims])] });
     case 'extended':
       return { ...watch, startBlock: Math.min(watch.startBlock, change.startBlock) };
     case 'replay':
@@ -148,11 +149,11 @@ export const changed = (watch: WatchedEvent | undefined, change: WatchChange): W
     case 'resumed':
       return { ...withClaims(watch, { isPaused: false }), isUnbounded: watch.isUnbounded || change.isUnbounded };
     case 'removed':
-      return withClaims(watch, { apps: watch.apps.filter((app) => app !== change.appId) });
+      return withClaims(watch, { claims: withoutClaim(watch.claims, change.claim) });
   }
 };
 
-const withClaims = (watch: WatchedEvent, changes: Partial<Pick<WatchedEvent, 'apps' | 'isPaused'>>): WatchedEvent => {
-  const { apps, isPaused } = { ...watch, ...changes };
-  return { ...watch, apps, isPaused, isStopped: isPaused || apps.length === 0 };
+const withClaims = (watch: WatchedEvent, changes: Partial<Pick<WatchedEvent, 'claims' | 'isPaused'>>): WatchedEvent => {
+  const { claims, isPaused } = { ...watch, ...changes };
+  return { ...watch, claims, isPaused, isStopped: isPaused || claims.length === 0 };
 };

@@ -10,7 +10,6 @@ import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { appsModel } from '../../../shared/read-models/apps.ts';
-import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
@@ -114,6 +113,8 @@ const register = (token: string, changes: object = {}, headers: Record<string, s
     body: JSON.stringify(registration(changes)),
     app: null,
   });
+const withToken = (token: string, method: string, path: string) =>
+  catcher.ask(`/api/v1/contracts/${path}`, { method, app: null, headers: { authorization: `Bearer ${token}` } });
 const storedTypes = async () =>
   (await catcher.foundation.eventStore.readAll(0, undefined, 1_000)).events.map(({ type }) => type);
 
@@ -175,7 +176,7 @@ describe('the nodes', () => {
 });
 
 describe('a connection token', () => {
-  it('is given for the signature of an app, and registers for the app', async () => {
+  it('is given for the signature of an app’s signing key, and claims for whoever has that key', async () => {
     const { success, connectionToken, expiresAt } = await letIn(appKey);
     expect({ success, expiresAt }).toEqual({ success: true, expiresAt: toIso(catcher.clock.now() + 600_000) });
     const answer = await register(connectionToken);
@@ -183,11 +184,12 @@ describe('a connection token', () => {
     const { id } = (await answer.json()) as RegisteredContract;
     const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
     expect(claimed).toMatchObject({
-      data: { appId: 'app_1' },
+      data: { appId: 'app_1', userId: 'app_1' },
       metadata: { actor: { type: 'app', id: 'app_1' }, app: 'app_1' },
     });
-    const removed = await catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_1' });
-    expect(removed.status).toBe(204);
+    const asUser = await catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_1' });
+    expect((await problemOfAnswer(asUser)).code).toBe('watch_not_found');
+    expect((await withToken(connectionToken, 'DELETE', id)).status).toBe(204);
   });
 
   it('speaks for the app itself where its server key signed, as an access token does, and ends with that key', async () => {
@@ -200,7 +202,17 @@ describe('a connection token', () => {
     await append('AppServerKeyCreated', 0);
     await projectStored(catcher.foundation, [appsModel]);
     const { connectionToken } = await letIn(server);
-    expect((await register(connectionToken)).status).toBe(201);
+    const answer = await register(connectionToken);
+    expect(answer.status).toBe(201);
+    const { id } = (await answer.json()) as RegisteredContract;
+    const [claimed] = await eventStore.read(`watch-${id}`);
+    expect(claimed).toMatchObject({ data: { appId: 'app_1', userId: null } });
+    // The signing key is in the browser of every visitor of the app.
+    const ofVisitor = (await letIn(appKey)).connectionToken;
+    expect((await problemOfAnswer(await withToken(ofVisitor, 'POST', `${id}/pause`))).code).toBe('forbidden');
+    expect((await problemOfAnswer(await withToken(ofVisitor, 'DELETE', id))).code).toBe('watch_not_found');
+    expect((await register(ofVisitor)).status).toBe(200);
+    expect((await withToken(connectionToken, 'POST', `${id}/pause`)).status).toBe(200);
     const own = { app: 'app_1', user: 'app_1', claims: { sid: undefined, amr: ['app'], server_key: server.address } };
     expect((await catcher.ask('/api/v1/contracts', own)).status).toBe(200);
     await append('AppServerKeyRevoked', 1);
@@ -210,25 +222,33 @@ describe('a connection token', () => {
     expect(await codeFor(sign(server))).toBe('app_signature_invalid');
   });
 
-  it('is given for the signature of a wallet, and registers for its user, who may drop that claim in any app', async () => {
+  it('is given for the signature of a wallet, and claims for its user, beside what that user claims in an app', async () => {
     const { connectionToken } = await letIn(wallet);
     const answer = await register(connectionToken);
     expect(answer.status).toBe(201);
     const { id } = (await answer.json()) as RegisteredContract;
     const [claimed] = await catcher.foundation.eventStore.read(`watch-${id}`);
-    expect(claimed).toMatchObject({ data: { appId: 'usr_1' }, metadata: { actor: { type: 'user', id: 'usr_1' } } });
-    const drop = (user: string) => catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_7', user });
-    expect((await problemOfAnswer(await drop('usr_2'))).code).toBe('watch_not_found');
-    const pause = () => catcher.ask(`/api/v1/contracts/${id}/pause`, { method: 'POST', app: 'app_7', user: 'usr_1' });
-    expect((await pause()).status).toBe(200);
+    expect(claimed).toMatchObject({
+      data: { appId: 'usr_1', userId: 'usr_1' },
+      metadata: { actor: { type: 'user', id: 'usr_1' } },
+    });
+    const drop = () => catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app: 'app_7', user: 'usr_1' });
+    expect((await problemOfAnswer(await drop())).code).toBe('watch_not_found');
+    expect((await withToken(connectionToken, 'POST', `${id}/pause`)).status).toBe(200);
     await catcher.register({}, 'app_7', 'usr_1');
-    expect((await problemOfAnswer(await pause())).code).toBe('forbidden');
-    // First the claim of the app, then the user's own.
-    for (const left of [['usr_1'], []]) {
-      expect((await drop('usr_1')).status).toBe(204);
-      await projectStored(catcher.foundation, [watchesModel]);
-      const watch = (await catcher.foundation.readStore.getMany(watchesModel.collections.watch.name, [id])).get(id);
-      expect(watch?.document).toMatchObject({ apps: left });
+    expect((await problemOfAnswer(await withToken(connectionToken, 'POST', `${id}/pause`))).code).toBe('forbidden');
+    expect((await withToken(connectionToken, 'DELETE', id)).status).toBe(204);
+    expect((await drop()).status).toBe(204);
+  });
+
+  it('lists and queries', async () => {
+    const { connectionToken } = await letIn(wallet);
+    const { id, chainId, contractAddress } = (await (await register(connectionToken)).json()) as RegisteredContract;
+    await catcher.documents.project();
+    const query = `chainId=${String(chainId)}&contractAddress=${contractAddress}`;
+    for (const path of [`contracts/${id}`, `contracts?${query}`, `events?${query}`]) {
+      const headers = { authorization: `Bearer ${connectionToken}` };
+      expect((await catcher.ask(`/api/v1/${path}`, { app: null, headers })).status).toBe(200);
     }
   });
 
@@ -243,11 +263,24 @@ describe('a connection token', () => {
     await letIn(appKey);
   });
 
-  it('counts registrations of an app as the app’s, and not as a user’s', async () => {
+  it('counts registrations of an app itself apart from those of its users and its signing key', async () => {
     await catcher.service.close();
     await start({ QUOTAS: '{"userWatches":1,"appWatches":2}' });
+    const server = randomWallet();
+    const created = anEvent({ type: 'AppServerKeyCreated', data: { appId: 'app_1', signer: server.address } });
+    await catcher.foundation.eventStore.append(appStream('app_1'), 0, [created]);
+    await projectStored(catcher.foundation, [appsModel]);
     const contract = (index: number) => ({ contractAddress: `0x${String(index).padStart(40, '0')}` });
-    const byApp = (await letIn(appKey)).connectionToken;
+    const ofVisitor = (await letIn(appKey)).connectionToken;
+    expect((await register(ofVisitor, contract(8))).status).toBe(201);
+    expect((await problemOfAnswer(await register(ofVisitor, contract(9)))).rule).toBe('userWatches');
+    expect((await catcher.register(contract(9), 'app_1', 'usr_7')).status).toBe(201);
+    const refusal = await problemOfAnswer(await catcher.register(contract(9), 'app_1', 'usr_8'));
+    expect(refusal).toMatchObject({
+      rule: 'appWatches',
+      detail: expect.stringContaining('all users of an app together'),
+    });
+    const byApp = (await letIn(server)).connectionToken;
     const statuses = [];
     for (const index of [1, 2, 3]) statuses.push((await register(byApp, contract(index))).status);
     expect(statuses).toEqual([201, 201, 403]);
@@ -280,13 +313,6 @@ describe('a connection token', () => {
     expect(await codeOf(elsewhere.connectionToken)).toBe('token_invalid');
     catcher.clock.time += 600_000;
     expect(await codeOf(connectionToken)).toBe('token_expired');
-  });
-
-  it('is refused on other routes', async () => {
-    const { connectionToken } = await letIn(appKey);
-    const headers = { authorization: `Bearer ${connectionToken}` };
-    const answer = await catcher.ask('/api/v1/contracts', { app: null, headers });
-    expect((await problemOfAnswer(answer)).code).toBe('token_invalid');
   });
 
   it('is void when its app was revoked or its wallet is the user’s no more', async () => {

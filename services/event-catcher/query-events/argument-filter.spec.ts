@@ -121,7 +121,19 @@ describe('the watches that have the arguments', () => {
     expect(selectByArguments([mint, transfer], asked(['value', '7'], ['from', address]))).toEqual([
       { watch: transfer, searched: [value, from] },
     ]);
-    expect(selectByArguments([mint], asked(['to', address]))).toEqual([]);
+    const burn = aWatch('Burn', { name: 'by', type: 'address' });
+    expect(selectByArguments([burn, transfer], asked(['by', address], ['from', address]))).toEqual([]);
+  });
+
+  it('are none, and nothing is refused, where there is no watch', () => {
+    expect(selectByArguments([], asked(['to', address]))).toEqual([]);
+  });
+
+  it('are refused for an argument that no event has, with the names of those that there are', () => {
+    expect(refusalBy(() => selectByArguments([mint, transfer], asked(['to', address], ['value', '7'])))).toMatchObject({
+      code: 'validation_failed',
+      errors: [{ path: 'arg.to', message: 'is not an argument: there are arg.from, arg.value' }],
+    });
   });
 
   it('compare it by the type that each event gives it', () => {

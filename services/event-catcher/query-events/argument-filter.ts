@@ -31,18 +31,22 @@ export interface ArgumentSelection {
 
 /**
  * Finds the watches whose events have all the arguments: an argument of one name may have another type in another event.
- * Returns an empty list if no event has them.
- * @throws Refusal validation_failed if a value is not valid in any event that has its argument
+ * Returns an empty list if no event has all of them.
+ * @throws Refusal validation_failed if no event has an argument, or its value is not valid in any event that has it
  */
 export const selectByArguments = (
   watches: readonly WatchDocument[],
   asked: ReadonlyMap<string, string>,
 ): ArgumentSelection[] => {
   if (asked.size === 0) return watches.map((watch) => ({ watch, searched: [] }));
+  const typed = watches.map((watch) => ({ watch, types: argumentTypes(watch) }));
+  refuseUnknown(
+    asked,
+    typed.flatMap(({ types }) => [...types.keys()]),
+  );
   const selected: ArgumentSelection[] = [];
   const refused = new Map<string, string>();
-  for (const watch of watches) {
-    const types = argumentTypes(watch);
+  for (const { watch, types } of typed) {
     const searched: Searched[] = [];
     for (const [name, text] of asked) {
       const argument = types.get(name);
@@ -56,6 +60,21 @@ export const selectByArguments = (
   const [first] = refused;
   if (selected.length === 0 && first) throw invalid({ path: `${PREFIX}${first[0]}`, message: first[1] });
   return selected;
+};
+
+/** @param known the names of all arguments; none where nothing is asked for anyway */
+const refuseUnknown = (asked: ReadonlyMap<string, string>, known: readonly string[]): void => {
+  if (known.length === 0) return;
+  const unknown = [...asked.keys()].filter((name) => !known.includes(name));
+  const names = [...new Set(known)]
+    .sort()
+    .map((name) => `${PREFIX}${name}`)
+    .join(', ');
+  const errors = unknown.map((name) => ({
+    path: `${PREFIX}${name}`,
+    message: `is not an argument: there are ${names}`,
+  }));
+  if (errors.length > 0) throw invalid(...errors);
 };
 
 interface Argument {

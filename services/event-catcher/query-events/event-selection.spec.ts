@@ -26,6 +26,7 @@ describe('the events that a query selects', () => {
       fromBlock: 0,
       toBlock: Infinity,
       reverted: false,
+      isOnePerLog: false,
       watches: [selected(transfer), selected(mint)],
     });
   });
@@ -56,6 +57,14 @@ describe('the events that a query selects', () => {
     const withoutId = watchIdOfSignature(anonymous, parseEventSignature(anonymous.eventSignature), false);
     const { watches: found } = selectEvents({ ...everything }, [{ ...anonymous, id }], FINALIZED);
     expect(found).toEqual([id, withoutId].map((recordWatchId) => ({ id, recordWatchId, searched: [] })));
+  });
+
+  it('are one for each log where the layout of an anonymous event may fit logs of others, unless the query says which', () => {
+    const anonymous = { ...aWatch('Any', { name: 'value', type: 'uint8' }), topic0: null };
+    const isOnePerLog = (asked: Partial<EventQueryParameters>, among = [...watches, anonymous]) =>
+      selectEvents({ ...everything, ...asked }, among, FINALIZED).isOnePerLog;
+    expect([isOnePerLog({}), isOnePerLog({}, [anonymous])]).toEqual([true, false]);
+    expect([isOnePerLog({ eventSignature: 'Any' }), isOnePerLog({ watchId: anonymous.id })]).toEqual([false, false]);
   });
 
   it.each<[Partial<EventQueryParameters>, finalized: number, fromBlock: number, toBlock: number]>([

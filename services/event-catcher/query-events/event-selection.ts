@@ -1,8 +1,9 @@
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { RecordStatus } from '../../../schemas/http/event-record.ts';
+import type { Claimant } from '../../../shared/auth/claimant.ts';
 import type { Searched } from '../../../shared/chain/record-terms.ts';
 import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
-import { selectWatches, type ClaimCaller } from '../../../shared/chain/watch-names.ts';
+import { selectWatches } from '../../../shared/chain/watch-names.ts';
 import { selectByArguments } from './argument-filter.ts';
 
 export type Order = 'asc' | 'desc';
@@ -13,7 +14,7 @@ export interface EventQueryParameters {
   contractAddress: string;
   eventSignature?: string | undefined;
   watchId?: string | undefined;
-  caller: ClaimCaller;
+  caller: Claimant;
   txHash?: string | undefined;
   take: number;
   skip: number;
@@ -41,8 +42,10 @@ export interface Selection {
   /** Inclusive. */
   toBlock: number;
   reverted: boolean;
-  /** Empty if no record can match. No record is of two. */
+  /** Empty if no record can match. No record is of two. The first is meant before the others. */
   watches: SelectedWatch[];
+  /** Whether a log may have records of several of these watches, of which one is asked for. */
+  isOnePerLog: boolean;
 }
 
 /** Translates a query into what records are found by. @param finalized the newest final block; -1 if none is known */
@@ -54,7 +57,9 @@ export const selectEvents = (
   const { eventSignature: name, watchId, caller, txHash, status, fromBlock = 0, toBlock = Infinity } = asked;
   const byTransaction: Searched[] = txHash === undefined ? [] : [{ txHash }];
   const selected = selectByArguments(selectWatches(watches, { name, watchId, caller }), asked.arguments);
+  const isAnonymous = ({ watch }: { watch: WatchDocument }) => watch.topic0 === null;
   return {
+    isOnePerLog: name === undefined && selected.length > 1 && selected.some(isAnonymous),
     // Whether a record is final depends on its block.
     fromBlock: status === 'observed' ? Math.max(fromBlock, finalized + 1) : fromBlock,
     toBlock: status === 'finalized' ? Math.min(toBlock, finalized) : toBlock,

@@ -114,11 +114,8 @@ describe('querying events', () => {
     { eventSignature: '' },
     { eventSignature: '{"$gt":""}' },
     { eventSignature: '(((' },
-    { 'arg.unknown': '1' },
-    { 'arg.': '1' },
-    { 'arg.__proto__': '1' },
-    { 'arg.value.x': '1' },
-    { eventSignature: 'Note', 'arg.from': ALICE },
+    { eventSignature: 'Unknown', 'arg.from': ALICE },
+    { 'arg.from': ALICE, 'arg.topic': hash('a') },
     { fromBlock: 20 },
     { fromBlock: Number.MAX_SAFE_INTEGER },
     { toBlock: 9 },
@@ -220,6 +217,21 @@ describe('querying events', () => {
     expect((await problemOfAnswer(await ask(query))).code).toBe('validation_failed');
   });
 
+  it.each(['arg.unknown', 'arg.', 'arg.__proto__', 'arg.value.x', 'arg.From'])(
+    'refuses %s, which no event has, and names the arguments that there are',
+    async (path) => {
+      const message = 'is not an argument: there are arg.arg2, arg.from, arg.to, arg.topic, arg.value';
+      for (const query of [{ [path]: '1' }, { [path]: '1', 'arg.value': '1' }])
+        expect((await problemOfAnswer(await ask(query))).errors).toEqual([{ path, message }]);
+    },
+  );
+
+  it('refuses an argument that only other events have than the one that is named', async () => {
+    expect((await problemOfAnswer(await ask({ eventSignature: 'Note', 'arg.from': ALICE }))).errors).toEqual([
+      { path: 'arg.from', message: 'is not an argument: there are arg.arg2, arg.topic, arg.value' },
+    ]);
+  });
+
   it('refuses a member that is given twice', async () => {
     const twice = `/api/v1/events?chainId=2484&contractAddress=${TOKEN}`;
     for (const query of ['&take=1&take=2', '&arg.value=1&arg.value=2', '&eventSignature=a&eventSignature=b']) {
@@ -291,74 +303,6 @@ describe('an argument whose name two events give to different types', () => {
     } finally {
       await catcher.service.close();
     }
-  });
-});
-
-describe('querying an event that several watches match', () => {
-  const anonymousAbi = { ...transferAbi, name: 'Decoy', anonymous: true };
-  const wrongAbi = { ...transferAbi, inputs: transferAbi.inputs.map((input) => ({ ...input, indexed: true })) };
-  const WRONG = 'Transfer(address indexed,address indexed,uint256 indexed)';
-  let catcher: CatcherRoutes;
-  const right = { WatchId: idOfWatch(transferAbi), EventSignature: TRANSFER };
-  const wrong = { WatchId: idOfWatch(wrongAbi), EventSignature: WRONG, Data: { raw: {}, error: 'does not fit' } };
-  const decoy = {
-    WatchId: idOfWatch(anonymousAbi),
-    EventName: 'Decoy',
-    EventSignature: TRANSFER.replace('Transfer', 'Decoy'),
-  };
-  const blocks = [10, 11, 12];
-  const recordsOf = (watch: Partial<ObservedRecord>) =>
-    blocks.map((BlockNumber) => transferRecord({ BlockNumber, ...watch }));
-
-  beforeAll(async () => {
-    catcher = await startCatcherRoutes();
-    await catcher.register({ eventSignature: decoy.EventSignature, eventAbi: eventAbi(anonymousAbi) }, 'stranger');
-    await catcher.register({ eventSignature: WRONG, eventAbi: eventAbi(wrongAbi) }, 'stranger');
-    // The second is as with a connection token for a wallet.
-    for (const holder of ['app_1', 'usr_1']) await catcher.register({}, holder);
-    await catcher.documents.project();
-    await catcher.documents.observe(
-      [...recordsOf(right), ...recordsOf(wrong), ...recordsOf(decoy)],
-      ({ BlockNumber }) => BlockNumber === 12,
-    );
-    await catcher.documents.advance({ finalized: 10 });
-  });
-  afterAll(() => catcher.service.close());
-
-  const ask = async (query: Record<string, string>, app = 'app_1', user = 'usr_9') => {
-    const text = new URLSearchParams({ chainId: '2484', contractAddress: TOKEN, ...query }).toString();
-    const { items, total } = (await (await catcher.ask(`/api/v1/events?${text}`, { app, user })).json()) as EventPage;
-    return { total, found: items.map(({ BlockNumber, WatchId }) => [BlockNumber, WatchId]) };
-  };
-  const all = (watch: { WatchId: string }) => ({ total: 2, found: [10, 11].map((block) => [block, watch.WatchId]) });
-
-  it('returns the records of the own one, and those of the oldest to everybody else', async () => {
-    for (const eventSignature of ['Transfer', 'Transfer(address,address,uint256)']) {
-      expect(await ask({ eventSignature })).toEqual(all(right));
-      expect(await ask({ eventSignature }, 'stranger')).toEqual(all(wrong));
-      expect(await ask({ eventSignature }, 'app_3')).toEqual(all(wrong));
-    }
-    expect(await ask({ eventSignature: 'Transfer' }, 'app_3', 'usr_1')).toEqual(all(right));
-    expect(await ask({ eventSignature: 'Transfer' }, 'stranger', 'usr_1')).toEqual(all(wrong));
-    expect(await ask({ eventSignature: TRANSFER }, 'stranger')).toEqual(all(right));
-    expect(await ask({ eventSignature: 'Decoy' })).toEqual(all(decoy));
-  });
-
-  it('returns the records of the one that an id names', async () => {
-    for (const watch of [right, wrong, decoy]) {
-      expect(await ask({ watchId: watch.WatchId })).toEqual(all(watch));
-      expect((await ask({ watchId: watch.WatchId, status: 'reverted' })).total).toBe(1);
-    }
-    expect(await ask({ watchId: right.WatchId, 'arg.value': '1' })).toEqual(all(right));
-    expect(await ask({ watchId: 'wch_unknown' })).toEqual({ total: 0, found: [] });
-    expect(await ask({ watchId: right.WatchId, eventSignature: 'Decoy' })).toEqual({ total: 0, found: [] });
-  });
-
-  it('returns the records of all of them without a name', async () => {
-    const { total, found } = await ask({});
-    expect(total).toBe(6);
-    expect(found.map(([block]) => block)).toEqual([10, 10, 10, 11, 11, 11]);
-    expect(new Set(found.map(([, watch]) => watch)).size).toBe(3);
   });
 });
 

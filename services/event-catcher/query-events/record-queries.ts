@@ -7,14 +7,15 @@ import { chainEventsModel, type ChainEventDocument } from '../../../shared/read-
 import type { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { Hit, ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { WatchModels } from '../edge/watch-models.ts';
-import { selectEvents, type EventQueryParameters } from './event-selection.ts';
+import { selectEvents, type EventQueryParameters, type Selection } from './event-selection.ts';
+import { OnePerLog } from './one-per-log.ts';
 import { KeptSegments, RecordSearch } from './record-search.ts';
 
 const { record } = chainEventsModel.collections;
 
 /** A query that was understood. */
 export interface RecordQuery {
-  search: RecordSearch;
+  search: Pick<RecordSearch, 'hits' | 'total' | 'documents'>;
   /** The record after which it begins, if it has a cursor. */
   after: Hit | undefined;
   /** Leaves out what a reorganisation has changed since it was found. */
@@ -38,12 +39,12 @@ export class RecordQueries {
   /** @throws Refusal validation_failed, cursor_invalid, watch_not_found, not_caught_up */
   async begin(given: EventQueryParameters, budget: QueryBudget): Promise<RecordQuery> {
     const asked = { ...given, contractAddress: readAddressMember('contractAddress', given.contractAddress) };
-    const { chainId, contractAddress, cursor } = asked;
+    const { chainId, contractAddress, cursor, watchId } = asked;
     const after = cursor === undefined ? undefined : this.readCursor(cursor, asked);
-    const watches = await this.watchModels.ofContract(chainId, contractAddress);
+    const watches = await this.watchModels.ofContract(chainId, contractAddress, watchId);
     const finalized = (await this.watchModels.chain(chainId))?.finalized ?? -1;
     const selection = selectEvents(asked, watches, finalized);
-    const search = await RecordSearch.begin(this.readStore, selection, { budget, kept: this.keptSegments });
+    const search = await this.searchFor(selection, budget);
     const watchIds = new Map(selection.watches.map(({ recordWatchId, id }) => [recordWatchId, id]));
     return {
       search,
@@ -55,6 +56,14 @@ export class RecordQueries {
           .map((document) => toRecord(document, watchIds, finalized)),
       cursorAfter: ({ order, reference }) => this.cursors.write(cursorScope(asked), JSON.stringify([order, reference])),
     };
+  }
+
+  private async searchFor(selection: Selection, budget: QueryBudget): Promise<RecordQuery['search']> {
+    const begin = (watches: Selection['watches']) =>
+      RecordSearch.begin(this.readStore, { ...selection, watches }, { budget, kept: this.keptSegments });
+    const [first, ...others] = selection.watches;
+    if (!selection.isOnePerLog || !first) return begin(selection.watches);
+    return new OnePerLog([await begin([first]), ...(await Promise.all(others.map((watch) => begin([watch]))))]);
   }
 
   /** @throws Refusal cursor_invalid */

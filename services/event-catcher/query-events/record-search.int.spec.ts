@@ -118,7 +118,7 @@ describe('records on SQLite', () => {
       ...(isLarge === undefined ? [] : [{ argument: 'isLarge', value: isLarge }]),
       ...(transaction === undefined ? [] : [{ txHash: `0x${transaction.toString(16).padStart(64, '0')}` }]),
     ];
-    return { ...range, watches: watchIds.map((id) => ({ id, recordWatchId: id, searched })) };
+    return { ...range, isOnePerLog: false, watches: watchIds.map((id) => ({ id, recordWatchId: id, searched })) };
   };
 
   const expected = ({ watch: { to, isLarge, transaction }, ...asked }: Asked): ChainEventDocument[] =>

@@ -158,7 +158,12 @@ const segmentsOf = (
 };
 
 /** Of one store all references are numbers, or all are text. */
-const inOrder = (hits: readonly Hit[], direction: SearchPage['direction']): Hit[] => {
+export const inOrder = (hits: readonly Hit[], direction: SearchPage['direction']): Hit[] => {
   const sign = direction === 'asc' ? 1 : -1;
-  return hits.toSorted((one, other) => sign * (one.order - other.order || (one.reference < other.reference ? -1 : 1)));
+  return hits.toSorted((one, other) => sign * compareHits(one, other));
+};
+
+export const compareHits = (one: Hit, other: Hit): number => {
+  if (one.order !== other.order || one.reference === other.reference) return one.order - other.order;
+  return one.reference < other.reference ? -1 : 1;
 };

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
+import { registration } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 const contractOf = (index: number) => ({ contractAddress: `0x${String(index).padStart(40, '0')}` });
@@ -16,7 +17,8 @@ describe('the quota of registrations', () => {
   const register = (index: number, app = 'app_1', user = 'usr_1') => catcher.register(contractOf(index), app, user);
   const remove = async (answer: Response, app = 'app_1') => {
     const { id } = (await answer.json()) as RegisteredContract;
-    expect((await catcher.ask(`/api/v1/contracts/${id}`, { method: 'DELETE', app })).status).toBe(204);
+    const path = `/api/v1/contracts/${id}`;
+    expect((await catcher.ask(path, { method: 'DELETE', app, user: 'usr_1' })).status).toBe(204);
   };
 
   it.each([
@@ -44,13 +46,42 @@ describe('the quota of registrations', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array<number>(9).fill(403)]);
   });
 
-  it('is counted once for an app, and is returned to whoever registered it first', async () => {
+  it('is counted for each user who claims the same watch, once, and is returned to each', async () => {
     await start({ userWatches: 1 });
     const first = await register(1);
+    expect((await register(1)).status).toBe(200);
     expect((await register(1, 'app_1', 'usr_2')).status).toBe(200);
-    expect((await register(2, 'app_1', 'usr_2')).status).toBe(201);
+    expect((await problemOfAnswer(await register(2, 'app_1', 'usr_2'))).rule).toBe('userWatches');
     await remove(first);
     expect((await register(3)).status).toBe(201);
+    expect((await problemOfAnswer(await register(2, 'app_1', 'usr_2'))).rule).toBe('userWatches');
+  });
+
+  it('is counted as formerly for what was registered then', async () => {
+    await start({ userWatches: 1 });
+    const { eventStore } = catcher.foundation;
+    const watchId = await catcher.registerAsFormerly(false, { type: 'user', id: 'usr_1' });
+    const taken = { type: 'QuotaTaken', data: { watchId, appId: 'app_1', userId: 'usr_1' } };
+    for (const stream of ['quota-user-usr_1', 'quota-app-app_1']) await eventStore.append(stream, -1, [anEvent(taken)]);
+    expect((await register(1)).status).toBe(403);
+    expect((await catcher.ask(`/api/v1/contracts/${watchId}`, { method: 'DELETE', user: 'usr_2' })).status).toBe(404);
+    expect((await catcher.ask(`/api/v1/contracts/${watchId}`, { method: 'DELETE', user: 'usr_1' })).status).toBe(204);
+    expect((await register(1)).status).toBe(201);
+  });
+
+  it('refuses a registration that is only tried as it does a real one, and counts nothing for it', async () => {
+    await start({ userWatches: 1 });
+    const dryRun = async (index: number) =>
+      catcher.ask('/api/v1/contracts?dryRun=true', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(registration(contractOf(index))),
+        user: 'usr_1',
+      });
+    expect((await dryRun(1)).status).toBe(200);
+    expect((await register(2)).status).toBe(201);
+    expect(await problemOfAnswer(await dryRun(1))).toMatchObject({ code: 'quota_exceeded', rule: 'userWatches' });
+    expect((await dryRun(2)).status).toBe(200);
   });
 
   it('is returned when a process died before the registration was stored', async () => {

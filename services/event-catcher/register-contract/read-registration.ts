@@ -1,3 +1,4 @@
+import type { Claimant } from '../../../shared/auth/claimant.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import { canonicalSignature, parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -18,10 +19,7 @@ import { findProxy } from './proxy.ts';
 import { resolveStartBlock } from './start-block.ts';
 
 /** What somebody wants to be registered. */
-export interface AskedRegistration {
-  appId: string;
-  /** `null`: the app itself registers it. */
-  userId: string | null;
+export interface AskedRegistration extends Claimant {
   chainId: number;
   contractAddress: string;
   eventSignature: string;
@@ -45,7 +43,7 @@ export const readRegistration = async (
   asked: AskedRegistration,
   { transactor, chains }: { transactor: Pick<Transactor, 'load'>; chains: ReadonlyMap<number, SupportedChain> },
 ): Promise<ReadRegistration> => {
-  const { chainId, appId } = asked;
+  const { chainId, appId, userId } = asked;
   const contractAddress = readAddressMember('contractAddress', asked.contractAddress);
   const chain = chains.get(chainId);
   if (!chain) throw new Refusal('chain_not_supported', `chain ${String(chainId)} is not followed here`);
@@ -61,6 +59,7 @@ export const readRegistration = async (
     topic0: topic0Of(fragment),
     startBlock,
     appId,
+    userId,
     headBlock,
     ...(proxy !== undefined && { proxy }),
   };

@@ -2,6 +2,7 @@ import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { registeredContract, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { claimantText } from '../../../shared/auth/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { registerContract, watchFold, watchStream, type Registration } from '../domain/watch.ts';
@@ -17,7 +18,7 @@ export interface Registered {
   position: Position;
 }
 
-/** Registers an event of a contract for one app. */
+/** Registers an event of a contract: whoever asks claims it. */
 export class RegisterContract extends Command<Registered> {
   constructor(
     readonly asked: AskedRegistration,
@@ -41,7 +42,7 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
       transactor: this.transactor,
       chains: this.chains,
     });
-    await this.takeQuota(registration, asked.userId, metadata);
+    await this.takeQuota(registration, metadata);
     const { before, state, position } = await this.transactor.transact({
       stream: watchStream(registration.watchId),
       fold: watchFold,
@@ -57,13 +58,10 @@ export class RegisterContractHandler implements ICommandHandler<RegisterContract
     return { contract, isNew: before === undefined, position };
   }
 
-  /** A registration that the app holds already counts nothing more. */
-  private async takeQuota(
-    { watchId, appId }: Registration,
-    userId: string | null,
-    metadata: EventMetadata,
-  ): Promise<void> {
+  /** A claim that is there already counts nothing more. */
+  private async takeQuota({ watchId, appId, userId }: Registration, metadata: EventMetadata): Promise<void> {
     const { state } = await this.transactor.load(watchStream(watchId), watchFold);
-    if (!state?.apps.includes(appId)) await this.quotas.take({ watchId, appId, userId }, metadata);
+    if (!state?.claims.includes(claimantText({ appId, userId })))
+      await this.quotas.take({ watchId, appId, userId }, metadata);
   }
 }

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { FastifyRequest } from 'fastify';
 import { eventCatcherRoutes, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { TokenCaller } from '../../../shared/auth/caller.ts';
+import { claimantOf } from '../../../shared/auth/claimant.ts';
 import { RegisterContract } from './register-contract.handler.ts';
 import { TryRegistration } from './try-registration.handler.ts';
 import { Implements, type ParsedRequest, type CommandAnswer } from '../../../shared/edge/implements.ts';
@@ -26,18 +26,15 @@ export class RegisterContractHttp {
     caller,
     context,
   }: ParsedRequest<typeof registerContract>): Promise<CommandAnswer<RegisteredContract>> {
-    const asked = { ...body, appId: caller.appId, userId: isApp(caller) ? null : caller.userId };
+    const asked = { ...body, ...claimantOf(caller) };
     if (query.dryRun === 'true') {
-      const tried = await this.queries.execute(new TryRegistration(asked));
+      const tried = await this.queries.execute(new TryRegistration(asked, context.metadata));
       return { body: tried.contract, position: tried.position, status: 200 };
     }
     const { contract, isNew, position } = await this.commands.execute(new RegisterContract(asked, context.metadata));
     return { body: contract, position, status: isNew ? 201 : 200 };
   }
 }
-
-const isApp = (caller: TokenCaller): boolean =>
-  caller.kind === 'app-itself' || (caller.kind === 'connection' && caller.by === 'app');
 
 const needsMoreCalls = ({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): boolean =>
   has(query, 'dryRun', 'true') || has(body, 'startBlock', 'deploy');

@@ -1,6 +1,8 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
+import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { registeredContract, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { claimantText } from '../../../shared/auth/claimant.ts';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { CLOCK } from '../../../shared/edge/tokens.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
@@ -9,13 +11,17 @@ import type { Clock } from '../../../shared/primitives/clock.ts';
 import { compileDecoder } from '../domain/log-decoder.ts';
 import { registerContract, watchFold, watchStream } from '../domain/watch.ts';
 import { CHAINS, type SupportedChain } from '../edge/ports.ts';
+import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchStates } from '../edge/watch-states.ts';
 import { readRegistration, type AskedRegistration } from './read-registration.ts';
 import { estimateBackfill, sampleLogs } from './sample-logs.ts';
 
 /** Asks what a registration would do. It changes nothing. */
 export class TryRegistration extends Query<{ contract: RegisteredContract; position: Position }> {
-  constructor(readonly asked: AskedRegistration) {
+  constructor(
+    readonly asked: AskedRegistration,
+    readonly metadata: EventMetadata,
+  ) {
     super();
   }
 }
@@ -29,16 +35,19 @@ export class TryRegistrationHandler implements IQueryHandler<TryRegistration> {
   constructor(
     private readonly transactor: Transactor,
     private readonly states: WatchStates,
+    private readonly quotas: WatchQuotas,
     @Inject(CLOCK) private readonly clock: Clock,
     @Inject(CHAINS) private readonly chains: ReadonlyMap<number, SupportedChain>,
   ) {}
 
-  async execute({ asked }: TryRegistration): Promise<{ contract: RegisteredContract; position: Position }> {
+  async execute({ asked, metadata }: TryRegistration): Promise<{ contract: RegisteredContract; position: Position }> {
     const endsAt = performance.now() + ALL_WITHIN_MS;
     const { transactor, chains } = this;
     const { registration, chain, warnings } = await readRegistration(asked, { transactor, chains });
-    const { watchId, startBlock, headBlock } = registration;
+    const { watchId, startBlock, headBlock, appId, userId } = registration;
     const { state: before, position } = await transactor.load(watchStream(watchId), watchFold);
+    if (!before?.claims.includes(claimantText({ appId, userId })))
+      await this.quotas.check({ watchId, appId, userId }, metadata);
     const withinMs = Math.min(SAMPLE_WITHIN_MS, endsAt - performance.now());
     const reading = await sampleLogs(chain, registration, { from: startBlock, to: headBlock, withinMs });
     const watch = registerContract(before, registration).reduce(

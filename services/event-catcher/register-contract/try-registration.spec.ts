@@ -45,7 +45,8 @@ describe('a registration that is tried out', () => {
     const { sample: _sample, estimate: _estimate, ...registered } = contract;
     expect(await answer.json()).toEqual(registered);
     const head = await catcher.foundation.eventStore.head();
-    expect((await tried({ contractAddress: SOMEBODY })).id).not.toBe(contract.id);
+    expect((await problemOfAnswer(await attempt({ contractAddress: SOMEBODY }))).code).toBe('quota_exceeded');
+    expect((await tried()).id).toBe(contract.id);
     expect(await catcher.foundation.eventStore.head()).toBe(head);
   });
 
@@ -135,6 +136,7 @@ describe('the sample of an event', () => {
     fragment: { name: 'Transfer', anonymous: false, inputs: [] },
     startBlock: 0,
     appId: 'app_1',
+    userId: null,
   };
   const within = (withinMs: number, from = 0) => ({ from, to: 2_000, withinMs });
   const refusing = (blocksMax: number) =>

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { claimantOf } from '../../../shared/auth/claimant.ts';
 import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
 import { ReplayWatch } from './replay-watch.handler.ts';
 
@@ -17,7 +18,7 @@ export class ReplayWatchHttp {
     caller,
     context,
   }: ParsedRequest<typeof replayContract>): Promise<CommandAnswer<ReplayedContract>> {
-    const asked = { watchId: params.id, appId: caller.appId, userId: caller.userId, blocks: body };
+    const asked = { watchId: params.id, claimant: claimantOf(caller), blocks: body ?? {} };
     const { replay, position } = await this.commands.execute(new ReplayWatch(asked, context.metadata));
     return { body: replay, position };
   }

@@ -76,7 +76,7 @@ describe('a replay of a watch', () => {
     expect(await requested()).toEqual([]);
   });
 
-  it('is for the only app that holds the watch', async () => {
+  it('is for the only claimant of the watch', async () => {
     await advance();
     const codeOf = async (answer: Promise<Response>) => (await problemOfAnswer(await answer)).code;
     expect(await codeOf(replay({}, 'app_2'))).toBe('forbidden');
@@ -86,13 +86,21 @@ describe('a replay of a watch', () => {
     expect(await requested()).toEqual([]);
   });
 
-  it('is for the user whose claim by a wallet is the only one, whichever app the user comes by', async () => {
+  it('is for the user whose claim is the only one, in that app', async () => {
     await advance();
-    // As with a connection token for a wallet.
-    await catcher.register({}, 'usr_1');
+    const statusFor = async (user: string, app = 'app_1') => (await replay({}, app, watch.id, {}, user)).status;
+    expect(await statusFor('usr_2')).toBe(403);
+    await catcher.register({}, 'app_1', 'usr_2');
     await catcher.ask(`/api/v1/contracts/${watch.id}`, { method: 'DELETE' });
-    const statusFor = async (user: string) => (await replay({}, 'app_7', watch.id, {}, user)).status;
-    expect([await statusFor('usr_1'), await statusFor('usr_2')]).toEqual([202, 403]);
+    expect([await statusFor('usr_2'), await statusFor('usr_2', 'app_2'), await statusFor('usr_1')]).toEqual([
+      202, 403, 403,
+    ]);
+  });
+
+  it('needs no body', async () => {
+    await advance();
+    const answer = await catcher.ask(`/api/v1/contracts/${watch.id}/replay`, { method: 'POST' });
+    expect([answer.status, await answer.json()]).toEqual([202, { id: watch.id, fromBlock: 10, toBlock: FINALIZED }]);
   });
 
   it('is not found for a watch that nobody registered, or nobody holds any more', async () => {

@@ -6,7 +6,7 @@ import type { Transactor } from '../../../shared/event-store/transact.ts';
 import { replayWatch, type AskedBlocks } from '../domain/replay.ts';
 import type { Holder } from '../domain/stopped-watch.ts';
 import { watchFold } from '../domain/watch.ts';
-import { askedStream } from '../edge/watch-holder.ts';
+import { askedStream } from '../edge/asked-stream.ts';
 
 interface Asked {
   watchId: string;

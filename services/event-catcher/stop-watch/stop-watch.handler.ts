@@ -2,22 +2,23 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { watchedContract, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { ClaimCaller } from '../../../shared/chain/watch-names.ts';
+import type { Claimant } from '../../../shared/auth/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import { pauseWatch, removeClaim, resumeWatch } from '../domain/stopped-watch.ts';
 import { watchFold } from '../domain/watch.ts';
-import { askedStream, holderOf } from '../edge/watch-holder.ts';
+import { askedStream } from '../edge/asked-stream.ts';
 import { WatchQuotas } from '../edge/watch-quotas.ts';
 import { WatchStates } from '../edge/watch-states.ts';
 
-interface Asked extends ClaimCaller {
+interface Asked {
   watchId: string;
+  claimant: Claimant;
 }
 
-/** Drops the claim of an app on a watch. */
+/** Drops a claim on a watch. */
 export class RemoveContract extends Command<Position> {
   constructor(
     readonly asked: Asked,
@@ -61,10 +62,10 @@ export class RemoveContractHandler implements ICommandHandler<RemoveContract> {
   ) {}
 
   async execute({ asked, metadata }: RemoveContract): Promise<Position> {
-    const appId = await holderOf(this.transactor, asked);
-    const remove = (watch: Watch | undefined) => removeClaim(watch, appId);
+    const { watchId, claimant } = asked;
+    const remove = (watch: Watch | undefined) => removeClaim(watch, claimant);
     const { position } = await changeWatch(this.transactor, asked, metadata, remove);
-    await this.quotas.return({ watchId: asked.watchId, appId }, metadata);
+    await this.quotas.return({ watchId, ...claimant }, metadata);
     return position;
   }
 }
@@ -77,7 +78,7 @@ export class PauseContractHandler implements ICommandHandler<PauseContract> {
   ) {}
 
   async execute({ asked, metadata }: PauseContract) {
-    const by = { kind: 'app', appId: await holderOf(this.transactor, asked) } as const;
+    const by = { kind: 'claimant', claimant: asked.claimant } as const;
     const { watch, position } = await changeWatch(this.transactor, asked, metadata, (known) =>
       asked.isPaused ? pauseWatch(known, by) : resumeWatch(known, by),
     );

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
 import { eventCatcherRoutes, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
+import { claimantOf } from '../../../shared/auth/claimant.ts';
 import { Implements, type CommandAnswer, type ParsedRequest } from '../../../shared/edge/implements.ts';
 import { PauseContract, RemoveContract } from './stop-watch.handler.ts';
 
@@ -12,10 +13,7 @@ export class StopWatchHttp {
 
   @Implements(removeContract)
   async remove({ params, caller, context }: ParsedRequest<typeof removeContract>): Promise<CommandAnswer<undefined>> {
-    const command = new RemoveContract(
-      { watchId: params.id, appId: caller.appId, userId: caller.userId },
-      context.metadata,
-    );
+    const command = new RemoveContract({ watchId: params.id, claimant: claimantOf(caller) }, context.metadata);
     return { body: undefined, position: await this.commands.execute(command) };
   }
 
@@ -33,7 +31,7 @@ export class StopWatchHttp {
     { params, caller, context }: ParsedRequest<typeof pauseContract | typeof resumeContract>,
     isPaused: boolean,
   ): Promise<CommandAnswer<WatchedContract>> {
-    const asked = { watchId: params.id, appId: caller.appId, userId: caller.userId, isPaused };
+    const asked = { watchId: params.id, claimant: claimantOf(caller), isPaused };
     const { contract, position } = await this.commands.execute(new PauseContract(asked, context.metadata));
     return { body: contract, position };
   }

@@ -7,7 +7,7 @@ import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-route
 
 const UNKNOWN = `wch_${'0'.repeat(26)}`;
 
-describe('a watch that apps hold', () => {
+describe('a watch that somebody claims', () => {
   let catcher: CatcherRoutes;
   let watch: RegisteredContract;
   let path: string;
@@ -110,6 +110,18 @@ describe('a watch that apps hold', () => {
     const again = await catcher.register({ startBlock: 20 });
     expect([again.status, await again.json()]).toEqual([200, watch]);
     expect(await found()).toMatchObject({ items: [{ id: watch.id, startBlock: 10 }], total: 1 });
+  });
+
+  it('is changed by nobody who is only signed in to the same app', async () => {
+    const asOther = (method: string, to = path) => catcher.ask(to, { method, user: 'usr_other' });
+    for (const what of ['pause', 'resume']) expect(await codeOf(asOther('POST', `${path}/${what}`))).toBe('forbidden');
+    expect(await codeOf(asOther('DELETE'))).toBe('watch_not_found');
+    expect(await typesOf()).toEqual(['ContractRegistered']);
+    expect((await catcher.register({}, 'app_1', 'usr_other')).status).toBe(200);
+    for (const what of ['pause', 'resume'] as const) expect(await codeOf(change(what))).toBe('forbidden');
+    expect((await asOther('DELETE')).status).toBe(204);
+    expect((await found()).total).toBe(1);
+    expect((await change('pause')).status).toBe(200);
   });
 
   it('keeps the claims of others when one is dropped twice', async () => {

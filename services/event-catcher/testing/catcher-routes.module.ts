@@ -1,3 +1,4 @@
+import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
@@ -91,12 +92,14 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
       ...(user !== undefined && { user }),
     });
   /** Stores the watch of the token's transfers as it was registered when its id depended on its signature only. */
-  const registerAsFormerly = async (anonymous = false): Promise<string> => {
-    const { watchId: _watchId, ...registered } = eventExamples.ContractRegistered;
+  const registerAsFormerly = async (anonymous = false, actor?: EventMetadata['actor']): Promise<string> => {
+    const { watchId: _watchId, userId: _userId, ...registered } = eventExamples.ContractRegistered;
     const fragment = { ...registered.fragment, anonymous };
     const watchId = formerWatchIdOf({ ...registered, fragment });
     const data = { ...registered, watchId, fragment, ...(anonymous && { topic0: null }), appId: 'app_1' };
-    await foundation.eventStore.append(watchStream(watchId), -1, [anEvent({ type: 'ContractRegistered', data })]);
+    const event = anEvent({ type: 'ContractRegistered', data });
+    const metadata = { ...event.metadata, ...(actor && { actor }) };
+    await foundation.eventStore.append(watchStream(watchId), -1, [{ ...event, metadata }]);
     return watchId;
   };
   const documents = new CaughtDocuments(foundation);

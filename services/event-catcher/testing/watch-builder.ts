@@ -17,13 +17,14 @@ export const aWatch = (eventName: string, ...inputs: AbiParameter[]): WatchDocum
     fragment,
     startBlock: 0,
     proxy: null,
-    apps: ['app_1'],
+    claims: ['app_1'],
     isRemoved: false,
     paused: null,
     isUnbounded: false,
-    appPositions: { app_1: 1 },
+    claimPositions: { app_1: 1 },
     createdAt: '2026-01-02T12:00:00.000Z',
     createdPosition: 1,
+    claimedSince: 1,
     readSince: 1,
   };
 };

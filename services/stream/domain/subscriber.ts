@@ -1,10 +1,11 @@
 import type { Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
+import type { TokenCaller } from '../../../shared/auth/caller.ts';
 import type { SendBuffer, Subscription } from './subscription.ts';
 
 /** A connection, as its subscriptions use it. */
 export interface Subscriber {
-  readonly caller: { readonly appId: string; readonly userId: string };
+  readonly caller: TokenCaller;
   readonly buffer: SendBuffer;
   /** The subscriptions by id. */
   readonly subscriptions: Map<string, Subscription>;
