@@ -19,7 +19,13 @@ const COUNTED_BETWEEN_KILLS = 400;
 const AHEAD_MAX = 5_000;
 const WITHIN_MS = 30_000;
 
-const count = z.object({ contract: z.string(), observed: z.int(), reverted: z.int(), canonical: z.int() });
+const count = z.object({
+  contract: z.string(),
+  logs: z.int(),
+  observed: z.int(),
+  reverted: z.int(),
+  records: z.int(),
+});
 const line = z.object({ caughtUp: z.boolean(), contracts: z.array(count) });
 
 const root = temporaryFolder();

@@ -88,7 +88,7 @@ const countInTwoRuns = async (messageBus: MessageBus): Promise<void> => {
 
 describe('the counts of events', () => {
   it('are those of the published changes, whatever is repeated and whenever the program crashes', async () => {
-    const change = fc.record({ contract: fc.nat({ max: 4 }), isReverted: fc.boolean() });
+    const change = fc.record({ contract: fc.nat({ max: 4 }), isReverted: fc.boolean(), log: fc.nat({ max: 3 }) });
     const round = fc.record({
       changes: fc.array(change, { minLength: 1, maxLength: 12 }),
       again: fc.nat({ max: 8 }),
@@ -107,6 +107,20 @@ describe('the counts of events', () => {
     await fc.assert(property, { numRuns: 40, endOnFailure: true });
   });
 
+  it('have a log once, though several watches have a record of it, until the last of these is reverted', async () => {
+    const messageBus = await busWithTopic(new MemoryMessageBus());
+    const published = new PublishedChanges(messageBus);
+    const file = aFile();
+    const observed = { contract: 1, isReverted: false, log: 1 };
+    await published.publish([observed, observed, observed, { ...observed, log: 2 }]);
+    expect((await run(messageBus, file)).counts).toMatchObject([{ logs: 2, records: 4, observed: 4, reverted: 0 }]);
+    const reverted = { ...observed, isReverted: true };
+    await published.publish([reverted, reverted]);
+    expect((await run(messageBus, file)).counts).toMatchObject([{ logs: 2, records: 2 }]);
+    await published.publish([reverted]);
+    expect((await run(messageBus, file)).counts).toMatchObject([{ logs: 1, records: 1, observed: 4, reverted: 3 }]);
+  });
+
   it('are made from the embedded bus', async () => {
     await using bus = new AsyncDisposableStack();
     const messageBus = await busWithTopic(new SqliteMessageBus(aFile()));
@@ -116,7 +130,7 @@ describe('the counts of events', () => {
 
   it('contain a batch whole or not at all', async () => {
     const counts = new EventCounts(aFile());
-    const message = { key: 'k', value: '{}', timestamp: 0, partition: 0 };
+    const message = { key: 'k', value: '{"Id":"1"}', timestamp: 0, partition: 0 };
     const headers = { ce_type: 'annals.ChainEventObserved.v1', ce_position: '1' };
     const withoutPosition = { ce_type: 'annals.ChainEventObserved.v1' };
     const messages = [

@@ -65,11 +65,11 @@ const toJson = (contracts: ContractCounts[], caughtUp: boolean): string =>
 const toTable = (contracts: ContractCounts[], caughtUp: boolean): string => {
   const row = (contract: string, ...numbers: (string | number)[]) =>
     `${contract.padEnd(56)}${numbers.map((one) => one.toLocaleString('en').padStart(12)).join('')}\n`;
-  const rows = contracts.map(({ contract, observed, reverted, canonical }) =>
-    row(contract, observed, reverted, canonical),
+  const rows = contracts.map(({ contract, logs, observed, reverted, records }) =>
+    row(contract, logs, records, observed, reverted),
   );
   const state = caughtUp ? '' : 'still counting what was published before\n';
-  return `${row('contract', 'observed', 'reverted', 'canonical')}${rows.join('')}${state}\n`;
+  return `${row('contract', 'logs', 'records', 'observed', 'reverted')}${rows.join('')}${state}\n`;
 };
 
 /** Aborts on Ctrl-C, and when the launcher or the reader of the output ends; a second Ctrl-C ends the program at once. */
@@ -84,13 +84,18 @@ const stopSignal = (): AbortSignal => {
 };
 
 await new Command('npm run count-events --')
-  .description('counts the events of every contract from the topic; continues after a restart, also after a kill -9')
+  .description(
+    'counts the logs of every contract from the topic, and their records; continues after a restart, also after a kill -9',
+  )
   .option('--counts <file>', 'file in which the counts are stored; default: event-counts.db in DATA_DIR')
   .option('--once', 'ends when everything that was published before is counted')
   .option('--json', 'prints a line of JSON for every change')
   .addHelpText(
     'after',
     `
+A log has a record, and a message, in each watch that it matches: logs are counted by their Id, each once. Of the records
+it says how many there are, and how many were ever observed and reverted.
+
 Reads Kafka where KAFKA_BROKERS is set, else the embedded bus in DATA_DIR, also beside a running npm start.
 
 Examples:

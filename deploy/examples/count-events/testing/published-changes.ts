@@ -6,6 +6,8 @@ export interface ContractChange {
   /** Its address, as a number. */
   contract: number;
   isReverted: boolean;
+  /** Which of its logs, as a number; another one each time, if nothing is said. */
+  log?: number;
 }
 
 /** Publishes changes of some contracts as the relay does, and knows the counts that they must give. */
@@ -17,12 +19,12 @@ export class PublishedChanges {
 
   /** @param again how many of the earlier messages are published again, as by a relay that crashed before its checkpoint */
   async publish(changes: readonly ContractChange[], again = 0): Promise<void> {
-    for (const { contract, isReverted } of changes) {
+    for (const { contract, isReverted, log = this.stored.length + 1_000 } of changes) {
       const type = isReverted ? 'annals.ChainEventReverted.v1' : 'annals.ChainEventObserved.v1';
       this.stored.push({
         key: contractKey(2484, `0x${contract.toString(16).padStart(40, '0')}`),
         headers: { ce_type: type, ce_position: String((this.stored.length + 1) * 3) },
-        value: '{}',
+        value: JSON.stringify({ Id: `2484:${String(contract)}:${String(log)}` }),
         timestamp: Date.now(),
         isReverted,
       });
@@ -37,7 +39,10 @@ export class PublishedChanges {
     return Array.from(byContract, ([contract, changes]) => {
       const reverted = changes.filter(({ isReverted }) => isReverted).length;
       const observed = changes.length - reverted;
-      return { contract, observed, reverted, canonical: observed - reverted };
+      const byLog = Map.groupBy(changes, ({ value }) => value);
+      const standing = (some: typeof changes) => some.filter((one) => !one.isReverted).length * 2 > some.length;
+      const logs = [...byLog.values()].filter(standing).length;
+      return { contract, logs, observed, reverted, records: observed - reverted };
     }).sort(byName);
   }
 }
