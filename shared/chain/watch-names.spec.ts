@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Claimant } from '../auth/claimant.ts';
+import type { Claimant } from './claimant.ts';
 import { matcherByName, findNamed, selectWatches } from './watch-names.ts';
 
 const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';

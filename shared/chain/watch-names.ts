@@ -1,4 +1,4 @@
-import { claimantText, type Claimant } from '../auth/claimant.ts';
+import { claimantText, type Claimant } from './claimant.ts';
 import { invalid, Refusal } from '../errors/refusal.ts';
 import { bareSignature, canonicalSignature, parseEventSignature } from './event-signature.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { EventMetadata } from '../../schemas/events/event.ts';
 import { eventFragment, pauseReason, watchEvents, type WatchEvent } from '../../schemas/events/watch-events.ts';
 import { watchedContract } from '../../schemas/http/event-catcher-routes.ts';
-import { appOfClaimant, claimantText } from '../auth/claimant.ts';
+import { appOfClaimant, claimantText } from '../chain/claimant.ts';
 import { toIso } from '../primitives/clock.ts';
 import { readModel } from './read-model.ts';
 

@@ -1,6 +1,6 @@
 import type { QuotaEvent } from '../../../schemas/events/quota-events.ts';
 import type { QuotaName } from '../../../schemas/http/quotas.ts';
-import { claimantText } from '../../../shared/auth/claimant.ts';
+import { claimantText } from '../../../shared/chain/claimant.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 
 /** A claim on a watch, as it is counted. */

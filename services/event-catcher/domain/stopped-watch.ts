@@ -1,5 +1,5 @@
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { appOfClaimant, claimantText, type Claimant } from '../../../shared/auth/claimant.ts';
+import { appOfClaimant, claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import { about } from './watch.ts';

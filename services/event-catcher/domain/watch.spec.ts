@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { PauseReason, WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { claimantText } from '../../../shared/auth/claimant.ts';
+import { claimantText } from '../../../shared/chain/claimant.ts';
 import type { Watch } from '../../../shared/read-models/watches.ts';
 import {
   formerWatchIdOf,

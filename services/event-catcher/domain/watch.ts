@@ -1,5 +1,5 @@
 import type { EventFragment, WatchEvent } from '../../../schemas/events/watch-events.ts';
-import { claimantText, type Claimant } from '../../../shared/auth/claimant.ts';
+import { claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
 import { watchId, watchIdOfSignature } from '../../../shared/chain/watch-id.ts';
 import { evolveWatch, type Watch } from '../../../shared/read-models/watches.ts';
 import { fragmentText, signatureOf } from './event-abi.ts';

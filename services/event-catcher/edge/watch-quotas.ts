@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { quotaOf, type QuotaName } from '../../../schemas/http/quotas.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { claimantText } from '../../../shared/auth/claimant.ts';
+import { claimantText } from '../../../shared/chain/claimant.ts';
 import { CLOCK, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';

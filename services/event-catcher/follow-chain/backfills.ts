@@ -1,4 +1,4 @@
-import { appOfClaimant } from '../../../shared/auth/claimant.ts';
+import { appOfClaimant } from '../../../shared/chain/claimant.ts';
 import { ChainUnavailable, RangeTooLarge } from '../../../shared/chain/chain-reader.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { Semaphore } from '../../../shared/primitives/semaphore.ts';

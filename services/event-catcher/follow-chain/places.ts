@@ -1,4 +1,4 @@
-import { appOfClaimant } from '../../../shared/auth/claimant.ts';
+import { appOfClaimant } from '../../../shared/chain/claimant.ts';
 import { watchIdOfRecord } from '../../../shared/chain/watch-id.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
 import { setAside, takeUp, type ChainProgress, type Transition } from '../domain/chain-progress.ts';

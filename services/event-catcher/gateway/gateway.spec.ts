@@ -263,32 +263,6 @@ describe('a connection token', () => {
     await letIn(appKey);
   });
 
-  it('counts registrations of an app itself apart from those of its users and its signing key', async () => {
-    await catcher.service.close();
-    await start({ QUOTAS: '{"userWatches":1,"appWatches":2}' });
-    const server = randomWallet();
-    const created = anEvent({ type: 'AppServerKeyCreated', data: { appId: 'app_1', signer: server.address } });
-    await catcher.foundation.eventStore.append(appStream('app_1'), 0, [created]);
-    await projectStored(catcher.foundation, [appsModel]);
-    const contract = (index: number) => ({ contractAddress: `0x${String(index).padStart(40, '0')}` });
-    const ofVisitor = (await letIn(appKey)).connectionToken;
-    expect((await register(ofVisitor, contract(8))).status).toBe(201);
-    expect((await problemOfAnswer(await register(ofVisitor, contract(9)))).rule).toBe('userWatches');
-    expect((await catcher.register(contract(9), 'app_1', 'usr_7')).status).toBe(201);
-    const refusal = await problemOfAnswer(await catcher.register(contract(9), 'app_1', 'usr_8'));
-    expect(refusal).toMatchObject({
-      rule: 'appWatches',
-      detail: expect.stringContaining('all users of an app together'),
-    });
-    const byApp = (await letIn(server)).connectionToken;
-    const statuses = [];
-    for (const index of [1, 2, 3]) statuses.push((await register(byApp, contract(index))).status);
-    expect(statuses).toEqual([201, 201, 403]);
-    const byUser = (await letIn(wallet)).connectionToken;
-    expect((await register(byUser, contract(1))).status).toBe(200);
-    expect((await register(byUser, contract(2))).status).toBe(403);
-  });
-
   it('repeats the first answer for an Idempotency-Key of its holder, whichever token comes with it', async () => {
     const headers = { 'idempotency-key': 'once' };
     const once = async (signer: Wallet) => {

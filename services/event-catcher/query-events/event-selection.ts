@@ -1,6 +1,6 @@
 import type { WatchDocument } from '../../../shared/read-models/watches.ts';
 import type { RecordStatus } from '../../../schemas/http/event-record.ts';
-import type { Claimant } from '../../../shared/auth/claimant.ts';
+import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Searched } from '../../../shared/chain/record-terms.ts';
 import { recordWatchIds } from '../../../shared/chain/watch-id.ts';
 import { selectWatches } from '../../../shared/chain/watch-names.ts';

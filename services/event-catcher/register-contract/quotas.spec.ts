@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { appStream } from '../../../schemas/events/app-events.ts';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { registration } from '../testing/catcher-fixtures.ts';
 import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
+const SERVER_KEY = '0x2222222222222222222222222222222222222222';
 const contractOf = (index: number) => ({ contractAddress: `0x${String(index).padStart(40, '0')}` });
 
 describe('the quota of registrations', () => {
@@ -55,6 +57,26 @@ describe('the quota of registrations', () => {
     await remove(first);
     expect((await register(3)).status).toBe(201);
     expect((await problemOfAnswer(await register(2, 'app_1', 'usr_2'))).rule).toBe('userWatches');
+  });
+
+  it('of an app itself is counted apart from that of its users, who can not use it up', async () => {
+    await start({ userWatches: 2, appWatches: 1 });
+    const created = anEvent({ type: 'AppServerKeyCreated', data: { appId: 'app_1', signer: SERVER_KEY } });
+    await catcher.foundation.eventStore.append(appStream('app_1'), -1, [created]);
+    expect((await register(1)).status).toBe(201);
+    expect(await problemOfAnswer(await register(2, 'app_1', 'usr_2'))).toMatchObject({
+      rule: 'appWatches',
+      detail: expect.stringContaining('all users of an app together'),
+    });
+    const byApp = (index: number) =>
+      catcher.ask('/api/v1/contracts', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(registration(contractOf(index))),
+        ...{ user: 'app_1', claims: { sid: undefined, amr: ['app'], server_key: SERVER_KEY } },
+      });
+    expect((await byApp(2)).status).toBe(201);
+    expect((await problemOfAnswer(await byApp(3))).rule).toBe('appWatches');
   });
 
   it('is counted as formerly for what was registered then', async () => {

@@ -1,4 +1,4 @@
-import type { Claimant } from '../../../shared/auth/claimant.ts';
+import type { Claimant } from '../../../shared/chain/claimant.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import { canonicalSignature, parseEventSignature } from '../../../shared/chain/event-signature.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';

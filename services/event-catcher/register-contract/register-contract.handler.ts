@@ -2,7 +2,7 @@ import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { registeredContract, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { claimantText } from '../../../shared/auth/claimant.ts';
+import { claimantText } from '../../../shared/chain/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { registerContract, watchFold, watchStream, type Registration } from '../domain/watch.ts';

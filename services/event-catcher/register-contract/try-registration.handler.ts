@@ -2,7 +2,7 @@ import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { registeredContract, type RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { claimantText } from '../../../shared/auth/claimant.ts';
+import { claimantText } from '../../../shared/chain/claimant.ts';
 import { checksumAddress } from '../../../shared/chain/address.ts';
 import { CLOCK } from '../../../shared/edge/tokens.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';

@@ -1,7 +1,7 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { ReplayedContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { Claimant } from '../../../shared/auth/claimant.ts';
+import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import type { AskedBlocks } from '../domain/replay.ts';

@@ -2,7 +2,7 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { watchedContract, type WatchedContract } from '../../../schemas/http/event-catcher-routes.ts';
-import type { Claimant } from '../../../shared/auth/claimant.ts';
+import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';

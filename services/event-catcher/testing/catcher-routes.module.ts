@@ -1,8 +1,7 @@
-import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { startService } from '../../../shared/edge/start-service.ts';
 import { Loops } from '../../../shared/loops/loops.ts';
-import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { anEvent, someMetadata } from '../../../shared/testing/event-builder.ts';
 import { TestClock, testFoundation } from '../../../shared/testing/test-foundation.ts';
 import { testIssuer, type TestClaims } from '../../../shared/testing/test-tokens.jose.ts';
 import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
@@ -58,13 +57,12 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
     { provide: FOLLOWER_STATUS, useValue: follower },
   ];
 
-  const { issuer } = tokens;
   const module = { module: EventCatcherModule, providers };
   const { connectionCallers } = gateway;
   const service = await startService({
     module,
     foundation,
-    issuer,
+    issuer: tokens.issuer,
     connectionCallers,
     loops,
     host: '127.0.0.1',
@@ -92,14 +90,13 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
       ...(user !== undefined && { user }),
     });
   /** Stores the watch of the token's transfers as it was registered when its id depended on its signature only. */
-  const registerAsFormerly = async (anonymous = false, actor?: EventMetadata['actor']): Promise<string> => {
+  const registerAsFormerly = async (anonymous = false, actor = someMetadata.actor): Promise<string> => {
     const { watchId: _watchId, userId: _userId, ...registered } = eventExamples.ContractRegistered;
     const fragment = { ...registered.fragment, anonymous };
     const watchId = formerWatchIdOf({ ...registered, fragment });
     const data = { ...registered, watchId, fragment, ...(anonymous && { topic0: null }), appId: 'app_1' };
-    const event = anEvent({ type: 'ContractRegistered', data });
-    const metadata = { ...event.metadata, ...(actor && { actor }) };
-    await foundation.eventStore.append(watchStream(watchId), -1, [{ ...event, metadata }]);
+    const former = { ...anEvent({ type: 'ContractRegistered', data }), metadata: { ...someMetadata, actor } };
+    await foundation.eventStore.append(watchStream(watchId), -1, [former]);
     return watchId;
   };
   const documents = new CaughtDocuments(foundation);

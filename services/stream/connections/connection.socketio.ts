@@ -2,6 +2,8 @@ import type { ProblemCode } from '../../../schemas/http/problem.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { TokenCaller } from '../../../shared/auth/caller.ts';
+import { claimantOf } from '../../../shared/auth/claimant.ts';
+import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Subscription } from '../domain/subscription.ts';
 import type { Subscriber } from '../domain/subscriber.ts';
 import { cut, destroy, destroyLater } from './open-sockets.socketio.ts';
@@ -32,6 +34,10 @@ export class Connection implements Subscriber {
     socket.conn.on('drain', () => {
       this.answersWaiting = 0;
     });
+  }
+
+  get claimant(): Claimant {
+    return claimantOf(this.currentCaller);
   }
 
   /** The user whose token keeps the connection open. */

@@ -1,11 +1,13 @@
 import type { Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
-import type { TokenCaller } from '../../../shared/auth/caller.ts';
+import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { SendBuffer, Subscription } from './subscription.ts';
 
 /** A connection, as its subscriptions use it. */
 export interface Subscriber {
-  readonly caller: TokenCaller;
+  readonly caller: { readonly userId: string };
+  /** As whom it claims watches. */
+  readonly claimant: Claimant;
   readonly buffer: SendBuffer;
   /** The subscriptions by id. */
   readonly subscriptions: Map<string, Subscription>;

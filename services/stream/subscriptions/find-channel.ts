@@ -1,6 +1,5 @@
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
-import type { TokenCaller } from '../../../shared/auth/caller.ts';
-import { claimantOf } from '../../../shared/auth/claimant.ts';
+import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Projections } from '../../../shared/edge/projections.ts';
 import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
@@ -19,19 +18,14 @@ export class FindChannel {
   ) {}
 
   /** @throws Refusal watch_not_found, not_caught_up; validation_failed when the name fits two events */
-  async find({ chainId, contractAddress, ...asked }: Subscribe, caller: TokenCaller): Promise<Channel> {
+  async find({ chainId, contractAddress, ...asked }: Subscribe, caller: Claimant): Promise<Channel> {
     const address = readAddressMember('contractAddress', contractAddress);
-    const claimant = claimantOf(caller);
     const watch = await this.projections.find(watchesModel.name, async () => {
       const found = await this.readStore.find(watchCollection.name, {
         filter: { chainId, contractAddress: address, isRemoved: false },
       });
       const watches = found.map(({ document }) => watchCollection.document.parse(document));
-      return findNamed(watches, 'eventSignature', {
-        name: asked.eventSignature,
-        watchId: asked.watchId,
-        caller: claimant,
-      });
+      return findNamed(watches, 'eventSignature', { name: asked.eventSignature, watchId: asked.watchId, caller });
     });
     if (!watch) throw new Refusal('watch_not_found', 'register this event of the contract first');
     const { id: watchId, eventSignature } = watch;

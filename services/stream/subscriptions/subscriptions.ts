@@ -53,7 +53,7 @@ export class Subscriptions implements SubscriptionCommands {
 
   async open(subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void): Promise<void> {
     await this.options.pieces.next();
-    const channel = await this.options.channels.find(command, subscriber.caller);
+    const channel = await this.options.channels.find(command, subscriber.claimant);
     const feed = this.options.feeds[channel.finality];
     const start = await this.findStartingPosition(feed, channel, command, subscriber.signal).catch((error: unknown) => {
       if (subscriber.signal.aborted) return undefined;

@@ -2,7 +2,6 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { topics } from '../../../schemas/topics.ts';
 import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
 import type { StreamMessages } from '../../../schemas/socket/stream-messages.ts';
-import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
 import type { BusBatch } from '../../../shared/message-bus/message-bus.ts';
 import { BatchServer } from '../../../shared/message-bus/batch-server.ts';
@@ -69,17 +68,11 @@ export class MemoryBuffer implements SendBuffer {
   }
 }
 
-const CALLER: UserCaller = {
-  kind: 'user',
-  userId: 'usr_1',
-  sessionId: 'ses_1',
-  appId: 'app_1',
-  method: 'wallet',
-  expiresAtMs: Number.MAX_SAFE_INTEGER,
-};
+const CALLER = { appId: 'app_1', userId: 'usr_1' };
 
 export class MemorySubscriber implements Subscriber {
   readonly caller = CALLER;
+  readonly claimant = CALLER;
   readonly subscriptions = new Map<string, Subscription>();
   readonly signal = new AbortController().signal;
   readonly emitted: { name: keyof StreamMessages; message: unknown; after: number }[] = [];

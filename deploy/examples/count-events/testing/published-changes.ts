@@ -40,8 +40,8 @@ export class PublishedChanges {
       const reverted = changes.filter(({ isReverted }) => isReverted).length;
       const observed = changes.length - reverted;
       const byLog = Map.groupBy(changes, ({ value }) => value);
-      const standing = (some: typeof changes) => some.filter((one) => !one.isReverted).length * 2 > some.length;
-      const logs = [...byLog.values()].filter(standing).length;
+      const isCanonical = (some: typeof changes) => some.filter((one) => !one.isReverted).length * 2 > some.length;
+      const logs = [...byLog.values()].filter(isCanonical).length;
       return { contract, logs, observed, reverted, records: observed - reverted };
     }).sort(byName);
   }
