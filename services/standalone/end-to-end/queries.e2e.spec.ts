@@ -58,7 +58,8 @@ describe('queries of records', () => {
     expect(await found(`&arg.to=${ALICE}`)).toEqual(toAlice);
     expect(await found(`&arg.to=${ALICE}&arg.value=7`)).toEqual(['7']);
     expect(await found(`&arg.to=${BOB}&arg.value=7`)).toEqual([]);
-    expect(await found('&arg.nothing=7')).toEqual([]);
+    const url = ours.program.development.eventUrl + caller.eventsPath(TOKEN, '&arg.nothing=7');
+    expect((await fetch(url, { headers: caller.caller.bearer })).status).toBe(400);
     expect(await found('&fromBlock=3&toBlock=4')).toEqual(upTo(8, 5));
     expect(await found(`&fromBlock=10&arg.to=${ALICE}&order=desc`)).toEqual(['27', '25', '23', '21', '19']);
     expect(await found('&toBlock=0')).toEqual([]);
