@@ -2,11 +2,9 @@ import type { ModuleMetadata } from '@nestjs/common';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { BotCodes } from './edge/bot-codes.ts';
-import { IdentityIds } from './edge/identity-ids.ts';
 import { openIdentityProviders } from './log-in-with-oauth/providers/identity-providers.oidc.ts';
 import { IDENTITY_PROVIDERS } from './log-in-with-oauth/providers/identity-provider.ts';
 import { LoginStates } from './edge/login-states.ts';
-import { BotReplies } from './log-in-with-bot/bot-replies.ts';
 import { HearBotHandler } from './log-in-with-bot/hear-bot.handler.ts';
 import { LogInWithBotHandler } from './log-in-with-bot/log-in-with-bot.handler.ts';
 import { LogInMessengerUserHandler } from './log-in-messenger-user/log-in-messenger-user.handler.ts';
@@ -30,11 +28,6 @@ export const loginsElsewhere = ({ settings, clock, masterKey, logger }: Foundati
       { provide: LoginFailures, useValue: failures },
       { provide: BotCodes, useValue: new BotCodes(masterKey) },
       LoginStates,
-      {
-        provide: BotReplies,
-        useFactory: (states: LoginStates, codes: BotCodes, ids: IdentityIds) => new BotReplies(states, codes, ids),
-        inject: [LoginStates, BotCodes, IdentityIds],
-      },
       StartOAuthLoginHandler,
       LogInWithOAuthHandler,
       LogInWithIdTokenHandler,

@@ -3,7 +3,7 @@ import { Refusal, unavailable } from '../errors/refusal.ts';
 import { systemClock, type Clock } from '../primitives/clock.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { BatchSize } from './batch-size.ts';
-import { EVENT_COLUMNS, EventRows, toEvents } from './event-rows.sqlite.ts';
+import { EVENT_COLUMNS, EventRows } from './event-rows.sqlite.ts';
 import {
   WrongExpectedRevision,
   type Appended,
@@ -70,9 +70,9 @@ export class SqliteEventStore implements EventStore {
       ) STRICT;
       CREATE UNIQUE INDEX IF NOT EXISTS events_by_stream ON events (stream, revision);
     `);
-      // Each event was once a row.
-      const hasBatches = this.database.prepare("SELECT 1 FROM pragma_table_info('events') WHERE name = 'batch'").get();
-      if (!hasBatches) this.database.exec('ALTER TABLE events ADD COLUMN batch BLOB');
+      // Each event was once a row, and rows had no CRC.
+      this.database.addColumn('events', 'batch', 'BLOB');
+      this.database.addColumn('events', 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     this.written = new EventRows(this.database, () => this.newest());
@@ -121,7 +121,7 @@ export class SqliteEventStore implements EventStore {
     const wanted = limit < 0 ? Infinity : limit;
     const events: StoredEvent[] = [];
     const take = (row: unknown) => {
-      const inRow = toEvents(row);
+      const inRow = this.written.toEvents(row);
       for (const event of isForwards ? inRow : inRow.toReversed())
         if (isForwards ? event.revision >= first : event.revision <= first) events.push(event);
       return inRow.length;
@@ -129,6 +129,7 @@ export class SqliteEventStore implements EventStore {
     const isEnough = () => events.length >= wanted;
     const statement = isForwards ? this.forwards : this.backwards;
     await this.reads.each(statement, [stream, first, limit], { take, isEnough });
+    if (isPermanent(stream)) this.requireGapless(events, isForwards ? 1 : -1);
     return events.slice(0, wanted);
   }
 
@@ -179,7 +180,7 @@ export class SqliteEventStore implements EventStore {
       for (const row of statement.iterate(from, ...types, wanted)) {
         if (isFull()) return { events, caughtUp: false };
         rows += 1;
-        for (const event of toEvents(row)) {
+        for (const event of this.written.toEvents(row)) {
           if (event.position <= from) continue;
           if (isFull()) return { events, caughtUp: false };
           events.push(event);
@@ -203,6 +204,13 @@ export class SqliteEventStore implements EventStore {
 
   private newest(): number {
     return (this.newestPosition.get()?.['position'] as number | null) ?? 0;
+  }
+
+  private requireGapless(events: readonly StoredEvent[], step: number): void {
+    for (const [at, { stream, revision }] of events.entries()) {
+      if (at === 0 || revision === (events[at - 1]?.revision ?? 0) + step) continue;
+      throw this.database.damage(`${stream} lacks an event beside revision ${String(revision)}`);
+    }
   }
 
   private async flush(): Promise<void> {
@@ -259,7 +267,7 @@ export class SqliteEventStore implements EventStore {
   private findRepeat(stream: string, after: number, events: readonly EventToAppend[]): Appended | undefined {
     const rows = this.forwards.all(stream, after + 1, events.length);
     const stored = rows
-      .flatMap(toEvents)
+      .flatMap(this.written.toEvents)
       .filter(({ revision }) => revision > after)
       .slice(0, events.length);
     const last = stored.at(-1);

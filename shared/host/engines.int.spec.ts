@@ -69,6 +69,6 @@ describe('the engines of a process', () => {
     for (const file of ['bus.db', 'read.db']) writeFileSync(join(damaged, file), 'damaged '.repeat(1_000));
     const opening = openEngines(settingsOf({ DATA_DIR: damaged }), logger, everyEngine);
     await expect(opening).rejects.toThrow(CannotStart);
-    await expect(opening).rejects.toThrow(/a store in .*; a store in /);
+    await expect(opening).rejects.toThrow(/bus\.db is damaged .*; .*read\.db is damaged /);
   });
 });

@@ -6,6 +6,7 @@ import type { SettingName, Settings } from '../config/settings.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { nodeErrorCode } from '../errors/node-error-code.ts';
 import { Refusal } from '../errors/refusal.ts';
+import { damageLine, reportDamage } from '../primitives/damage/damaged-files.ts';
 import { isBusy } from '../primitives/database.sqlite.ts';
 import { EsdbEventStore } from '../event-store/event-store.esdb.ts';
 import { SqliteEventStore } from '../event-store/event-store.sqlite.ts';
@@ -45,27 +46,27 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
   eventStore: async (settings, logger) => {
     const { EVENTSTORE_URL } = settings;
     if (EVENTSTORE_URL !== undefined) return EsdbEventStore.connect({ settings: { EVENTSTORE_URL }, logger });
-    return embedded(settings, (folder) => new SqliteEventStore(join(folder, 'events.db')));
+    return embedded(settings, 'events.db', (file) => new SqliteEventStore(file));
   },
   messageBus: async (settings, logger) => {
     const { KAFKA_BROKERS, TOPIC_PREFIX: prefix, TOPIC_PARTITIONS: partitions } = settings;
     const messageBus = KAFKA_BROKERS
       ? await KafkaMessageBus.connect({ settings: { ...settings, KAFKA_BROKERS }, logger })
-      : embedded(settings, (folder) => new SqliteMessageBus(join(folder, 'bus.db'), { prefix, partitions }));
+      : embedded(settings, 'bus.db', (file) => new SqliteMessageBus(file, { prefix, partitions }));
     return prepared('KAFKA_BROKERS', messageBus, () => messageBus.createTopics(allTopics));
   },
   readStore: async (settings, logger) => {
     const { MONGO_URL } = settings;
     const readStore =
       MONGO_URL === undefined
-        ? embedded(settings, (folder) => new SqliteReadStore(join(folder, 'read.db')))
+        ? embedded(settings, 'read.db', (file) => new SqliteReadStore(file))
         : await MongoReadStore.connect({ settings: { ...settings, MONGO_URL }, logger });
     return prepared('MONGO_URL', readStore, () => readStore.define(collections));
   },
   keyVault: async (settings, logger) => {
     const { MONGO_URL } = settings;
     if (MONGO_URL !== undefined) return MongoKeyVault.connect({ settings: { ...settings, MONGO_URL }, logger });
-    return embedded(settings, (folder) => new SqliteKeyVault(join(folder, VAULT_FILE)));
+    return embedded(settings, VAULT_FILE, (file) => new SqliteKeyVault(file));
   },
 };
 
@@ -103,6 +104,9 @@ export const openEngines = async <Name extends EngineName>(
   logger: Logger,
   names: readonly Name[],
 ): Promise<Pick<Engines, Name>> => {
+  reportDamage((line) => {
+    logger.error(line);
+  });
   const engines: Partial<Engines> = {};
   const open = async (name: Name): Promise<void> => {
     engines[name] = await openers[name](settings, logger);
@@ -140,15 +144,16 @@ const prepared = async <Engine extends { close: () => Promise<void> }>(
   }
 };
 
-const embedded = <Engine>({ DATA_DIR }: Settings, open: (folder: string) => Engine): Engine => {
+const embedded = <Engine>({ DATA_DIR }: Settings, name: string, open: (file: string) => Engine): Engine => {
+  const file = join(DATA_DIR, name);
   try {
-    return open(DATA_DIR);
+    return open(file);
   } catch (cause) {
+    if (cause instanceof Refusal && cause.cause instanceof Error) throw new CannotStart(cause.cause.message, { cause });
     if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
     if (isBusy(cause)) {
-      throw new CannotStart(`a store in ${DATA_DIR} is locked by another process: end its transaction`, { cause });
+      throw new CannotStart(`${file} is locked by another process: end its transaction`, { cause });
     }
-    const what = `a store in ${DATA_DIR} cannot be opened (${cause instanceof Error ? cause.message : String(cause)})`;
-    throw new CannotStart(`${what}: restore it from a copy, or set DATA_DIR to an empty folder`, { cause });
+    throw new CannotStart(damageLine(file, cause instanceof Error ? cause.message : String(cause)), { cause });
   }
 };

@@ -1,4 +1,5 @@
 import { topics } from '../../schemas/topics.ts';
+import { isDamaged } from '../primitives/damage/damaged-files.ts';
 import { inTime } from '../primitives/in-time.ts';
 import type { Engines } from './engines.ts';
 import type { WatchedEventStore } from './watched-event-store.ts';
@@ -34,7 +35,7 @@ export class Health {
     private readonly readiness: Readiness,
   ) {}
 
-  /** Reports whether each engine answers, within a second, and the event store can be written to. */
+  /** Reports whether each engine answers, within a second, is not damaged, and the event store can be written to. */
   async dependencies(): Promise<DependencyStates> {
     const { eventStore, readStore, messageBus } = this.engines;
     const [events, documents, messages] = await Promise.all([
@@ -43,9 +44,9 @@ export class Health {
       messageBus && stateOf(() => messageBus.offsets(topics.contracts, 'latest')),
     ]);
     return {
-      eventStore: eventStore.writesFail ? 'down' : events,
-      readStore: documents,
-      ...(messages && { messageBus: messages }),
+      eventStore: eventStore.writesFail || isDamaged('events.db') ? 'down' : events,
+      readStore: isDamaged('read.db') ? 'down' : documents,
+      ...(messages && { messageBus: isDamaged('bus.db') ? 'down' : messages }),
     };
   }
 

@@ -90,7 +90,11 @@ describe('an event store is refused by its setting where', () => {
       esdb('localhost:9', `tls=true&tlsCAFile=${noFile}`),
       /^EVENTSTORE_URL: .*not found/,
     ],
-    ['the embedded one is damaged', damaged('events.db'), /^a store in .* cannot be opened/],
+    [
+      'the embedded one is damaged',
+      damaged('events.db'),
+      /events\.db is damaged \(file is not a database\): end every process/,
+    ],
   ]);
 });
 
@@ -107,7 +111,11 @@ describe('a message bus is refused by its setting where', () => {
     ],
     ['there is no file of certificates', kafka(nowhere, { KAFKA_TLS: noFile }), /^KAFKA_TLS: .*none\.pem/],
     ['a file has no certificates', kafka(nowhere, { KAFKA_TLS: '/dev/null' }), /^KAFKA_TLS: \/dev\/null /],
-    ['the embedded one is damaged', damaged('bus.db'), /^a store in .* cannot be opened/],
+    [
+      'the embedded one is damaged',
+      damaged('bus.db'),
+      /bus\.db is damaged \(file is not a database\): end every process/,
+    ],
   ]);
 });
 
@@ -119,7 +127,11 @@ describe('a read store is refused by its setting where', () => {
     ['something else answers', mongo(web), noMongo],
     ['an option is not known', mongo(nowhere, '?colour=red'), /^MONGO_URL: .*colour/],
     ['there is no file of certificates', mongo(nowhere, `?tls=true&tlsCAFile=${noFile}`), /^MONGO_URL: .*none\.pem/],
-    ['the embedded one is damaged', damaged('read.db'), /^a store in .* cannot be opened/],
+    [
+      'the embedded one is damaged',
+      damaged('read.db'),
+      /read\.db is damaged \(file is not a database\): end every process/,
+    ],
   ]);
 });
 

@@ -1,9 +1,10 @@
 import type { StatementSync } from 'node:sqlite';
 import { unavailable, Refusal } from '../errors/refusal.ts';
+import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type VaultKey } from './key-vault.ts';
 
-const COLUMNS = 'id, sealed, created_at AS createdAt, destroyed_at AS destroyedAt';
+const COLUMNS = 'id, sealed, created_at AS createdAt, destroyed_at AS destroyedAt, crc';
 
 interface PendingAdd {
   keys: readonly NewVaultKey[];
@@ -18,7 +19,6 @@ export class SqliteKeyVault implements KeyVault {
   private readonly insert: StatementSync;
   private readonly select: StatementSync;
   private readonly selectMany: StatementSync;
-  private readonly tombstone: StatementSync;
   private readonly replace: StatementSync;
   private readonly page: StatementSync;
   private readonly selectIdentity: StatementSync;
@@ -36,16 +36,14 @@ export class SqliteKeyVault implements KeyVault {
         only INTEGER PRIMARY KEY CHECK (only = 1), vault_id TEXT NOT NULL, check_value TEXT NOT NULL, is_rewrapping INTEGER NOT NULL
       ) STRICT;
     `);
+      // Rows had no CRC once.
+      this.database.addColumn('keys', 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
-    this.insert = prepare('INSERT INTO keys (id, sealed, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+    this.insert = prepare('INSERT INTO keys VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
     this.select = prepare(`SELECT ${COLUMNS} FROM keys WHERE id = ?`);
     this.selectMany = prepare(`SELECT ${COLUMNS} FROM keys WHERE id IN (SELECT value FROM json_each(?))`);
-    this.tombstone = prepare(`
-      INSERT INTO keys (id, sealed, created_at, destroyed_at) VALUES (?1, NULL, ?2, ?2)
-      ON CONFLICT DO UPDATE SET sealed = NULL, destroyed_at = ?2 WHERE destroyed_at IS NULL
-    `);
-    this.replace = prepare('UPDATE keys SET sealed = ?3 WHERE id = ?1 AND sealed = ?2');
+    this.replace = prepare('INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)');
     this.page = prepare(`SELECT ${COLUMNS} FROM keys WHERE id > ? ORDER BY id ${LIMIT}`);
     this.selectIdentity = prepare(
       'SELECT vault_id AS vaultId, check_value AS "check", is_rewrapping AS isRewrapping FROM identity',
@@ -79,21 +77,29 @@ export class SqliteKeyVault implements KeyVault {
   }
 
   get(ids: readonly string[]): Promise<ReadonlyMap<string, VaultKey>> {
-    const rows = this.selectMany.all(JSON.stringify(ids)).map(toKey);
+    const rows = this.selectMany.all(JSON.stringify(ids)).map(this.toKey);
     return Promise.resolve(new Map(rows.map((key) => [key.id, key])));
   }
 
   async destroy(id: string, at: string): Promise<void> {
-    await this.transaction(() => this.tombstone.run(id, at));
+    await this.transaction(() => {
+      const { createdAt, destroyedAt } = this.find(id) ?? { createdAt: at, destroyedAt: null };
+      if (destroyedAt === null) this.replace.run(...rowOf({ id, sealed: null, createdAt, destroyedAt: at }));
+    });
     await this.database.emptyLog();
   }
 
   reseal(id: string, before: string, sealed: string): Promise<boolean> {
-    return this.transaction(() => Number(this.replace.run(id, before, sealed).changes) === 1);
+    return this.transaction(() => {
+      const key = this.find(id);
+      if (key?.sealed !== before) return false;
+      this.replace.run(...rowOf({ ...key, sealed }));
+      return true;
+    });
   }
 
   list(after: string, limit: number): Promise<VaultKey[]> {
-    return Promise.resolve(this.page.all(after, limit).map(toKey));
+    return Promise.resolve(this.page.all(after, limit).map(this.toKey));
   }
 
   /** The lock of its folder serves for that. */
@@ -130,9 +136,20 @@ export class SqliteKeyVault implements KeyVault {
   }
 
   private addOne({ id, sealed, createdAt }: NewVaultKey): VaultKey {
-    this.insert.run(id, sealed, createdAt);
-    return toKey(this.select.get(id));
+    this.insert.run(...rowOf({ id, sealed, createdAt, destroyedAt: null }));
+    return this.toKey(this.select.get(id));
   }
+
+  private find(id: string): VaultKey | undefined {
+    const row = this.select.get(id);
+    return row && this.toKey(row);
+  }
+
+  private readonly toKey = (row: unknown): VaultKey => {
+    const { crc, ...key } = row as VaultKey & { crc: number | null };
+    this.database.requireRow(valuesOf(key), crc, `the key ${key.id}`);
+    return key;
+  };
 
   private async transaction<Result>(work: () => Result): Promise<Result> {
     try {
@@ -143,4 +160,5 @@ export class SqliteKeyVault implements KeyVault {
   }
 }
 
-const toKey = (row: unknown): VaultKey => ({ ...(row as VaultKey) });
+const valuesOf = ({ id, sealed, createdAt, destroyedAt }: VaultKey) => [id, sealed, createdAt, destroyedAt];
+const rowOf = (key: VaultKey) => [...valuesOf(key), rowCrc(valuesOf(key))];

@@ -1,7 +1,8 @@
-import type { StatementSync } from 'node:sqlite';
+import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { Topic } from '../../schemas/topics.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
+import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
 import { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { batchesOf } from '../primitives/stored-batches.ts';
 import {
@@ -21,6 +22,7 @@ import { partitionsDiffer, withTopicSettings, defaultTopicSettings, type TopicSe
 const BATCH_MESSAGES_MAX = 1_000;
 /** A batch ends at this size too, of the text of its messages. */
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024;
+const BATCH_COLUMNS = 'last, first, topic, "partition", newest, records, crc';
 const PRUNE_EVERY_MS = 60_000;
 /** A month between two messages of a partition is taken for a clock that jumped, and not for time that went by. */
 const GAP_MAX_MS = 30 * 86_400_000;
@@ -74,21 +76,21 @@ export class SqliteMessageBus implements MessageBus {
       ) STRICT;
       CREATE INDEX IF NOT EXISTS batches_by_partition ON batches (topic, "partition");
     `);
+      // Batches had no CRC once.
+      this.database.addColumn('batches', 'crc', 'INTEGER');
     });
     const prepare = (sql: string) => this.database.prepare(sql);
     const inPartition = 'FROM batches WHERE topic = ? AND "partition" = ?';
-    this.from = prepare(`SELECT records ${inPartition} AND last >= ? ORDER BY last LIMIT 1`);
+    this.from = prepare(`SELECT ${BATCH_COLUMNS} ${inPartition} AND last >= ? ORDER BY last LIMIT 1`);
     this.spanFrom = prepare(`SELECT first, last, newest ${inPartition} AND last >= ? ORDER BY last LIMIT 1`);
     this.timeBefore = prepare(`SELECT newest ${inPartition} AND last < ? ORDER BY last DESC LIMIT 1`);
-    this.newestOf = prepare('SELECT records FROM batches WHERE topic = ? ORDER BY last DESC LIMIT 1');
+    this.newestOf = prepare(`SELECT ${BATCH_COLUMNS} FROM batches WHERE topic = ? ORDER BY last DESC LIMIT 1`);
     this.ends = prepare(
       `SELECT (SELECT first ${inPartition} ORDER BY last LIMIT 1) AS first, (SELECT max(last) ${inPartition}) AS last`,
     );
     this.newestOffset = prepare("SELECT seq FROM sqlite_sequence WHERE name = 'batches'");
     this.forget = prepare('DELETE FROM batches WHERE topic = ? AND "partition" = ? AND last < ?');
-    this.insert = prepare(
-      'INSERT INTO batches (last, first, topic, "partition", newest, records) VALUES (?, ?, ?, ?, ?, ?)',
-    );
+    this.insert = prepare(`INSERT INTO batches (${BATCH_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`);
     this.database.setUp(() => {
       new FormerMessages(this.database).moveTo((topic, partition, messages) => {
         this.store(topic, partition, messages);
@@ -162,7 +164,8 @@ export class SqliteMessageBus implements MessageBus {
     for (const batch of batchesOf(messages, { charactersOf: ({ value }) => value?.length ?? 0 })) {
       const [first, last] = [batch[0]?.offset ?? 0, batch.at(-1)?.offset ?? 0];
       const newest = batch.reduce((latest, { timestamp }) => Math.max(latest, timestamp), -Infinity);
-      this.insert.run(last, first, topic, partition, newest, encodeBatch(batch));
+      const row = [last, first, topic, partition, newest, encodeBatch(batch)];
+      this.insert.run(...row, rowCrc(row));
     }
   }
 
@@ -221,7 +224,7 @@ export class SqliteMessageBus implements MessageBus {
   /** The messages of the batch in which this offset is, or which comes next; none at the end. */
   private batchFrom(name: string, partition: number, offset: number): BusMessage[] {
     const row = this.from.get(name, partition, offset);
-    return row ? recordsOf(row, partition) : [];
+    return row ? this.recordsOf(row) : [];
   }
 
   private prune(topic: Topic): void {
@@ -229,7 +232,7 @@ export class SqliteMessageBus implements MessageBus {
     if (topic.retentionMs === null || now - (this.prunedAt.get(topic.name) ?? -Infinity) < PRUNE_EVERY_MS) return;
     this.prunedAt.set(topic.name, now);
     const row = this.newestOf.get(topic.name);
-    const newest = row && recordsOf(row, 0).at(-1)?.timestamp;
+    const newest = row && this.recordsOf(row).at(-1)?.timestamp;
     if (newest === undefined) return;
     for (let partition = 0; partition < topic.partitions; partition += 1) {
       const since = this.since(topic, partition, newest - topic.retentionMs);
@@ -251,7 +254,11 @@ export class SqliteMessageBus implements MessageBus {
     const before = batch[at - 1]?.timestamp ?? this.timeBefore.get(name, partition, offset)?.['newest'];
     return typeof before === 'number' && (batch[at]?.timestamp ?? newest) - before > GAP_MAX_MS;
   }
-}
 
-const recordsOf = ({ records }: Record<string, unknown>, partition: number): BusMessage[] =>
-  decodeBatch(records as string | Uint8Array, partition);
+  private recordsOf({ crc, ...row }: Record<string, SQLOutputValue>): BusMessage[] {
+    const { last = null, first = null, topic = null, partition = null, newest = null, records = null } = row;
+    const values = [last, first, topic, partition, newest, records] as SQLInputValue[];
+    this.database.requireRow(values, crc, `the batch that ends at offset ${String(last)}`);
+    return decodeBatch(records as string | Uint8Array, partition as number);
+  }
+}

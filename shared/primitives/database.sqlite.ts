@@ -1,8 +1,13 @@
 import { dirname, resolve } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { statSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { BroadcastChannel } from 'node:worker_threads';
+import { CannotStart } from '../errors/cannot-start.ts';
 import { Refusal, unavailable } from '../errors/refusal.ts';
 import { Backoff } from './backoff.ts';
+import { damageIn, damageLine } from './damage/damaged-files.ts';
+import { guarded } from './damage/guarded-statement.sqlite.ts';
+import { isWhole } from './damage/row-crc.sqlite.ts';
 import { makeFolder } from './make-folder.ts';
 import { WakeUp } from './wake-up.ts';
 
@@ -31,6 +36,10 @@ const WAIT_TO_WRITE_MS = 5_000;
 const RETRY_FIRST_MS = 2;
 const RETRY_MAX_MS = 50;
 const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+/** A file up to this size is checked whole when it is opened, with its indexes, which takes some tenths of a second. */
+const CHECKED_BYTES_MAX = 32 * 1_024 * 1_024;
 /** `LIMIT` with a parameter. Of a bare `LIMIT ?` SQLite plans the statement anew at each call, which takes 7 µs. */
 export const LIMIT = 'LIMIT (? + 0)';
 
@@ -53,15 +62,10 @@ export class SqliteDatabase {
   ) {
     makeFolder(dirname(file));
     this.connection = new DatabaseSync(file);
-    this.connection.exec(`
-      PRAGMA busy_timeout = ${String(WAIT_AT_START_MS)};
-      PRAGMA journal_mode = WAL;
-      PRAGMA wal_autocheckpoint = ${String(CHECKPOINT_PAGES)};
-      PRAGMA synchronous = ${options.synchronous};
-      PRAGMA cache_size = -${String(options.cacheMiB * 1024)};
-      PRAGMA temp_store = MEMORY;
-      PRAGMA secure_delete = ${options.erases === true ? 'ON' : 'OFF'};
-    `);
+    this.atStart(() => {
+      this.configure(options);
+      this.requireWhole();
+    });
     this.dataVersion = this.connection.prepare('PRAGMA data_version');
     this.seenVersion = this.readVersion();
     this.setBusyTimeout(WAIT_TO_READ_MS);
@@ -76,19 +80,46 @@ export class SqliteDatabase {
   }
 
   exec(sql: string): void {
-    this.connection.exec(sql);
+    this.guard(() => {
+      this.connection.exec(sql);
+    });
   }
 
   prepare(sql: string): StatementSync {
-    return this.connection.prepare(sql);
+    const statement = this.guard(() => this.connection.prepare(sql));
+    return guarded(statement, this.explained);
   }
 
-  /** Makes tables at start, in one write transaction. It waits for those of other processes with the whole thread. */
+  /** Adds a column that a table of before does not have. Within `setUp`. */
+  addColumn(table: string, name: string, type: string): void {
+    const found = this.connection.prepare('SELECT 1 FROM pragma_table_info(?) WHERE name = ?').get(table, name);
+    if (!found) this.connection.exec(`ALTER TABLE "${table.replaceAll('"', '""')}" ADD COLUMN ${name} ${type}`);
+  }
+
+  /** @throws Refusal dependency_unavailable if a row is not as it was written */
+  requireRow(values: readonly SQLInputValue[], crc: unknown, what: string): void {
+    if (!isWhole(values, crc)) throw this.damage(`${what} is not as it was written`);
+  }
+
+  /** Reports what is not as it was written. @returns what to throw */
+  damage(what: string, cause?: unknown): Refusal {
+    return damageIn(this.file, what, cause);
+  }
+
+  /** Returns what to throw for an error of SQLite. */
+  readonly explained = (error: unknown): unknown => (isCorrupt(error) ? this.damage(messageOf(error), error) : error);
+
+  /**
+   * Makes tables at start, in one write transaction. It waits for those of other processes with the whole thread.
+   * @throws CannotStart if the file is damaged
+   */
   setUp(work: () => void): void {
     this.setBusyTimeout(WAIT_AT_START_MS);
     try {
-      this.connection.exec('BEGIN IMMEDIATE');
-      this.commit(work);
+      this.atStart(() => {
+        this.connection.exec('BEGIN IMMEDIATE');
+        this.commit(work);
+      });
     } finally {
       this.setBusyTimeout(WAIT_TO_READ_MS);
     }
@@ -122,11 +153,11 @@ export class SqliteDatabase {
 
   /** Runs `work` on one snapshot of the database. */
   snapshot<Result>(work: () => Result): Result {
-    this.connection.exec('BEGIN');
+    this.exec('BEGIN');
     try {
       return work();
     } finally {
-      this.connection.exec('COMMIT');
+      this.exec('COMMIT');
     }
   }
 
@@ -138,6 +169,47 @@ export class SqliteDatabase {
     this.changed.ring();
   }
 
+  private configure(options: DatabaseOptions): void {
+    this.connection.exec(`
+      PRAGMA busy_timeout = ${String(WAIT_AT_START_MS)};
+      PRAGMA journal_mode = WAL;
+      PRAGMA wal_autocheckpoint = ${String(CHECKPOINT_PAGES)};
+      PRAGMA synchronous = ${options.synchronous};
+      PRAGMA cache_size = -${String(options.cacheMiB * 1024)};
+      PRAGMA temp_store = MEMORY;
+      PRAGMA secure_delete = ${options.erases === true ? 'ON' : 'OFF'};
+    `);
+  }
+
+  private requireWhole(): void {
+    if (statSync(this.file).size > CHECKED_BYTES_MAX) return;
+    const found = this.connection.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
+    if (found !== 'ok') throw new CannotStart(damageLine(this.file, String(found)));
+  }
+
+  private guard<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      throw this.explained(error);
+    }
+  }
+
+  /** @throws CannotStart if the file is damaged; the connection is closed then */
+  private atStart(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      const isKnown = error instanceof CannotStart || error instanceof Refusal;
+      if (!isCorrupt(error) && !isKnown) throw error;
+      this.connection.close();
+      if (error instanceof CannotStart) throw error;
+      throw new CannotStart(damageLine(this.file, messageOf(error)), {
+        cause: error,
+      });
+    }
+  }
+
   /** Does not wait. @returns the error when another process is writing */
   private begin(): unknown {
     this.setBusyTimeout(0);
@@ -146,7 +218,7 @@ export class SqliteDatabase {
       return undefined;
     } catch (error) {
       if (isBusy(error)) return error;
-      throw error;
+      throw this.explained(error);
     } finally {
       this.setBusyTimeout(WAIT_TO_READ_MS);
     }
@@ -159,7 +231,7 @@ export class SqliteDatabase {
       this.connection.exec('COMMIT');
     } catch (error) {
       if (this.connection.isTransaction) this.connection.exec('ROLLBACK');
-      throw error;
+      throw this.explained(error);
     }
     this.changed.ring();
     this.otherThreads.postMessage(null);
@@ -173,7 +245,7 @@ export class SqliteDatabase {
       return this.connection.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
     } catch (error) {
       if (isBusy(error)) return false;
-      throw error;
+      throw this.explained(error);
     } finally {
       this.setBusyTimeout(WAIT_TO_READ_MS);
     }
@@ -197,5 +269,13 @@ export class SqliteDatabase {
 }
 
 /** Whether another process has the database locked. */
-export const isBusy = (error: unknown): boolean =>
-  typeof error === 'object' && error !== null && 'errcode' in error && (Number(error.errcode) & 0xff) === SQLITE_BUSY;
+export const isBusy = (error: unknown): boolean => codeOf(error) === SQLITE_BUSY;
+
+/** Whether SQLite found the file damaged. */
+export const isCorrupt = (error: unknown): boolean => [SQLITE_CORRUPT, SQLITE_NOTADB].includes(codeOf(error) ?? 0);
+
+const codeOf = (error: unknown): number | undefined =>
+  typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : undefined;
+
+const messageOf = (error: unknown): string =>
+  typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);

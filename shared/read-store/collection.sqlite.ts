@@ -1,12 +1,13 @@
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
 import type { SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { extract, quote, toColumn } from './filter.sqlite.ts';
 import type { CollectionDefinition, DocumentChange, StoredDocument } from './read-store.ts';
 import { SearchTable, type Indexed } from './search-table.sqlite.ts';
 
 /** The columns that every collection has; the others are members of documents. */
-const OWN_COLUMNS = ['id', 'position', 'document'];
+const OWN_COLUMNS = ['id', 'position', 'document', 'crc'];
 
 /**
  * The table of one collection. Members that queries use are columns beside the document; a number or text is stored there
@@ -36,6 +37,8 @@ export class SqliteCollection {
         `CREATE TABLE IF NOT EXISTS ${this.table}
          (id TEXT PRIMARY KEY, position INTEGER NOT NULL, document TEXT NOT NULL) STRICT`,
       );
+      // Rows had no CRC once.
+      this.database.addColumn(name, 'crc', 'INTEGER');
       this.addColumns(name, indexes.flat());
       for (const members of indexes) {
         const index = quote(`${name} by ${members.join(', ')}`);
@@ -64,7 +67,7 @@ export class SqliteCollection {
       indexed = { added: new Map(), removed: [] };
     };
     for (const { id, position, document } of changes) {
-      const values = this.valuesOf(position, document);
+      const values = this.valuesOf(id, position, document);
       const inserted = this.insertion.run(id, ...values);
       if (inserted.changes === 1) {
         const row = Number(inserted.lastInsertRowid);
@@ -91,7 +94,8 @@ export class SqliteCollection {
 
   /** Makes a document of what was selected. */
   readonly toStored = (row: unknown): StoredDocument => {
-    const [id, position, text, ...values] = row as SQLOutputValue[];
+    const [id, position, text, crc, ...values] = row as SQLOutputValue[];
+    this.database.requireRow([id, position, text, ...values] as SQLInputValue[], crc, `a document of ${this.table}`);
     const document = JSON.parse(text as string) as JsonObject;
     for (const [at, member] of this.columns.entries()) {
       const value = values[at];
@@ -102,11 +106,12 @@ export class SqliteCollection {
     return { id: id as string, position: position as number, document };
   };
 
-  private valuesOf(position: number, document: JsonObject): SQLInputValue[] {
+  private valuesOf(id: string, position: number, document: JsonObject): SQLInputValue[] {
     const text: Record<string, unknown> = { ...document };
     for (const member of this.columns) if (isInColumn(text[member])) text[member] = undefined;
     for (const [member, of] of this.derived) if (text[member] === of(document)) text[member] = undefined;
-    return [position, JSON.stringify(text), ...this.columns.map((member) => toColumn(document[member]))];
+    const [json, columns] = [JSON.stringify(text), this.columns.map((member) => toColumn(document[member]))];
+    return [position, json, rowCrc([id, position, json, ...columns]), ...columns];
   }
 
   private columnsOf(name: string): string[] {
@@ -121,7 +126,7 @@ export class SqliteCollection {
       if (known.includes(member)) continue;
       this.database.exec(`ALTER TABLE ${this.table} ADD COLUMN ${quote(member)} ANY`);
       const { sql, parameters } = extract(`$.${quote(member)}`);
-      this.database.prepare(`UPDATE ${this.table} SET ${quote(member)} = ${sql}`).run(...parameters);
+      this.database.prepare(`UPDATE ${this.table} SET ${quote(member)} = ${sql}, crc = NULL`).run(...parameters);
     }
   }
 }

@@ -1,7 +1,8 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { unavailable } from '../errors/refusal.ts';
-import { isBusy } from '../primitives/database.sqlite.ts';
+import { damageIn } from '../primitives/damage/damaged-files.ts';
+import { isBusy, isCorrupt } from '../primitives/database.sqlite.ts';
 import type { QueryBudget } from './query-budget.ts';
 import { QuerySlots, type CallerUsage } from './query-slots.ts';
 import type { Slice, Work, WorkFailed } from './query-worker.sqlite.ts';
@@ -54,7 +55,7 @@ export class QueryThread {
     worker.unref();
     worker.on('message', (answer: Slice | WorkFailed) => {
       if ('rows' in answer) this.pending?.resolve(answer);
-      else this.pending?.reject(isBusy(answer) ? unavailable(`${this.file} is locked`, answer) : failure(answer));
+      else this.pending?.reject(this.explained(answer));
     });
     worker.on('error', (error) => {
       this.lose(worker, error);
@@ -63,6 +64,11 @@ export class QueryThread {
       this.lose(worker, undefined);
     });
     return worker;
+  }
+
+  private explained(failed: WorkFailed): Error {
+    if (isBusy(failed)) return unavailable(`${this.file} is locked`, failed);
+    return isCorrupt(failed) ? damageIn(this.file, failed.message, failed) : failure(failed);
   }
 
   /** The next query starts another worker. */

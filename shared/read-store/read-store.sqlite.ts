@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import type { EventPlace } from '../event-store/event-store.ts';
+import { rowCrc } from '../primitives/damage/row-crc.sqlite.ts';
 import { LIMIT, SqliteDatabase } from '../primitives/database.sqlite.ts';
 import { GroupedReads } from '../primitives/grouped-reads.sqlite.ts';
 import { Announcements } from './announcements.sqlite.ts';
@@ -46,18 +47,20 @@ export class SqliteReadStore implements ReadStore {
           name TEXT PRIMARY KEY, holder TEXT, epoch INTEGER NOT NULL, renewals INTEGER NOT NULL
         ) STRICT, WITHOUT ROWID;
       `);
-      // Positions were once stored without an event.
-      if (!this.hasColumn('positions', 'event')) this.database.exec('ALTER TABLE positions ADD COLUMN event TEXT');
+      // Positions were once stored without an event, and without a CRC.
+      this.database.addColumn('positions', 'event', 'TEXT');
+      this.database.addColumn('positions', 'crc', 'INTEGER');
     });
     this.points = new CountedPoints(this.database);
     this.announced = new Announcements(this.database);
     this.reads = new GroupedReads(this.database);
     this.searching = new Searching(file);
     this.savePosition = this.database.prepare(`
-      INSERT INTO positions (projection, position, event) VALUES (?, ?, ?)
-      ON CONFLICT (projection) DO UPDATE SET position = excluded.position, event = coalesce(excluded.event, event)
+      INSERT INTO positions (projection, position, event, crc) VALUES (?, ?, ?, ?)
+      ON CONFLICT (projection) DO UPDATE SET position = excluded.position, crc = excluded.crc,
+        event = coalesce(excluded.event, event)
       WHERE excluded.position >= position`);
-    this.loadPosition = this.database.prepare('SELECT position FROM positions WHERE projection = ?');
+    this.loadPosition = this.database.prepare('SELECT position, crc FROM positions WHERE projection = ?');
   }
 
   define(definitions: readonly CollectionDefinition[]): Promise<void> {
@@ -71,7 +74,8 @@ export class SqliteReadStore implements ReadStore {
     return this.database.transaction(() => {
       const byCollection = Map.groupBy(changes, ({ collection }) => collection);
       for (const [name, ofCollection] of byCollection) this.collection(name).put(ofCollection);
-      this.savePosition.run(projection, position, event ? JSON.stringify(event) : null);
+      const crc = rowCrc([projection, position]);
+      this.savePosition.run(projection, position, event ? JSON.stringify(event) : null, crc);
     });
   }
 
@@ -80,17 +84,18 @@ export class SqliteReadStore implements ReadStore {
   }
 
   position(projection: string): Promise<number> {
-    return Promise.resolve((this.loadPosition.get(projection)?.['position'] as number | undefined) ?? 0);
+    const row = this.loadPosition.get(projection);
+    return Promise.resolve(row ? this.positionIn(projection, row) : 0);
   }
 
   checkpoints(): Promise<ReadonlyMap<string, Checkpoint>> {
-    const rows = this.statement('SELECT projection, position, event FROM positions').all();
+    const rows = this.statement('SELECT projection, position, event, crc FROM positions').all();
     return Promise.resolve(
       new Map(
-        rows.map(({ projection, position, event }) => [
+        rows.map(({ projection, event, ...row }) => [
           projection as string,
           {
-            position: position as number,
+            position: this.positionIn(projection as string, row),
             ...(typeof event === 'string' && { event: JSON.parse(event) as EventPlace }),
           },
         ]),
@@ -172,9 +177,9 @@ export class SqliteReadStore implements ReadStore {
     this.database.close();
   }
 
-  private hasColumn(table: string, column: string): boolean {
-    const existing = this.database.prepare(`SELECT name FROM pragma_table_info(?)`).all(table);
-    return existing.some(({ name }) => name === column);
+  private positionIn(projection: string, { position, crc }: Record<string, unknown>): number {
+    this.database.requireRow([projection, position as number], crc, `the position of ${projection}`);
+    return position as number;
   }
 
   private collection(name: string): SqliteCollection {

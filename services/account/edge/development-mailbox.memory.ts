@@ -1,4 +1,4 @@
-import { MESSENGER_PATH, type DevelopmentMessage } from '../../../schemas/http/development-mailbox.ts';
+import type { DevelopmentMessage } from '../../../schemas/http/development-mailbox.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 import { htmlOf } from './html-text.ts';
@@ -16,18 +16,11 @@ export class DevelopmentMailbox {
     send: (message: MailMessage) => this.keep({ channel: 'email', ...message }),
   };
   readonly messenger: Messenger = {
-    deepLink: (state) => `${this.parts.accountUrl()}${MESSENGER_PATH}?start=${state}`,
+    deepLink: (state) => `https://t.me/annals_development_bot?start=${state}`,
     send: (to, message) => this.keep({ channel: 'messenger', to, subject: '', ...whole(message) }),
   };
 
-  constructor(
-    private readonly parts: {
-      clock: Clock;
-      ids: Ids;
-      /** Where the page is that stands in for the messenger. */
-      accountUrl: () => string;
-    },
-  ) {}
+  constructor(private readonly parts: { clock: Clock; ids: Ids }) {}
 
   private keep({ channel, to, subject, text, html }: MailMessage & Pick<DevelopmentMessage, 'channel'>): Promise<void> {
     const { ids, clock } = this.parts;

@@ -64,7 +64,7 @@ describe('annals config check', () => {
   });
 
   it.each([
-    ['relay', ['MASTER_KEY']],
+    ['relay', []],
     ['projector', ['MASTER_KEY']],
     ['stream', ['MASTER_KEY']],
     ['account', ['MASTER_KEY']],

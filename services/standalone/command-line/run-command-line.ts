@@ -1,46 +1,14 @@
-import { CommanderError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { reasonToEnd } from '../../../shared/errors/reason-to-end.ts';
 import { keepFilesPrivate } from '../../../shared/primitives/keep-files-private.ts';
-import { WrongArguments } from './wrong-arguments.ts';
 
-const DID_NOT_WORK = 1;
-const WRONG_ARGUMENTS = 2;
-
-/** Runs a command. If it fails, it prints the reason in one line, and exits with 1; with 2 if its arguments are wrong. */
-export const runCommandLine = async (program: Command, args = process.argv.slice(2)): Promise<void> => {
+/** Runs a command. If it fails, it prints the reason in one line and exits with code 1. */
+export const runCommandLine = async (program: Command): Promise<void> => {
   keepFilesPrivate();
-  throwAtEnd(program);
   try {
-    await program.parseAsync(withoutHelpOfUnknown(program, args), { from: 'user' });
+    await program.parseAsync();
   } catch (error) {
-    process.exitCode = exitCodeOf(error);
-    // Commander has printed what it threw.
-    if (!(error instanceof CommanderError)) process.stderr.write(`annals: ${reasonToEnd(error)}\n`);
+    process.stderr.write(`annals: ${reasonToEnd(error)}\n`);
+    process.exitCode = 1;
   }
-};
-
-const throwAtEnd = (command: Command): void => {
-  command.exitOverride();
-  command.commands.forEach(throwAtEnd);
-};
-
-const exitCodeOf = (error: unknown): number => {
-  if (error instanceof WrongArguments) return WRONG_ARGUMENTS;
-  if (!(error instanceof CommanderError)) return DID_NOT_WORK;
-  return error.exitCode === 0 ? 0 : WRONG_ARGUMENTS;
-};
-
-/**
- * Commander answers `--help` before it looks at the name of the command: for a name that is misspelt it would print the help
- * of all, and exit with 0.
- */
-const withoutHelpOfUnknown = (program: Command, args: readonly string[]): string[] => {
-  let command = program;
-  for (const name of args.filter((arg) => !arg.startsWith('-'))) {
-    if (command.commands.length === 0 || name === 'help') break;
-    const next = command.commands.find((one) => one.name() === name);
-    if (!next) return args.filter((arg) => arg !== '--help' && arg !== '-h');
-    command = next;
-  }
-  return [...args];
 };

@@ -153,9 +153,14 @@ const cases: Case[] = [
     'npm start',
     'a vault that is damaged',
     { ...damaged('vault.db', 'vault.db-wal'), MASTER_KEY: Buffer.alloc(32, 7).toString('base64') },
-    /a store in .*damaged-vault\S* cannot be opened/,
+    /damaged-vault\S*vault\.db is damaged \(file is not a database\): .*vault restore/,
   ],
-  ['app create', 'a store that is damaged', damaged('events.db'), /a store in .*damaged-events\S* cannot be opened/],
+  [
+    'app create',
+    'a store that is damaged',
+    damaged('events.db'),
+    /damaged-events\S*events\.db is damaged \(file is not a database\): .*restore events\.db/,
+  ],
   [
     'relay',
     'engines that cannot be reached',
