@@ -1,6 +1,6 @@
 const SPEC = String.raw`\.(spec|contract|bench)\.ts$`;
 /** Specs, and what helps them. Those of the whole program have folders of their own. */
-const TESTING = `${SPEC}|^(shared|(services|deploy/examples)/[^/]+)/testing/|^services/standalone/(attacks|end-to-end|fault-tests|fuzzer)/`;
+const TESTING = `${SPEC}|^(shared|(services|deploy/examples)/[^/]+)/testing/|^services/standalone/(attacks|end-to-end|fault-tests|fuzzer|vault-tests)/`;
 /** The whole program and its tools: they start things, so nothing needs to lead to them. */
 const ENTRY = String.raw`/main\.ts$|^services/standalone/annals\.ts$|^shared/tooling/`;
 /** Where the process is put together: here alone an adapter is chosen. */

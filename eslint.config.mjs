@@ -2,7 +2,11 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import { configs } from 'typescript-eslint';
 
 const SPECS = ['**/*.spec.ts', '**/*.contract.ts'];
-const TESTING = [...SPECS, '**/testing/**', 'services/standalone/{attacks,end-to-end,fault-tests,fuzzer}/**'];
+const TESTING = [
+  ...SPECS,
+  '**/testing/**',
+  'services/standalone/{attacks,end-to-end,fault-tests,fuzzer,vault-tests}/**',
+];
 const JAVASCRIPT = ['**/*.mjs'];
 
 /** @type {import('eslint').Rule.RuleModule} */

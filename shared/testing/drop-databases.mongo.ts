@@ -8,3 +8,13 @@ export const dropDatabases = async (url: string, names: readonly string[]): Prom
     await client.close();
   }
 };
+
+/** Leaves nothing in a database that processes go on to use. */
+export const emptyDatabase = async (url: string, name: string): Promise<void> => {
+  const client = await MongoClient.connect(url);
+  try {
+    for (const collection of await client.db(name).collections()) await collection.deleteMany({});
+  } finally {
+    await client.close();
+  }
+};
