@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { address, chainId, isoTime } from '../values.ts';
 import { event, type EventOf } from './event.ts';
 
-/** Stream `challenge-<sha256 of app and signer>`: all challenges of one signer and app, so that one append decides. */
+/**
+ * Stream `challenge-<sha256 of app and signer>`: all challenges of one signer and app, so that one append decides. Each event
+ * is kept until an hour after the challenge has ended.
+ */
 export const challengeEvents = {
   ChallengeIssued: event(
     1,
@@ -14,6 +17,8 @@ export const challengeEvents = {
       chainId,
       issuedAt: isoTime,
       expiresAt: isoTime,
+      /** What tells clients' addresses apart, and does not say them. */
+      client: z.string().exactOptional(),
     }),
   ),
   ChallengeRedeemed: event(

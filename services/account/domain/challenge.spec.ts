@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { ChallengeEvent } from '../../../schemas/events/challenge-events.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
-import { expectNothingTheSecondTime, given } from '../../../shared/testing/given.ts';
+import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
 import { challengeFold, challengeStream, issueChallenge, redeemChallenge, signable } from './challenge.ts';
 
 const NOON = Date.parse('2026-01-02T12:00:00.000Z');
@@ -14,8 +14,11 @@ const request = {
   chainId: 1,
 };
 
-const issued = (nonce: string, at = NOON): [ChallengeEvent, number] => [
-  { type: 'ChallengeIssued', data: { ...request, nonce, issuedAt: toIso(at), expiresAt: toIso(at + 5 * MINUTE) } },
+const issued = (nonce: string, at = NOON, client = 'mine'): [ChallengeEvent, number] => [
+  {
+    type: 'ChallengeIssued',
+    data: { ...request, client, nonce, issuedAt: toIso(at), expiresAt: toIso(at + 5 * MINUTE) },
+  },
   at,
 ];
 const redeemed = (nonce: string, sessionId = 'ses_1', at = NOON): [ChallengeEvent, number] => [
@@ -31,18 +34,18 @@ const redeem = (nonce: string, nowMs = NOON, sessionId = 'ses_1') => ({
 describe('a challenge', () => {
   it('is valid for five minutes', () => {
     given(challengeFold, [])
-      .when((state) => issueChallenge(state, NOON, { ...request, nonce: 'a' }))
+      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', nonce: 'a' }))
       .then([issued('a')[0]]);
   });
 
   it('is issued although another one is open', () => {
     given(challengeFold, [issued('a')])
-      .when((state) => issueChallenge(state, NOON, { ...request, nonce: 'b' }))
+      .when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', nonce: 'b' }))
       .then([issued('b')[0]]);
   });
 
   it('is in the same stream as the others of its signer and app, in whatever case the address is written', () => {
-    const stream = 'challenge-fd393c2da2e4530937f97b4bc7b467955501497b0da8f483e9158350537f477d';
+    const stream = 'challenge-772a01fbf4684552dd1d234e7578066721773516877ea84a52bbfd6710af0a77';
     expect(challengeStream('app_1', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8')).toBe(stream);
     expect(challengeStream('app_1', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')).toBe(stream);
     expect(challengeStream('app_2', '0x70997970c51812dc3a010c7d01b50e0d17dc79c8')).not.toBe(stream);
@@ -80,7 +83,7 @@ describe('a challenge', () => {
     const nonces = Array.from({ length: 9 }, (_, at) => `nonce${String(at)}`);
     const history = [...nonces.map((nonce) => issued(nonce)), ...nonces.slice(1, 8).map((nonce) => redeemed(nonce))];
     const { state } = given(challengeFold, history);
-    const tried = (nowMs: number) => signable(state, nowMs).map(({ nonce }) => nonce);
+    const tried = (nowMs: number) => signable(state, nowMs, 'mine').map(({ nonce }) => nonce);
     expect(tried(NOON)).toEqual(['nonce8', 'nonce0', 'nonce7', 'nonce6', 'nonce5', 'nonce4', 'nonce3']);
     expect(tried(NOON + 5 * MINUTE)).toEqual([]);
   });
@@ -102,6 +105,47 @@ describe('a challenge', () => {
     given(challengeFold, history)
       .when(redeem('nonce0').decide)
       .then([redeemed('nonce0')[0]]);
+  });
+
+  it('is not closed by ten of other clients', () => {
+    const theirs = Array.from({ length: 10 }, (_, at) => issued(`their${String(at)}`, NOON + at, 'theirs'));
+    given(challengeFold, [issued('a'), ...theirs])
+      .when(redeem('a').decide)
+      .then([redeemed('a')[0]]);
+    given(challengeFold, [issued('a'), ...theirs, issued('their10', NOON + 10, 'theirs')])
+      .when(redeem('their0').decide)
+      .refused('wallet_signature_invalid');
+  });
+
+  it('is one of a hundred of all clients: one more closes the own oldest, or is refused', () => {
+    const hundred = Array.from({ length: 100 }, (_, at) =>
+      issued(`n${String(at)}`, NOON + at, `client${String(at % 10)}`),
+    );
+    const issue = (client: string, nowMs: number) => (state: typeof challengeFold.initial) =>
+      issueChallenge(state, nowMs, { ...request, client, nonce: 'new' });
+    const { when, state } = given(challengeFold, hundred);
+    when(issue('mine', NOON + 1_000)).refused('rate_limited', /100 open/);
+    expect(refusalBy(() => issue('mine', NOON + 1_000)(state)).retryAfter).toBe(299);
+    when(issue('mine', NOON + 5 * MINUTE)).then([issued('new', NOON + 5 * MINUTE)[0]]);
+    const after = given(challengeFold, [...hundred, issued('new', NOON + 1_000, 'client3')]).state;
+    expect(after.some(({ nonce }) => nonce === 'n3')).toBe(false);
+    expect(after).toHaveLength(100);
+    const others = given(challengeFold, [...hundred.slice(0, 99), issued('a', NOON + 99)]);
+    others.when(issue('mine', NOON + 100)).then([issued('new', NOON + 100)[0]]);
+  });
+
+  it('is looked for before those of other clients', () => {
+    const { state } = given(challengeFold, [issued('a'), issued('b', NOON, 'theirs'), issued('c', NOON, 'theirs')]);
+    expect(signable(state, NOON, 'mine').map(({ nonce }) => nonce)).toEqual(['a', 'c', 'b']);
+  });
+
+  it('is not open where it was issued before the clock went back', () => {
+    const later = Array.from({ length: 100 }, (_, at) =>
+      issued(`n${String(at)}`, NOON + 60 * MINUTE, `c${String(at)}`),
+    );
+    const { when } = given(challengeFold, later);
+    when(redeem('n0').decide).refused('challenge_unknown');
+    when((state) => issueChallenge(state, NOON, { ...request, client: 'mine', nonce: 'a' })).then([issued('a')[0]]);
   });
 
   it('is folded correctly when older events of the stream were deleted', () => {

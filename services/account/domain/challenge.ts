@@ -4,15 +4,20 @@ import { sha256 } from '../../../shared/primitives/ids.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 
 const LIFE_MS = 5 * 60_000;
-const OPEN_MAX = 10;
-/** What the stream keeps: more than the ten open challenges and their redemptions, which decisions need. */
-export const challengesKept = { newest: 256 };
+/** Of one client address: it closes its own oldest one by another. */
+const OPEN_OF_CLIENT_MAX = 10;
+/** Of all addresses: nobody closes those of another. */
+const OPEN_MAX = 100;
+/** How far the clocks of processes may differ. What is later than that is of a clock that went back since. */
+const CLOCKS_DIFFER_MS = 60_000;
+/** What the stream keeps: each event until an hour after its challenge has ended. */
+export const challengesKept = { seconds: LIFE_MS / 1_000 + 3_600 };
 /** Redeemed challenges that a repeated signature may complete the login of, should a crash have interrupted it. */
 const REDEEMED_TRIED_MAX = 5;
 
 /** All challenges of one signer at one app share a stream, so that one append decides which login redeems. */
 export const challengeStream = (appId: string, signer: string): string =>
-  `challenge-${sha256(`${appId}:${signer.toLowerCase()}`)}`;
+  `challenge-${sha256(`${appId} ${signer.toLowerCase()}`)}`;
 
 export interface Challenge {
   nonce: string;
@@ -23,6 +28,8 @@ export interface Challenge {
   chainId: number;
   issuedAt: string;
   expiresAt: string;
+  /** What tells clients' addresses apart. */
+  client?: string;
   /**
    * The session for which it was redeemed, the id of that event, the user to whom the wallet is linked, and whether a
    * contract accepted the signature; `undefined` while it is open.
@@ -33,8 +40,16 @@ export interface Challenge {
 /** Oldest first, without those that had expired when the newest was issued. */
 export type Challenges = readonly Challenge[];
 
-const isLive = ({ expiresAt }: Challenge, nowMs: number): boolean => Date.parse(expiresAt) > nowMs;
+const isLive = ({ issuedAt, expiresAt }: Challenge, nowMs: number): boolean =>
+  Date.parse(expiresAt) > nowMs && Date.parse(issuedAt) <= nowMs + CLOCKS_DIFFER_MS;
 const isOpen = (challenge: Challenge): boolean => challenge.redemption === undefined;
+
+/** The one that another of the same client closes: its oldest, if it may have no more. Challenges that are live. */
+const closedBy = (live: Challenges, client: string | undefined): Challenge | undefined => {
+  const open = live.filter(isOpen);
+  const own = open.filter((challenge) => challenge.client === client);
+  return own.length >= OPEN_OF_CLIENT_MAX || open.length >= OPEN_MAX ? own[0] : undefined;
+};
 
 export const challengeFold = {
   initial: [] as Challenges,
@@ -42,8 +57,8 @@ export const challengeFold = {
     switch (type) {
       case 'ChallengeIssued': {
         const live = challenges.filter((challenge) => isLive(challenge, Date.parse(data.issuedAt)));
-        const oldestOpen = live.filter(isOpen).length >= OPEN_MAX ? live.find(isOpen) : undefined;
-        return [...live.filter((challenge) => challenge !== oldestOpen), { ...data, redemption: undefined }];
+        const closed = closedBy(live, data.client);
+        return [...live.filter((challenge) => challenge !== closed), { ...data, redemption: undefined }];
       }
       case 'ChallengeRedeemed': {
         const { nonce, ...redemption } = data;
@@ -55,12 +70,19 @@ export const challengeFold = {
   },
 };
 
+/** @throws Refusal rate_limited where other clients have as many open as there may be */
 export const issueChallenge = (
   challenges: Challenges,
   nowMs: number,
-  request: Pick<Challenge, 'nonce' | 'appId' | 'signer' | 'origin' | 'chainId'>,
+  request: Pick<Challenge, 'nonce' | 'appId' | 'signer' | 'origin' | 'chainId' | 'client'>,
 ): ChallengeEvent[] => {
   if (challenges.some(({ nonce }) => nonce === request.nonce)) return [];
+  const live = challenges.filter((challenge) => isLive(challenge, nowMs));
+  const open = live.filter(isOpen);
+  if (open.length >= OPEN_MAX && !closedBy(live, request.client)) {
+    const retryAfter = Math.ceil((Date.parse(open[0]?.expiresAt ?? '') - nowMs) / 1_000);
+    throw new Refusal('rate_limited', `${String(OPEN_MAX)} open challenges of a signer are allowed`, { retryAfter });
+  }
   const data = { ...request, issuedAt: toIso(nowMs), expiresAt: toIso(nowMs + LIFE_MS) };
   return [{ type: 'ChallengeIssued', data }];
 };
@@ -76,11 +98,16 @@ export const redeemChallenge = (
   return isOpen(challenge) ? [{ type: 'ChallengeRedeemed', data: redemption }] : [];
 };
 
-/** The challenges that a signature may be over, those that are open first. */
-export const signable = (challenges: Challenges, nowMs: number): Challenge[] => {
+/**
+ * The challenges that a signature may be over, newest first: those that are open, before them those of the client that sends
+ * it, because a contract has gas for some dozens only; and the last that were redeemed.
+ */
+export const signable = (challenges: Challenges, nowMs: number, client: string | undefined): Challenge[] => {
   const live = challenges.filter((challenge) => isLive(challenge, nowMs)).reverse();
+  const open = live.filter(isOpen);
+  const isOwn = (challenge: Challenge) => challenge.client === client;
   const redeemed = live.filter((challenge) => !isOpen(challenge)).slice(0, REDEEMED_TRIED_MAX);
-  return [...live.filter(isOpen), ...redeemed];
+  return [...open.filter(isOwn), ...open.filter((challenge) => !isOwn(challenge)), ...redeemed];
 };
 
 /** The refusal of a signature that matches no open challenge. */

@@ -1,14 +1,24 @@
+import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Challenge } from '../../../schemas/http/account-routes.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
+import { MASTER_KEY } from '../../../shared/edge/tokens.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import { challengeFold, challengesKept, challengeStream, issueChallenge } from '../domain/challenge.ts';
 import { challengeMessage } from '../domain/challenge-message.ts';
+import { clientMark } from './client-mark.ts';
 
 export class IssueChallenge extends Command<Challenge> {
   constructor(
-    readonly request: { appId: string; origin: string; signer: string; chainId: number },
+    readonly request: {
+      appId: string;
+      origin: string;
+      signer: string;
+      chainId: number;
+      /** Of the client, as limits count it. */
+      address: string;
+    },
     readonly metadata: EventMetadata,
   ) {
     super();
@@ -17,17 +27,23 @@ export class IssueChallenge extends Command<Challenge> {
 
 @CommandHandler(IssueChallenge)
 export class IssueChallengeHandler implements ICommandHandler<IssueChallenge> {
-  constructor(private readonly transactor: Transactor) {}
+  constructor(
+    private readonly transactor: Transactor,
+    @Inject(MASTER_KEY) private readonly masterKey: Uint8Array,
+  ) {}
 
   async execute({ request, metadata }: IssueChallenge): Promise<Challenge> {
+    const { appId, origin, chainId, address } = request;
     const signer = readAddressMember('signer', request.signer);
+    const client = clientMark(this.masterKey, address);
     const nonce = this.transactor.ids.token(26); // 130 bits
     const { state } = await this.transactor.transact({
-      stream: challengeStream(request.appId, signer),
+      stream: challengeStream(appId, signer),
       fold: challengeFold,
       metadata,
       keep: challengesKept,
-      decide: (challenges, nowMs) => issueChallenge(challenges, nowMs, { ...request, signer, nonce }),
+      decide: (challenges, nowMs) =>
+        issueChallenge(challenges, nowMs, { appId, origin, chainId, signer, nonce, client }),
     });
     const issued = state.find((challenge) => challenge.nonce === nonce);
     if (!issued) throw new Error('the issued challenge is missing');

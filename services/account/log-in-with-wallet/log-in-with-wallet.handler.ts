@@ -1,7 +1,9 @@
+import { Inject } from '@nestjs/common';
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
+import { MASTER_KEY } from '../../../shared/edge/tokens.ts';
 import { Transactor } from '../../../shared/event-store/transact.ts';
 import {
   challengeFold,
@@ -14,6 +16,7 @@ import {
 } from '../domain/challenge.ts';
 import { sessionIdFrom } from '../domain/session.ts';
 import { Logins, type LoggedIn, type Redemption } from '../edge/logins.ts';
+import { clientMark } from './client-mark.ts';
 import { readWalletSignature, WalletSignatures, type WalletProof } from './wallet-signatures.ts';
 
 /** Logs in with the signature of a wallet over an open challenge, or links the wallet to the user of a bearer token. */
@@ -24,6 +27,8 @@ export class LogInWithWallet extends Command<LoggedIn> {
       origin: string;
       signer: string;
       signature: string;
+      /** Of the client, as limits count it. */
+      address: string;
       /** The header `user-agent`. */
       device: string | undefined;
       /** Of the bearer token, if there is one. */
@@ -42,6 +47,7 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     private readonly transactor: Transactor,
     private readonly logins: Logins,
     private readonly signatures: WalletSignatures,
+    @Inject(MASTER_KEY) private readonly masterKey: Uint8Array,
   ) {}
 
   async execute({ login, metadata }: LogInWithWallet): Promise<LoggedIn> {
@@ -51,7 +57,9 @@ export class LogInWithWalletHandler implements ICommandHandler<LogInWithWallet> 
     const stream = challengeStream(appId, signer);
     const { state: issued } = await this.transactor.load(stream, challengeFold);
     const nowMs = this.transactor.clock.now();
-    const open = signable(issued, nowMs).filter((challenge) => challenge.origin === origin);
+    const open = signable(issued, nowMs, clientMark(this.masterKey, login.address)).filter(
+      (challenge) => challenge.origin === origin,
+    );
     await this.logins.linkTarget(user, this.signatures.identities(signer, open));
     const proof = await this.signatures.find(open, { signer, signature });
     if (!proof) throw noMatchingChallenge(issued, nowMs);

@@ -38,7 +38,7 @@ describe('logging in with a wallet', () => {
     const ofUser = await eventsOf(`user-${id}`);
     const sessionId = ofUser.at(-1)?.data['sessionId'] as string;
     const events = [
-      ...(await eventsOf(`challenge-${sha256(`${account.app.id}:${id}`)}`)),
+      ...(await eventsOf(`challenge-${sha256(`${account.app.id} ${id}`)}`)),
       ...(await eventsOf(`identity-${sha256(id)}`)),
       ...ofUser,
       ...(await eventsOf(`session-${sessionId}`)),

@@ -1,0 +1,6 @@
+import { createHmac } from 'node:crypto';
+import { deriveKey } from '../../../shared/keys/derive-key.ts';
+
+/** Returns what tells the challenges of one client address from those of others, without saying the address. */
+export const clientMark = (masterKey: Uint8Array, address: string): string =>
+  createHmac('sha256', deriveKey(masterKey, 'client addresses')).update(address).digest('hex').slice(0, 32);
