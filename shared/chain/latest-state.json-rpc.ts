@@ -8,6 +8,9 @@ const WORD = /^0x[0-9a-f]{64}$/;
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/;
 const BYTES = /^0x(?:[0-9a-fA-F]{2})*$/;
 
+/** Where code is run that is called: an address without code ("annals.dev" in ASCII, then zeros). */
+const RUN_AT = '0x616e6e616c732e64657600000000000000000000';
+
 /** Asks the JSON-RPC endpoints of a chain. */
 export class JsonRpcLatestState implements LatestState {
   private readonly endpoints: JsonRpcEndpoints;
@@ -16,8 +19,12 @@ export class JsonRpcLatestState implements LatestState {
     this.endpoints = new JsonRpcEndpoints(chainId, urls, limits);
   }
 
-  run(code: string, gas: number): Promise<bigint> {
-    const params = [{ data: code, gas: `0x${gas.toString(16)}` }, 'latest'];
+  run(code: string, gas: number, input?: string): Promise<bigint> {
+    const limit = `0x${gas.toString(16)}`;
+    const params =
+      input === undefined
+        ? [{ data: code, gas: limit }, 'latest']
+        : [{ to: RUN_AT, data: input, gas: limit }, 'latest', { [RUN_AT]: { code } }];
     return this.endpoints.ask('a call', async (endpoint) => {
       const [answer] = await endpoint.call([{ method: 'eth_call', params }]);
       if (typeof answer !== 'string' || !WORD.test(answer)) throw new InvalidAnswer('the result of a call is no word');

@@ -13,8 +13,8 @@ it('the validator is the one that viem has', () => {
 it.each([65, 96, 97, 5_000])(
   'the validator is given signer, hash and a signature of %i bytes as viem gives them',
   (bytes) => {
-    const signature = `0x${'ab'.repeat(bytes)}` as const;
-    const code = contractSignatureCode({ signer, signature, hashes: [`0x${'1'.repeat(64)}`] });
+    const signature = `0x${'ab'.repeat(bytes - 32)}${'6492'.repeat(16)}` as const;
+    const { code } = contractSignatureCode({ signer, signature, hashes: [`0x${'1'.repeat(64)}`] });
     const expected = encodeDeployData({
       abi: erc6492SignatureValidatorAbi,
       bytecode: erc6492SignatureValidatorByteCode,

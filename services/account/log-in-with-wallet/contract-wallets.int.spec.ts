@@ -1,5 +1,5 @@
 import { userStream } from '../../../schemas/events/user-events.ts';
-import { AbiCoder, concat, getCreate2Address, keccak256, zeroPadValue } from 'ethers';
+import { AbiCoder, concat, getCreate2Address, hashMessage, keccak256, zeroPadValue } from 'ethers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { serializeErc6492Signature } from 'viem';
 import type { Session } from '../../../schemas/http/account-routes.ts';
@@ -35,6 +35,9 @@ const walletOf = (owner: string) =>
 const creationOf = (code: string) =>
   `0x61${byte(code.length / 2 - 1).padStart(4, '0')}80600c6000396000f3${code.slice(2)}`;
 
+/** As a Safe: an empty signature is taken for a hash that was approved, which is a slot of its storage. */
+const approving = `0x600435546044351516${`63${MAGIC}02`}60e01b60005260206000f3`;
+
 const anyone = () => randomWallet().address;
 const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 
@@ -58,6 +61,13 @@ describe('logging in with a contract', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'anvil_setCode', params: [address, code] });
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(chain?.rpcUrl ?? '', { method: 'POST', headers, body });
+    expect(await answer.json()).not.toHaveProperty('error');
+  };
+  const approve = async (wallet: string, message: string): Promise<void> => {
+    const params = [wallet, hashMessage(message), zeroPadValue('0x01', 32)];
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'anvil_setStorageAt', params });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(chains[0].rpcUrl, { method: 'POST', headers, body });
     expect(await answer.json()).not.toHaveProperty('error');
   };
   const messageFor = async (signer: string, chainId = A) =>
@@ -148,6 +158,39 @@ describe('logging in with a contract', () => {
     await setCode(delegate, '0x60006000fd');
     await setCode(wallet.address, `0xef0100${delegate.slice(2)}`);
     expect((await account.logIn(wallet)).userId).toBe(wallet.address.toLowerCase());
+  });
+
+  it('takes an empty signature where the message was approved on the chain', async () => {
+    const wallet = anyone();
+    await setCode(wallet, approving);
+    const message = await messageFor(wallet);
+    expect(await codeOf(await account.redeem(wallet, '0x'))).toBe('wallet_signature_invalid');
+    await approve(wallet, message);
+    expect(await codeOf(await account.redeem(wallet, '0x00'))).toBe('wallet_signature_invalid');
+    await messageFor(wallet);
+    expect((await sessionOf(await account.redeem(wallet, '0x'))).userId).toMatch(/^usr_/);
+    expect(await codeOf(await account.redeem(wallet, '0x'))).toBe('wallet_signature_invalid');
+  });
+
+  it.each([0, 1, 64, 66, 20_000, 49_152, 65_536])(
+    'takes a signature of %i bytes that the signer takes',
+    async (bytes) => {
+      const wallet = anyone();
+      await setCode(wallet, returning(MAGIC));
+      const signature = `0x${'11'.repeat(bytes)}`;
+      expect((await sessionOf(await tryAt(wallet, A, signature))).userId).toMatch(/^usr_/);
+      await setCode(wallet, '0x5b600056');
+      expect(await codeOf(await tryAt(wallet, A, signature))).toBe('wallet_signature_invalid');
+      expect(await codeOf(await tryAt(anyone(), A, signature))).toBe('signature_malformed');
+    },
+  );
+
+  it('refuses what is no bytes in hex, or more than 64 KiB', async () => {
+    const wallet = anyone();
+    await setCode(wallet, returning(MAGIC));
+    for (const signature of ['', '0', '0x1', '0xgg', '11', `0x${'11'.repeat(65_537)}`]) {
+      expect(await codeOf(await tryAt(wallet, A, signature))).toBe('signature_malformed');
+    }
   });
 
   it.each([

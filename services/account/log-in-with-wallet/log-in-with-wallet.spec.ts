@@ -87,6 +87,7 @@ describe('logging in with a wallet', () => {
       sub: session.userId,
       sid: text,
       app: account.app.id,
+      client_id: account.app.id,
       amr: ['wallet'],
       iat: seconds,
       exp: seconds + 600,
@@ -227,6 +228,22 @@ describe('logging in with a wallet', () => {
     for (let at = 10; at >= 1; at -= 1) expect((await answerFor(at)).status).toBe(201);
   });
 
+  it('is kept open whatever other addresses of the network ask for, up to a hundred of all', async () => {
+    const RATE_LIMITS = '{"login":{"points":1000,"seconds":60},"address":{"points":1000,"seconds":1}}';
+    await using proxied = await startAccountUnderTest(folder, { TRUSTED_PROXIES: '127.0.0.1', RATE_LIMITS });
+    const wallet = proxied.newWallet();
+    const from = (at: number) => ({ ...proxied.appHeaders(), 'x-forwarded-for': `203.0.113.${String(at)}` });
+    const { message } = await proxied.challengeFor(wallet.address, from(1));
+    for (let issued = 0; issued < 99; issued += 1) await proxied.challengeFor(wallet.address, from(2 + (issued % 11)));
+    const query = `/auth/web3/challenge?signer=${wallet.address}`;
+    const refused = await proxied.ask(query, { headers: from(99) });
+    expect(refused.headers.get('Retry-After')).toBe('300');
+    expect(await codeOf(refused)).toBe('rate_limited');
+    expect((await proxied.ask(query, { headers: from(2) })).status).toBe(200);
+    expect((await proxied.redeem(wallet.address, wallet.signMessageSync(message), from(1))).status).toBe(201);
+    expect((await proxied.ask(query, { headers: from(99) })).status).toBe(200);
+  });
+
   it('refuses a signature for another origin, and one that is malformed or not canonical', async () => {
     const both = await account.register({ origins: [ORIGIN, 'https://other.example'] });
     const wallet = account.newWallet();
@@ -236,12 +253,11 @@ describe('logging in with a wallet', () => {
     expect(await codeOf(await account.redeem(wallet.address, signature, elsewhere))).toBe('wallet_signature_invalid');
     for (const wrong of [
       '',
-      '0x',
       '0xzz',
-      signature.slice(0, -2),
+      signature.slice(0, -1),
       `${signature}0`,
       signature.slice(2),
-      `${signature}${'00'.repeat(16_384)}`,
+      `${signature}${'00'.repeat(65_536)}`,
     ]) {
       expect(await codeOf(await account.redeem(wallet.address, wrong))).toBe('signature_malformed');
     }

@@ -7,20 +7,25 @@ import { contractAccount, contractIdentity, walletIdentity, type Identity } from
 import type { IdentityIds } from '../edge/identity-ids.ts';
 import { messageDigest } from '../../../shared/keys/message-digest.ts';
 import { recoverSigner } from '../../../shared/keys/recover-signer.ts';
-import { contractSignatureCode, VALIDATION_GAS } from './contract-signature.ts';
+import { contractSignatureCode, isOfUndeployed, NO_CODE, VALIDATION_GAS } from './contract-signature.ts';
 
-/** 16 KiB in hex. What deploys a wallet takes one or two. */
-const CHARACTERS_MAX = 2 + 2 * 16 * 1_024;
+const BYTES_MAX = 65_536;
+/** Of a wallet that is deployed by it: one that is created may have no longer code. */
+const UNDEPLOYED_BYTES_MAX = 32_768;
+const KEY_BYTES = 65;
 
-/** @throws Refusal signature_malformed unless it is the 65 bytes of a key's signature, or more for a contract, in hex */
+/** @throws Refusal signature_malformed unless it is bytes in hex, of which a contract may want none */
 export const readWalletSignature = (text: string): string => {
-  if (text.length > CHARACTERS_MAX || !/^0x[0-9a-fA-F]{130}(?:[0-9a-fA-F]{2})*$/.test(text)) {
+  const signature = text.toLowerCase();
+  const bytes = (text.length - 2) / 2;
+  const isTooLong = bytes > (isOfUndeployed(signature) ? UNDEPLOYED_BYTES_MAX : BYTES_MAX);
+  if (isTooLong || !/^0x(?:[0-9a-f]{2})*$/.test(signature)) {
     throw new Refusal(
       'signature_malformed',
-      'a signature is 0x and 130 hex digits; of a contract more, at most 16 KiB',
+      'a signature is 0x and hex digits in pairs: 65 bytes of a key, at most 64 KiB of a contract, and 32 KiB with ERC-6492',
     );
   }
-  return text.toLowerCase();
+  return signature;
 };
 
 export interface WalletProof {
@@ -46,21 +51,26 @@ export class WalletSignatures {
 
   /**
    * Returns what a signature proves; `undefined` if it fits none of these challenges, of which the first come first.
-   * @throws Refusal chain_not_supported, dependency_unavailable
+   * @throws Refusal signature_malformed, chain_not_supported, dependency_unavailable
    */
   async find(
     challenges: readonly Challenge[],
     { signer, signature }: { signer: string; signature: string },
   ): Promise<WalletProof | undefined> {
     const messages = challenges.map((challenge) => ({ ...challenge, message: challengeMessage(challenge) }));
-    const signed = messages.find(({ message }) => recoverSigner(message, signature) === signer);
+    const isOfKey = signature.length === 2 + 2 * KEY_BYTES;
+    const signed = messages.find(({ message }) => isOfKey && recoverSigner(message, signature) === signer);
     if (signed) return { identity: walletIdentity(signer), nonce: signed.nonce, isContract: false };
     const failures: Refusal[] = [];
+    let isRefused = false;
     const forContracts = messages.filter(({ redemption }) => !redemption || redemption.by === 'contract');
     for (const [chainId, onChain] of Map.groupBy(forContracts, (message) => message.chainId)) {
       try {
         const hashes = onChain.map(({ message }) => `0x${messageDigest(message).toString('hex')}`);
-        const accepted = onChain[await this.askContract(chainId, { signer, signature, hashes })];
+        const answer = await this.askContract(chainId, { signer, signature, hashes });
+        if (answer === NO_CODE && !isOfKey && !isOfUndeployed(signature)) throw noKeysSignature(chainId);
+        isRefused ||= answer === 0;
+        const accepted = onChain[answer - 1];
         if (accepted) return { identity: this.contract(signer, chainId), nonce: accepted.nonce, isContract: true };
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -68,11 +78,11 @@ export class WalletSignatures {
       }
     }
     const failure = failures.find(({ code }) => code === 'dependency_unavailable') ?? failures[0];
-    if (failure) throw failure;
+    if (failure && !(isRefused && failure.code === 'signature_malformed')) throw failure;
     return undefined;
   }
 
-  /** Returns which hash the contract takes the signature for; -1 for none. */
+  /** Returns the number of the hash that the contract takes the signature for, counted from 1; 0 for none, or `NO_CODE`. */
   private async askContract(
     chainId: number,
     asked: { signer: string; signature: string; hashes: readonly string[] },
@@ -83,7 +93,8 @@ export class WalletSignatures {
       throw new Refusal('chain_not_supported', detail);
     }
     try {
-      return Number(await chain.run(contractSignatureCode(asked), VALIDATION_GAS)) - 1;
+      const { code, input } = contractSignatureCode(asked);
+      return Number(await chain.run(code, VALIDATION_GAS, input));
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
       throw unavailable(`chain ${String(chainId)} cannot be asked whether the signer accepts the signature`, error);
@@ -95,3 +106,9 @@ export class WalletSignatures {
     return contractIdentity({ identityId, signer, chainId });
   }
 }
+
+const noKeysSignature = (chainId: number): Refusal =>
+  new Refusal(
+    'signature_malformed',
+    `it is not 65 bytes of a key, and on chain ${String(chainId)} there is no contract at the address of the signer`,
+  );
