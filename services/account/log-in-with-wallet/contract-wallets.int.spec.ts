@@ -36,7 +36,7 @@ const creationOf = (code: string) =>
   `0x61${byte(code.length / 2 - 1).padStart(4, '0')}80600c6000396000f3${code.slice(2)}`;
 
 /** As a Safe: an empty signature is taken for a hash that was approved, which is a slot of its storage. */
-const approving = `0x600435546044351516${`63${MAGIC}02`}60e01b60005260206000f3`;
+const approving = `0x60043554604435151663${MAGIC}0260e01b60005260206000f3`;
 
 const anyone = () => randomWallet().address;
 const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
