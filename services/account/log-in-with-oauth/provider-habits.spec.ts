@@ -98,6 +98,17 @@ describe('the habits of providers', () => {
     expect(logins.warnings()).toMatchObject([{ provider: 'oauth-a' }]);
   });
 
+  it('of taking all the time that an answer has leave none for the user-info, and fail no login', async () => {
+    provider.behaviour.claims = ({ email: _, ...claims }) => ({ ...claims, sub: 'slow' });
+    provider.behaviour.token = (answer) => {
+      logins.account.clock.time += 4_000;
+      return { body: answer };
+    };
+    expect(await logins.labelsOf(await logins.logIn('oauth-a', provider))).toEqual(['slow']);
+    expect(provider.asked.at(-1)).not.toBe('/me');
+    expect(logins.warnings()).toMatchObject([{ provider: 'oauth-a', reason: 'away' }]);
+  });
+
   it.each(['oauth-a', 'oauth-c'])('of %s to name nobody make no user', async (method) => {
     for (const sub of ['', ' ', '\u0000', 'x'.repeat(256)]) {
       provider.behaviour = { claims: (claims) => ({ ...claims, sub }), userInfo: () => ({ body: { sub } }) };

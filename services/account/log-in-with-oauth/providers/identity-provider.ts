@@ -40,7 +40,7 @@ export interface IdentityProvider {
   /** Returns where a browser goes to log in. @throws Refusal dependency_unavailable */
   loginUrl(login: LoginSecrets & { state: string; redirectUri: string }): Promise<string>;
   /**
-   * Exchanges a code, within 5.5 s. A code can be exchanged once.
+   * Exchanges a code, within 4 s. A code can be exchanged once.
    * @throws Refusal oauth_failed; dependency_unavailable if the provider does not answer
    */
   identify(login: ReturnedLogin): Promise<ProviderIdentity>;

@@ -1,7 +1,7 @@
 import { buildAuthorizationUrl, customFetch, discovery, type Configuration } from 'openid-client';
 import { isInsecure, type OpenIdProviderSettings } from '../../../../shared/config/oauth-settings.ts';
 import { unavailable } from '../../../../shared/errors/refusal.ts';
-import { withinDeadline } from '../../../../shared/primitives/within-deadline.ts';
+import { DeadlineExceeded, withinDeadline } from '../../../../shared/primitives/within-deadline.ts';
 import { signClientSecret } from './client-secret-token.ts';
 import { hasNonce, IdTokens } from './id-tokens.jose.ts';
 import type { IdentityProvider, IdToken, LoginSecrets, ProviderIdentity, ReturnedLogin } from './identity-provider.ts';
@@ -17,7 +17,7 @@ import {
   exchangeCode,
   failureOf,
   fetchFor,
-  PROVEN_WITHIN_MS,
+  ANSWER_WITHIN_MS,
   REQUEST_SECONDS,
   userInfoRefused,
   type ProviderOptions,
@@ -60,9 +60,12 @@ export class OpenIdProvider implements IdentityProvider {
   }
 
   identify(login: ReturnedLogin): Promise<ProviderIdentity> {
+    const { clock } = this.options;
+    const endMs = clock.elapsed() + ANSWER_WITHIN_MS;
     const identify = async () => {
       const { claims, token, configuration } = await this.within(this.prove(login));
-      const more = this.isKnown(claims) ? {} : await this.askMore(configuration, token, claims.sub);
+      const asked = { configuration, token, subject: claims.sub, leftMs: endMs - clock.elapsed() };
+      const more = isKnown(claims, this.paths) ? {} : await this.askMore(asked);
       return this.personOf({ ...more, ...claims });
     };
     return answered(this.options, identify());
@@ -94,22 +97,29 @@ export class OpenIdProvider implements IdentityProvider {
   }
 
   /** Returns what the user-info says besides. It proves nothing, so its failure fails no login. */
-  private async askMore(configuration: Configuration, token: string, subject: unknown): Promise<object> {
+  private async askMore({
+    configuration,
+    token,
+    subject,
+    leftMs,
+  }: {
+    configuration: Configuration;
+    token: string;
+    subject: unknown;
+    leftMs: number;
+  }): Promise<object> {
     const { userinfo_endpoint: address } = configuration.serverMetadata();
     if (address === undefined) return {};
     try {
+      if (leftMs <= 0) throw new DeadlineExceeded('there was no time left for its user-info');
       const asked = askUserInfo(configuration, token, address);
-      const said = await withinDeadline('its user-info', USER_INFO_WITHIN_MS, asked);
+      const said = await withinDeadline('its user-info', Math.min(leftMs, USER_INFO_WITHIN_MS), asked);
       if (said['sub'] !== subject) throw userInfoRefused('is of somebody else');
       return said;
     } catch (error) {
       this.options.failures.userInfoFailed(this.options.name, failureOf(error));
       return {};
     }
-  }
-
-  private isKnown(claims: object): boolean {
-    return isKnown(claims, this.paths);
   }
 
   private personOf(said: { iss?: unknown; sub?: unknown }): ProviderIdentity {
@@ -121,7 +131,7 @@ export class OpenIdProvider implements IdentityProvider {
   }
 
   private within<Answer>(answer: Promise<Answer>): Promise<Answer> {
-    return withinDeadline('the login provider', PROVEN_WITHIN_MS, answer);
+    return withinDeadline('the login provider', ANSWER_WITHIN_MS, answer);
   }
 
   private discover(): Promise<Discovered> {

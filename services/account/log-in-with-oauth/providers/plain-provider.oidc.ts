@@ -12,7 +12,7 @@ import {
   clientAuthentication,
   exchangeCode,
   fetchFor,
-  PROVEN_WITHIN_MS,
+  ANSWER_WITHIN_MS,
   REQUEST_SECONDS,
   type ProviderOptions,
 } from './provider-requests.oidc.ts';
@@ -48,7 +48,7 @@ export class PlainProvider implements IdentityProvider {
   }
 
   identify(login: ReturnedLogin): Promise<ProviderIdentity> {
-    return answered(this.options, withinDeadline('the login provider', PROVEN_WITHIN_MS, this.prove(login)));
+    return answered(this.options, withinDeadline('the login provider', ANSWER_WITHIN_MS, this.prove(login)));
   }
 
   private async prove(login: ReturnedLogin): Promise<ProviderIdentity> {

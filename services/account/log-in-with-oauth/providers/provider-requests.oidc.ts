@@ -23,8 +23,8 @@ import { conformAnswer, parseObject } from './token-answers.ts';
 
 /** Of one request to a provider. */
 export const REQUEST_SECONDS = 3;
-/** Of all requests that prove who somebody is. */
-export const PROVEN_WITHIN_MS = 4_000;
+/** Of all that one answer of ours needs. */
+export const ANSWER_WITHIN_MS = 4_000;
 
 export interface ProviderOptions {
   name: OAuthProvider;
