@@ -27,6 +27,8 @@ export type BackfillStatus = z.infer<typeof backfillStatus>;
 
 /** What an event catcher says of itself. */
 export const catcherAnnouncement = z.object({
+  /** Where its clients find its routes, once it listens. */
+  domain: z.string().optional(),
   /** The chains that it is to follow, alone or in turn with others. */
   chainIds: z.array(chainId),
   /** Those of them that it could not follow lately. */

@@ -12,7 +12,11 @@ export const gatewayNode = z.object({
   chainIds: z.array(chainId),
   headBlock: blockNumber.nullable().describe('of the chain that was asked for, or of the only one; null if unknown'),
   connections: z.int().nonnegative(),
-  healthy: z.boolean().describe('whether it was heard of within the last seconds, and serves all that it should'),
+  healthy: z
+    .boolean()
+    .describe(
+      'whether domain and rpcDomain answer, and the chain that was asked for, else each of chainIds, is followed',
+    ),
 });
 export type GatewayNode = z.infer<typeof gatewayNode>;
 

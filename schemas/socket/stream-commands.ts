@@ -21,7 +21,7 @@ export const subscribe = z.object({
   cursor: streamCursor.optional().describe('continue strictly after its event'),
   fromBlock: blockNumber
     .optional()
-    .describe('events of this block and later: history first, then live; with a cursor only a limit'),
+    .describe('events of this block and later: history first, then live; not together with a cursor'),
   finality: finality.default('latest'),
 });
 export type Subscribe = z.infer<typeof subscribe>;
@@ -30,14 +30,18 @@ export const unsubscribe = z.object({ subscriptionId: z.string().min(1).max(100)
 
 export const refresh = z.object({ token: z.string().min(1).max(10_000) });
 
+/** Of a watch as a subscriber learns it; `failed`: it, or its chain, cannot be read at present. */
+export const readState = z.enum(['live', 'paused', 'failed']);
+export type ReadState = z.infer<typeof readState>;
+
 export const subscribed = z.object({
   ok: z.literal(true),
   subscriptionId: z.string(),
   channel: z.string().describe('watch, chain, contract, event and finality; the same text as in each event'),
-  cursor: streamCursor
-    .nullable()
-    .describe('the position of the subscription; null before history, which is requested again with fromBlock'),
-  state: z.enum(['catching_up', 'live']),
+  cursor: streamCursor.describe('where the subscription begins: subscribing with it gives the same again'),
+  state: z
+    .enum(['catching_up', ...readState.options])
+    .describe('paused and failed are said of the watch, whether the subscription catches up or not'),
 });
 export type Subscribed = z.infer<typeof subscribed>;
 
@@ -53,7 +57,7 @@ export const commandRefused = z.object({
 export type CommandRefused = z.infer<typeof commandRefused>;
 
 /** `connect_error.data`: the reason why a connection was refused. */
-export const connectionRefused = problem.pick({ code: true, title: true, retryAfter: true });
+export const connectionRefused = problem.pick({ code: true, title: true, detail: true, retryAfter: true });
 export type ConnectionRefused = z.infer<typeof connectionRefused>;
 
 /** Client → server, each acknowledged with its answer or `commandRefused`. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { eventRecord } from '../http/event-record.ts';
 import { problem } from '../http/problem.ts';
-import { isoTime } from '../values.ts';
-import { streamCursor } from './stream-commands.ts';
+import { blockNumber, isoTime } from '../values.ts';
+import { readState, streamCursor } from './stream-commands.ts';
 
 /** Socket.IO namespace of the stream. */
 export const STREAM_NAMESPACE = '/events';
@@ -21,15 +21,25 @@ export type StreamEvent = z.infer<typeof streamEvent>;
 /** Caught up: sent once to a subscription that requested history or gave a cursor. */
 export const live = z.object({ subscriptionId: z.string(), cursor: streamCursor });
 
-/** Events between `requested` and `earliest` are no longer kept. A query or `fromBlock` still returns them. */
+/** Changes between `requested` and `earliest` are no longer kept. */
 export const gap = z.object({
   subscriptionId: z.string(),
   requested: streamCursor,
   earliest: streamCursor.describe('all events after it are kept'),
   resumeWith: streamCursor.describe('where this subscription continues by itself'),
+  fromBlock: blockNumber.describe(
+    'subscribing anew from this block gives all that is missing, and what came after it, again',
+  ),
 });
 
-/** The subscription has ended. */
+/** The watch was paused, cannot be read, or is read again. The subscription goes on. */
+export const state = z.object({
+  subscriptionId: z.string(),
+  state: readState,
+  lastError: z.string().nullable().describe('why it is paused or has failed; null where whoever holds it paused it'),
+});
+
+/** The subscription has ended: nothing more will come. `watch_not_found`: the last who held the watch has dropped it. */
 export const stopped = z.object({ subscriptionId: z.string(), code: problem.shape.code });
 
 /** The token expires soon: send `refresh`. */
@@ -39,5 +49,5 @@ export const expiring = z.object({ expiresAt: isoTime });
 export const draining = z.object({ reconnectAfterMs: z.int().nonnegative() });
 
 /** Server → client. */
-export const streamMessages = { event: streamEvent, live, gap, stopped, expiring, draining } as const;
+export const streamMessages = { event: streamEvent, live, gap, state, stopped, expiring, draining } as const;
 export type StreamMessages = { [Name in keyof typeof streamMessages]: z.infer<(typeof streamMessages)[Name]> };

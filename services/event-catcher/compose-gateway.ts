@@ -23,8 +23,8 @@ export const composeCatchers = (foundation: Foundation): Catchers =>
 
 interface GatewayOptions {
   catchers: Catchers;
-  /** Returns what this event catcher tells the others. */
-  describe: () => CatcherAnnouncement;
+  /** Returns what this event catcher tells the others, besides where it is. */
+  describe: () => Omit<CatcherAnnouncement, 'domain'>;
   /** Returns where clients find this event catcher, which is known once it listens. */
   publicUrl: () => string | undefined;
 }
@@ -32,7 +32,14 @@ interface GatewayOptions {
 /** Creates what the gateway knows of the nodes and the other event catchers. The caller starts the loops. */
 export const composeGateway = (foundation: Foundation, { catchers, describe, publicUrl }: GatewayOptions) => {
   const nodes = new Members({ ...foundation, kind: NODES_KIND, schema: nodeAnnouncement });
-  const announcement = announcing({ ...foundation, kind: CATCHERS_KIND, describe });
+  const announcement = announcing({
+    ...foundation,
+    kind: CATCHERS_KIND,
+    describe: () => {
+      const domain = publicUrl();
+      return { ...describe(), ...(domain !== undefined && { domain }) };
+    },
+  });
   const apps = new AppEnds(foundation);
   const tokens = new ConnectionTokens({ ...foundation, apps });
   const projections = new Projections(foundation.readStore, foundation.eventStore);

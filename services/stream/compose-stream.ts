@@ -1,5 +1,7 @@
+import { CATCHERS_KIND, catcherAnnouncement } from '../../schemas/announcements.ts';
 import { topics } from '../../schemas/topics.ts';
 import type { EventStore } from '../../shared/event-store/event-store.ts';
+import { Members } from '../../shared/cluster/members.ts';
 import { SignedText } from '../../shared/keys/signed-text.ts';
 import { GenuineMessages } from '../../shared/message-bus/genuine/genuine-messages.ts';
 import { MessageMacs } from '../../shared/message-bus/genuine/message-macs.ts';
@@ -13,12 +15,14 @@ import { MessageReader } from './domain/chain-message.ts';
 import { Cursors } from './domain/cursor.ts';
 import type { ChannelHistory } from './domain/feed.ts';
 import { currentRecords } from './resume/current-records.ts';
+import { firstChangedBlock } from './resume/first-changed-block.ts';
 import { BusReplay } from './resume/bus-replay.ts';
 import { FinalizedFeed } from './subscriptions/finalized-feed.ts';
 import { FindChannel } from './subscriptions/find-channel.ts';
 import { LatestFeed } from './subscriptions/latest-feed.ts';
 import { OnePerTick } from './subscriptions/one-per-tick.ts';
 import { Subscriptions } from './subscriptions/subscriptions.ts';
+import { WatchStates } from './subscriptions/watch-states.ts';
 
 export interface StreamOptions {
   messageBus: MessageBus;
@@ -32,7 +36,7 @@ export interface StreamOptions {
   logger: Logger;
 }
 
-/** Creates both feeds and their subscriptions. The caller starts their loops, and gives `latest.tail` its batches. */
+/** Creates both feeds and their subscriptions. The caller starts the loops, and gives `latest.tail` its batches. */
 export const composeStream = (options: StreamOptions) => {
   const { messageBus, readStore, eventStore, projections, edgeKey, clock, ids, logger } = options;
   const cursors = new Cursors(new SignedText(edgeKey, 'stream cursors'));
@@ -52,7 +56,14 @@ export const composeStream = (options: StreamOptions) => {
   const finalized = new FinalizedFeed({ readStore, cursors, pieces, logger });
   const channels = new FindChannel(readStore, projections);
   const feeds = { latest, finalized };
-  const perConnectionMax = options.subscriptionsPerConnection;
-  const subscriptions = new Subscriptions({ feeds, channels, cursors, perConnectionMax, pieces, clock, ids, logger });
-  return { latest, finalized, channels, cursors, subscriptions, genuine };
+  const catchers = new Members({ kind: CATCHERS_KIND, schema: catcherAnnouncement, readStore, clock, logger });
+  const watchStates = new WatchStates({ readStore, projections, catchers, pieces, logger });
+  const subscriptions = new Subscriptions({
+    ...{ feeds, channels, watchStates, cursors, pieces, clock, ids, logger },
+    firstChangedBlock: (...range) =>
+      firstChangedBlock({ readStore, projections, yieldToOthers: () => pieces.next() }, ...range),
+    perConnectionMax: options.subscriptionsPerConnection,
+  });
+  const loops = [latest.tail.loop, finalized.loop, catchers.loop, watchStates.loop];
+  return { loops, latest, finalized, catchers, channels, cursors, subscriptions, genuine };
 };

@@ -61,7 +61,7 @@ export const startStream = async (
 ): Promise<RunningService> => {
   const { settings, messageBus, eventStore, readStore, edgeKey, clock, logger } = foundation;
   const limits = streamLimits(settings);
-  const { latest, finalized, subscriptions, genuine } = composeStream({
+  const { loops, latest, subscriptions, genuine } = composeStream({
     ...foundation,
     projections: new Projections(readStore, eventStore),
     subscriptionsPerConnection: limits.subscriptionsPerConnection,
@@ -97,7 +97,7 @@ export const startStream = async (
     issuer,
     host: settings.HOST,
     port: settings.STREAM_PORT,
-    loops: new Loops([tail.loop, finalized.loop, tokenExpiryLoop({ connections, sessions, apps, clock, logger })]),
+    loops: new Loops([...loops, tokenExpiryLoop({ connections, sessions, apps, clock, logger })]),
     readiness: { caughtUp: () => tail.isCaughtUp, following: () => server.isFollowing },
     configure: (app) => {
       app.connectMicroservice({ strategy: server });

@@ -1,67 +1,48 @@
 import { io, type Socket } from 'socket.io-client';
-import type { z } from 'zod';
+import { z } from 'zod';
+import { streamCommands, type StreamCommand, type Subscribed } from '../../schemas/socket/stream-commands.ts';
+import { STREAM_NAMESPACE, streamMessages, type StreamMessages } from '../../schemas/socket/stream-messages.ts';
+import { Backoff } from '../primitives/backoff.ts';
 import {
-  commandRefused,
-  connectionRefused,
-  streamCommands,
-  type StreamCommand,
-  type Subscribed,
-} from '../../schemas/socket/stream-commands.ts';
-import {
-  STREAM_NAMESPACE,
-  streamMessages,
-  type StreamEvent,
-  type StreamMessages,
-} from '../../schemas/socket/stream-messages.ts';
+  OpenSubscription,
+  pauseMs,
+  RETRY_FIRST_MS,
+  RETRY_MAX_MS,
+  type Listener,
+  type SubscribeRequest,
+} from './open-subscription.ts';
+import { ProblemError } from './problem-error.ts';
+import { canPass, readRefusal, StreamRefused } from './stream-refused.ts';
 
 const ANSWER_MS = 10_000;
-const RECONNECT_MS = 1_000;
-/**
- * After a reconnection the node repeats only events since the cursor, so a limited number of cursors finds all repeats.
- */
-const CURSORS_REMEMBERED = 4_096;
 
 type Payload<Name extends StreamCommand> = z.input<(typeof streamCommands)[Name]['payload']>;
 type Answer<Name extends StreamCommand> = z.output<(typeof streamCommands)[Name]['answer']>;
 
-export interface Listener {
-  /** Each event once, in order. */
-  event: (event: StreamEvent) => void;
-  /** Called after the last past event. Later events are new. */
-  live?: () => void;
-  /** Called when events between two cursors are no longer kept. */
-  gap?: (gap: StreamMessages['gap']) => void;
-  /** Called when the subscription ended, or could not be resumed. The code is the reason. */
-  stopped?: (code: string) => void;
+interface CommandOutcome<Name extends StreamCommand> {
+  answered: (answer: Answer<Name>) => void;
+  refused: (refusal: StreamRefused) => void;
 }
 
-interface OpenSubscription {
-  request: Payload<'subscribe'>;
-  listener: Listener;
-  seen: Set<string>;
-  /** Where to resume after a reconnection. */
-  cursor: string | undefined;
-  /** The newest answer; `undefined` until the first. */
-  answer: Subscribed | undefined;
-}
+const refusedAnswer = z.object({ ok: z.literal(false), error: z.unknown() });
 
-/** A connection or a command was refused; `code` is one of the interface's. */
-export class StreamRefused extends Error {
-  override readonly name = 'StreamRefused';
-  constructor(
-    readonly code: string,
-    detail: string,
-  ) {
-    super(`${code}: ${detail}`);
-  }
-}
-
-/** Receives events as they happen. After a lost connection it resumes where it was. */
+/**
+ * Receives events as they happen. After a lost connection it resumes where it was. A failure that can pass ends nothing,
+ * such as a node that is away, an expired token, or a failed request for one: it tries again, with growing pauses.
+ */
 export class EventStream {
   private readonly socket: Socket;
   private readonly subscriptions = new Set<OpenSubscription>();
-  private reconnectMs = RECONNECT_MS;
+  private readonly backoff = new Backoff(RETRY_FIRST_MS, RETRY_MAX_MS);
+  /** When to reconnect, as a node said that is stopping. */
+  private reconnectMs: number | undefined;
   private reconnection: NodeJS.Timeout | undefined;
+  /** Counts the connections that were begun. */
+  private connecting = 0;
+  /** Settles what `open` has returned. */
+  private opening: { resolve: () => void; reject: (reason: Error) => void } | undefined;
+  /** Why nothing more can be subscribed. */
+  private ended: Error | undefined;
 
   /** @param token returns a valid token; called for every connection */
   constructor(
@@ -73,120 +54,164 @@ export class EventStream {
       forceNew: true,
       transports: ['websocket'],
       auth: (give) => {
-        const nothing = () => '';
-        void token()
-          .catch(nothing)
-          .then((fresh) => {
-            give({ token: fresh });
-          });
+        this.giveToken(give);
       },
     });
     this.listen();
   }
 
-  /** @throws StreamRefused when the first connection is refused */
+  /**
+   * Waits until a node answers.
+   * @throws StreamRefused when the first connection is refused, and what `token` throws at it
+   */
   open(): Promise<void> {
+    this.ended = undefined;
     return new Promise((resolve, reject) => {
-      const refuse = (error: Error & { data?: unknown }): void => {
-        const refused = connectionRefused.safeParse(error.data);
-        if (!refused.success) return; // no node answered yet, and Socket.IO retries by itself
-        this.close();
-        reject(new StreamRefused(refused.data.code, refused.data.title));
-      };
-      this.socket.on('connect_error', refuse);
-      this.socket.once('connect', () => {
-        this.socket.off('connect_error', refuse);
-        this.socket.on('connect_error', (error: Error & { data?: unknown }) => {
-          this.reconnectRefused(error.data);
-        });
-        resolve();
-      });
+      this.opening = { resolve, reject };
       this.socket.connect();
     });
   }
 
-  /** @throws StreamRefused */
-  async subscribe(request: Payload<'subscribe'>, listener: Listener): Promise<Subscribed> {
-    const subscription: OpenSubscription = {
-      request,
-      listener,
-      seen: new Set(),
-      cursor: request.cursor,
-      answer: undefined,
-    };
-    this.subscriptions.add(subscription);
-    try {
-      return await this.resume(subscription);
-    } catch (error) {
-      this.subscriptions.delete(subscription);
-      throw error;
-    }
+  /** Returns when the subscription is accepted. @throws StreamRefused for a reason that does not pass by itself */
+  subscribe(request: SubscribeRequest, listener: Listener): Promise<Subscribed> {
+    return new Promise((resolve, reject) => {
+      if (this.ended) {
+        reject(this.ended);
+        return;
+      }
+      const subscription = new OpenSubscription(request, listener, { resolve, reject });
+      this.subscriptions.add(subscription);
+      this.resume(subscription);
+    });
   }
 
   close(): void {
-    clearTimeout(this.reconnection);
-    this.subscriptions.clear();
-    this.socket.disconnect();
+    this.end(new Error('the stream was closed'));
   }
 
-  private resume(subscription: OpenSubscription): Promise<Subscribed> {
-    const { request, cursor } = subscription;
-    return this.command('subscribe', { ...request, ...(cursor !== undefined && { cursor }) }, (answer) => {
-      subscription.answer = answer;
-      subscription.cursor ??= answer.cursor ?? undefined;
+  private giveToken(give: (credentials: object) => void): void {
+    const attempt = (this.connecting += 1);
+    this.token().then(
+      (token) => {
+        if (attempt === this.connecting) give({ token });
+      },
+      (error: unknown) => {
+        if (attempt !== this.connecting) return;
+        this.socket.disconnect();
+        this.notConnected(reasonOf(error));
+      },
+    );
+  }
+
+  private notConnected(reason: Error): void {
+    if (!this.opening && canPass(reason)) {
+      this.connectIn(pauseMs(this.backoff, reason));
+      return;
+    }
+    this.opening?.reject(reason);
+    this.opening = undefined;
+    this.end(reason);
+  }
+
+  private connectIn(delayMs: number): void {
+    clearTimeout(this.reconnection);
+    this.reconnection = setTimeout(() => this.socket.connect(), delayMs);
+  }
+
+  private end(reason: Error): void {
+    this.ended = reason;
+    this.connecting += 1;
+    clearTimeout(this.reconnection);
+    this.socket.disconnect();
+    for (const subscription of this.subscriptions) this.endOne(subscription, reason);
+  }
+
+  private endOne(subscription: OpenSubscription, reason: Error): void {
+    this.subscriptions.delete(subscription);
+    subscription.end(reason);
+  }
+
+  private resume(subscription: OpenSubscription): void {
+    subscription.cancelRetry();
+    // Without a connection it is resumed by the next one.
+    if (!this.socket.connected) return;
+    this.command('subscribe', subscription.command, {
+      answered: (answer) => {
+        this.backoff.reset();
+        subscription.accepted(answer);
+      },
+      refused: (refusal) => {
+        this.resumeLaterOrEnd(subscription, refusal);
+      },
     });
   }
 
-  /** @param atOnce runs before the next message is handled; a `then` of the promise would run later */
+  private resumeLaterOrEnd(subscription: OpenSubscription, reason: StreamRefused): void {
+    if (!canPass(reason)) this.endOne(subscription, reason);
+    else
+      subscription.tryLater(reason, () => {
+        this.resume(subscription);
+      });
+  }
+
+  /** Either outcome is handled before the next message; a `then` of a promise would run later. */
   private command<Name extends StreamCommand>(
     name: Name,
     payload: Payload<Name>,
-    atOnce?: (answer: Answer<Name>) => void,
-  ): Promise<Answer<Name>> {
-    return new Promise((resolve, reject) => {
-      this.socket.timeout(ANSWER_MS).emit(name, payload, (late: Error | null, given: unknown) => {
-        if (late) {
-          reject(new StreamRefused('dependency_unavailable', 'the node does not answer'));
-          return;
-        }
-        const refused = commandRefused.safeParse(given);
-        if (refused.success) {
-          reject(new StreamRefused(refused.data.error.code, refused.data.error.detail));
-          return;
-        }
-        const answer = streamCommands[name].answer.parse(given) as Answer<Name>;
-        atOnce?.(answer);
-        resolve(answer);
-      });
+    { answered, refused }: CommandOutcome<Name>,
+  ): void {
+    this.socket.timeout(ANSWER_MS).emit(name, payload, (late: Error | null, given: unknown) => {
+      if (late) {
+        this.leaveLateNode();
+        return;
+      }
+      const refusal = refusedAnswer.safeParse(given);
+      if (refusal.success) refused(readRefusal(refusal.data.error) ?? new StreamRefused('internal_error', 'no reason'));
+      else answered(streamCommands[name].answer.parse(given) as Answer<Name>);
     });
+  }
+
+  /** Nobody would know what an answer that comes later is to: the next connection resumes everything. */
+  private leaveLateNode(): void {
+    if (!this.socket.connected) return;
+    this.socket.disconnect();
+    this.connectIn(this.backoff.take());
   }
 
   private listen(): void {
     this.socket.on('connect', () => {
-      this.reconnectMs = RECONNECT_MS;
-      for (const subscription of this.subscriptions) if (subscription.answer) this.resumeOrEnd(subscription);
+      this.opening?.resolve();
+      this.opening = undefined;
+      for (const subscription of this.subscriptions) this.resume(subscription);
+    });
+    this.socket.on('connect_error', (error: Error & { data?: unknown }) => {
+      // Where no node answers, Socket.IO tries again by itself.
+      if (!this.socket.active) this.notConnected(readRefusal(error.data) ?? error);
     });
     this.socket.on('disconnect', (reason) => {
-      if (reason === 'io server disconnect') this.connectIn(this.reconnectMs);
+      if (reason !== 'io server disconnect') return;
+      this.connectIn(this.reconnectMs ?? this.backoff.take());
+      this.reconnectMs = undefined;
     });
     this.on('event', (message) => {
-      this.deliver(message);
+      for (const subscription of this.subscriptions) subscription.deliver(message);
     });
-    this.on('live', ({ subscriptionId }) => this.find(subscriptionId)?.listener.live?.());
-    this.on('gap', (gap) => this.find(gap.subscriptionId)?.listener.gap?.(gap));
+    this.on('live', (live) => this.find(live)?.isLive(live));
+    this.on('gap', (gap) => this.find(gap)?.hasGap(gap));
+    this.on('state', (state) => this.find(state)?.hasState(state));
     this.on('stopped', ({ subscriptionId, code }) => {
-      const subscription = this.find(subscriptionId);
-      if (subscription) this.end(subscription, code);
+      const subscription = this.find({ subscriptionId });
+      if (subscription) this.resumeLaterOrEnd(subscription, new StreamRefused(code, 'the node ended the subscription'));
     });
     this.on('draining', ({ reconnectAfterMs }) => {
       this.reconnectMs = reconnectAfterMs;
     });
     this.on('expiring', () => {
       // When this fails the node disconnects, and the next connection requests a token again.
-      const failed = () => undefined;
-      this.token()
-        .then((token) => this.command('refresh', { token }))
-        .catch(failed);
+      const nothing = () => undefined;
+      this.token().then((token) => {
+        if (this.socket.connected) this.command('refresh', { token }, { answered: nothing, refused: nothing });
+      }, nothing);
     });
   }
 
@@ -197,43 +222,13 @@ export class EventStream {
     this.socket.on<string>(name, listener);
   }
 
-  private deliver(message: StreamEvent): void {
-    for (const subscription of this.subscriptions) {
-      const { answer, seen, listener } = subscription;
-      if (answer?.channel !== message.channel || seen.has(message.cursor)) continue;
-      seen.add(message.cursor);
-      const [oldest] = seen;
-      if (seen.size > CURSORS_REMEMBERED && oldest !== undefined) seen.delete(oldest);
-      subscription.cursor = message.cursor;
-      listener.event(message);
-    }
-  }
-
-  private resumeOrEnd(subscription: OpenSubscription): void {
-    this.resume(subscription).catch((error: unknown) => {
-      this.end(subscription, error instanceof StreamRefused ? error.code : 'internal_error');
-    });
-  }
-
-  /** Reconnects after a refusal, which Socket.IO does not do by itself. */
-  private reconnectRefused(data: unknown): void {
-    const refused = connectionRefused.safeParse(data);
-    if (!refused.success) return;
-    const { code, retryAfter } = refused.data;
-    if (retryAfter !== undefined) this.connectIn(retryAfter * 1_000);
-    else for (const subscription of this.subscriptions) this.end(subscription, code);
-  }
-
-  private connectIn(delayMs: number): void {
-    this.reconnection = setTimeout(() => this.socket.connect(), delayMs);
-  }
-
-  private find(subscriptionId: string): OpenSubscription | undefined {
-    return [...this.subscriptions].find(({ answer }) => answer?.subscriptionId === subscriptionId);
-  }
-
-  private end(subscription: OpenSubscription, code: string): void {
-    this.subscriptions.delete(subscription);
-    subscription.listener.stopped?.(code);
+  private find(message: { subscriptionId: string }): OpenSubscription | undefined {
+    return [...this.subscriptions].find(({ answer }) => answer?.subscriptionId === message.subscriptionId);
   }
 }
+
+/** What `token` has thrown, as a refusal where a service refused. */
+const reasonOf = (error: unknown): Error => {
+  const refusal = error instanceof ProblemError ? readRefusal(error.problem) : undefined;
+  return refusal ?? (error instanceof Error ? error : new Error(String(error)));
+};

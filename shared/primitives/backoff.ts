@@ -24,10 +24,15 @@ export class Backoff {
     this.waitMs = this.firstMs;
   }
 
-  /** Returns early when the signal aborts. */
-  async pause(signal?: AbortSignal): Promise<void> {
+  /** Returns the length of the next pause, in milliseconds. The one after it is longer. */
+  take(): number {
     const { waitMs } = this;
     this.waitMs = Math.min(waitMs * 2, this.maxMs);
-    await pause(waitMs * (0.5 + Math.random() / 2), signal);
+    return waitMs * (0.5 + Math.random() / 2);
+  }
+
+  /** Returns early when the signal aborts. */
+  async pause(signal?: AbortSignal): Promise<void> {
+    await pause(this.take(), signal);
   }
 }

@@ -32,6 +32,21 @@ export type Watch = Omit<WatchDocument, 'createdPosition' | 'claimedSince' | 'cl
 export const isStopped = ({ isRemoved, paused }: Pick<Watch, 'isRemoved' | 'paused'>): boolean =>
   isRemoved || paused !== null;
 
+/** Why a watch is paused, as its status says it; `null` where its holder wanted it. */
+export const pauseText = (reason: Watch['paused']): string | null => {
+  switch (reason) {
+    case 'records':
+      return 'the backfill has as many records as one registration may have: ask the operator to resume it';
+    case 'blocks':
+      return 'the backfill has as many blocks as one registration may have: ask the operator to resume it';
+    case 'operator':
+      return 'the operator paused this registration';
+    case 'app':
+    case null:
+      return null;
+  }
+};
+
 /** Watched contract events, by watch id. */
 export const watchesModel = readModel({
   name: 'watches-v5',

@@ -1,7 +1,7 @@
 import type { WatchEvent } from '../../../schemas/events/watch-events.ts';
 import { appOfClaimant, claimantText, type Claimant } from '../../../shared/chain/claimant.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
-import type { Watch } from '../../../shared/read-models/watches.ts';
+import { pauseText, type Watch } from '../../../shared/read-models/watches.ts';
 import { about } from './watch.ts';
 
 type Known = Watch | undefined;
@@ -45,21 +45,6 @@ export const stopBackfill = (known: Known, reason: 'records' | 'blocks'): WatchE
   known && !known.isRemoved && known.paused === null && !known.isUnbounded
     ? [{ type: 'WatchPaused', data: { ...about(known), reason } }]
     : [];
-
-/** Why a watch is paused, as its status says it; `null` where its holder wanted it. */
-export const pauseText = (reason: Watch['paused']): string | null => {
-  switch (reason) {
-    case 'records':
-      return 'the backfill has as many records as one registration may have: ask the operator to resume it';
-    case 'blocks':
-      return 'the backfill has as many blocks as one registration may have: ask the operator to resume it';
-    case 'operator':
-      return 'the operator paused this registration';
-    case 'app':
-    case null:
-      return null;
-  }
-};
 
 /** Why an extension backwards of a watch is not read any further, though the watch is. */
 export const extensionText = (reason: 'records' | 'blocks'): string =>

@@ -8,8 +8,16 @@ import { problemCatalogue, type ProblemCode } from '../../../schemas/http/proble
 import type { RouteContract } from '../../../schemas/http/route.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
-import { CHAIN_ID, idOfWatch, registration, TOKEN, transferAbi, transferRecord } from '../testing/catcher-fixtures.ts';
-import { EVENT_URL, startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import {
+  CHAIN_ID,
+  EVENT_URL,
+  TOKEN,
+  idOfWatch,
+  registration,
+  transferAbi,
+  transferRecord,
+} from '../testing/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 type Members = Record<string, unknown>;
 type Part = 'params' | 'query' | 'body';

@@ -16,7 +16,7 @@ const SETTLED_AFTER_MS = 5_000;
 /** For so long a chain that could not be followed here is others' first. */
 const FAILING_FOR_MS = 60_000;
 
-type AnnouncedChains = Omit<CatcherAnnouncement, 'statuses'>;
+type AnnouncedChains = Omit<CatcherAnnouncement, 'domain' | 'statuses'>;
 
 interface ChainSharesOptions {
   /** Default: this process. */

@@ -1,32 +1,23 @@
 import { hashMessage, SigningKey, verifyMessage, type Wallet } from 'ethers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { CATCHERS_KIND, NODES_KIND, type NodeAnnouncement } from '../../../schemas/announcements.ts';
 import { appStream } from '../../../schemas/events/app-events.ts';
 import { identityStream } from '../../../schemas/events/identity-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import type { RegisteredContract } from '../../../schemas/http/event-catcher-routes.ts';
-import { streamAccessText, type GatewayNode } from '../../../schemas/http/gateway-routes.ts';
+import { streamAccessText } from '../../../schemas/http/gateway-routes.ts';
 import { walletIdentityIds } from '../../../shared/chain/wallet-identity.ts';
-import { unavailable } from '../../../shared/errors/refusal.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { appsModel } from '../../../shared/read-models/apps.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { eventually } from '../../../shared/testing/eventually.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { projectStored } from '../../../shared/testing/project.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
-import { CHAIN_ID, HEAD, registration } from '../testing/catcher-fixtures.ts';
-import { EVENT_URL, startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
+import { announcingNodes, NODE } from '../testing/announced-nodes.ts';
+import { registration } from '../testing/catcher-fixtures.ts';
+import { startCatcherRoutes, type CatcherRoutes } from '../testing/catcher-routes.module.ts';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-const [NODE, OTHER] = ['1', '2'].map((digit) => `0x${digit.repeat(40)}`) as [string, string];
-const aNode: NodeAnnouncement = {
-  address: NODE,
-  domain: EVENT_URL,
-  rpcDomain: 'https://stream.test',
-  connections: 3,
-  isReady: true,
-};
+const OTHER = `0x${'2'.repeat(40)}`;
 
 /** What a node answers to whom it lets in. */
 interface LetIn {
@@ -38,11 +29,11 @@ interface LetIn {
 let catcher: CatcherRoutes;
 let appKey: Wallet;
 let wallet: Wallet;
-let renewals: number;
+let announce: ReturnType<typeof announcingNodes>;
 /** A gateway that knows one node, one app and one user with a wallet. */
 const start = async (environment?: Record<string, string>) => {
   catcher = await startCatcherRoutes(environment);
-  [appKey, wallet, renewals] = [randomWallet(), randomWallet(), 0];
+  [appKey, wallet, announce] = [randomWallet(), randomWallet(), announcingNodes(catcher.foundation)];
   const registered = { ...eventExamples.AppRegistered, appId: 'app_1', signer: appKey.address };
   const { eventStore } = catcher.foundation;
   await eventStore.append(appStream('app_1'), -1, [anEvent({ type: 'AppRegistered', data: registered })]);
@@ -52,12 +43,6 @@ const start = async (environment?: Record<string, string>) => {
 };
 beforeEach(() => start());
 afterEach(() => catcher.service.close());
-
-const announce = async (id: string, changes: Partial<NodeAnnouncement> = {}) => {
-  renewals += 1;
-  const document = { ...aNode, ...changes };
-  await catcher.foundation.readStore.announce(NODES_KIND, { id, renewals, document });
-};
 
 const link = async ({ address }: Wallet, userId: string, which: 0 | 1 = 0) => {
   const identityId = walletIdentityIds(address)[which];
@@ -117,63 +102,6 @@ const withToken = (token: string, method: string, path: string) =>
   catcher.ask(`/api/v1/contracts/${path}`, { method, app: null, headers: { authorization: `Bearer ${token}` } });
 const storedTypes = async () =>
   (await catcher.foundation.eventStore.readAll(0, undefined, 1_000)).events.map(({ type }) => type);
-
-describe('the nodes', () => {
-  const list = async (query = '') => {
-    const answer = await catcher.ask(`/api/v1/gateway/nodes${query}`, { app: null });
-    expect(answer.status).toBe(200);
-    return ((await answer.json()) as { nodes: GatewayNode[] }).nodes;
-  };
-
-  it('are those that announce themselves, healthy while they do', async () => {
-    await catcher.documents.advance({});
-    const listed = {
-      id: `nod_${'1'.repeat(40)}`,
-      ...{ address: NODE, domain: EVENT_URL, rpcDomain: 'https://stream.test' },
-      ...{ chainIds: [CHAIN_ID], headBlock: HEAD },
-    };
-    await eventually(
-      async () => {
-        await announce('one');
-        return JSON.stringify(await list()) === JSON.stringify([{ ...listed, connections: 3, healthy: true }]);
-      },
-      5_000,
-      'a node that renews its announcement is healthy',
-    );
-    expect(await list(`?chainId=${String(CHAIN_ID)}`)).toEqual(await list());
-    expect(await list('?chainId=1')).toEqual([]);
-    const another = { id: 'another', renewals: 1, document: { chainIds: [9_999], failing: [], followed: [] } };
-    await catcher.foundation.readStore.announce(CATCHERS_KIND, another);
-    await eventually(
-      async () => (await list('?chainId=9999')).length === 1,
-      5_000,
-      'another event catcher serves another chain',
-    );
-    expect(await list()).toMatchObject([{ chainIds: [CHAIN_ID, 9_999], headBlock: null }]);
-    expect(await list(`?chainId=${String(CHAIN_ID)}`)).toMatchObject([
-      { chainIds: [CHAIN_ID, 9_999], headBlock: HEAD },
-    ]);
-    await catcher.foundation.readStore.withdraw(CATCHERS_KIND, another);
-    await eventually(async () => (await list('?chainId=9999')).length === 0, 5_000, 'it is gone');
-    renewals += 1;
-    await announce('one');
-    catcher.clock.time += 5_000;
-    // What was renewed last is seen now.
-    await list();
-    catcher.clock.time += 5_000;
-    expect(await list()).toEqual([{ ...listed, connections: 0, healthy: false }]);
-    catcher.clock.time += 25_000;
-    await eventually(async () => (await list()).length === 0, 5_000, 'a node that is silent is forgotten');
-    expect(await catcher.foundation.readStore.announcements(NODES_KIND)).toEqual([]);
-  });
-
-  it('are said to be unknown while the read store does not answer', async () => {
-    catcher.foundation.readStore.announcements = () => Promise.reject(unavailable('away', undefined));
-    catcher.clock.time += 5_000;
-    const answer = await catcher.ask('/api/v1/gateway/nodes', { app: null });
-    expect((await problemOfAnswer(answer)).code).toBe('dependency_unavailable');
-  });
-});
 
 describe('a connection token', () => {
   it('is given for the signature of an app’s signing key, and claims for whoever has that key', async () => {

@@ -1,7 +1,7 @@
 import { Inject } from '@nestjs/common';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import type { GatewayNode } from '../../../schemas/http/gateway-routes.ts';
-import { gatewayNodes } from '../domain/gateway-nodes.ts';
+import { areFollowed, gatewayNodes } from '../domain/gateway-nodes.ts';
 import { CATCHERS, NODES, type Catchers, type Nodes } from '../edge/ports.ts';
 import { WatchModels } from '../edge/watch-models.ts';
 
@@ -28,6 +28,11 @@ export class ListNodesHandler implements IQueryHandler<ListNodes> {
     const chainIds = [...all].sort((one, other) => one - other);
     const [only, another] = chainId === undefined ? chainIds : [chainId];
     const chain = only === undefined || another !== undefined ? undefined : await this.models.chain(only);
-    return gatewayNodes(nodes, { chainIds, headBlock: chain?.head ?? null });
+    return gatewayNodes(nodes, {
+      chainIds,
+      headBlock: chain?.head ?? null,
+      domains: new Set(catchers.filter(({ isAlive }) => isAlive).map(({ document }) => document.domain)),
+      areChainsFollowed: areFollowed(chainId === undefined ? chainIds : [chainId], catchers),
+    });
   }
 }

@@ -13,6 +13,8 @@ import { findEvent } from '../domain/event-abi.ts';
 import { watchIdOf } from '../domain/watch.ts';
 import type { SupportedChain } from '../edge/ports.ts';
 
+/** Where clients find the event catcher. */
+export const EVENT_URL = 'http://events.test';
 export const CHAIN_ID = 2484;
 export const TOKEN = '0x5FbDB2315678afecb367f032d93F642f64180aa3';
 export const TRANSFER = 'Transfer(address indexed,address indexed,uint256)';

@@ -8,7 +8,7 @@ import { formerWatchIdOf, watchStream } from '../domain/watch.ts';
 import { CHAINS, FOLLOWER_STATUS, type FollowerStatus } from '../edge/ports.ts';
 import { composeCatchers, composeGateway } from '../compose-gateway.ts';
 import { EventCatcherModule } from '../event-catcher.module.ts';
-import { CHAIN_ID, DeployingChain, registration } from './catcher-fixtures.ts';
+import { CHAIN_ID, DeployingChain, EVENT_URL, registration } from './catcher-fixtures.ts';
 import { CaughtDocuments } from './caught-documents.ts';
 
 interface Asked {
@@ -24,8 +24,10 @@ interface Asked {
   claims?: TestClaims;
 }
 
-/** Where clients find the event catcher. */
-export const EVENT_URL = 'http://events.test';
+const announcementOf = ({ error }: { error: string | null }) => ({
+  ...{ chainIds: [CHAIN_ID], failing: [], followed: [CHAIN_ID] },
+  statuses: [{ chainId: CHAIN_ID, error, warning: null, backfills: [] }],
+});
 
 /** Serves the routes of the event catcher over HTTP, without a follower: tests fill the read models. */
 export const startCatcherRoutes = async (environment: Record<string, string> = {}) => {
@@ -47,7 +49,7 @@ export const startCatcherRoutes = async (environment: Record<string, string> = {
 
   const gateway = composeGateway(foundation, {
     catchers: composeCatchers(foundation),
-    describe: () => ({ chainIds: [CHAIN_ID], failing: [], followed: [], statuses: [] }),
+    describe: () => announcementOf(progress),
     publicUrl: () => EVENT_URL,
   });
   const loops = new Loops(gateway.loops);

@@ -187,7 +187,7 @@ const callerOf = ({ app: appId, user }: Tenant): TokenCaller => {
 const subscribe = (by: Tenant, contractAddress: string, eventSignature: string, watchId?: string): Promise<string> =>
   channels
     .find({ chainId: CHAIN_ID, contractAddress, eventSignature, watchId, finality: 'latest' }, callerOf(by))
-    .then((channel) => channel.watchId)
+    .then(({ channel }) => channel.watchId)
     .catch((error: unknown) => {
       if (error instanceof Refusal) return error.code;
       throw error;

@@ -197,9 +197,7 @@ const watchOneTransfer = async (
     event: (event: StreamEvent) => {
       if (event.event.Data['to'] === to.address) arrived.resolve(event);
     },
-    stopped: (code: string) => {
-      arrived.reject(new Error(`the subscription ended: ${code}`));
-    },
+    stopped: arrived.reject,
   };
   await steps.run(
     'subscribe',

@@ -135,6 +135,21 @@ describe('the gateway of a cluster: two nodes of the stream, two event catchers'
       expect(await validate(signed)).toMatchObject({ status: 401, body: { success: false, code } });
   });
 
+  it('says of no node that it is healthy whose event catcher was killed, and of none while the chain does not answer', async () => {
+    await otherCatcher.process.kill();
+    await eventually(
+      async () => !(await nodeAt(otherStream.url)).healthy && (await nodeAt(program.development.streamUrl)).healthy,
+      30_000,
+      'only the node whose event catcher lives must be healthy',
+    );
+    await chain.stop();
+    await eventually(
+      async () => (await nodes()).every(({ healthy }) => !healthy),
+      30_000,
+      'no node is healthy without its chain',
+    );
+  });
+
   it('no more lists a node that was stopped, and for a while one that was killed, as not healthy', async () => {
     await otherStream.process.kill();
     await eventually(

@@ -8,8 +8,14 @@ import { addressOfKey, newPrivateKey } from '../../../shared/keys/secp256k1-keys
 import { signDigest } from '../../../shared/keys/sign-digest.ts';
 import { toIso } from '../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
-import { CHAIN_ID, HEAD, registration, TOKEN, transferRecord } from '../../event-catcher/testing/catcher-fixtures.ts';
-import { EVENT_URL } from '../../event-catcher/testing/catcher-routes.module.ts';
+import {
+  CHAIN_ID,
+  EVENT_URL,
+  HEAD,
+  registration,
+  TOKEN,
+  transferRecord,
+} from '../../event-catcher/testing/catcher-fixtures.ts';
 import type { CatcherUnderFuzzing } from './catcher-under-fuzzing.ts';
 import type { ValidsByRoute } from './fuzzer.ts';
 

@@ -26,6 +26,8 @@ describe('connecting', () => {
     expect(await StreamClient.refusal(stream.url(), {})).toEqual({
       code: 'token_missing',
       title: 'A bearer token is required',
+      detail:
+        'connect with auth: {token}, an access token or a connection token; a token in the query or in a header is not read',
     });
     expect(await codeFor({ token: '' })).toBe('token_missing');
     expect(await codeFor({ token: { $gt: '' } })).toBe('token_invalid');
@@ -88,6 +90,7 @@ describe('connecting', () => {
     const error = await new Promise<Error & { data?: unknown }>((resolve) => socket.once('connect_error', resolve));
     socket.disconnect();
     expect(error.data).toMatchObject({ code: 'forbidden' });
+    expect(error.message).toBe('connect to the namespace /events: append it to the address of the stream');
     const polling = await fetch(`${stream.url()}/socket.io/?EIO=4&transport=polling`);
     expect(polling.status).toBe(400);
     // Also a browser's page of another origin may read what to do.

@@ -13,6 +13,9 @@ import type { TrustedProxies } from './trusted-proxies.ts';
 const TOKEN_CHARACTERS_MAX = 10_000;
 const credentials = z.object({ token: z.string().max(TOKEN_CHARACTERS_MAX).default('') });
 
+const TOKEN_MISSING =
+  'connect with auth: {token}, an access token or a connection token; a token in the query or in a header is not read';
+
 /** Decides who may connect. The origin is checked first, so that a foreign page learns nothing about tokens. */
 export class Admission {
   constructor(
@@ -33,9 +36,8 @@ export class Admission {
       throw new Refusal('https_required', 'use https');
     }
     const given = credentials.safeParse(auth);
-    if (!given.success) throw new Refusal('token_invalid', 'the token is not a valid access token');
-    if (given.data.token === '')
-      throw new Refusal('token_missing', 'connect with auth: {token}, an access token or a connection token');
+    if (!given.success) throw new Refusal('token_invalid', 'connect with auth: {token}, whose token is a text');
+    if (given.data.token === '') throw new Refusal('token_missing', TOKEN_MISSING);
     return this.verify(given.data.token);
   }
 

@@ -25,13 +25,11 @@ export const toLoggedRefusal = (logger: Logger, error: unknown): Refusal => {
   return refusal;
 };
 
-export const commandRefusal = (refusal: Refusal): CommandRefused => ({
-  ok: false,
-  error: { ...connectionRefusal(refusal), detail: refusal.detail },
-});
+export const commandRefusal = (refusal: Refusal): CommandRefused => ({ ok: false, error: connectionRefusal(refusal) });
 
-export const connectionRefusal = ({ code, retryAfter }: Refusal): ConnectionRefused => ({
+export const connectionRefusal = ({ code, detail, retryAfter }: Refusal): ConnectionRefused => ({
   code,
   title: problemCatalogue[code].title,
+  detail,
   ...(retryAfter !== undefined && { retryAfter }),
 });

@@ -94,6 +94,18 @@ describe('a command', () => {
     client.close();
   });
 
+  it('is answered with the names of the commands when it is none of them', async () => {
+    const client = await stream.connect();
+    for (const name of ['subscibe', 'event', '__proto__', 'constructor', '']) {
+      expect(await client.refused(name, subscription())).toEqual({
+        code: 'validation_failed',
+        title: expect.any(String),
+        detail: 'event: is not a command: these are subscribe, unsubscribe, refresh',
+      });
+    }
+    client.close();
+  });
+
   it('ends its own connection only, when it is too long or not a valid packet', async () => {
     const other = await stream.connect();
     for (const packet of ['2/events,{', '9', '2/events,["connect"]', 'x'.repeat(70_000)]) {
@@ -113,6 +125,7 @@ describe('a command', () => {
     expect(codes.filter((code) => code === 'subscription_not_found')).toHaveLength(50);
     expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(10);
     expect((await client.refused('refresh', { token: 'x' })).retryAfter).toBe(1);
+    expect((await client.refused('subscibe')).code).toBe('rate_limited');
   });
 });
 

@@ -11,7 +11,7 @@ import {
 } from '@nestjs/websockets';
 import { refresh, streamCommands, subscribe, unsubscribe } from '../../../schemas/socket/stream-commands.ts';
 import { STREAM_NAMESPACE } from '../../../schemas/socket/stream-messages.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import { invalid, type Refusal } from '../../../shared/errors/refusal.ts';
 import type { Logger } from 'pino';
 import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
@@ -22,7 +22,7 @@ import { Admission } from './admission.ts';
 import { commandRefusal, connectionRefusal, parseCommand, toLoggedRefusal } from './command-answer.ts';
 import { Connection } from './connection.socketio.ts';
 import { Connections } from './connections.ts';
-import { OpenSockets } from './open-sockets.socketio.ts';
+import { elsewhere, OpenSockets } from './open-sockets.socketio.ts';
 import type { StreamNamespace, StreamSocket } from './stream-socket.socketio.ts';
 
 const MESSAGE_BYTES_MAX = 64 * 1_024;
@@ -73,7 +73,7 @@ export class EventsGateway
       );
     });
     namespace.server.of('/').use((_socket, next) => {
-      next(connectError(new Refusal('forbidden', `connect to ${STREAM_NAMESPACE}`)));
+      next(connectError(elsewhere()));
     });
   }
 
@@ -81,8 +81,10 @@ export class EventsGateway
     const connection = new Connection(socket);
     this.connectionBySocket.set(socket, connection);
     this.connections.add(connection);
-    socket.onAny((name: string) => {
-      if (!Object.hasOwn(streamCommands, name)) void this.countUnknown(connection);
+    socket.onAny((name: string, ...given: unknown[]) => {
+      if (Object.hasOwn(streamCommands, name)) return;
+      const last = given.at(-1);
+      void (isAcknowledge(last) ? this.execute(socket, last, refuseUnknown) : this.countUnknown(connection));
     });
   }
 
@@ -153,7 +155,7 @@ export class EventsGateway
     socket.data.caller = caller;
   }
 
-  /** Counts an event that is no command, which nobody answers. */
+  /** Counts an event that is no command, and wants no answer. */
   private async countUnknown(connection: Connection): Promise<void> {
     try {
       await this.count(connection);
@@ -169,7 +171,15 @@ export class EventsGateway
   }
 }
 
+const isAcknowledge = (given: unknown): given is NonNullable<Acknowledge> => typeof given === 'function';
+
+/** @throws Refusal validation_failed */
+const refuseUnknown = (): never => {
+  const message = `is not a command: these are ${Object.keys(streamCommands).join(', ')}`;
+  throw invalid({ path: 'event', message });
+};
+
 const connectError = (refusal: Refusal): Error => {
   const data = connectionRefusal(refusal);
-  return Object.assign(new Error(data.title), { data });
+  return Object.assign(new Error(data.detail), { data });
 };

@@ -120,7 +120,7 @@ export class OpenSockets {
       }
       hasConnected = true;
       if (isForTheStream(data)) return;
-      void this.countRefusal(socket, new Refusal('forbidden', `connect to ${STREAM_NAMESPACE}`));
+      void this.countRefusal(socket, elsewhere());
       this.closeRefused(socket);
     });
     const { websocket } = handshakeOf(socket);
@@ -133,6 +133,10 @@ export class OpenSockets {
     return addressKey(this.options.proxies.addressOf(handshake));
   }
 }
+
+/** The refusal of a client that connects to another namespace than that of the stream. */
+export const elsewhere = (): Refusal =>
+  new Refusal('forbidden', `connect to the namespace ${STREAM_NAMESPACE}: append it to the address of the stream`);
 
 /** Closes at once with a reason that the client reads in the closing frame, and reads nothing more of what it sends. */
 export const cut = (socket: EngineSocket, reason: string): void => {

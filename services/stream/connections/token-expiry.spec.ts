@@ -28,7 +28,9 @@ describe('the expiry of a token', () => {
     clock.time = end * 1_000 + 25_000;
     expect(await client.waitForMessage('stopped')).toEqual({ subscriptionId, code: 'token_expired' });
     expect(await client.waitForDisconnect()).toBe('io server disconnect');
-    expect(client.messages.map(({ name }) => name)).toEqual(['expiring', 'event', 'stopped']);
+    // With the clock so far ahead, the event catcher may count as silent until it announces itself again.
+    const names = client.messages.map(({ name }) => name).filter((name) => name !== 'state');
+    expect(names).toEqual(['expiring', 'event', 'stopped']);
   });
 
   it('is postponed by a new token of the same user, any number of times', async () => {

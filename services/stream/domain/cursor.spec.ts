@@ -20,6 +20,16 @@ describe('a cursor', () => {
     );
   });
 
+  it('of a history that has not begun is read with its block', () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), (historyFrom) => {
+        const cursor = cursors.write('channel', { ...resumePointAfter(0), historyFrom });
+        expect(cursors.read('channel', cursor)).toEqual({ ...resumePointAfter(0), historyFrom });
+        expect(cursor).toMatch(/^[\w-]{51}$/);
+      }),
+    );
+  });
+
   it('is refused for another channel, and when it was changed or made up', () => {
     const cursor = cursors.write('channel', resumePointAfter(7));
     expect(() => cursors.read('other', cursor)).toThrow('cursor_invalid');

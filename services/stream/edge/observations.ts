@@ -70,12 +70,15 @@ export async function* observations(readStore: ReadStore, range: PositionRange):
   }
 }
 
-/** Yields the positions of the observations of a block and later ones that are not reverted, in pages. */
-export async function* positionsFrom(
+/** What has become of a record. */
+export type RecordChanges = Pick<ChainEventDocument, 'changes' | 'observedPosition' | 'reverted' | 'BlockNumber'>;
+
+/** Yields the records of a block and later ones, those too that are reverted, in chain order and in pages. */
+export async function* recordsFrom(
   readStore: ReadStore,
   channel: Channel,
   fromBlock: number,
-): AsyncGenerator<Position[]> {
+): AsyncGenerator<RecordChanges[]> {
   const { gte, lt } = idsFrom(channel, fromBlock);
   for (let after: string | undefined; ;) {
     const documents = await readStore.find(record.name, {
@@ -83,8 +86,7 @@ export async function* positionsFrom(
       sort: [['id', 'asc']],
       limit: PAGE_DOCUMENTS,
     });
-    const found = documents.map(({ document }) => changes.parse(document)).filter(({ reverted }) => !reverted);
-    yield found.map(({ observedPosition }) => observedPosition);
+    yield documents.map(({ document }) => changes.parse(document));
     after = documents.at(-1)?.id;
     if (documents.length < PAGE_DOCUMENTS) return;
   }
@@ -130,7 +132,7 @@ const positionOfNth = async (
   return nth ? changes.parse(nth.document).observedPosition : until;
 };
 
-const changes = record.document.pick({ changes: true, observedPosition: true, reverted: true });
+const changes = record.document.pick({ changes: true, observedPosition: true, reverted: true, BlockNumber: true });
 const readObservation = (document: JsonObject): Observation => ({
   ...changes.parse(document),
   record: observedRecord.parse(document),

@@ -46,8 +46,7 @@ describe('resuming', () => {
     const contractAddress = await stream.registerContract();
     for (let block = 1; block <= 3; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
     const first = await stream.connect();
-    const { cursor: none } = await first.subscribe(contractAddress, { fromBlock: 2 });
-    expect(none).toBeNull();
+    await first.subscribe(contractAddress, { fromBlock: 2 });
     const { cursor } = await first.waitForMessage('live');
     expect(first.events.map(({ event }) => event.BlockNumber)).toEqual([2, 3]);
     expect(first.messages.at(-1)?.name).toBe('live');
@@ -59,17 +58,32 @@ describe('resuming', () => {
     expect(second.events.map(({ event }) => event.BlockNumber)).toEqual([4]);
   });
 
-  it('with a cursor and a block begins after the cursor, and leaves out earlier blocks', async () => {
+  it('from the cursor in the answer gives the history again, from its block on, on every node', async () => {
+    const contractAddress = await stream.registerContract();
+    for (let block = 1; block <= 3; block += 1) await stream.catcher.observe(aRecord({ contractAddress, block }));
+    for (const finality of ['latest', 'finalized']) {
+      const first = await stream.connect();
+      const { cursor } = await first.subscribe(contractAddress, { fromBlock: 2, finality });
+      await stream.restart();
+      const second = await stream.connect();
+      const answer = await second.subscribe(contractAddress, { cursor, finality });
+      expect(answer).toMatchObject({ cursor, state: 'catching_up' });
+      await stream.catcher.finalize(3);
+      await stream.catcher.project();
+      expect((await second.waitForEvents(2)).map(({ event }) => event.BlockNumber)).toEqual([2, 3]);
+      await second.waitForMessage('live');
+    }
+  });
+
+  it('is refused with both a cursor and a block', async () => {
     const contractAddress = await stream.registerContract();
     const client = await stream.connect();
     const { cursor } = await client.subscribe(contractAddress);
-    for (const block of [3, 4, 1, 5]) await stream.catcher.observe(aRecord({ contractAddress, block }));
-    const other = await stream.connect();
-    await other.subscribe(contractAddress, { cursor, fromBlock: 4 });
-    await other.waitForMessage('live');
-    await stream.catcher.observe(aRecord({ contractAddress, block: 2 }));
-    await stream.catcher.observe(aRecord({ contractAddress, block: 6 }));
-    expect((await other.waitForEvents(3)).map(({ event }) => event.BlockNumber)).toEqual([4, 5, 6]);
+    const command = { chainId: CHAIN_ID, contractAddress, eventSignature: 'Transfer', cursor, fromBlock: 4 };
+    expect(await client.refused('subscribe', command)).toMatchObject({
+      code: 'validation_failed',
+      detail: 'fromBlock: is not given together with cursor, which says by itself where to begin',
+    });
   });
 
   it('is refused with the cursor of another channel, and with an invalid one', async () => {

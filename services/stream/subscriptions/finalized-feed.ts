@@ -13,7 +13,7 @@ import {
   checkpointOfChainEvents,
   finalizedBlockOf,
   observations,
-  positionsFrom,
+  recordsFrom,
   type Observation,
   type PositionRange,
 } from '../edge/observations.ts';
@@ -70,8 +70,9 @@ export class FinalizedFeed implements Feed {
     if (!finalizedRange) throw new Refusal('not_caught_up', 'the read model is behind; ask again', { retryAfter: 1 });
     const { block, until } = finalizedRange;
     let firstPending = until + 1;
-    for await (const positions of positionsFrom(this.options.readStore, channel, block + 1)) {
-      firstPending = Math.min(firstPending, ...positions);
+    for await (const records of recordsFrom(this.options.readStore, channel, block + 1)) {
+      const pending = records.filter(({ reverted }) => !reverted);
+      firstPending = Math.min(firstPending, ...pending.map(({ observedPosition }) => observedPosition));
       await this.options.pieces.next();
     }
     return firstPending - 1;

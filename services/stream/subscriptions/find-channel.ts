@@ -1,7 +1,7 @@
 import type { Subscribe } from '../../../schemas/socket/stream-commands.ts';
 import type { Claimant } from '../../../shared/chain/claimant.ts';
 import type { Projections } from '../../../shared/edge/projections.ts';
-import { watchesModel } from '../../../shared/read-models/watches.ts';
+import { watchesModel, type WatchDocument } from '../../../shared/read-models/watches.ts';
 import { readAddressMember } from '../../../shared/chain/address.ts';
 import { findNamed } from '../../../shared/chain/watch-names.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
@@ -9,6 +9,11 @@ import type { ReadStore } from '../../../shared/read-store/read-store.ts';
 import type { Channel } from '../domain/channel.ts';
 
 const { watch: watchCollection } = watchesModel.collections;
+
+interface Found {
+  channel: Channel;
+  watch: WatchDocument;
+}
 
 /** Finds the registered event that a subscriber names. */
 export class FindChannel {
@@ -18,7 +23,7 @@ export class FindChannel {
   ) {}
 
   /** @throws Refusal watch_not_found, not_caught_up; validation_failed when the name fits two events */
-  async find({ chainId, contractAddress, ...asked }: Subscribe, caller: Claimant): Promise<Channel> {
+  async find({ chainId, contractAddress, ...asked }: Subscribe, caller: Claimant): Promise<Found> {
     const address = readAddressMember('contractAddress', contractAddress);
     const watch = await this.projections.find(watchesModel.name, async () => {
       const found = await this.readStore.find(watchCollection.name, {
@@ -29,6 +34,7 @@ export class FindChannel {
     });
     if (!watch) throw new Refusal('watch_not_found', 'register this event of the contract first');
     const { id: watchId, eventSignature } = watch;
-    return { watchId, chainId, contractAddress: address, eventSignature, finality: asked.finality };
+    const { finality } = asked;
+    return { channel: { watchId, chainId, contractAddress: address, eventSignature, finality }, watch };
   }
 }

@@ -1,5 +1,6 @@
-import type { Finality, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { ProblemCode } from '../../../schemas/http/problem.ts';
+import type { Finality, ReadState, Subscribe, Subscribed } from '../../../schemas/socket/stream-commands.ts';
+import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import { refusalOf } from '../../../shared/edge/problem-document.ts';
 import type { Logger } from 'pino';
@@ -15,14 +16,19 @@ import { Subscription } from '../domain/subscription.ts';
 import type { FindChannel } from './find-channel.ts';
 import { LimitedByKey } from './limited-by-key.ts';
 import type { OnePerTick } from './one-per-tick.ts';
+import type { StateListener, WatchStates } from './watch-states.ts';
 
 const ID_CHARACTERS = 20;
 /** How many histories a user is sent at a time, over all connections: each holds a page until the client has read it. */
 const HISTORIES_PER_USER = 8;
 
+const NOT_WITH_CURSOR = 'is not given together with cursor, which says by itself where to begin';
+
 interface SubscriptionsOptions {
   feeds: Record<Finality, Feed>;
   channels: FindChannel;
+  watchStates: WatchStates;
+  firstChangedBlock: (channel: Channel, after: Position, until: Position) => Promise<number>;
   cursors: Cursors;
   perConnectionMax: number;
   pieces: OnePerTick;
@@ -36,11 +42,12 @@ interface StartingPosition {
   /** The feed's `now`. */
   now: Position;
   resumePoint: ResumePoint;
-  /** The cursor for the answer; `null` when the subscription begins with history. */
-  cursor: string | null;
+  /** The cursor for the answer. */
+  cursor: string;
   /** Set when messages between the requested cursor and the resume point are no longer stored. */
-  gap: { requested: string; earliest: string } | undefined;
-  startsWithHistory: boolean;
+  gap?: { requested: string; earliest: string; fromBlock: number };
+  /** The block from which on history is sent first; `undefined`: none is. */
+  historyFrom?: number;
   /** Whether `live` is sent when the subscription is live. */
   announcesLive: boolean;
 }
@@ -52,8 +59,10 @@ export class Subscriptions implements SubscriptionCommands {
   constructor(private readonly options: SubscriptionsOptions) {}
 
   async open(subscriber: Subscriber, command: Subscribe, acknowledge: (answer: Subscribed) => void): Promise<void> {
+    const { cursor: asked, fromBlock } = command;
+    if (asked !== undefined && fromBlock !== undefined) throw invalid({ path: 'fromBlock', message: NOT_WITH_CURSOR });
     await this.options.pieces.next();
-    const channel = await this.options.channels.find(command, subscriber.claimant);
+    const { channel, watch } = await this.options.channels.find(command, subscriber.claimant);
     const feed = this.options.feeds[channel.finality];
     const start = await this.findStartingPosition(feed, channel, command, subscriber.signal).catch((error: unknown) => {
       if (subscriber.signal.aborted) return undefined;
@@ -62,22 +71,24 @@ export class Subscriptions implements SubscriptionCommands {
     // Nothing is awaited from here on, so the checks still hold when the subscription is added.
     if (!start || subscriber.signal.aborted) return;
     this.refuseDuplicateOrTooMany(subscriber, channel);
-    const { resumePoint, cursor, gap, announcesLive } = start;
+    const { resumePoint, cursor, gap, historyFrom, announcesLive } = start;
     const subscription = new Subscription({
       id: `sub_${this.options.ids.token(ID_CHARACTERS)}`,
       channel,
       buffer: subscriber.buffer,
       resumePoint,
-      fromBlock: command.fromBlock ?? 0,
+      fromBlock: historyFrom ?? 0,
       yieldToOthers: () => this.options.pieces.next(),
       onFallBehind: () => {
-        void this.sendUntilLive(subscriber, subscription, { startsWithHistory: false, announcesLive: false });
+        void this.sendUntilLive(subscriber, subscription, { announcesLive: false });
       },
     });
     const { id: subscriptionId } = subscription;
     subscriber.subscriptions.set(subscriptionId, subscription);
-    const state = announcesLive ? 'catching_up' : 'live';
+    const { state: read } = this.options.watchStates.stateOf(watch);
+    const state = read === 'live' && announcesLive ? 'catching_up' : read;
     acknowledge({ ok: true, subscriptionId, channel: channelName(channel), cursor, state });
+    this.listenToState(subscriber, subscription, read);
     if (gap) subscriber.emit('gap', { subscriptionId, ...gap, resumeWith: gap.earliest });
     feed.join(subscription, start.now);
     void this.sendUntilLive(subscriber, subscription, start);
@@ -99,6 +110,24 @@ export class Subscriptions implements SubscriptionCommands {
     subscriber.subscriptions.delete(subscription.id);
   }
 
+  private listenToState(subscriber: Subscriber, subscription: Subscription, told: ReadState): void {
+    const { id: subscriptionId, channel, signal } = subscription;
+    const listener: StateListener = {
+      changed: (state) => {
+        subscriber.emit('state', { subscriptionId, ...state });
+      },
+      removed: () => {
+        this.stop(subscriber, subscription, 'watch_not_found');
+      },
+    };
+    this.options.watchStates.listen(channel.watchId, listener, { told, signal });
+  }
+
+  private stop(subscriber: Subscriber, subscription: Subscription, code: ProblemCode): void {
+    this.end(subscriber, subscription);
+    subscriber.emit('stopped', { subscriptionId: subscription.id, code });
+  }
+
   private refuseDuplicateOrTooMany({ subscriptions }: Subscriber, channel: Channel): void {
     const name = channelName(channel);
     const { perConnectionMax } = this.options;
@@ -117,29 +146,38 @@ export class Subscriptions implements SubscriptionCommands {
     { cursor, fromBlock }: Subscribe,
     signal: AbortSignal,
   ): Promise<StartingPosition> {
-    const { cursors, clock } = this.options;
+    const { cursors, clock, firstChangedBlock } = this.options;
     const scope = cursorScope(channel);
     const now = await feed.now(channel);
     const resumePoint: ResumePoint = { position: now, newestAtMs: clock.now() };
-    const start = { now, resumePoint, cursor: null, gap: undefined, startsWithHistory: false, announcesLive: true };
     if (cursor !== undefined) {
       const requested = cursors.read(scope, cursor);
+      const { historyFrom } = requested;
+      if (historyFrom !== undefined) return { now, resumePoint, cursor, historyFrom, announcesLive: true };
       const gapEnd = await feed.gapAfter(channel, requested, signal);
-      if (gapEnd === undefined) return { ...start, resumePoint: requested, cursor };
+      if (gapEnd === undefined) return { now, resumePoint: requested, cursor, announcesLive: true };
       const earliest = cursors.write(scope, resumePointAfter(gapEnd));
-      return { ...start, resumePoint: resumePointAfter(gapEnd), cursor, gap: { requested: cursor, earliest } };
+      const gap = {
+        requested: cursor,
+        earliest,
+        fromBlock: await firstChangedBlock(channel, requested.position, gapEnd),
+      };
+      return { now, resumePoint: resumePointAfter(gapEnd), cursor, gap, announcesLive: true };
     }
-    if (fromBlock !== undefined) return { ...start, startsWithHistory: true };
-    return { ...start, cursor: cursors.write(scope, resumePoint), announcesLive: false };
+    if (fromBlock !== undefined) {
+      const beginning = cursors.write(scope, { ...resumePointAfter(0), historyFrom: fromBlock });
+      return { now, resumePoint, cursor: beginning, historyFrom: fromBlock, announcesLive: true };
+    }
+    return { now, resumePoint, cursor: cursors.write(scope, resumePoint), announcesLive: false };
   }
 
   /** Sends the history and the changes up to now, then makes the subscription live. If that fails, only it is stopped. */
   private async sendUntilLive(
     subscriber: Subscriber,
     subscription: Subscription,
-    { startsWithHistory, announcesLive }: Pick<StartingPosition, 'startsWithHistory' | 'announcesLive'>,
+    { historyFrom, announcesLive }: Pick<StartingPosition, 'historyFrom' | 'announcesLive'>,
   ): Promise<void> {
-    const { id: subscriptionId, channel, fromBlock, signal } = subscription;
+    const { id: subscriptionId, channel, signal } = subscription;
     const { feeds, cursors, pieces, clock, logger } = this.options;
     const feed = feeds[channel.finality];
     const runHistory = (send: () => Promise<void>) =>
@@ -148,9 +186,9 @@ export class Subscriptions implements SubscriptionCommands {
         await send();
       });
     try {
-      if (startsWithHistory) {
+      if (historyFrom !== undefined) {
         await runHistory(async () => {
-          for await (const page of feed.currentRecords(channel, fromBlock)) await subscription.sendPage(page);
+          for await (const page of feed.currentRecords(channel, historyFrom)) await subscription.sendPage(page);
         });
       }
       const onCaughtUp = () => {
@@ -163,8 +201,7 @@ export class Subscriptions implements SubscriptionCommands {
     } catch (error) {
       if (signal.aborted) return;
       logger.error({ err: error, subscriptionId }, 'a subscription failed while it caught up');
-      this.end(subscriber, subscription);
-      subscriber.emit('stopped', { subscriptionId, code: refusalOf(error).code });
+      this.stop(subscriber, subscription, refusalOf(error).code);
     }
   }
 }

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { PauseReason } from '../../../schemas/events/watch-events.ts';
 import type { ObservedRecord } from '../../../schemas/events/chain-events.ts';
+import { CATCHERS_KIND, type CatcherAnnouncement } from '../../../schemas/announcements.ts';
 import type { JsonObject } from '../../../schemas/json.ts';
 import type { Change } from '../../../schemas/socket/stream-messages.ts';
 import { contractKey, topics } from '../../../schemas/topics.ts';
@@ -81,6 +83,9 @@ export class FakeCatcher {
   private published = 0;
   private projected = 0;
   private position = 0;
+  private renewals = 0;
+  /** Why the chain cannot be read. */
+  chainError: string | null = null;
 
   constructor(
     private readonly messageBus: MessageBus,
@@ -95,6 +100,18 @@ export class FakeCatcher {
     const stored = { position: this.position, change, record, time };
     this.stored.push(stored);
     return stored;
+  }
+
+  get announcement(): Omit<CatcherAnnouncement, 'domain'> {
+    const status = { chainId: CHAIN_ID, error: this.chainError, warning: null, backfills: [] };
+    return { chainIds: [CHAIN_ID], failing: [], followed: [CHAIN_ID], statuses: [status] };
+  }
+
+  /** Announces itself once. */
+  async announce(): Promise<void> {
+    this.renewals += 1;
+    const { renewals, announcement: document } = this;
+    await this.readStore.announce(CATCHERS_KIND, { id: 'catcher', renewals, document });
   }
 
   /** Publishes at most `limit` new changes, and the last `repeat` ones again, as a relay that lost its checkpoint. */
@@ -135,6 +152,15 @@ export class FakeCatcher {
     this.position += 1;
     const advanced = storedEvent('ChainAdvanced', { head: block, finalized: block }, { position: this.position });
     await projectInto(this.readStore, [chainsModel], [advanced]);
+  }
+
+  /** Projects one more event of a watch. */
+  async changeWatch(
+    type: 'WatchPaused' | 'WatchResumed' | 'WatchRemoved',
+    watch: { watchId: string; contractAddress: string; appId?: string; reason?: PauseReason },
+  ): Promise<void> {
+    this.position += 1;
+    await projectInto(this.readStore, [watchesModel], [storedEvent(type, watch, { position: this.position })]);
   }
 
   /** @returns the id of the watch */

@@ -135,6 +135,9 @@ export const feedUnderTest = async () => {
       room = 8,
     ): Promise<MemorySubscriber> => {
       const subscriber = new MemorySubscriber(new MemoryBuffer(room));
+      // As each second, whatever the clock was set to.
+      await catcher.announce();
+      await node.catchers.look();
       await node.subscriptions.open(subscriber, { ...subscription(contractAddress), ...options }, (answer) => {
         subscriber.answer = answer;
       });
@@ -143,10 +146,10 @@ export const feedUnderTest = async () => {
     /** Replaces the loop of the finalized feed. */
     offerNewlyFinalized: () => node.finalized.offerNewlyFinalized(),
     historyOptions: { readStore, cursors, clock },
-    channelOf: (contractAddress: string) => channels.find(subscription(contractAddress), CALLER),
+    channelOf: async (contractAddress: string) => (await channels.find(subscription(contractAddress), CALLER)).channel,
     /** Returns the cursor of the event at a position. */
     cursorOf: async (contractAddress: string, position: number, finality: Finality = 'latest'): Promise<string> => {
-      const channel = await channels.find({ ...subscription(contractAddress), finality }, CALLER);
+      const { channel } = await channels.find({ ...subscription(contractAddress), finality }, CALLER);
       return cursors.write(cursorScope(channel), resumePointAfter(position));
     },
     /** Returns the position of the cursor in an answer. */

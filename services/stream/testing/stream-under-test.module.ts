@@ -1,7 +1,9 @@
 import { sessionStream } from '../../../schemas/events/session-events.ts';
+import { CATCHERS_KIND } from '../../../schemas/announcements.ts';
 import { appStream } from '../../../schemas/events/app-events.ts';
 import { eventExamples } from '../../../schemas/examples/event-examples.ts';
 import { topics } from '../../../schemas/topics.ts';
+import { announcing } from '../../../shared/cluster/announcing.ts';
 import type { MemoryEventStore } from '../../../shared/event-store/event-store.memory.ts';
 import { NO_STREAM } from '../../../shared/event-store/event-store.ts';
 import { MemoryMessageBus } from '../../../shared/message-bus/message-bus.memory.ts';
@@ -42,6 +44,11 @@ export const streamUnderTest = async ({
   const foundation = { ...inMemory, messageBus, readStore };
   const tokens = await testIssuer();
   const catcher = new FakeCatcher(messageBus, readStore, () => clock.now(), foundation.edgeKey);
+  const announcement = announcing({
+    ...{ kind: CATCHERS_KIND, id: 'catcher', readStore, logger: foundation.logger },
+    describe: () => catcher.announcement,
+  });
+  announcement.start();
   const clients: StreamClient[] = [];
   const start = async () => {
     const node = await startStream(foundation, tokens.issuer, { eventUrl: EVENT_URL });
@@ -54,7 +61,7 @@ export const streamUnderTest = async ({
   const connections = () => [...node.app.get(Connections)].length;
   const close = async () => {
     for (const client of clients) client.close();
-    await node.close();
+    await Promise.all([node.close(), announcement.stop()]);
   };
   return {
     foundation,
