@@ -7,7 +7,10 @@ export interface ProfileRule {
   isProse?: boolean;
 }
 
-/** What users may say of themselves. A new member is one line here; one that events hold is never taken away. */
+/**
+ * What users may say of themselves. A new member is one line here, and a new version in the name of the read model of users,
+ * whose documents change with it (`npm run generate` says so); one that events hold is never taken away.
+ */
 export const profileRules = {
   username: { charactersMax: 50, isUrl: false },
   firstname: { charactersMax: 50, isUrl: false },
