@@ -1,16 +1,10 @@
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { unavailable } from '../errors/refusal.ts';
 import { damageIn } from '../primitives/damage/damaged-files.ts';
 import { isBusy, isCorrupt } from '../primitives/database.sqlite.ts';
+import { WorkerCalls } from '../primitives/worker-calls.ts';
 import type { QueryBudget } from './query-budget.ts';
 import { QuerySlots, type CallerUsage } from './query-slots.ts';
-import type { Slice, Work, WorkFailed } from './query-worker.sqlite.ts';
-
-interface Pending {
-  resolve: (slice: Slice) => void;
-  reject: (error: unknown) => void;
-}
+import type { Slice, Work } from './query-worker.sqlite.ts';
 
 /**
  * Queries of one file in a thread of their own, so that none holds up whoever serves requests. SQLite cannot be interrupted
@@ -18,14 +12,18 @@ interface Pending {
  */
 export class QueryThread {
   private readonly slots: QuerySlots;
-  private worker: Worker | undefined;
-  private pending: Pending | undefined;
+  private readonly calls: WorkerCalls<Work, Slice>;
 
   constructor(
     private readonly file: string,
     usage?: CallerUsage,
   ) {
     this.slots = new QuerySlots(1, usage);
+    this.calls = new WorkerCalls({
+      program: new URL('./query-worker.sqlite', import.meta.url),
+      workerData: { file },
+      name: 'queries',
+    });
   }
 
   /**
@@ -36,48 +34,16 @@ export class QueryThread {
     return this.slots.run(budget, () => this.ask(work));
   }
 
-  async close(): Promise<void> {
-    await this.worker?.terminate();
+  close(): Promise<void> {
+    return this.calls.close();
   }
 
-  private ask(work: Work): Promise<Slice> {
-    const worker = (this.worker ??= this.start());
-    const { promise, resolve, reject } = Promise.withResolvers<Slice>();
-    this.pending = { resolve, reject };
-    worker.postMessage(work);
-    return promise;
-  }
-
-  private start(): Worker {
-    // The build has it beside this file, with the same extension as this one.
-    const program = new URL(`./query-worker.sqlite${extname(import.meta.url)}`, import.meta.url);
-    const worker = new Worker(program, { workerData: { file: this.file } });
-    worker.unref();
-    worker.on('message', (answer: Slice | WorkFailed) => {
-      if ('rows' in answer) this.pending?.resolve(answer);
-      else this.pending?.reject(this.explained(answer));
-    });
-    worker.on('error', (error) => {
-      this.lose(worker, error);
-    });
-    worker.on('exit', () => {
-      this.lose(worker, undefined);
-    });
-    return worker;
-  }
-
-  private explained(failed: WorkFailed): Error {
-    if (isBusy(failed)) return unavailable(`${this.file} is locked`, failed);
-    return isCorrupt(failed) ? damageIn(this.file, failed.message, failed) : failure(failed);
-  }
-
-  /** The next query starts another worker. */
-  private lose(worker: Worker, cause: unknown): void {
-    if (this.worker !== worker) return;
-    this.worker = undefined;
-    this.pending?.reject(unavailable('the thread of queries ended', cause));
+  private async ask(work: Work): Promise<Slice> {
+    try {
+      return await this.calls.call(work);
+    } catch (error) {
+      if (isBusy(error)) throw unavailable(`${this.file} is locked`, error);
+      throw isCorrupt(error) ? damageIn(this.file, (error as Error).message, error) : error;
+    }
   }
 }
-
-const failure = ({ message, errcode }: WorkFailed): Error =>
-  Object.assign(new Error(`a query failed: ${message}`), { errcode });

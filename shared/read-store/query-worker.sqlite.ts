@@ -1,5 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { answerCalls } from '../primitives/answer-calls.ts';
 import { PageHits } from './page-hits.ts';
 import type { Bounds } from './posting-list.ts';
 import type { Search, SearchPage } from './read-store.ts';
@@ -34,11 +35,6 @@ export interface Slice {
   hits?: Float64Array;
   /** How many runs there was time for, at least one. */
   ran: number;
-}
-
-export interface WorkFailed {
-  message: string;
-  errcode: number | undefined;
 }
 
 const { file } = workerData as { file: string };
@@ -97,11 +93,4 @@ const slice = (work: Work): Slice => {
   return { rows, hits: Float64Array.from(found.list), ran };
 };
 
-parentPort?.on('message', (work: Work) => {
-  try {
-    parentPort?.postMessage(slice(work));
-  } catch (error) {
-    const { message, errcode } = error as Error & Partial<WorkFailed>;
-    parentPort?.postMessage({ message, errcode } satisfies WorkFailed);
-  }
-});
+answerCalls(slice);

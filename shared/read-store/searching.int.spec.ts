@@ -175,7 +175,7 @@ describe('the thread of queries', () => {
 
   it('fails a query that SQLite refuses, and answers the next', async () => {
     await expect(thread.slice({ sql: 'SELECT missing', runs: [[]] }, someone())).rejects.toThrow(
-      'a query failed: no such column: missing',
+      'the thread of queries failed: no such column: missing',
     );
     expect(await thread.slice({ sql: 'SELECT ?', runs: runs(2) }, someone())).toEqual({ rows: [[0], [1]], ran: 2 });
   });

@@ -1,0 +1,79 @@
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { unavailable } from '../errors/refusal.ts';
+
+interface CallFailed {
+  message: string;
+  errcode: number | undefined;
+}
+
+/** What a worker answers to a call. */
+export type CallAnswer<Answer> = { answer: Answer } | { failed: CallFailed };
+
+interface Pending<Answer> {
+  resolve: (answer: Answer) => void;
+  reject: (error: unknown) => void;
+}
+
+interface WorkerCallsOptions {
+  /** The URL of the worker's program, without its extension. */
+  program: URL;
+  workerData?: unknown;
+  /** What it works on, in the plural, for errors. */
+  name: string;
+}
+
+/**
+ * Calls to a worker thread, which answers one after the other by `answerCalls`. It is started by the first call, and again
+ * after it has ended.
+ */
+export class WorkerCalls<Work, Answer> {
+  private worker: Worker | undefined;
+  private readonly pending: Pending<Answer>[] = [];
+
+  constructor(private readonly options: WorkerCallsOptions) {}
+
+  /** @throws what the worker threw, by its message and `errcode`; Refusal dependency_unavailable if the worker ended */
+  call(work: Work): Promise<Answer> {
+    const worker = (this.worker ??= this.start());
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+    this.pending.push({ resolve, reject });
+    worker.postMessage(work);
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    await this.worker?.terminate();
+  }
+
+  private start(): Worker {
+    const { program, workerData } = this.options;
+    // The build has it beside the file that names it, with the same extension as this one.
+    const worker = new Worker(new URL(program.href + extname(import.meta.url)), { workerData });
+    worker.unref();
+    worker.on('message', (answered: CallAnswer<Answer>) => {
+      const call = this.pending.shift();
+      if ('answer' in answered) call?.resolve(answered.answer);
+      else call?.reject(this.failure(answered.failed));
+    });
+    worker.on('error', (error) => {
+      this.lose(worker, error);
+    });
+    worker.on('exit', () => {
+      this.lose(worker, undefined);
+    });
+    return worker;
+  }
+
+  /** The next call starts another worker. */
+  private lose(worker: Worker, cause: unknown): void {
+    if (this.worker !== worker) return;
+    this.worker = undefined;
+    const error = unavailable(`the thread of ${this.options.name} ended`, cause);
+    for (const { reject } of this.pending.splice(0)) reject(error);
+  }
+
+  private failure({ message, errcode }: CallFailed): Error {
+    return Object.assign(new Error(`the thread of ${this.options.name} failed: ${message}`), { errcode });
+  }
+}
