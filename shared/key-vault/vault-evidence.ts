@@ -5,7 +5,7 @@ import { vaultEvents } from '../../schemas/events/vault-events.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { readEvery } from '../event-store/read-every.ts';
 import { addressOfKey } from '../keys/secp256k1-keys.ts';
-import { opensSealed } from './personal-data.ts';
+import { opensSealed } from './sealed-members.ts';
 import { chainKeyIds, userKeyIds } from './vault-keys.ts';
 
 /** What stored events tell of a key. */

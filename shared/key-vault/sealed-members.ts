@@ -1,0 +1,96 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { eventCatalogue, type EventType } from '../../schemas/events/catalogue.ts';
+import type { EventDefinition, SealedText } from '../../schemas/events/event.ts';
+import type { JsonObject, JsonValue } from '../../schemas/json.ts';
+import type { StoredEvent } from '../event-store/event-store.ts';
+
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Data keys by id; `undefined` where the key was destroyed. */
+export type DataKeys = ReadonlyMap<string, Uint8Array | undefined>;
+
+/** What of an event may be sealed. */
+type Sealed = Pick<StoredEvent, 'type' | 'data' | 'metadata'>;
+
+const NOTHING_SEALED = { personal: [], isAudited: false };
+const definitionOf = ({ type }: { type: string }): Pick<EventDefinition, 'personal' | 'isAudited'> =>
+  Object.hasOwn(eventCatalogue, type) ? eventCatalogue[type as EventType] : NOTHING_SEALED;
+
+export const isSealed = (value: unknown): value is SealedText =>
+  typeof value === 'object' && value !== null && 'enc' in value && 'kid' in value;
+
+/** Adds the sealed texts of a value, at any depth. */
+export const collectSealed = (value: unknown, found: SealedText[]): void => {
+  if (isSealed(value)) found.push(value);
+  else if (typeof value === 'object' && value !== null)
+    for (const one of Object.values(value)) collectSealed(one, found);
+};
+
+/** Returns the sealed texts of an event. Of other events, such as those of chains, neither data nor metadata is parsed. */
+export const sealedOf = (event: Sealed): SealedText[] => {
+  const found: SealedText[] = [];
+  const { personal, isAudited } = definitionOf(event);
+  for (const member of personal) collectSealed(event.data[member], found);
+  if (isAudited) collectSealed(event.metadata.salt, found);
+  return found;
+};
+
+/** Returns the data and metadata of an event with its sealed texts in the clear. */
+export const openedMembers = (event: Sealed, keys: DataKeys): Pick<StoredEvent, 'data' | 'metadata'> => {
+  const data: JsonObject = { ...event.data };
+  for (const member of definitionOf(event).personal) {
+    if (data[member] !== undefined) data[member] = openedValue(data[member], keys);
+  }
+  const { salt } = event.metadata;
+  const metadata = isSealed(salt) ? { ...event.metadata, salt: open(keys.get(salt.kid), salt.enc) } : event.metadata;
+  return { data, metadata };
+};
+
+/** Returns a value with every sealed text in it opened, at any depth. */
+export const openedValue = (value: JsonValue, keys: DataKeys): JsonValue =>
+  mapTexts(value, isSealed, ({ enc, kid }) => open(keys.get(kid), enc));
+
+/** Returns a value with every text in it sealed, at any depth. */
+export const sealedValue = (value: JsonValue, key: Uint8Array, kid: string): JsonValue =>
+  mapTexts(value, isText, (text) => seal(key, kid, text));
+
+const isText = (value: JsonValue): value is string => typeof value === 'string';
+
+/** Replaces the values that are meant, at any depth. */
+const mapTexts = <Meant extends JsonValue>(
+  value: JsonValue,
+  isMeant: (value: JsonValue) => value is Meant,
+  replaced: (value: Meant) => JsonValue,
+): JsonValue => {
+  if (isMeant(value)) return replaced(value);
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, isMeant, replaced));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, mapTexts(one, isMeant, replaced)]));
+};
+
+export const seal = (key: Uint8Array, kid: string, text: string): SealedText => {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', key, iv);
+  const bytes = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  return { enc: bytes.toString('base64url'), kid };
+};
+
+/** Whether this key opens what was sealed. */
+export const opensSealed = (key: Uint8Array, { enc }: SealedText): boolean => {
+  try {
+    open(key, enc);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Returns the text; `null` where the key was destroyed. */
+export const open = (key: Uint8Array | undefined, enc: string): string | null => {
+  if (!key) return null;
+  const bytes = Buffer.from(enc, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]).toString('utf8');
+};
