@@ -30,7 +30,7 @@ export const sessionEvents = {
       accessTokenId: z.string(),
       refreshTokenId: z.string(),
     }),
-    { personal: ['device'] },
+    { personal: ['device'], isAudited: true },
   ),
   SessionRefreshed: event(
     1,

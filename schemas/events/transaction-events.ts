@@ -5,6 +5,8 @@ import { userOperation } from './user-operation.ts';
 
 export const transactionStream = (transactionId: string): string => `transaction-${transactionId}`;
 
+const audited = { isAudited: true };
+
 /** What each event of a transaction says of it. */
 const transaction = z.object({
   transactionId: z.string(),
@@ -47,19 +49,19 @@ export const transactionEvents = {
       replaces: z.string().nullable(),
     }),
     // Whoever has it may submit the operation.
-    { unpublished: { operation: ['signature'] } },
+    { ...audited, unpublished: { operation: ['signature'] } },
   ),
   /** It cannot go on for now, and waits; no reason: it goes on. */
-  TxDelayed: event(1, transaction.extend({ reason: z.string().nullable() })),
-  TxIncluded: event(1, inclusion),
+  TxDelayed: event(1, transaction.extend({ reason: z.string().nullable() }), audited),
+  TxIncluded: event(1, inclusion, audited),
   /** Included, and the call failed. */
-  TxReverted: event(1, inclusion.extend({ reason: hexBytes.nullable() })),
-  TxFinalized: event(1, transaction),
+  TxReverted: event(1, inclusion.extend({ reason: hexBytes.nullable() }), audited),
+  TxFinalized: event(1, transaction, audited),
   /** The block that had it, or that had what replaced it, left the chain: it is `submitted` again. */
-  TxReorged: event(1, transaction.extend({ blockHash: hash })),
+  TxReorged: event(1, transaction.extend({ blockHash: hash }), audited),
   /** Another operation of its nonce was included. */
-  TxReplaced: event(1, transaction.extend({ replacedBy: hash, blockHash: hash })),
+  TxReplaced: event(1, transaction.extend({ replacedBy: hash, blockHash: hash }), audited),
   /** It can never be included. */
-  TxDropped: event(1, transaction.extend({ reason: z.string() })),
+  TxDropped: event(1, transaction.extend({ reason: z.string() }), audited),
 };
 export type TransactionEvent = EventOf<typeof transactionEvents>;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { actor } from '../events/event.ts';
-import { anyJson } from '../json.ts';
 import { address, addressInput, blockNumber, chainId, isoTime, loginMethod } from '../values.ts';
+import { historyPage } from './history.ts';
 import { identityRoutes } from './identity-routes.ts';
 import { issuerRoutes } from './issuer-routes.ts';
 import { messengerRoutes } from './messenger-routes.ts';
@@ -26,24 +25,6 @@ export const challenge = z.object({
   expiresAt: isoTime,
 });
 export type Challenge = z.infer<typeof challenge>;
-
-export const historyItem = z.object({
-  type: z.string(),
-  time: isoTime,
-  actor,
-  app: z.string().nullable(),
-  session: z.string().nullable(),
-  requestId: z.string(),
-  data: z.record(z.string(), anyJson),
-  position: z.int().nonnegative(),
-  hash: z.string().regex(/^[0-9a-f]{64}$/),
-});
-export const historyPage = z.object({
-  items: z.array(historyItem),
-  take: z.int().positive(),
-  next: z.string().nullable(),
-});
-export type HistoryPage = z.infer<typeof historyPage>;
 
 const publicKey = z.object({
   kty: z.literal('EC'),
@@ -164,7 +145,10 @@ export const accountRoutes = {
         .string()
         .max(128)
         .optional()
-        .describe("the user as it was then: an ISO 8601 time, an item's position or an x-position"),
+        .describe(
+          'the own user as it was then: an ISO 8601 date or time (a date is its beginning, UTC), a position or an x-position; ' +
+            'others are answered as they are now',
+        ),
     }),
     status: 200,
     answer: user,
@@ -197,7 +181,7 @@ export const accountRoutes = {
     }),
     status: 200,
     answer: historyPage,
-    problems: ['forbidden', 'cursor_invalid', 'not_caught_up'],
+    problems: ['forbidden', 'user_not_found', 'cursor_invalid', 'not_caught_up'],
   }),
   status: route({
     ...account,

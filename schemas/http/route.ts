@@ -40,6 +40,8 @@ export interface RouteContract<
   /** The status of a command that finds what it asks for done already, where it is another. */
   repeated?: 200;
   answer: Answer;
+  /** The media type of an answer that is a stream of lines; `answer` is the schema of a line. Without: JSON. */
+  answerType?: 'application/x-ndjson';
   /** The other media types in which the answer can be asked for by the header `Accept`; such an answer is a stream of text. */
   streams?: Readonly<Record<string, z.ZodType<string>>>;
   /** The codes in addition to those of every route. */

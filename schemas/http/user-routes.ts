@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoTime } from '../values.ts';
+import { exportLine } from './history.ts';
 import { route } from './route.ts';
 import { user, userEntity } from './user-entity.ts';
 
@@ -65,8 +65,9 @@ export const userRoutes = {
     auth: 'bearer',
     params: userId,
     status: 200,
-    answer: z.any(),
-    problems: ['forbidden', 'not_caught_up'],
+    answer: exportLine,
+    answerType: 'application/x-ndjson',
+    problems: ['forbidden', 'user_not_found', 'user_erased', 'not_caught_up'],
   }),
   eraseUser: route({
     ...account,
@@ -87,25 +88,3 @@ export const userRoutes = {
     problems: ['forbidden', 'login_too_old', 'user_not_found', 'account_in_use'],
   }),
 };
-
-/** A line of an export of a history. */
-export const exportedItem = z.object({
-  type: z.string(),
-  time: isoTime,
-  actor: z.object({ type: z.string(), id: z.string() }),
-  app: z.string().nullable(),
-  session: z.string().nullable(),
-  requestId: z.string(),
-  data: z.record(z.string(), z.any()).nullable(),
-  position: z.int().nonnegative(),
-  previous: z.string(),
-  digest: z.string(),
-  salt: z.string().nullable(),
-  hash: z.string(),
-});
-export type ExportedItem = z.infer<typeof exportedItem>;
-/** The last line of an export. */
-export const exportEnd = z.object({
-  previous: z.string(),
-  signature: z.string().describe('compact JWS (ES256) over `previous`, by the audit key'),
-});

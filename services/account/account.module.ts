@@ -18,6 +18,7 @@ import { EraseUserHttp } from './erase-user/erase-user.http.ts';
 import { UpdateMessengerHandler } from './update-messenger/update-messenger.handler.ts';
 import { UpdateMessengerHttp } from './update-messenger/update-messenger.http.ts';
 import { AuditKey } from '../../shared/audit/audit-key.jose.ts';
+import { HistoryThread } from '../../shared/audit/history-thread.ts';
 import { Loops } from '../../shared/loops/loops.ts';
 import { LATEST_STATES } from './edge/latest-states.ts';
 import { SmartAccounts } from './edge/smart-accounts.ts';
@@ -28,6 +29,7 @@ import { EndSessionHttp } from './end-session/end-session.http.ts';
 import { FindUserByMessengerHandler, GetUserHandler } from './get-user/get-user.handler.ts';
 import { IssueAppTokenHttp } from './issue-app-token/issue-app-token.http.ts';
 import { GetUserHttp } from './get-user/get-user.http.ts';
+import { UserSnapshots } from './get-user/user-snapshots.ts';
 import { signingKeyStore } from './key-administration.ts';
 import { processManager } from './process-manager.ts';
 import { ListSessionsHandler } from './list-sessions/list-sessions.handler.ts';
@@ -68,6 +70,8 @@ interface AccountParts {
   unlinkings: Unlinkings;
   smartAccounts: SmartAccounts;
   auditKey: AuditKey;
+  historyThread: HistoryThread;
+  userSnapshots: UserSnapshots;
   latestStates: ReadonlyMap<number, LatestState>;
   channels: Channels;
   passwordCost: PasswordCost | undefined;
@@ -101,6 +105,8 @@ const accountModule = ({
   unlinkings,
   smartAccounts,
   auditKey,
+  historyThread,
+  userSnapshots,
   latestStates,
   channels,
   passwordCost,
@@ -148,6 +154,8 @@ const accountModule = ({
     { provide: Unlinkings, useValue: unlinkings },
     { provide: LATEST_STATES, useValue: latestStates },
     { provide: AuditKey, useValue: auditKey },
+    { provide: HistoryThread, useValue: historyThread },
+    { provide: UserSnapshots, useValue: userSnapshots },
     ...onchainReadProviders,
     ReportStatusHandler,
   ],
@@ -182,6 +190,7 @@ export const startAccount = async (
     return publicUrl;
   });
   const auditKey = await AuditKey.open(personalData.keys);
+  const historyThread = new HistoryThread();
   const { eventStore, readStore, clock, ids, logger } = foundation;
   const transactor = new Transactor(eventStore, clock, ids, personalData);
   const erasures = new Erasures(transactor, personalData.keys);
@@ -204,6 +213,8 @@ export const startAccount = async (
       unlinkings,
       smartAccounts,
       auditKey,
+      historyThread,
+      userSnapshots: new UserSnapshots(eventStore, personalData, historyThread),
       latestStates,
       channels,
       passwordCost,
@@ -220,6 +231,7 @@ export const startAccount = async (
   publicUrl ??= service.url;
   const close = async () => {
     await service.close();
+    await historyThread.close();
     for (const runner of latestStates.values()) runner.close();
     onchain.chains.close();
   };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { HistoryPage } from '../../schemas/http/account-routes.ts';
+import type { HistoryPage } from '../../schemas/http/history.ts';
 import type { UserEntity } from '../../schemas/http/user-entity.ts';
 import { historyModel } from '../../shared/read-models/history.ts';
 import { personalDataOf } from '../../shared/key-vault/personal-data.ts';
@@ -147,6 +147,7 @@ describe('users', () => {
     });
 
     it('comes in pages, oldest first, without internal members', async () => {
+      const positions = new SignedText(account.foundation.masterKey, 'positions');
       const seen: number[] = [];
       let next: string | null = '';
       while (next !== null) {
@@ -165,7 +166,7 @@ describe('users', () => {
             'position',
             'hash',
           ]);
-          seen.push(one.position);
+          seen.push(Number(positions.read('', one.position)));
         }
         next = page.next;
       }

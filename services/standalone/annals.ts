@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { appCommand } from './command-line/app.commands.ts';
-import { auditCommand } from './command-line/audit.commands.ts';
+import { auditCommand } from './command-line/audit/audit.commands.ts';
 import { vaultCommand } from './command-line/vault.commands.ts';
 import { watchCommand } from './command-line/watch.commands.ts';
 import { chainCommand } from './command-line/chain.commands.ts';

@@ -4,7 +4,7 @@ import type { PublicKeys } from '../../schemas/http/account-routes.ts';
 import type { VaultKeys } from '../key-vault/vault-keys.ts';
 import { coordinates, keyId } from '../keys/public-jwk.ts';
 
-/** Signs the last hash of an export. It signs nothing else, and stays in the JWKS for ever. */
+/** Signs the last lines of exports. It signs nothing else, and stays in the JWKS for ever. */
 export class AuditKey {
   private constructor(
     private readonly privateKey: KeyObject,

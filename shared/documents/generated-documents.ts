@@ -3,15 +3,8 @@ import { z } from 'zod';
 import { eventCatalogue } from '../../schemas/events/catalogue.ts';
 import { dataSchemaUrl, publishedData, type EventDefinition } from '../../schemas/events/event.ts';
 import { gatewayNode } from '../../schemas/http/gateway-routes.ts';
-import {
-  accountRoutes,
-  accountStatus,
-  challenge,
-  historyItem,
-  historyPage,
-  publicKeys,
-  session,
-} from '../../schemas/http/account-routes.ts';
+import { accountRoutes, accountStatus, challenge, publicKeys, session } from '../../schemas/http/account-routes.ts';
+import { exportedItem, exportEnd, historyItem, historyPage } from '../../schemas/http/history.ts';
 import {
   eventCatcherRoutes,
   eventPage,
@@ -40,6 +33,8 @@ const account: DescribedService = {
     Profile: profile,
     HistoryItem: historyItem,
     HistoryPage: historyPage,
+    ExportedItem: exportedItem,
+    ExportEnd: exportEnd,
     UserOpReceipt: userOpReceipt,
     Transaction: transaction,
     ListedTransaction: listedTransaction,

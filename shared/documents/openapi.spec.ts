@@ -11,6 +11,7 @@ interface Described {
   schema?: Record<string, unknown>;
   description?: string;
   headers?: Record<string, Described>;
+  content?: Record<string, { schema: object }>;
 }
 interface Operation {
   operationId?: string;
@@ -101,6 +102,14 @@ describe.each(Object.entries(documents))('the OpenAPI document of %s', (service,
       ]),
     );
     expect(codes.includes('idempotency_key_reused')).toBe(command === true && auth !== 'none');
+  });
+
+  it.each(operations)('has the media type of an answer of $name, and what it is made of', ({ contract, operation }) => {
+    if (contract.status === 204 || contract.readsBody) return;
+    const { content = {} } = operation.responses[contract.status] ?? {};
+    const [first] = Object.entries(content);
+    expect(first?.[0]).toBe(contract.answerType ?? 'application/json');
+    expect(Object.keys(first?.[1].schema ?? {})).not.toEqual([]);
   });
 
   it('has no schema of which generators make a class without members', () => {

@@ -68,9 +68,10 @@ const ALWAYS = new Set(['x-request-id']);
 const text = ({ source }: RegExp) => ({ type: 'string' as const, pattern: source });
 
 const operation = (contract: RouteContract): Omit<ZodOpenApiOperationObject, 'operationId'> => {
-  const { summary, auth, params, query, body, status, repeated, answer, streams = {} } = contract;
+  const { summary, auth, params, query, body, status, repeated, answer, answerType, streams = {} } = contract;
   const streamed = Object.fromEntries(Object.entries(streams).map(([type, schema]) => [type, { schema }]));
-  const content = status === 204 ? {} : { content: { 'application/json': { schema: answer }, ...streamed } };
+  const content =
+    status === 204 ? {} : { content: { [answerType ?? 'application/json']: { schema: answer }, ...streamed } };
   const headers = headersOf(answerHeaderNames(contract));
   const success = (description: string): ZodOpenApiResponseObject => ({ description, headers, ...content });
   return {

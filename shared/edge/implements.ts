@@ -50,7 +50,9 @@ export interface CommandAnswer<Body> {
 
 type AnswerOf<Contract extends RouteContract> = Contract['command'] extends true
   ? CommandAnswer<z.output<Contract['answer']>>
-  : z.output<Contract['answer']> | (Contract['streams'] extends object ? StreamableFile : never);
+  : Contract['answerType'] extends string
+    ? StreamableFile
+    : z.output<Contract['answer']> | (Contract['streams'] extends object ? StreamableFile : never);
 
 export interface ImplementsOptions {
   /** The projections that are read: `x-min-position` waits for them. */

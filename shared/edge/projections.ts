@@ -74,5 +74,5 @@ export class Projections {
   }
 }
 
-const notCaughtUp = (): Refusal =>
+export const notCaughtUp = (): Refusal =>
   new Refusal('not_caught_up', 'the read model is behind; ask again', { retryAfter: 1 });

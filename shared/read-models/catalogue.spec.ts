@@ -8,7 +8,7 @@ describe('the catalogue of read models', () => {
       ['users-v3', ['users-v3']],
       ['sessions-v3', ['sessions-v3']],
       ['apps-v4', ['apps-v4']],
-      ['history-v2', ['history-v2', 'history-heads-v2']],
+      ['history-v3', ['history-v3', 'history-heads-v3']],
       ['watches-v5', ['watches-v5']],
       ['chain-events-v4', ['chain-events-v4', 'chain-event-counts-v4']],
       ['chains-v4', ['chain-asides', 'chains-v2', 'chain-verifications']],
@@ -23,7 +23,13 @@ describe('the catalogue of read models', () => {
       ['users-v3', [['messengerId', 'messengerVerified', 'messengerSince']]],
       ['sessions-v3', [['userId', 'lastUsedAt']]],
       ['apps-v4', [['signer'], ['formerSigner'], ['serverSigner'], ['formerServerSigner']]],
-      ['history-v2', [['userId', 'sequence']]],
+      [
+        'history-v3',
+        [
+          ['userId', 'sequence'],
+          ['userId', 'type', 'sequence'],
+        ],
+      ],
       ['watches-v5', [['chainId', 'contractAddress'], ['isRemoved']]],
       ['chain-events-v4', [['ContractAddress', 'observedPosition', 'BlockNumber']]],
       [

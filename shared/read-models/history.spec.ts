@@ -106,10 +106,18 @@ describe('the history of a user', () => {
     expect(head).toMatchObject({ usr_1: { count: 2, hash: second }, usr_2: { count: 1 } });
   });
 
-  it('has linked identities too, and no refreshes of sessions', async () => {
-    const linked = storedEvent('IdentityLinked', { userId }, { position: 8 });
-    const refreshed = storedEvent('SessionRefreshed', {}, { position: 9 });
-    const { item } = await project(historyModel, [registered, linked, refreshed]);
-    expect(Object.keys(item ?? {})).toEqual(['usr_1:7', 'usr_1:8']);
+  it('has sessions begun and ended and transactions too, and no refreshes of sessions', async () => {
+    const events = [
+      registered,
+      storedEvent('IdentityLinked', { userId }, { position: 8 }),
+      storedEvent('SessionStarted', { userId }, { position: 9 }),
+      storedEvent('SessionRefreshed', {}, { position: 10 }),
+      storedEvent('TxSubmitted', { userId }, { position: 11 }),
+      storedEvent('TxIncluded', { userId }, { position: 12 }),
+      storedEvent('TxSubmitted', { userId: null }, { position: 13 }),
+      storedEvent('SessionRevoked', { userId }, { position: 14 }),
+    ];
+    const { item } = await project(historyModel, events);
+    expect(Object.keys(item ?? {})).toEqual(['7', '8', '9', '11', '12', '14'].map((position) => `usr_1:${position}`));
   });
 });

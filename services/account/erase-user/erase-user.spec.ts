@@ -1,15 +1,13 @@
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JSONWebKeySet } from 'jose';
 import { z } from 'zod';
 import { identityStream } from '../../../schemas/events/identity-events.ts';
-import { historyPage, publicKeys } from '../../../schemas/http/account-routes.ts';
+import { publicKeys } from '../../../schemas/http/account-routes.ts';
+import { historyPage } from '../../../schemas/http/history.ts';
 import type { Session } from '../../../schemas/http/session.ts';
 import { verifyExport } from '../../../shared/audit/verify-export.jose.ts';
-import { exportHistory } from '../../../shared/audit/export-history.ts';
-import { AuditKey } from '../../../shared/audit/audit-key.jose.ts';
-import { personalDataOf } from '../../../shared/key-vault/personal-data.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
+import { exported as exportedByOperator, inPieces } from '../../../shared/testing/exported.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { projectStored } from '../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
@@ -19,10 +17,6 @@ import { startAccountUnderTest, type AccountUnderTest } from '../testing/account
 const folder = temporaryFolder();
 const codeOf = async (answer: Response) => (await problemOfAnswer(answer)).code;
 const line = z.object({ hash: z.string(), data: z.unknown(), salt: z.unknown() });
-
-async function* linesOf(text: string): AsyncGenerator<string> {
-  for (const one of text.trimEnd().split('\n')) yield Promise.resolve(one);
-}
 
 describe('erasing a user', () => {
   let account: AccountUnderTest;
@@ -40,14 +34,6 @@ describe('erasing a user', () => {
     const answer = await ask(session, `/user/${session.userId}/history/export`);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
     return answer.text();
-  };
-  /** As the operator exports it. */
-  const exportedByOperator = async (userId: string): Promise<string> => {
-    await projectStored(account.foundation);
-    const personalData = personalDataOf(account.foundation);
-    const auditKey = await AuditKey.open(personalData.keys);
-    const { readStore } = account.foundation;
-    return await text(exportHistory(userId, { readStore, personalData, auditKey }));
   };
   const linesIn = (text: string) =>
     text
@@ -70,19 +56,19 @@ describe('erasing a user', () => {
     const { session } = await aUser();
     const before = await exported(session);
     expect(before).toContain('Grace Brewster Hopper');
-    expect(await verifyExport(linesOf(before), keys)).toMatchObject({ items: 4, erased: 0 });
+    expect(await verifyExport(inPieces(before), keys)).toMatchObject({ sub: session.userId, items: 5, erased: 0 });
     expect(await storedText()).not.toContain('Grace Brewster Hopper');
 
     expect((await ask(session, `/user/${session.userId}`, 'DELETE')).status).toBe(204);
-    const after = await exportedByOperator(session.userId);
-    expect(await verifyExport(linesOf(after), keys)).toMatchObject({ items: 6, erased: 6 });
+    const after = await exportedByOperator(account.foundation, session.userId);
+    expect(await verifyExport(inPieces(after), keys)).toMatchObject({ items: 7, erased: 7 });
     expect(
       linesIn(after)
-        .slice(0, 4)
+        .slice(0, 5)
         .map(({ hash }) => hash),
     ).toEqual(linesIn(before).map(({ hash }) => hash));
     expect(linesIn(after).every(({ data, salt }) => data === null && salt === null)).toBe(true);
-    expect(await verifyExport(linesOf(before), keys)).toMatchObject({ items: 4 });
+    expect(await verifyExport(inPieces(before), keys)).toMatchObject({ items: 5 });
   });
 
   it('takes the user from read models, and ends every session', async () => {
@@ -174,16 +160,22 @@ describe('a user as it was', () => {
     };
     const { items } = historyPage.parse(await (await account.ask(`/user/${userId}/history`, { headers })).json());
     expect(items.map(({ type }) => type)).toEqual([
-      ...['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'ProfileUpdated', 'ProfileUpdated'],
+      ...['UserRegistered', 'IdentityLinked', 'UserLoggedIn', 'SessionStarted', 'ProfileUpdated', 'ProfileUpdated'],
     ]);
     expect(items.at(-1)?.data).toEqual({ userId, changes: { username: 'second' } });
-    expect(await nameAt(items.at(-1)?.position ?? 0)).toBe('second');
-    expect(await nameAt(items.at(-2)?.position ?? 0)).toBe('first');
+    expect(await nameAt(items.at(-1)?.position ?? '')).toBe('second');
+    expect(await nameAt(items.at(-2)?.position ?? '')).toBe('first');
+    const head = await account.foundation.eventStore.head();
+    expect(await nameAt(head)).toBe('second');
+    expect(await nameAt(head - 1)).toBe('first');
     expect(await nameAt(new Date(firstAt).toISOString())).toBe('first');
     expect(await nameAt(new Date(firstAt - 1).toISOString())).toBeNull();
     expect(await nameAt(first.headers.get('x-position') ?? '')).toBe('first');
     expect(await nameAt('2020-01-01T00:00:00Z')).toBe('user_not_found');
-    expect(await nameAt('yesterday')).toBe('validation_failed');
+    expect(await nameAt(new Date(firstAt).toISOString().slice(0, 10))).toBe('user_not_found');
+    for (const wrong of ['yesterday', '2026-13-01', head + 1, account.clock.time, '2199-01-01']) {
+      expect(await nameAt(wrong)).toBe('validation_failed');
+    }
     expect(await nameAt('')).toBe('validation_failed');
   });
 

@@ -1,14 +1,13 @@
 import { Inject } from '@nestjs/common';
 import { publicUser, type PublicUser, type UserEntity } from '../../../schemas/http/user-entity.ts';
 import { Query, QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
-import type { UserEvent } from '../../../schemas/events/user-events.ts';
-import type { EventStore, StoredEvent } from '../../../shared/event-store/event-store.ts';
-import { PersonalData } from '../../../shared/key-vault/personal-data.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { Projections } from '../../../shared/edge/projections.ts';
-import { EVENT_STORE, READ_STORE } from '../../../shared/edge/tokens.ts';
-import { asDeployed, evolveUser, entityOf, usersModel, type UserDocument } from '../../../shared/read-models/users.ts';
+import { READ_STORE } from '../../../shared/edge/tokens.ts';
+import { asDeployed, entityOf, usersModel, type UserDocument } from '../../../shared/read-models/users.ts';
+import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { Filter, ReadStore } from '../../../shared/read-store/read-store.ts';
+import { UserSnapshots, type AsOf } from './user-snapshots.ts';
 
 /** Finds the user who has a messenger. */
 export class FindUserByMessenger extends Query<UserEntity | PublicUser> {
@@ -25,21 +24,12 @@ export class GetUser extends Query<UserEntity | PublicUser> {
   constructor(
     readonly userId: string,
     readonly callerId: string,
-    /** Without it: as it is now. */
-    readonly asOf?: AsOf,
+    /** How callers see themselves; without it, as they are now. */
+    readonly asked?: { asOf: AsOf; ended: AbortSignal },
   ) {
     super();
   }
 }
-
-/** Events after this time, or after this position, have not happened. */
-export interface AsOf {
-  /** Unix milliseconds. */
-  time: number;
-  position: number;
-}
-
-type StoredUserEvent = UserEvent & StoredEvent;
 
 const { user } = usersModel.collections;
 
@@ -48,35 +38,31 @@ export class GetUserHandler implements IQueryHandler<GetUser> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly models: Projections,
-    @Inject(EVENT_STORE) private readonly eventStore: EventStore,
-    private readonly personalData: PersonalData,
+    private readonly snapshots: UserSnapshots,
   ) {}
 
-  async execute({ userId, callerId, asOf }: GetUser): Promise<UserEntity | PublicUser> {
-    if (asOf !== undefined) return answerOf(await this.asOf(userId, asOf), callerId);
-    const stored = await this.models.find(usersModel.name, async () =>
-      (await this.readStore.getMany(user.name, [userId])).get(userId),
-    );
+  async execute({ userId, callerId, asked }: GetUser): Promise<UserEntity | PublicUser> {
+    if (asked && userId === callerId) return answerOf(await this.asOf(userId, asked), callerId);
+    const stored = await this.models.find(usersModel.name, () => this.stored(userId));
     if (!stored) throw new Refusal('user_not_found', 'no user has this id');
-    return answerOf(user.document.parse(stored.document), callerId);
+    return answerOf(stored, callerId);
   }
 
   /** The user as it was then, folded from the event store. */
-  private async asOf(userId: string, { time, position }: AsOf): Promise<UserDocument> {
-    const events = await this.eventStore.read(`user-${userId}`);
-    const newest = events.at(-1);
-    if (newest?.type === 'UserErased') throw new Refusal('user_erased', 'this user was erased');
-    const before = events.filter((event) => event.time <= time && event.position <= position);
-    let then: UserDocument | undefined;
-    for (const event of await this.personalData.open(before)) then = evolveUser(then, event as StoredUserEvent, event);
+  private async asOf(userId: string, { asOf, ended }: NonNullable<GetUser['asked']>): Promise<UserDocument> {
+    const then = await this.snapshots.at(userId, asOf, new QueryBudget({ caller: userId, signal: ended }));
     if (!then) throw new Refusal('user_not_found', 'no user had this id then');
-    const stored = (await this.readStore.getMany(user.name, [userId])).get(userId);
-    if (!stored) return then;
-    const { deployments } = user.document.parse(stored.document);
+    const { deployments = [] } = (await this.stored(userId)) ?? {};
+    const { time, position } = asOf;
     return asDeployed(
       then,
       deployments.filter((one) => Date.parse(one.time) <= time && one.position <= position),
     );
+  }
+
+  private async stored(userId: string): Promise<UserDocument | undefined> {
+    const stored = (await this.readStore.getMany(user.name, [userId])).get(userId);
+    return stored && user.document.parse(stored.document);
   }
 }
 

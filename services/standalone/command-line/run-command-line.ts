@@ -5,10 +5,20 @@ import { keepFilesPrivate } from '../../../shared/primitives/keep-files-private.
 /** Runs a command. If it fails, it prints the reason in one line and exits with code 1. */
 export const runCommandLine = async (program: Command): Promise<void> => {
   keepFilesPrivate();
+  process.stdout.off('error', failUnlessReaderGone).on('error', failUnlessReaderGone);
   try {
     await program.parseAsync();
   } catch (error) {
     process.stderr.write(`annals: ${reasonToEnd(error)}\n`);
     process.exitCode = 1;
   }
+};
+
+/** Whether printing failed because the reader of a pipe has ended. */
+export const isReaderGone = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EPIPE';
+
+/** What is printed to a reader that has read enough, as `head` has, is lost, and is no failure. */
+const failUnlessReaderGone = (error: Error): void => {
+  if (!isReaderGone(error)) throw error;
 };

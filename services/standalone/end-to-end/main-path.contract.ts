@@ -201,6 +201,7 @@ export const mainPathContract = (
       'SmartAccountAssigned',
       'IdentityLinked',
       'UserLoggedIn',
+      'SessionStarted',
       'ProfileUpdated',
     ]);
   });

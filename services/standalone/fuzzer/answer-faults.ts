@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { answerHeaders } from '../../../schemas/http/headers.ts';
 import { problem, problemCatalogue } from '../../../schemas/http/problem.ts';
-import { exportedItem, exportEnd } from '../../../schemas/http/user-routes.ts';
+import { exportedItem, exportEnd } from '../../../schemas/http/history.ts';
 import type { RouteContract } from '../../../schemas/http/route.ts';
 import { rpcCodes } from '../../../schemas/rpc/rpc-messages.ts';
 import type { HttpAnswer, HttpRequest } from './http-client.ts';

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { DomainEvent } from '../../../shared/event-store/folded-streams.ts';
+import { eventually } from '../../../shared/testing/eventually.ts';
+import { call, signIn, type SignedIn } from '../../../shared/testing/http-caller.ethers.ts';
+import { sized } from '../../../shared/testing/sized.ts';
+import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
+import { flood, requestText, sendUnread } from './attackers.ts';
+import { describeAttack, ProgramUnderAttack } from './program-under-attack.ts';
+
+const folder = temporaryFolder();
+const size = sized({ small: { changes: 3_000, forMs: 4_000 }, full: { changes: 7_000, forMs: 60_000 } });
+const CONNECTIONS = 20;
+
+/** Others may wait this much longer than while the same user asks as often for what is cheap. */
+const TIMES_MAX = 5;
+const MORE_MS_MAX = 20;
+
+/** As many changes of a profile as somebody makes in a minute and a half. */
+const longHistory = (userId: string): DomainEvent[] =>
+  Array.from({ length: size.changes }, (_, change) => ({
+    type: 'ProfileUpdated',
+    data: { userId, changes: { avatar: `https://shop.example/${String(change).padStart(200, 'x')}` } },
+  }));
+
+describeAttack('a user with a long history', () => {
+  let attacked: ProgramUnderAttack;
+  let user: SignedIn;
+  let controlMs: number;
+  beforeAll(async () => {
+    attacked = await ProgramUnderAttack.start(folder);
+    user = await signIn(attacked.development);
+    await attacked.append(`user-${user.userId}`, longHistory(user.userId));
+    const path = `${attacked.development.accountUrl}/user/${user.userId}/history?type=ProfileUpdated&take=1000`;
+    const isLong = async () => {
+      const { body } = await call(path, { headers: user.bearer });
+      return (body['items'] as unknown[] | undefined)?.length === 1_000;
+    };
+    await eventually(isLong, 30_000, 'the history must be projected');
+    const text = requestText('GET', `/user/${user.userId}`, user.bearer);
+    const { accountUrl } = attacked.development;
+    const { forMs } = size;
+    const { medianMs } = await attacked.during(() => flood(accountUrl, { connections: CONNECTIONS, text, forMs }));
+    controlMs = medianMs;
+  });
+  afterAll(() => attacked[Symbol.asyncDispose]());
+
+  it.each([
+    ['for the user as it was', () => `?asOf=${new Date(Date.now() - 1_000).toISOString()}`],
+    ['for long pages', () => '/history?take=1000'],
+    ['for events that there are not', () => '/history?take=1000&type=Nothing'],
+    ['for exports', () => '/history/export'],
+  ])('asks as fast as answers come %s, and holds up nobody else', async (_, path) => {
+    const text = requestText('GET', `/user/${user.userId}${path()}`, user.bearer);
+    const { accountUrl } = attacked.development;
+    let answers: Record<string, number> = {};
+    const cost = await attacked.during(async () => {
+      answers = await flood(accountUrl, { connections: CONNECTIONS, text, forMs: size.forMs });
+    });
+    expect(answers['200']).toBeGreaterThan(0);
+    expect(cost.refused).toEqual([]);
+    expect(cost.medianMs).toBeLessThanOrEqual(TIMES_MAX * controlMs + MORE_MS_MAX);
+  });
+
+  it('asks for many exports and reads none of them, and holds up nobody else', async () => {
+    const text = requestText('GET', `/user/${user.userId}/history/export`, user.bearer);
+    const { accountUrl } = attacked.development;
+    const { forMs } = size;
+    const cost = await attacked.during(() => sendUnread(accountUrl, { connections: 90, text, forMs }));
+    expect(cost.refused).toEqual([]);
+    expect(cost.medianMs).toBeLessThanOrEqual(TIMES_MAX * controlMs + MORE_MS_MAX);
+  });
+});
