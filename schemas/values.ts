@@ -24,7 +24,7 @@ export const unixMs = z.int().nonnegative();
 export const uint = z
   .string()
   // What is no number is not looked at further, here and in refinements elsewhere, which read it by `BigInt`.
-  .regex(/^(?:0|[1-9]\d{0,77})$/, { error: 'is not an amount: decimal digits', abort: true })
+  .regex(/^(?:0|[1-9]\d{0,77})$/, { error: 'is not an amount: decimal digits, without zeros in front', abort: true })
   .refine((text) => BigInt(text) < 2n ** 256n, { error: 'is 2^256 or more', abort: true });
 /** Bytes of any number, lower-case hex. */
 export const hexBytes = z.string().regex(/^0x(?:[0-9a-f]{2})*$/, 'is not bytes: 0x and pairs of lower-case hex digits');

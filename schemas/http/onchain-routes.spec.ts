@@ -29,11 +29,15 @@ describe('the body of a send', () => {
   });
 
   it.each([
-    [{ value: 'abc' }, 'transactionReq.value', 'is not an amount: decimal digits'],
-    [{ value: '0x1' }, 'transactionReq.value', 'is not an amount: decimal digits'],
-    [{ value: '-1' }, 'transactionReq.value', 'is not an amount: decimal digits'],
+    [{ value: 'abc' }, 'transactionReq.value', 'is not an amount: decimal digits, without zeros in front'],
+    [{ value: '0x1' }, 'transactionReq.value', 'is not an amount: decimal digits, without zeros in front'],
+    [{ value: '-1' }, 'transactionReq.value', 'is not an amount: decimal digits, without zeros in front'],
     [{ value: String(2n ** 256n) }, 'transactionReq.value', 'is 2^256 or more'],
-    [{ maxPriorityFeePerGas: '1e9' }, 'transactionReq.maxPriorityFeePerGas', 'is not an amount: decimal digits'],
+    [
+      { maxPriorityFeePerGas: '1e9' },
+      'transactionReq.maxPriorityFeePerGas',
+      'is not an amount: decimal digits, without zeros in front',
+    ],
     [{ maxPriorityFeePerGas: String(2n ** 64n) }, 'transactionReq.maxPriorityFeePerGas', 'is 2^64 or more'],
     [{ data: '0xabc' }, 'transactionReq.data', 'is not bytes: 0x and pairs of hex digits'],
     [{ to: '0x12' }, 'transactionReq.to', 'is not an address: 0x and 40 hex digits'],

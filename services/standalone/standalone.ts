@@ -16,6 +16,7 @@ import { everyEngine } from '../../shared/host/engines.ts';
 import type { StartingProcess } from '../../shared/host/run-process.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { serveHealth } from '../../shared/host/serve-health.ts';
+import { untilReady } from '../../shared/host/until-ready.ts';
 import type { Shutdown } from '../../shared/host/shutdown.ts';
 import { remoteIssuer } from '../../shared/auth/access-tokens.jose.ts';
 import {
@@ -33,11 +34,15 @@ import { ensureDevelopmentApp, writeDevelopmentFile } from './development-file.t
 import { startWorkers } from './worker-threads.ts';
 
 const LOCAL_CHAIN_ID = 2484;
+/** How long a start waits until it is ready, before it says that it is not. */
+const PATIENCE_MS = 15_000;
 
 export interface Standalone {
   accountUrl: string;
   eventUrl: string;
   streamUrl: string;
+  /** Whether `/health/ready` of every service was 200 in time: a chain that does not answer holds up only what needs it. */
+  isReady: boolean;
   /** Absent in production. */
   development: DevelopmentFile | undefined;
 }
@@ -71,7 +76,14 @@ export const startStandalone = async (starting: StartingProcess): Promise<Standa
   await serveHealth(starting, parts, foundation.processHealth);
   const development =
     settings.NODE_ENV === 'production' ? undefined : await developmentFor(foundation, { ...chains, onchain }, urls);
-  return { ...urls, development };
+  const isReady = await untilReady(Object.values(parts), {
+    ...starting,
+    signal: shutdown.signal,
+    patienceMs: PATIENCE_MS,
+  });
+  // What was answered while it was starting is kept for a second.
+  foundation.processHealth.report(parts);
+  return { ...urls, isReady, development };
 };
 
 const startChains = async (settings: Settings, shutdown: Shutdown): Promise<Chains> => {

@@ -6,7 +6,7 @@ import type { Standalone } from './standalone.ts';
 
 /** The text that `npm start` prints when it is ready: addresses, credentials and what to do next. */
 export const welcome = (
-  { accountUrl, eventUrl, streamUrl, development }: Standalone,
+  { accountUrl, eventUrl, streamUrl, isReady, development }: Standalone,
   settings: Settings,
   tookMs: number,
 ): string => {
@@ -31,9 +31,12 @@ export const welcome = (
   const next = development
     ? `
   next           npm run demo                              in a second terminal
-                 npx annals app create --help              an app of your own
+                 ./annals app create --help                an app of your own
                  Ctrl-C to stop; npm start continues with the same data, npm start -- --fresh with none
 `
     : '';
-  return `\nAnnals is running, ready in ${(tookMs / 1_000).toFixed(1)} s.\n\n${table}${next}\n`;
+  const state = isReady
+    ? `ready in ${(tookMs / 1_000).toFixed(1)} s.`
+    : `and is not ready yet: ${accountUrl}/health/ready says why.`;
+  return `\nAnnals is running, ${state}\n\n${table}${next}\n`;
 };

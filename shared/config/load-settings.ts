@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { plainText } from '../errors/plain-text.ts';
 import { refusedInProduction, type WrongSetting } from './production.ts';
 import { settingDefinitions, type SettingName, type Settings } from './settings.ts';
 
@@ -54,7 +55,7 @@ export const checkSettings = (
     const given = inEnvironment ?? file[name];
     const value = given === '' ? undefined : given;
     sources[name] = value === undefined ? 'default' : inEnvironment === undefined ? 'file' : 'environment';
-    const parsed = schema.safeParse(value);
+    const parsed = schema.safeParse(value, { error: plainText });
     if (parsed.success) settings[name] = parsed.data;
     else
       wrong.push(...parsed.error.issues.map((issue) => ({ name: pathOf(name, issue.path), message: issue.message })));

@@ -50,12 +50,19 @@ describe('production', () => {
     ['MASTER_KEY', Buffer.alloc(32, 7).toString('base64')],
     ['RATE_LIMITS', 'off'],
     ['RPC_DEBUG', 'on'],
+    ['ACCOUNT_URL', 'http://accounts.example'],
+    ['EVENT_URL', 'http://192.168.1.7:3001'],
+    ['STREAM_URL', 'http://localhost.stream.example'],
   ])('refuses %s=%s, which development accepts', (name, value) => {
     const refused = refusals({ [name]: value });
     expect(refused.map((one) => one.name)).toEqual([name]);
     for (const part of ['changeit', 'secret', ...(value.length > 3 ? [value] : [])])
       expect(refused[0]?.message).not.toContain(part);
     expect(refusals({ [name]: value, NODE_ENV: 'development' })).toEqual([]);
+  });
+
+  it('accepts plain HTTP on a loopback address, where a proxy may be', () => {
+    expect(refusals({ ACCOUNT_URL: 'http://127.0.0.1:3000', STREAM_URL: 'http://[::1]:3002' })).toEqual([]);
   });
 
   it('refuses credentials that the client would not send to EventStoreDB', () => {

@@ -1,4 +1,5 @@
 import type { SettingName, Settings } from './settings.ts';
+import { isLoopback } from '../primitives/loopback.ts';
 import { isInsecure } from './oauth-settings.ts';
 import { readServerUrl } from './server-url.ts';
 import { hasUnsentCredentials } from './unsent-credentials.ts';
@@ -46,6 +47,11 @@ const rules: readonly Rule[] = [
     message: PLACEHOLDER_KEY,
     applies: ({ MASTER_KEY }) => MASTER_KEY !== undefined && isPlaceholder(MASTER_KEY),
   },
+  ...(['ACCOUNT_URL', 'EVENT_URL', 'STREAM_URL'] as const).map((name) => ({
+    name,
+    message: 'must be https in production, where tokens are sent to it: only a loopback address may be http',
+    applies: (settings: Partial<Settings>) => isPlainHttp(settings[name]),
+  })),
   {
     name: 'EDGE_KEY',
     message: PLACEHOLDER_KEY,
@@ -70,6 +76,11 @@ const rules: readonly Rule[] = [
     },
   })),
 ];
+
+const isPlainHttp = (text: string | undefined): boolean => {
+  const url = text === undefined ? null : URL.parse(text);
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
+};
 
 const hasGuessablePassword = (url: string | undefined): boolean => {
   const server = url === undefined ? undefined : readServerUrl(url);

@@ -17,19 +17,21 @@ describe('what is wrong with a request', () => {
       take: z.coerce.number(),
       blocks: z.int(),
       part: z.number().min(1),
+      chainId: z.int().positive(),
       whole: z.number().max(1000),
       order: z.enum(['asc', 'desc']),
       isDry: z.boolean(),
       tags: z.array(z.string()).max(1),
       key: z.string().min(3),
     });
-    const value = { email: 5, take: 'ten', blocks: 1.5, part: 0, whole: 1001, order: 'up', isDry: 'yes' };
+    const value = { email: 5, take: 'ten', blocks: 1.5, part: 0, chainId: 0, whole: 1001, order: 'up', isDry: 'yes' };
     expect(errorsOf(schema, { ...value, tags: ['a', 'b'], key: 'a' })).toEqual([
       'name is required',
       'email is not a text',
       'take is not a number',
       'blocks is not a whole number',
       'part is less than 1',
+      'chainId is not more than 0',
       'whole is more than 1000',
       'order is not asc or desc',
       'isDry is not true or false',

@@ -1,18 +1,12 @@
 import { loadEdgeKey } from '../keys/master-key.ts';
 import { requiredByService, type ServiceName } from '../config/services.ts';
 import { isEmbedded, useDataFolder, type EngineName, type Engines } from './engines.ts';
-import type { HealthReport } from './health.ts';
-import type { Logger } from 'pino';
-import { pause } from '../primitives/pause.ts';
 import { openFoundation, type Foundation, type WorkerFoundation } from './foundation.ts';
 import { requireFreePorts } from './preflight.ts';
 import { runProcess, type StartingProcess } from './run-process.ts';
 import type { RunningPart } from './running-part.ts';
 import { serveHealth } from './serve-health.ts';
-
-const READY_POLL_MS = 100;
-/** How often a start logs what it waits for. */
-const WAITING_EVERY_MS = 5_000;
+import { untilReady } from './until-ready.ts';
 
 /** A foundation with these engines only. */
 type FoundationWith<Base, Name extends EngineName> = Omit<Base, EngineName> & Pick<Engines, Name>;
@@ -72,21 +66,9 @@ const runPart = async <Name extends EngineName>(
   const metricsUrl = await serveHealth(starting, { [name]: running }, foundation.processHealth);
   const where = [running.url, metricsUrl && `metrics ${metricsUrl}`].filter(Boolean).join(', ');
   logger.debug(`listening: ${where}`);
-  await untilReady(running.health, logger, shutdown.signal);
+  await untilReady([running], { logger, signal: shutdown.signal });
   return `annals ${name} is ready in ${(performance.now() / 1_000).toFixed(1)} s${where && `: ${where}`}\n`;
 };
 
 const keepsStores = (engines: readonly EngineName[], { settings }: StartingProcess): boolean =>
   engines.some((name) => isEmbedded(name, settings));
-
-const untilReady = async (health: () => Promise<HealthReport>, logger: Logger, signal: AbortSignal): Promise<void> => {
-  let loggedAt = performance.now();
-  for (let report = await health(); !report.isReady; report = await health()) {
-    if (performance.now() - loggedAt >= WAITING_EVERY_MS) {
-      loggedAt = performance.now();
-      logger.info({ ...report.dependencies, ...report.conditions }, 'not ready yet');
-    }
-    await pause(READY_POLL_MS, signal);
-    signal.throwIfAborted();
-  }
-};

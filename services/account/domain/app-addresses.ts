@@ -1,6 +1,5 @@
 import { Refusal } from '../../../shared/errors/refusal.ts';
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
+import { isLoopback } from '../../../shared/primitives/loopback.ts';
 
 export interface AddressOptions {
   /** Whether `http` is allowed on a loopback address, where nobody can listen in between but who has that machine. */
@@ -30,9 +29,9 @@ const readUrl = (text: string, member: string, { allowLocalHttp }: AddressOption
   const url = URL.parse(text);
   if (!url) throw refusalOf(member, text, 'is not a valid URL');
   if (url.username !== '' || url.password !== '') throw refusalOf(member, text, 'has a user name');
-  const isSafe =
-    url.protocol === 'https:' || (allowLocalHttp && url.protocol === 'http:' && LOOPBACK.has(url.hostname));
-  if (!isSafe) throw refusalOf(member, text, 'is not https');
+  const isSafe = url.protocol === 'https:' || (allowLocalHttp && url.protocol === 'http:' && isLoopback(url.hostname));
+  if (!isSafe)
+    throw refusalOf(member, text, 'is not https: http is for this machine only (localhost), and not in production');
   return url;
 };
 

@@ -6,6 +6,7 @@ import {
   type RpcFailure,
   type RpcRequest,
 } from '../../../schemas/rpc/rpc-messages.ts';
+import { plainText } from '../../../shared/errors/plain-text.ts';
 import { isParsable } from '../../../shared/primitives/json-shape.ts';
 import { RpcError } from './rpc-error.ts';
 
@@ -73,7 +74,7 @@ const readRequest = (value: unknown, defaults: Defaults): Asked => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { failure: failureOf(null, invalidRequest('a request is an object')) };
   }
-  const parsed = rpcRequest.safeParse({ ...defaults, ...value });
+  const parsed = rpcRequest.safeParse({ ...defaults, ...value }, { error: plainText });
   if (parsed.success) return { request: parsed.data };
   const { id = null } = value as { id?: JsonValue };
   const [{ path, message } = { path: [], message: 'is not a request' }] = parsed.error.issues;

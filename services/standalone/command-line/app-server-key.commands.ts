@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { anAddress } from './chain-arguments.ts';
-import { withApps } from './with-apps.ts';
+import { changeApps } from './with-apps.ts';
 
 const EXAMPLE_ID = 'app_0123456789abcdefghjkmnpqrs';
 
@@ -27,7 +27,7 @@ export const appServerKeyCommand = (): Command =>
     );
 
 const create = async (id: string, { json }: { json?: boolean }): Promise<void> => {
-  const { app, newKey: serverKey } = await withApps((apps) => apps.createServerKey(id));
+  const { app, newKey: serverKey } = await changeApps((apps) => apps.createServerKey(id));
   const { apiKey, serverSigners } = app;
   const [address = ''] = serverSigners;
   process.stdout.write(
@@ -38,7 +38,7 @@ const create = async (id: string, { json }: { json?: boolean }): Promise<void> =
 };
 
 const revoke = async (id: string, { address, json }: { address?: string; json?: boolean }): Promise<void> => {
-  const { serverSigners } = await withApps((apps) => apps.change(id, { revokeServerKey: address }));
+  const { serverSigners } = await changeApps((apps) => apps.change(id, { revokeServerKey: address }));
   const left = serverSigners.length === 0 ? 'no server key is left' : `left: ${serverSigners.join(', ')}`;
   process.stdout.write(json ? `${JSON.stringify({ id, serverSigners })}\n` : `${id}  ${left}\n`);
 };

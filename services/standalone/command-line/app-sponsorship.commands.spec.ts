@@ -3,11 +3,13 @@ import { describe, expect, it, jest } from '@jest/globals';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite.ts';
+import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { appCommand } from './app.commands.ts';
 
-const DATA_DIR = temporaryFolder();
+const DATA_DIR = await folderWithStores(temporaryFolder());
 const TOKEN = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8';
+const CHAINS = JSON.stringify([1, 137].map((chainId) => ({ chainId, rpcUrls: ['http://127.0.0.1:9'] })));
 const OTHER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC';
 
 /** Every command below it, which throws where a process would end. */
@@ -18,7 +20,7 @@ const throwing = (command: Command): Command => {
 };
 
 const annalsApp = async (...args: string[]): Promise<string> => {
-  const environment = jest.replaceProperty(process, 'env', { DATA_DIR });
+  const environment = jest.replaceProperty(process, 'env', { DATA_DIR, CHAINS });
   const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   try {
     await throwing(appCommand()).parseAsync(args, { from: 'user' });
@@ -33,7 +35,8 @@ const json = async (...args: string[]): Promise<unknown> => JSON.parse(await ann
 describe('annals app policy and annals app sponsorship', () => {
   const create = async () =>
     z.object({ id: z.string() }).parse(await json('create', '--name', 'Shop', '--origin', 'https://shop.example')).id;
-  const set = (id: string, ...options: string[]) => json('policy', 'set', id, '--chain', '137', ...options);
+  const set = (id: string, ...options: string[]) =>
+    json('policy', 'set', id, '--chain', '137', '--no-limit', ...options);
   const none = { dayWei: null, userDayWei: null, operationWei: null, allow: [], anySession: false };
 
   it('sets a policy for a chain in place of the one before, shows and removes it', async () => {
@@ -86,9 +89,20 @@ describe('annals app policy and annals app sponsorship', () => {
     await expect(annalsApp('policy', 'set', 'app_1', '--chain', '137', ...options)).rejects.toThrow(why);
   });
 
+  it('refuses a limit that is left out, and a chain that is not served', async () => {
+    const id = await create();
+    const policy = (...options: string[]) => annalsApp('policy', 'set', id, ...options);
+    await expect(policy('--chain', '137', '--day', '1')).rejects.toThrow(
+      '--user-day, --operation: say how much, or say --no-limit',
+    );
+    await policy('--chain', '137', '--day', '3', '--user-day', '2', '--operation', '1');
+    await expect(policy('--chain', '999', '--no-limit')).rejects.toThrow('CHAINS does not name chain 999');
+    expect(await annalsApp('policy', 'show', id)).not.toContain('999');
+  });
+
   it('refuses an app that is unknown or revoked', async () => {
     for (const command of ['show', 'set', 'remove']) {
-      const chain = command === 'show' ? [] : ['--chain', '1'];
+      const chain = command === 'show' ? [] : ['--chain', '1', ...(command === 'set' ? ['--no-limit'] : [])];
       await expect(annalsApp('policy', command, 'app_unknown', ...chain)).rejects.toThrow('no app has this id');
     }
     await expect(annalsApp('sponsorship', 'app_unknown')).rejects.toThrow('no app has this id');

@@ -2,7 +2,9 @@ import { Command, InvalidArgumentError } from 'commander';
 import type { SponsorshipPolicy } from '../../../schemas/events/app-events.ts';
 import type { App, DaySponsorship } from '../../account/app-administration.ts';
 import { anAddress, chainNumber, wei } from './chain-arguments.ts';
-import { withApps } from './with-apps.ts';
+import { servedChain } from './served-chain.ts';
+import { changeApps, readApps } from './with-apps.ts';
+import { WrongArguments } from './wrong-arguments.ts';
 
 type Allowed = SponsorshipPolicy['allow'];
 
@@ -14,6 +16,8 @@ interface PolicyOptions extends Json {
   day?: bigint;
   userDay?: bigint;
   operation?: bigint;
+  /** `false` with `--no-limit`. */
+  limit: boolean;
   allow: Allowed;
   anySession?: boolean;
 }
@@ -36,9 +40,10 @@ export const appPolicyCommand = (): Command =>
     .addCommand(
       ofApp('set', 'says what an app pays for on a chain, instead of what was said before; in effect within 2 s')
         .requiredOption('--chain <id>', 'the id of the chain', chainNumber)
-        .option('--day <wei>', 'the most in a UTC day; no limit without it', wei)
-        .option('--user-day <wei>', 'the most for one user in a UTC day; no limit without it', wei)
-        .option('--operation <wei>', 'the most that one operation may cost; no limit without it', wei)
+        .option('--day <wei>', 'the most in a UTC day', wei)
+        .option('--user-day <wei>', 'the most for one user in a UTC day', wei)
+        .option('--operation <wei>', 'the most that one operation may cost', wei)
+        .option('--no-limit', 'where one of these three is not given, there is no limit')
         .option(
           '--allow <target[:selector]>',
           'a contract that may be called, with any data or with this selector (0x: no data); may be given several times; without it any target may be called',
@@ -49,7 +54,7 @@ export const appPolicyCommand = (): Command =>
         .addHelpText(
           'after',
           example(
-            `policy set ${APP_ID} --chain 137 --day 100000000000000000000 --operation 100000000000000000 --allow ${TARGET}:0xa9059cbb`,
+            `policy set ${APP_ID} --chain 137 --day 100000000000000000000 --user-day 10000000000000000000 --operation 100000000000000000 --allow ${TARGET}:0xa9059cbb`,
           ),
         )
         .action(setPolicy),
@@ -93,7 +98,11 @@ const aDay = (text: string): string => {
 };
 
 const setPolicy = (appId: string, { chain: chainId, json, ...options }: PolicyOptions): Promise<void> => {
-  const { day, userDay, operation, allow, anySession = false } = options;
+  const { day, userDay, operation, limit, allow, anySession = false } = options;
+  const missing = Object.entries({ '--day': day, '--user-day': userDay, '--operation': operation })
+    .filter(([, amount]) => amount === undefined)
+    .map(([flag]) => flag);
+  if (limit && missing.length > 0) throw new WrongArguments(`${missing.join(', ')}: say how much, or say --no-limit`);
   const policy = {
     dayWei: day === undefined ? null : String(day),
     userDayWei: userDay === undefined ? null : String(userDay),
@@ -101,25 +110,25 @@ const setPolicy = (appId: string, { chain: chainId, json, ...options }: PolicyOp
     allow,
     anySession,
   };
-  return withApps(async (apps) => {
-    const { policies } = await apps.change(appId, { chainId, policy });
+  return changeApps(async (apps, settings) => {
+    const { policies } = await apps.change(appId, { chainId: servedChain(chainId, settings).chainId, policy });
     printPolicies(appId, policies, json);
   });
 };
 
 const removePolicy = (appId: string, { chain: chainId, json }: { chain: number } & Json): Promise<void> =>
-  withApps(async (apps) => {
+  changeApps(async (apps) => {
     const { policies } = await apps.change(appId, { chainId, policy: null });
     printPolicies(appId, policies, json);
   });
 
 const showPolicies = (appId: string, { json }: Json): Promise<void> =>
-  withApps(async (apps) => {
+  readApps(async (apps) => {
     printPolicies(appId, await apps.policies(appId), json);
   });
 
 const showSponsorship = (appId: string, { day, json }: { day?: string } & Json): Promise<void> =>
-  withApps(async (apps) => {
+  readApps(async (apps) => {
     const sponsorship = await apps.sponsorship(appId, day);
     process.stdout.write(json ? `${JSON.stringify(sponsorship)}\n` : sponsorshipText(sponsorship));
   });

@@ -1,10 +1,11 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import { computeAddress } from 'ethers';
 import { z } from 'zod';
+import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { appCommand } from './app.commands.ts';
 
-const DATA_DIR = temporaryFolder();
+const DATA_DIR = await folderWithStores(temporaryFolder());
 
 const annalsApp = async (...args: string[]): Promise<string> => {
   const environment = jest.replaceProperty(process, 'env', { DATA_DIR });

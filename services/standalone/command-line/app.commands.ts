@@ -3,7 +3,7 @@ import { signatureScheme, type SignatureScheme } from '../../../schemas/events/a
 import type { App, AppChange } from '../../account/app-administration.ts';
 import { appPolicyCommand, appSponsorshipCommand } from './app-sponsorship.commands.ts';
 import { appServerKeyCommand } from './app-server-key.commands.ts';
-import { withApps } from './with-apps.ts';
+import { changeApps, readApps } from './with-apps.ts';
 
 interface CreateOptions {
   name: string;
@@ -34,7 +34,11 @@ export const appCommand = (): Command =>
         .action(create),
     )
     .addCommand(
-      new Command('list').description('every app, oldest first').option('--json', 'for machines').action(list),
+      new Command('list')
+        .description('every app, oldest first')
+        .option('--json', 'for machines')
+        .addHelpText('after', example('list --json'))
+        .action(list),
     )
     .addCommand(
       ofApp(
@@ -79,7 +83,7 @@ const ofApp = (name: string, description: string): Command =>
 const example = (line: string): string => `\nExample:\n  annals app ${line}`;
 
 const create = async ({ name, origin, redirectUri, scheme, json }: CreateOptions): Promise<void> => {
-  const app = await withApps((apps) => apps.register({ name, origins: origin, redirectUris: redirectUri, scheme }));
+  const app = await changeApps((apps) => apps.register({ name, origins: origin, redirectUris: redirectUri, scheme }));
   if (json) {
     process.stdout.write(`${JSON.stringify(app)}\n`);
     return;
@@ -90,14 +94,14 @@ const create = async ({ name, origin, redirectUri, scheme, json }: CreateOptions
 };
 
 const list = async ({ json }: { json?: boolean }): Promise<void> => {
-  const registered = await withApps((apps) => apps.list());
+  const registered = await readApps((apps) => apps.list());
   if (json) process.stdout.write(`${JSON.stringify(registered)}\n`);
   else if (registered.length === 0) process.stdout.write('no apps; register one with: annals app create\n');
   else process.stdout.write(registered.map(toLine).join(''));
 };
 
 const rotate = async (id: string, { json }: { json?: boolean }): Promise<void> => {
-  const { app, newKey: signingKey } = await withApps((apps) => apps.rotate(id));
+  const { app, newKey: signingKey } = await changeApps((apps) => apps.rotate(id));
   const { apiKey } = app;
   process.stdout.write(
     json
@@ -112,7 +116,7 @@ const change =
   async (id: string, ...rest: unknown[]): Promise<void> => {
     const value = typeof rest[0] === 'string' ? rest[0] : '';
     const { json } = (value === '' ? rest[0] : rest[1]) as { json?: boolean };
-    const app = await withApps((apps) => apps.change(id, toChange(value)));
+    const app = await changeApps((apps) => apps.change(id, toChange(value)));
     process.stdout.write(json ? `${JSON.stringify(app)}\n` : toLine(app));
   };
 

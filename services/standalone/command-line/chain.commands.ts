@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { Command, InvalidArgumentError } from 'commander';
-import { chainSettings, type ChainSettings, type Settings } from '../../../shared/config/settings.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { ChainSettings } from '../../../shared/config/settings.ts';
 import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { systemIds } from '../../../shared/primitives/ids.ts';
 import { chainAdministration, type ChainAdministration, type ChainState } from '../../account/chain-administration.ts';
-import { readDevelopmentChain } from '../development-file.ts';
 import { anAddress, chainNumber, wei } from './chain-arguments.ts';
+import { servedChain } from './served-chain.ts';
 import { withEngines } from './with-engines.ts';
 
 interface OnChain {
@@ -19,6 +19,10 @@ const count = (text: string): number => {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('It is not a number from 1 to 999.');
 };
+/** Commander shows a default as JSON, which has no bigint. */
+const amount = (flags: string, description: string, least: bigint): Option =>
+  new Option(flags, description).argParser(wei).default(least, String(least));
+
 const onChain = (name: string, description: string): Command =>
   new Command(name)
     .description(description)
@@ -31,9 +35,9 @@ export const chainCommand = (): Command =>
     .addCommand(
       onChain('prepare', 'deploys and funds what is missing; what is there stays as it is')
         .option('--funder-key-file <file>', 'a file with the private key, in hex, of an account that pays')
-        .option('--deposit <wei>', "the least that the paymaster's deposit is to be", wei, 10n ** 17n)
+        .addOption(amount('--deposit <wei>', "the least that the paymaster's deposit is to be", 10n ** 17n))
         .option('--executors <count>', 'how many accounts send bundles', count, 4)
-        .option('--executor-balance <wei>', 'the least that each of them is to have', wei, 5n * 10n ** 16n)
+        .addOption(amount('--executor-balance <wei>', 'the least that each of them is to have', 5n * 10n ** 16n))
         .addHelpText(
           'after',
           '\nExample:\n  annals chain prepare --chain 137 --funder-key-file funder.key --deposit 1000000000000000000',
@@ -64,24 +68,20 @@ interface PrepareOptions extends OnChain {
 }
 
 const prepare = ({ chain: chainId, json, ...options }: PrepareOptions): Promise<void> =>
-  withChain(
-    chainId,
-    async (administration, chain) => {
-      const { funderKeyFile, executors, deposit: depositWei, executorBalance: executorWei } = options;
-      const funderKey = funderKeyFile === undefined ? undefined : readKey(funderKeyFile);
-      await administration.prepare(chain, { funderKey, executors, depositWei, executorWei });
-      print(await administration.state(chain), json);
-    },
-    'made',
-  );
+  withChain({ chainId, changes: true, vault: 'made' }, async (administration, chain) => {
+    const { funderKeyFile, executors, deposit: depositWei, executorBalance: executorWei } = options;
+    const funderKey = funderKeyFile === undefined ? undefined : readKey(funderKeyFile);
+    await administration.prepare(chain, { funderKey, executors, depositWei, executorWei });
+    print(await administration.state(chain), json);
+  });
 
 const status = ({ chain: chainId, json }: OnChain): Promise<void> =>
-  withChain(chainId, async (administration, chain) => {
+  withChain({ chainId, changes: false }, async (administration, chain) => {
     print(await administration.state(chain), json);
   });
 
 const withdraw = ({ chain: chainId, json, wei: amount, to }: OnChain & { wei: bigint; to: string }): Promise<void> =>
-  withChain(chainId, async (administration, chain) => {
+  withChain({ chainId, changes: true }, async (administration, chain) => {
     const transactionHash = await administration.withdraw(chain, amount, to);
     const text = json
       ? JSON.stringify({ transactionHash, wei: String(amount), to })
@@ -115,24 +115,11 @@ const readKey = (file: string): string => {
 };
 
 const withChain = (
-  chainId: number,
+  { chainId, changes, vault = 'used' }: { chainId: number; changes: boolean; vault?: 'made' | 'used' },
   work: (administration: ChainAdministration, chain: ChainSettings) => Promise<void>,
-  vault: 'made' | 'used' = 'used',
 ): Promise<void> =>
-  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true, vault }, (engines, settings) => {
-    const chains = chainsOf(settings);
-    const chain = chains.find((one) => one.chainId === chainId);
-    if (!chain) {
-      const known = chains.map((one) => String(one.chainId)).join(', ') || 'none';
-      throw new CannotStart(`CHAINS does not name chain ${String(chainId)}: it names ${known}`);
-    }
+  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true, changes, vault }, (engines, settings) => {
+    const chain = servedChain(chainId, settings);
     const masterKey = loadMasterKey(settings);
     return work(chainAdministration({ ...engines, masterKey, clock: systemClock, ids: systemIds }), chain);
   });
-
-/** Beside a development start it is the local chain. */
-const chainsOf = ({ CHAINS, DATA_DIR }: Settings): readonly ChainSettings[] => {
-  if (CHAINS) return CHAINS;
-  const local = readDevelopmentChain(DATA_DIR);
-  return local ? [chainSettings.parse({ chainId: local.chainId, rpcUrls: [local.rpcUrl] })] : [];
-};

@@ -64,7 +64,7 @@ describe('annals config check', () => {
   });
 
   it.each([
-    ['relay', []],
+    ['relay', ['MASTER_KEY']],
     ['projector', ['MASTER_KEY']],
     ['stream', ['MASTER_KEY']],
     ['account', ['MASTER_KEY']],

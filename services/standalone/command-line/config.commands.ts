@@ -18,6 +18,7 @@ export const configCommand = (): Command =>
       new Command('print')
         .description('lists every setting with its value, source and meaning; secrets masked')
         .option('--json', 'for machines')
+        .addHelpText('after', '\nExample:\n  annals config print --json')
         .action(({ json }: { json?: boolean }) => {
           // No setting is required here: what a service needs is checked when that starts.
           const printed = printable(loadSettings(process.env, {}));
@@ -29,6 +30,7 @@ export const configCommand = (): Command =>
         .description('exits with 1 and names every wrong setting')
         .addArgument(new Argument('[service]', 'as a process of its own; default: all in one').choices(serviceNames))
         .option('--json', 'for machines')
+        .addHelpText('after', '\nExamples:\n  annals config check\n  annals config check relay')
         .action((service: ServiceName | undefined, { json }: { json?: boolean }) => {
           const { wrong } = checkSettings(process.env, service && requiredByService[service]);
           if (wrong.length > 0) process.exitCode = 1;

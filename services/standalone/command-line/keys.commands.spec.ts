@@ -1,8 +1,9 @@
 import { expect, it, jest } from '@jest/globals';
+import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { keysCommand } from './keys.commands.ts';
 
-const DATA_DIR = temporaryFolder();
+const DATA_DIR = await folderWithStores(temporaryFolder());
 
 const annalsKeys = async (...args: string[]): Promise<string> => {
   const environment = jest.replaceProperty(process, 'env', { DATA_DIR });

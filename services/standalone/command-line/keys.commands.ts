@@ -53,6 +53,6 @@ interface Json {
 }
 
 const withKeys = (vault: 'made' | 'used', work: (store: SigningKeyStore) => Promise<void>): Promise<void> =>
-  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true, vault }, (engines, settings) =>
+  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true, changes: true, vault }, (engines, settings) =>
     work(signingKeyStore({ ...engines, masterKey: loadMasterKey(settings), clock: systemClock, ids: systemIds })),
   );

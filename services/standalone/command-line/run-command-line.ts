@@ -1,16 +1,22 @@
-import type { Command } from 'commander';
+import { CommanderError, type Command } from 'commander';
 import { reasonToEnd } from '../../../shared/errors/reason-to-end.ts';
 import { keepFilesPrivate } from '../../../shared/primitives/keep-files-private.ts';
+import { WrongArguments } from './wrong-arguments.ts';
 
-/** Runs a command. If it fails, it prints the reason in one line and exits with code 1. */
-export const runCommandLine = async (program: Command): Promise<void> => {
+const DID_NOT_WORK = 1;
+const WRONG_ARGUMENTS = 2;
+
+/** Runs a command. If it fails, it prints the reason in one line, and exits with 1; with 2 if its arguments are wrong. */
+export const runCommandLine = async (program: Command, args = process.argv.slice(2)): Promise<void> => {
   keepFilesPrivate();
   process.stdout.off('error', failUnlessReaderGone).on('error', failUnlessReaderGone);
+  throwAtEnd(program);
   try {
-    await program.parseAsync();
+    await program.parseAsync(withoutHelpOfUnknown(program, args), { from: 'user' });
   } catch (error) {
-    process.stderr.write(`annals: ${reasonToEnd(error)}\n`);
-    process.exitCode = 1;
+    process.exitCode = exitCodeOf(error);
+    // Commander has printed what it threw.
+    if (!(error instanceof CommanderError)) process.stderr.write(`annals: ${reasonToEnd(error)}\n`);
   }
 };
 
@@ -21,4 +27,30 @@ export const isReaderGone = (error: unknown): boolean =>
 /** What is printed to a reader that has read enough, as `head` has, is lost, and is no failure. */
 const failUnlessReaderGone = (error: Error): void => {
   if (!isReaderGone(error)) throw error;
+};
+
+const throwAtEnd = (command: Command): void => {
+  command.exitOverride();
+  command.commands.forEach(throwAtEnd);
+};
+
+const exitCodeOf = (error: unknown): number => {
+  if (error instanceof WrongArguments) return WRONG_ARGUMENTS;
+  if (!(error instanceof CommanderError)) return DID_NOT_WORK;
+  return error.exitCode === 0 ? 0 : WRONG_ARGUMENTS;
+};
+
+/**
+ * Commander answers `--help` before it looks at the name of the command: for a name that is misspelt it would print the help
+ * of all, and exit with 0.
+ */
+const withoutHelpOfUnknown = (program: Command, args: readonly string[]): string[] => {
+  let command = program;
+  for (const name of args.filter((arg) => !arg.startsWith('-'))) {
+    if (command.commands.length === 0 || name === 'help') break;
+    const next = command.commands.find((one) => one.name() === name);
+    if (!next) return args.filter((arg) => arg !== '--help' && arg !== '-h');
+    command = next;
+  }
+  return [...args];
 };

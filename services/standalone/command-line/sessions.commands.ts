@@ -18,7 +18,7 @@ export const sessionsCommand = (): Command =>
     );
 
 const end = (userId: string, { json }: { json?: boolean }): Promise<void> =>
-  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true }, async (engines, settings) => {
+  withEngines({ names: ['eventStore', 'keyVault'], keepsFiles: true, changes: true }, async (engines, settings) => {
     const masterKey = loadMasterKey(settings);
     await endSessionsOf(userId, { ...engines, masterKey, clock: systemClock, ids: systemIds });
     process.stdout.write(json ? `${JSON.stringify({ userId })}\n` : `every session of ${userId} has ended\n`);

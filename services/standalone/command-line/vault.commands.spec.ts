@@ -10,6 +10,7 @@ import { SqliteEventStore } from '../../../shared/event-store/event-store.sqlite
 import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 import { systemClock } from '../../../shared/primitives/clock.ts';
 import { anEvent } from '../../../shared/testing/event-builder.ts';
+import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
 import { shareFolder } from '../../../shared/host/folder-locks.sqlite.ts';
@@ -23,7 +24,7 @@ import { keysCommand } from './keys.commands.ts';
 import { sessionsCommand } from './sessions.commands.ts';
 import { vaultCommand } from './vault.commands.ts';
 
-const DATA_DIR = temporaryFolder();
+const DATA_DIR = await folderWithStores(temporaryFolder());
 const CHAINS = JSON.stringify([{ chainId: 1, rpcUrls: ['http://127.0.0.1:1'] }]);
 const settings = { DATA_DIR, MASTER_KEY: undefined };
 

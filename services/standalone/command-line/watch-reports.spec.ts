@@ -9,6 +9,7 @@ import { watchesModel } from '../../../shared/read-models/watches.ts';
 import { anEvent, storedEvent } from '../../../shared/testing/event-builder.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
+import { folderWithStores } from '../../../shared/testing/folder-with-stores.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
 import { createLogger } from '../../../shared/host/logger.ts';
 import type { Engines } from '../../../shared/host/engines.ts';
@@ -25,7 +26,7 @@ type Stores = Pick<Engines, 'eventStore' | 'readStore'>;
 
 /** The stores of a data folder, with one watch and how far its chain was read. */
 const beside = async (work: (stores: Stores & { advance: (changes: object) => Promise<void> }) => Promise<void>) => {
-  const DATA_DIR = join(FOLDER, String((folders += 1)));
+  const DATA_DIR = await folderWithStores(join(FOLDER, String((folders += 1))));
   const environment = jest.replaceProperty(process, 'env', { DATA_DIR, LOG_LEVEL: 'silent' });
   try {
     await withEngines({ names: ['eventStore', 'readStore'], keepsFiles: false }, async (stores) => {

@@ -80,7 +80,7 @@ const status = (watchId: string, { json = false, follow }: { json?: boolean; fol
 const change =
   (kind: 'pause' | 'resume') =>
   (watchId: string, { json }: { json?: boolean }): Promise<void> =>
-    withEngines({ names: ['eventStore'], keepsFiles: false }, async ({ eventStore }) => {
+    withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async ({ eventStore }) => {
       const watch = await changeWatchAsOperator(watchId, kind, { eventStore, clock: systemClock, ids: systemIds });
       const { id, chainId, contractAddress, eventSignature, paused } = watch;
       const line = `${id} ${paused === null ? 'is read' : 'is paused'}: ${eventSignature} of ${contractAddress}`;
@@ -96,7 +96,7 @@ interface ReplayOptions {
 }
 
 const replay = (watchId: string, { json, ...blocks }: ReplayOptions): Promise<void> =>
-  withEngines({ names: ['eventStore'], keepsFiles: false }, async ({ eventStore }) => {
+  withEngines({ names: ['eventStore'], keepsFiles: false, changes: true }, async ({ eventStore }) => {
     const replay = await replayWatchAsOperator(watchId, blocks, { eventStore, clock: systemClock, ids: systemIds });
     const { id, fromBlock, toBlock } = replay;
     const line = `${id}: blocks ${String(fromBlock)} to ${String(toBlock)} are read again`;

@@ -1,7 +1,10 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { loadSettings } from '../../../shared/config/load-settings.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { closeEngines, isEmbedded, openEngines, useDataFolder } from '../../../shared/host/engines.ts';
+import { closeEngines, describeEngines, isEmbedded, openEngines, useDataFolder } from '../../../shared/host/engines.ts';
 import type { EngineName, Engines } from '../../../shared/host/engines.ts';
+import { CannotStart } from '../../../shared/errors/cannot-start.ts';
 import { haveFolderAlone } from '../../../shared/host/folder-locks.sqlite.ts';
 import { createLogger } from '../../../shared/host/logger.ts';
 import { Shutdown } from '../../../shared/host/shutdown.ts';
@@ -12,6 +15,7 @@ import { loadMasterKey } from '../../../shared/keys/master-key.ts';
 interface EnginesToOpen<Name extends EngineName> {
   names: readonly Name[];
   keepsFiles: boolean;
+  changes?: boolean;
   vault?: VaultUse;
 }
 
@@ -20,14 +24,17 @@ export type VaultUse = 'made' | 'used' | 'itself' | { aloneTo: string };
 /**
  * Runs a command of an operator with these engines, beside services that run or without any.
  * @param keepsFiles whether it uses `DATA_DIR` even if none of them is embedded
+ * @param changes whether it changes what is stored: then it says where, on standard error
  * @param vault whether the command may make a key vault where there never was one, only use its keys, or compare and change
  * the vault itself: then it has its embedded folder alone if it says what for
+ * @throws CannotStart where no event was ever stored: a folder that was misspelt gets no stores
  */
 export const withEngines = async <Name extends EngineName, Result>(
-  { names, keepsFiles, vault = 'used' }: EnginesToOpen<Name>,
+  { names, keepsFiles, changes = false, vault = 'used' }: EnginesToOpen<Name>,
   work: (engines: Pick<Engines, Name>, settings: Settings) => Result | Promise<Result>,
 ): Promise<Result> => {
   const { settings } = loadSettings(process.env, {});
+  requireStores(settings);
   const logger = createLogger(settings);
   const shutdown = new Shutdown(logger);
   try {
@@ -43,8 +50,23 @@ export const withEngines = async <Name extends EngineName, Result>(
     else if (eventStore && keyVault && vault !== 'itself') {
       await requireOwnVault(thisVault({ eventStore, keyVault }, settings), { makes: vault === 'made' });
     }
-    return await work(engines, settings);
+    const result = await work(engines, settings);
+    if (changes) process.stderr.write(`stored in ${placesOf(names, settings)}\n`);
+    return result;
   } finally {
     await shutdown.run();
   }
 };
+
+const requireStores = (settings: Settings): void => {
+  const { DATA_DIR } = settings;
+  if (!isEmbedded('eventStore', settings) || existsSync(join(DATA_DIR, 'events.db'))) return;
+  throw new CannotStart(
+    `${resolve(DATA_DIR)} has no stores: set DATA_DIR to the folder of the installation, or start it there first`,
+  );
+};
+
+const placesOf = (names: readonly EngineName[], settings: Settings): string =>
+  [...new Set(Object.values(describeEngines(settings, names)).map((place) => place.replace(/^embedded in /, '')))].join(
+    ' and ',
+  );

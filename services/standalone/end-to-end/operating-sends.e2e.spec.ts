@@ -302,8 +302,8 @@ describe('whoever operates a chain', () => {
     await running.program.stop();
     const elsewhere = join(folder, 'elsewhere');
     mkdirSync(elsewhere);
-    const vault = readdirSync(running.dataFolder).filter((file) => file.startsWith('vault.db'));
-    for (const file of vault) copyFileSync(join(running.dataFolder, file), join(elsewhere, file));
+    const stores = readdirSync(running.dataFolder).filter((file) => /^(?:vault|events)\.db/.test(file));
+    for (const file of stores) copyFileSync(join(running.dataFolder, file), join(elsewhere, file));
     const keys = z.object({ keys: z.number(), unreadable: z.number() });
     const status = async (dataFolder: string) => {
       const { stdout } = await running

@@ -88,7 +88,16 @@ export class ProgramOnChain<Program extends WholeProgram> {
 
   /** Lets the app of the program pay for operations, within these limits. */
   async setPolicy(limits: readonly string[] = []): Promise<void> {
-    await this.annals('app', 'policy', 'set', this.program.development.app.id, '--chain', CHAIN, ...limits);
+    await this.annals(
+      'app',
+      'policy',
+      'set',
+      this.program.development.app.id,
+      '--chain',
+      CHAIN,
+      '--no-limit',
+      ...limits,
+    );
   }
 
   async mining(mining: Mining): Promise<void> {

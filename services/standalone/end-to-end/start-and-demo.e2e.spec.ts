@@ -72,7 +72,7 @@ describe('npm start', () => {
       ...{ operationWei: '100000000000000000', allow: [], anySession: false },
     };
     expect(await annalsApp('policy', 'show', app.id)).toEqual({ appId: app.id, policies: [policy] });
-    await annalsApp('policy', 'set', app.id, '--chain', String(chainId), '--day', '5');
+    await annalsApp('policy', 'set', app.id, '--chain', String(chainId), '--day', '5', '--no-limit');
     await program.stop();
     program = await RunningProgram.start(dataFolder, {});
     expect(await annalsApp('sponsorship', app.id)).toMatchObject({
