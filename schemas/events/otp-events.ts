@@ -18,11 +18,22 @@ export const otpEvents = {
       capitals: z.array(z.int().nonnegative()),
       /** Whether a password was verified before: then the address is the one as first given. */
       isKnown: z.boolean(),
+      /** Apps at which a password was verified before, the newest last. */
+      verifiedApps: z.array(z.string()).exactOptional(),
       expiresAt: isoTime,
     }),
   ),
+  /** No server took the message: it does not count as a request. */
+  OtpNotSent: event(1, z.object({ otpId: z.string() })),
   /** Appended before the guess is evaluated, so it counts as a failure until `OtpVerified`. */
-  OtpGuessed: event(1, z.object({ otpId: z.string() })),
+  OtpGuessed: event(
+    1,
+    z.object({
+      otpId: z.string(),
+      /** Whether the token came with it that the request was answered with. */
+      withToken: z.literal(true).exactOptional(),
+    }),
+  ),
   /** The guess was right: the password is redeemed. */
   OtpVerified: event(
     1,
@@ -33,7 +44,14 @@ export const otpEvents = {
       linkTo: z.string().exactOptional(),
     }),
   ),
-  /** Too many guesses in a row. Appended with the last one of them, and void if that is verified after all. */
-  OtpLocked: event(1, z.object({ until: isoTime })),
+  /** Too many guesses in a row at an app. Appended with the last one of them, and void if that is verified after all. */
+  OtpLocked: event(
+    1,
+    z.object({
+      /** Absent of those from when an app locked an identity at all apps: they lock nothing any more. */
+      appId: z.string().exactOptional(),
+      until: isoTime,
+    }),
+  ),
 };
 export type OtpEvent = EventOf<typeof otpEvents>;

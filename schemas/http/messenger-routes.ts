@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { anyJson } from '../json.ts';
 import { unixMs } from '../values.ts';
+import { MESSENGER_ID } from './one-time-password-routes.ts';
 import { redirectUri, startedLogin } from './oauth-routes.ts';
 import { route } from './route.ts';
 import { session } from './session.ts';
@@ -59,7 +60,7 @@ export const messengerRoutes = {
     rateLimit: 'login',
     command: true,
     body: z.object({
-      messengerId: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not the id of a user of the messenger'),
+      messengerId: z.string().regex(MESSENGER_ID, 'is not the id of a user of the messenger: decimal digits'),
       username: line.default(''),
       firstname: line.default(''),
       lastname: line.default(''),

@@ -13,27 +13,53 @@ const EMAIL =
   /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
 const LOCAL_PART_CHARACTERS_MAX = 64;
 
-export const emailAddress = z
+/** The host in ASCII (IDNA), where it is not. */
+const withAsciiHost = (text: string): string => {
+  const at = text.lastIndexOf('@') + 1;
+  const host = text.slice(at);
+  if (/^\p{ASCII}*$/u.test(host) || !/^[\p{L}\p{M}\p{N}.。．｡-]+$/u.test(host)) return text;
+  return text.slice(0, at) + (URL.parse(`http://${host}`)?.hostname ?? host);
+};
+
+const emailAddress = z
   .string()
   .trim()
+  .overwrite(withAsciiHost)
   .max(ADDRESS_CHARACTERS_MAX)
   .regex(EMAIL, 'is not one address of email: name@host')
   .refine((text) => text.lastIndexOf('@') <= LOCAL_PART_CHARACTERS_MAX, 'has too long a name before the @')
   .describe('an address of email; the same in any letter case');
-export const messengerId = z
+/** The id of a person. Groups have negative ids, channels names: neither is somebody who can log in. */
+export const MESSENGER_ID = /^[1-9]\d{0,15}$/;
+const messengerId = z
   .string()
   .trim()
-  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not the id of a user of the messenger')
+  .regex(MESSENGER_ID, 'is not the id of a user of the messenger: decimal digits')
   .describe('the id of a user of the messenger');
+/** Decimal digits of any script stand in Unicode in rows from 0 to 9, some of them without a gap between two. */
+const asciiDigit = (digit: string): string => {
+  const code = digit.codePointAt(0) ?? 0;
+  let first = code;
+  while (/^\p{Nd}$/u.test(String.fromCodePoint(first - 1))) first -= 1;
+  return String((code - first) % 10);
+};
 const otp = z
   .string()
-  .trim()
-  .regex(/^[0-9]{6}$/, 'is not six digits');
+  .max(64)
+  .overwrite((text) => text.replaceAll(/[\s\p{Pd}]/gu, '').replaceAll(/\p{Nd}/gu, asciiDigit))
+  .refine((text) => /^[0-9]{6}$/.test(text), 'is not six digits')
+  .describe('six decimal digits of any script; spaces and hyphens are ignored');
+const token = z
+  .string()
+  .max(64)
+  .exactOptional()
+  .describe('that of the request: with it five more guesses are evaluated');
 
 export const requestedPassword = z.object({
   sent: z.literal(true),
   expiresAt: isoTime,
   resendAfter: z.int().nonnegative().describe('seconds until another one may be requested'),
+  token: z.string().describe('to send with the password, so that guesses of others do not use it up'),
 });
 export type RequestedPassword = z.infer<typeof requestedPassword>;
 
@@ -81,7 +107,7 @@ export const oneTimePasswordRoutes = {
     path: '/auth/email-otp-verify',
     summary: 'Log in with a one-time password that came by email',
     identifiedBy: 'email',
-    body: z.object({ email: emailAddress, otp }),
+    body: z.object({ email: emailAddress, otp, token }),
   }),
   requestMessengerPassword: route({
     ...request,
@@ -100,6 +126,7 @@ export const oneTimePasswordRoutes = {
       ...profile.pick({ username: true, firstname: true, lastname: true }).shape,
       avatarUrl: profile.shape.avatar,
       otp,
+      token,
     }),
   }),
 };

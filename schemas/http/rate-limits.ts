@@ -20,8 +20,9 @@ export const rateLimits = {
   requestsPerConnection: { points: 8 }, // under way on a connection
   requestsPerAddress: { points: 256 }, // under way of an address
   connectionsPerAddress: { points: 1_000 }, // address, without sockets of the stream
-  otpRequest: { points: 1, seconds: 60, shared: true }, // identity
-  otpRequestDay: { points: 10, seconds: 86_400, shared: true }, // identity
+  otpRequest: { points: 1, seconds: 60, shared: true }, // identity and app
+  otpRequestDay: { points: 10, seconds: 86_400, shared: true }, // identity and app
+  otpRequestAll: { points: 50, seconds: 86_400, shared: true }, // identity, at all apps where it never logged in
   otpRequestIp: { points: 30, seconds: 3_600, shared: true }, // address
   send: { points: 10, seconds: 1 }, // user
   rpc: { points: 50, seconds: 1 }, // user

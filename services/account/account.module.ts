@@ -10,6 +10,7 @@ import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { serveMailbox } from './edge/mailbox-page.ts';
+import { serveMessenger } from './log-in-with-bot/development-messenger.ts';
 import type { PasswordCost } from './edge/password-hashes.ts';
 import { isNative } from '../../shared/keys/recover-signer.ts';
 import { Erasures } from './erase-user/erasures.ts';
@@ -185,10 +186,11 @@ export const startAccount = async (
   const identityIds = new IdentityIds(await personalData.keys.identitiesKey());
   const keys = await SigningKeys.open(signingKeyStore(foundation), foundation);
   let publicUrl = ACCOUNT_URL;
-  const issuer = ownIssuer(keys, () => {
+  const ownUrl = () => {
     if (publicUrl === undefined) throw new Error('the address is known once the service listens');
     return publicUrl;
-  });
+  };
+  const issuer = ownIssuer(keys, ownUrl);
   const auditKey = await AuditKey.open(personalData.keys);
   const historyThread = new HistoryThread();
   const { eventStore, readStore, clock, ids, logger } = foundation;
@@ -196,7 +198,7 @@ export const startAccount = async (
   const erasures = new Erasures(transactor, personalData.keys);
   const unlinkings = new Unlinkings(transactor);
   const latestStates = openLatestStates(CHAINS);
-  const channels = openChannels(foundation);
+  const channels = openChannels(foundation, ownUrl);
   const smartAccounts = new SmartAccounts(personalData.keys, CHAINS);
   const onchain = onchainSends({ foundation, transactor, keys: personalData.keys, smartAccounts });
   const elsewhere = loginsElsewhere(foundation);
@@ -204,7 +206,9 @@ export const startAccount = async (
     ...options,
     configure: async (app) => {
       await options.configure?.(app);
-      if (channels.mailbox) serveMailbox(channels.mailbox.messages)(app);
+      const { mailbox, messenger } = channels;
+      if (mailbox) serveMailbox(mailbox.messages)(app);
+      if (messenger && messenger === mailbox?.messenger) serveMessenger(app);
     },
     module: accountModule({
       signingKeys: keys,

@@ -70,7 +70,11 @@ describe('the mailbox of a development start', () => {
   });
 
   it('keeps the newest messages only', async () => {
-    const mailbox = new DevelopmentMailbox({ clock: new TestClock(), ids: systemIds });
+    const mailbox = new DevelopmentMailbox({
+      clock: new TestClock(),
+      ids: systemIds,
+      accountUrl: () => 'http://127.0.0.1:3000',
+    });
     for (let sent = 1; sent <= 250; sent += 1) await mailbox.messenger.send(String(sent), { text: 'x' });
     expect(mailbox.messages).toHaveLength(200);
     expect(mailbox.messages.at(-1)?.to).toBe('51');

@@ -5,6 +5,7 @@ import { BotCodes } from './edge/bot-codes.ts';
 import { openIdentityProviders } from './log-in-with-oauth/providers/identity-providers.oidc.ts';
 import { IDENTITY_PROVIDERS } from './log-in-with-oauth/providers/identity-provider.ts';
 import { LoginStates } from './edge/login-states.ts';
+import { BotReplies } from './log-in-with-bot/bot-replies.ts';
 import { HearBotHandler } from './log-in-with-bot/hear-bot.handler.ts';
 import { LogInWithBotHandler } from './log-in-with-bot/log-in-with-bot.handler.ts';
 import { LogInMessengerUserHandler } from './log-in-messenger-user/log-in-messenger-user.handler.ts';
@@ -28,6 +29,7 @@ export const loginsElsewhere = ({ settings, clock, masterKey, logger }: Foundati
       { provide: LoginFailures, useValue: failures },
       { provide: BotCodes, useValue: new BotCodes(masterKey) },
       LoginStates,
+      BotReplies,
       StartOAuthLoginHandler,
       LogInWithOAuthHandler,
       LogInWithIdTokenHandler,

@@ -7,7 +7,7 @@ import type { Foundation } from '../../shared/host/foundation.ts';
 import type { Logger } from '../../shared/host/logger.ts';
 import type { Clock } from '../../shared/primitives/clock.ts';
 import type { RequestLimit } from './domain/one-time-password.ts';
-import { BackgroundSends } from './edge/background-sends.ts';
+import { BackgroundSends, MAIL_SENDS } from './edge/background-sends.ts';
 import { DevelopmentMailbox } from './edge/development-mailbox.memory.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { Logins } from './edge/logins.ts';
@@ -15,7 +15,7 @@ import { MAILER, type Mailer } from './edge/mailer.ts';
 import { SmtpMailer } from './edge/mailer.smtp.ts';
 import { MESSENGER, type Messenger } from './edge/messenger.ts';
 import { TelegramMessenger } from './edge/messenger.telegram.ts';
-import { OneTimePasswordLogins } from './edge/one-time-passwords.ts';
+import { OneTimePasswordLogins, type RequestLimits } from './edge/one-time-passwords.ts';
 import { PasswordHashes, type PasswordCost } from './edge/password-hashes.ts';
 import { LogInWithEmailHandler } from './log-in-with-email/log-in-with-email.handler.ts';
 import { LogInWithEmailHttp } from './log-in-with-email/log-in-with-email.http.ts';
@@ -34,8 +34,8 @@ export interface Channels {
 }
 
 /** Outside production a mailbox takes what no server is set up for. */
-export const openChannels = ({ settings, clock, ids }: Foundation): Channels => {
-  const mailbox = settings.NODE_ENV === 'production' ? undefined : new DevelopmentMailbox({ clock, ids });
+export const openChannels = ({ settings, clock, ids }: Foundation, accountUrl: () => string): Channels => {
+  const mailbox = settings.NODE_ENV === 'production' ? undefined : new DevelopmentMailbox({ clock, ids, accountUrl });
   return {
     mailbox,
     mailer: smtpMailer(settings) ?? mailbox?.mailer ?? null,
@@ -57,10 +57,11 @@ const botMessenger = ({
 }: Settings): Messenger | undefined =>
   token === undefined ? undefined : new TelegramMessenger({ apiUrl, token, name });
 
-const requestLimitsOf = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>): RequestLimit[] =>
-  RATE_LIMITS === 'off'
-    ? []
-    : (['otpRequest', 'otpRequestDay'] as const).map((name) => ({ name, ...(RATE_LIMITS[name] ?? rateLimits[name]) }));
+const requestLimitsOf = ({ RATE_LIMITS }: Pick<Settings, 'RATE_LIMITS'>): RequestLimits => {
+  if (RATE_LIMITS === 'off') return { app: [], all: undefined };
+  const limit = (name: RequestLimit['name']) => ({ name, ...(RATE_LIMITS[name] ?? rateLimits[name]) });
+  return { app: [limit('otpRequest'), limit('otpRequestDay')], all: limit('otpRequestAll') };
+};
 
 export const oneTimePasswordControllers = [LogInWithEmailHttp, LogInWithMessengerHttp];
 
@@ -72,14 +73,14 @@ export const oneTimePasswordProviders = ({ mailer, messenger }: Channels, cost?:
     useFactory: (masterKey: Uint8Array) => new PasswordHashes(masterKey, cost),
     inject: [MASTER_KEY],
   },
-  {
-    provide: BackgroundSends,
+  ...[BackgroundSends, MAIL_SENDS].map((provide) => ({
+    provide,
     useFactory: (clock: Clock, logger: Logger) =>
       new BackgroundSends(clock, (error) => {
         logger.warn({ reason: error instanceof Error ? error.message : 'unknown' }, 'a message was not sent');
       }),
     inject: [CLOCK, LOGGER],
-  },
+  })),
   {
     provide: OneTimePasswordLogins,
     useFactory: (

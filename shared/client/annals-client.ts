@@ -58,8 +58,8 @@ export class AnnalsClient {
    * @throws ProblemError
    */
   async signInByEmail(email: string, password: () => Promise<string>): Promise<Session> {
-    await this.call(accountRoutes.requestEmailPassword, { body: { email } });
-    this.session = await this.call(accountRoutes.logInWithEmail, { body: { email, otp: await password() } });
+    const { token } = await this.call(accountRoutes.requestEmailPassword, { body: { email } });
+    this.session = await this.call(accountRoutes.logInWithEmail, { body: { email, token, otp: await password() } });
     return this.session;
   }
 

@@ -5,13 +5,15 @@ import { toIso } from '../../../shared/primitives/clock.ts';
 import { expectNothingTheSecondTime, given, refusalBy } from '../../../shared/testing/given.ts';
 import { readAddress, writeAddress } from './email-address.ts';
 import {
+  deliveryOf,
   guessOneTimePassword,
-  isGuessedUp,
+  issuedAt,
   issueOneTimePassword,
   oneTimePasswordFold,
   oneTimePasswordStream,
   requestsLeft,
   verifyOneTimePassword,
+  withoutMessage,
   type OneTimePasswords,
   type RequestLimit,
 } from './one-time-password.ts';
@@ -27,9 +29,16 @@ type Timed = [OtpEvent, number];
 const issued = (
   otpId: string,
   at = NOON,
-  changes: Partial<{ appId: string; capitals: number[]; isKnown: boolean }> = {},
+  changes: Partial<{ appId: string; capitals: number[]; isKnown: boolean; verifiedApps: string[] }> = {},
 ): Timed => {
-  const password = { otpId, appId: 'app_1', passwordHash: `hash of ${otpId}`, capitals: [], isKnown: false };
+  const password = {
+    otpId,
+    appId: 'app_1',
+    passwordHash: `hash of ${otpId}`,
+    capitals: [],
+    isKnown: false,
+    verifiedApps: [],
+  };
   return [{ type: 'OtpIssued', data: { ...password, ...changes, expiresAt: toIso(at + 5 * MINUTE) } }, at];
 };
 const guessed = (otpId: string, at = NOON): Timed => [{ type: 'OtpGuessed', data: { otpId } }, at];
@@ -37,7 +46,12 @@ const verified = (otpId: string, at = NOON): Timed => [
   { type: 'OtpVerified', data: { otpId, sessionId: 'ses_1' } },
   at,
 ];
-const locked = (at = NOON): Timed => [{ type: 'OtpLocked', data: { until: toIso(at + DAY) } }, at];
+const locked = (at = NOON, appId = 'app_1'): Timed => [
+  { type: 'OtpLocked', data: { appId, until: toIso(at + DAY) } },
+  at,
+];
+const withToken = (otpId: string, at = NOON): Timed => [{ type: 'OtpGuessed', data: { otpId, withToken: true } }, at];
+const notSent = (otpId: string, at = NOON): Timed => [{ type: 'OtpNotSent', data: { otpId } }, at];
 const times = (count: number, one: (at: number) => Timed): Timed[] => Array.from({ length: count }, (_, at) => one(at));
 
 const issue = (nowMs: number, otpId = 'new', changes: { appId?: string; capitals?: number[] } = {}) => {
@@ -45,9 +59,9 @@ const issue = (nowMs: number, otpId = 'new', changes: { appId?: string; capitals
   return (state: OneTimePasswords) => issueOneTimePassword(state, nowMs, request);
 };
 const guess =
-  (nowMs = NOON, appId = 'app_1') =>
+  (nowMs = NOON, appId = 'app_1', tokenOf = '') =>
   (state: OneTimePasswords) =>
-    guessOneTimePassword(state, nowMs, { appId });
+    guessOneTimePassword(state, nowMs, { appId, hasToken: (otpId) => otpId === tokenOf });
 const verify =
   (otpId: string, sessionId = 'ses_1') =>
   (state: OneTimePasswords) =>
@@ -72,16 +86,19 @@ describe('issuing a one-time password', () => {
     expectNothingTheSecondTime(oneTimePasswordFold, of().state, issue(NOON), NOON);
   });
 
-  it('is allowed once a minute, whatever the app', () => {
+  it('is allowed once a minute at an app, whatever other apps ask for', () => {
+    of(issued('a'))
+      .when(issue(NOON + MINUTE - 1))
+      .refused('rate_limited', /1 .* per 60 s/);
     of(issued('a'))
       .when(issue(NOON + MINUTE - 1, 'new', { appId: 'app_2' }))
-      .refused('rate_limited', /1 .* per 60 s/);
+      .then([issued('new', NOON + MINUTE - 1, { appId: 'app_2' })[0]]);
     of(issued('a'))
       .when(issue(NOON + MINUTE))
       .then([issued('new', NOON + MINUTE)[0]]);
   });
 
-  it('is allowed ten times a day', () => {
+  it('is allowed ten times a day at an app', () => {
     const ten = times(10, (at) => issued(String(at), NOON + at * MINUTE));
     of(...ten)
       .when(issue(NOON + DAY - 1))
@@ -93,10 +110,13 @@ describe('issuing a one-time password', () => {
 
   it('tells how many more there may be, and when', () => {
     const { state } = of(...times(9, (at) => issued(String(at), NOON + at * MINUTE)));
-    expect(requestsLeft(state, NOON + 9 * MINUTE, perDay)).toEqual({ left: 1, waitMs: 0 });
+    expect(requestsLeft(issuedAt(state, 'app_1'), NOON + 9 * MINUTE, perDay)).toEqual({ left: 1, waitMs: 0 });
     const full = of(...times(10, (at) => issued(String(at), NOON + at * MINUTE)));
-    expect(requestsLeft(full.state, NOON + 9 * MINUTE, perDay)).toEqual({ left: 0, waitMs: DAY - 9 * MINUTE });
-    expect(requestsLeft(of().state, NOON, perMinute)).toEqual({ left: 1, waitMs: 0 });
+    expect(requestsLeft(issuedAt(full.state, 'app_1'), NOON + 9 * MINUTE, perDay)).toEqual({
+      left: 0,
+      waitMs: DAY - 9 * MINUTE,
+    });
+    expect(requestsLeft([], NOON, perMinute)).toEqual({ left: 1, waitMs: 0 });
   });
 
   it('says to the second when it is allowed again', () => {
@@ -110,7 +130,8 @@ describe('issuing a one-time password', () => {
     const many = times(150, (at) => issued(String(at), NOON + at));
     const { state } = of(...many);
     expect(state.issuedAt).toHaveLength(100);
-    expect(requestsLeft(state, NOON + 150, { points: 1_000, seconds: 86_400 }).left).toBe(0);
+    expect(issuedAt(state, 'app_1')).toHaveLength(100);
+    expect(requestsLeft(state.issuedAt, NOON + 150, { points: 1_000, seconds: 86_400 }).left).toBe(0);
   });
 
   it('is sent to the address whose password was verified first, not to the one of whoever asks', () => {
@@ -119,7 +140,7 @@ describe('issuing a one-time password', () => {
       .then([issued('new', NOON + MINUTE, { capitals: [1] })[0]]);
     of(issued('a', NOON, { capitals: [0] }), guessed('a'), verified('a'))
       .when(issue(NOON + MINUTE, 'new', { capitals: [1] }))
-      .then([issued('new', NOON + MINUTE, { capitals: [0], isKnown: true })[0]]);
+      .then([issued('new', NOON + MINUTE, { capitals: [0], isKnown: true, verifiedApps: ['app_1'] })[0]]);
   });
 
   it('is sent to the address of the password that was verified, whatever other apps asked for', () => {
@@ -166,42 +187,157 @@ describe('guessing a one-time password', () => {
       .refused('otp_invalid');
   });
 
-  it('is for nothing after the fifth, until there is another password at that app', () => {
-    const five = times(5, () => guessed('a'));
-    expect(isGuessedUp(of().state, 'app_1')).toBe(false);
-    expect(isGuessedUp(of(issued('a'), ...five.slice(1)).state, 'app_1')).toBe(false);
-    expect(isGuessedUp(of(issued('a'), ...five).state, 'app_1')).toBe(true);
-    expect(isGuessedUp(of(issued('a'), ...five).state, 'app_2')).toBe(false);
-    expect(isGuessedUp(of(issued('a'), ...five, issued('b')).state, 'app_1')).toBe(false);
+  it('with the token is counted five times more, whatever others guessed', () => {
+    const strangers = times(5, () => guessed('a'));
+    of(issued('a'), ...strangers)
+      .when(guess(NOON, 'app_1', 'a'))
+      .then([withToken('a')[0]]);
+    of(issued('a'), ...strangers, ...times(4, () => withToken('a')))
+      .when(guess(NOON, 'app_1', 'a'))
+      .then([withToken('a')[0]]);
+    of(issued('a'), ...strangers, ...times(5, () => withToken('a')))
+      .when(guess(NOON, 'app_1', 'a'))
+      .refused('otp_invalid');
+    of(issued('a'), ...times(5, () => withToken('a')))
+      .when(guess())
+      .then([guessed('a')[0]]);
+    of(issued('a'), ...times(10, () => withToken('a')))
+      .when(guess())
+      .refused('otp_invalid');
   });
 
-  const failures = (count: number) => times(count, () => guessed('earlier'));
+  it('has no more with the token of an earlier password', () => {
+    of(issued('a'), issued('b'), ...times(5, () => guessed('b')))
+      .when(guess(NOON, 'app_1', 'a'))
+      .refused('otp_invalid');
+  });
 
-  it('locks with the hundredth failure in a row, for a day', () => {
-    of(...failures(98), issued('a'))
+  /** Of one password, as if each could be guessed so often. */
+  const failures = (count: number, otpId = 'a') => times(count, () => guessed(otpId));
+  const afterFailures = (count: number) => [issued('a'), ...failures(count), issued('b')];
+
+  it('locks with the hundredth failure in a row at an app, for a day', () => {
+    of(...afterFailures(98))
       .when(guess())
-      .then([guessed('a')[0]]);
-    of(...failures(99), issued('a'))
+      .then([guessed('b')[0]]);
+    of(...afterFailures(99))
       .when(guess())
-      .then([guessed('a')[0], locked()[0]]);
-    of(...failures(50), verified('earlier'), ...failures(98), issued('a'))
+      .then([guessed('b')[0], locked()[0]]);
+    of(issued('a'), ...failures(50), verified('a'), ...failures(98), issued('b'))
       .when(guess())
-      .then([guessed('a')[0]]);
+      .then([guessed('b')[0]]);
     for (const decide of [guess(NOON + DAY - 1), issue(NOON + DAY - 1)]) {
-      of(...failures(100), locked(), issued('a', NOON + DAY - MINUTE))
+      of(...afterFailures(100), locked(), issued('c', NOON + DAY - MINUTE))
         .when(decide)
         .refused('otp_locked');
     }
     const { state } = of(locked());
     expect(refusalBy(() => guess()(state)).retryAfter).toBe(86_400);
     expect(refusalBy(() => guess(NOON + DAY - 1)(state)).retryAfter).toBe(1);
-    of(...failures(100), locked(), issued('a', NOON + DAY))
+    of(...afterFailures(100), locked(), issued('c', NOON + DAY))
       .when(guess(NOON + DAY))
+      .then([guessed('c')[0]]);
+  });
+
+  it('neither counts nor locks at other apps', () => {
+    const theirs = [issued('x', NOON, { appId: 'app_2' }), ...failures(99, 'x')];
+    of(...theirs, issued('a'))
+      .when(guess())
+      .then([guessed('a')[0]]);
+    of(locked(NOON, 'app_2'), issued('a'))
+      .when(guess())
+      .then([guessed('a')[0]]);
+    of(locked(NOON, 'app_2'))
+      .when(issue(NOON))
+      .then([issued('new')[0]]);
+    of(...afterFailures(99), issued('y', NOON, { appId: 'app_2' }), verified('y'))
+      .when(guess())
+      .then([guessed('b')[0], locked()[0]]);
+  });
+
+  it('is not refused for a lock of former times, which was of all apps', () => {
+    of([{ type: 'OtpLocked', data: { until: toIso(NOON + DAY) } }, NOON], issued('a'))
+      .when(guess())
       .then([guessed('a')[0]]);
   });
 
   it('does not lock when the hundredth is right after all', () => {
-    of(issued('a'), ...failures(99), guessed('a'), locked(), verified('a'))
+    of(...afterFailures(99), guessed('b'), locked(), verified('b'), issued('c'))
+      .when(guess())
+      .then([guessed('c')[0]]);
+  });
+});
+
+describe('passwords of all apps together', () => {
+  const all: RequestLimit = { name: 'otpRequestAll', points: 50, seconds: 86_400 };
+  const apps = (count: number, verifiedApps: string[] = []) =>
+    times(count, (at) => issued(String(at), NOON + at, { appId: `app_${String(10 + at)}`, verifiedApps }));
+  const delivery = (history: Timed[], appId = 'app_1', nowMs = NOON + 60) =>
+    deliveryOf(of(...history).state, nowMs, { appId, limit: all });
+
+  it('are sent up to the limit', () => {
+    expect(delivery(apps(49))).toBe('awaited');
+    expect(delivery(apps(50), 'app_1', NOON + DAY)).toBe('awaited');
+    expect(deliveryOf(of(...apps(50)).state, NOON + 60, { appId: 'app_1', limit: undefined })).toBe('awaited');
+  });
+
+  it('are sent beyond it where the identity logged in before, and nowhere else', () => {
+    const known = [
+      issued('a', NOON - DAY),
+      guessed('a', NOON - DAY),
+      verified('a', NOON - DAY),
+      ...apps(50, ['app_1']),
+    ];
+    expect(delivery(known)).toBe('unawaited');
+    expect(delivery(known, 'app_2')).toBe('none');
+    expect(delivery(apps(50))).toBe('none');
+  });
+
+  it('say where that was, when the stream has forgotten it', () => {
+    const known = of(issued('a'), verified('a')).when(issue(NOON + MINUTE, 'b', { appId: 'app_2' }));
+    known.then([issued('b', NOON + MINUTE, { appId: 'app_2', isKnown: true, verifiedApps: ['app_1'] })[0]]);
+    expect(delivery(apps(50, ['app_1']))).toBe('unawaited');
+  });
+});
+
+describe('a message that no server took', () => {
+  it('does not count, at its app and at all', () => {
+    const { state } = of(issued('a'), issued('b', NOON + 1, { appId: 'app_2' }), notSent('a'));
+    expect(state.issuedAt).toEqual([NOON + 1]);
+    expect(issuedAt(state, 'app_1')).toEqual([]);
+    of(issued('a'), notSent('a'))
+      .when(issue(NOON + 1))
+      .then([issued('new', NOON + 1)[0]]);
+  });
+
+  it('is said once, and of the newest password only', () => {
+    const decide = (state: OneTimePasswords) => withoutMessage(state, 'a');
+    of(issued('a'))
+      .when(decide)
+      .then([notSent('a')[0]]);
+    of(issued('a'), notSent('a')).when(decide).then([]);
+    of(issued('a'), issued('b')).when(decide).then([]);
+  });
+});
+
+describe('a clock that went back', () => {
+  it('counts no request, lock or password of a time that is not yet', () => {
+    of(...times(10, (at) => issued(String(at), NOON + DAY + at)))
+      .when(issue(NOON))
+      .then([issued('new')[0]]);
+    of(locked(NOON + DAY), issued('a'))
+      .when(guess())
+      .then([guessed('a')[0]]);
+    of(issued('a', NOON + DAY))
+      .when(guess())
+      .refused('otp_invalid');
+  });
+
+  it('is not one of another process that is a little ahead', () => {
+    of(issued('a', NOON + 1_000))
+      .when(issue(NOON))
+      .refused('rate_limited');
+    of(issued('a', NOON + 1_000))
       .when(guess())
       .then([guessed('a')[0]]);
   });

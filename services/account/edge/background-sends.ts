@@ -1,17 +1,33 @@
-import { unavailable } from '../../../shared/errors/refusal.ts';
+import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import type { Clock } from '../../../shared/primitives/clock.ts';
+import { pause } from '../../../shared/primitives/pause.ts';
+import { SenderRefused } from './sender-refused.ts';
 import { Undeliverable } from './undeliverable.ts';
 
 /** More than a server takes in the seconds that a message may need. */
 const UNDER_WAY_MAX = 1_000;
-/** How long nobody is told any more that a message is sent, after one could not be. */
+/** How long nobody is told any more that a message is sent, after the server took none. */
 const DOWN_MS = 10_000;
+/** In a row, to as many recipients: a server may take nothing for one of them. */
+const FAILURES_MAX = 3;
+/** A code is of no use much later. */
+const WAIT_MAX_MS = 60_000;
+
+interface Message {
+  /** Takes some seconds at most. */
+  send: () => Promise<void>;
+  /** Called when no server took it. */
+  notSent: () => Promise<void>;
+}
 
 /**
  * Sends messages whose recipient may or may not be known to the server. Nobody waits for them, because the time would tell.
  */
 export class BackgroundSends {
   private readonly underWay = new Set<Promise<void>>();
+  private readonly stopping = new AbortController();
+  /** Whose messages failed since the server last answered for a recipient. */
+  private readonly failed = new Set<string>();
   private downUntil = -Infinity;
 
   /** @param report is given what kept a message from being sent */
@@ -28,22 +44,57 @@ export class BackgroundSends {
     }
   }
 
-  /** @param send takes some seconds at most */
-  start(send: () => Promise<void>): void {
-    const sent = send()
-      .then(() => {
-        this.downUntil = -Infinity;
+  start(recipient: string, { send, notSent }: Message): void {
+    const sent = this.sendTwice(recipient, send)
+      .catch(async (error: unknown) => {
+        if (!(error instanceof Undeliverable)) await notSent();
       })
-      .catch((error: unknown) => {
-        this.report(error);
-        if (!(error instanceof Undeliverable)) this.downUntil = this.clock.elapsed() + DOWN_MS;
-      })
+      .catch(this.report)
       .finally(() => this.underWay.delete(sent));
     this.underWay.add(sent);
   }
 
   /** The service stops: returns when all of them are sent, or given up. */
   async onModuleDestroy(): Promise<void> {
+    this.stopping.abort();
     await Promise.all(this.underWay);
   }
+
+  private async sendTwice(recipient: string, send: () => Promise<void>): Promise<void> {
+    try {
+      await this.send(recipient, send);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const waitMs = (error.retryAfter ?? 0) * 1_000;
+      if (waitMs <= WAIT_MAX_MS) await pause(waitMs, this.stopping.signal);
+      if (waitMs > WAIT_MAX_MS || this.stopping.signal.aborted) throw error;
+      await this.send(recipient, send);
+    }
+  }
+
+  private async send(recipient: string, send: () => Promise<void>): Promise<void> {
+    try {
+      await send();
+      this.answered();
+    } catch (error) {
+      this.report(error);
+      if (error instanceof Undeliverable) this.answered();
+      else if (!(error instanceof Refusal && error.code === 'rate_limited')) this.failedFor(recipient, error);
+      throw error;
+    }
+  }
+
+  private answered(): void {
+    this.failed.clear();
+    this.downUntil = -Infinity;
+  }
+
+  private failedFor(recipient: string, error: unknown): void {
+    this.failed.add(recipient);
+    const isDown = error instanceof SenderRefused || this.failed.size >= FAILURES_MAX;
+    if (isDown) this.downUntil = this.clock.elapsed() + DOWN_MS;
+  }
 }
+
+/** The sends of the mail server; those of the messenger are bound to the class. */
+export const MAIL_SENDS = Symbol('MailSends');

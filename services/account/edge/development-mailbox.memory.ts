@@ -1,4 +1,4 @@
-import type { DevelopmentMessage } from '../../../schemas/http/development-mailbox.ts';
+import { MESSENGER_PATH, type DevelopmentMessage } from '../../../schemas/http/development-mailbox.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import type { Ids } from '../../../shared/primitives/ids.ts';
 import { htmlOf } from './html-text.ts';
@@ -16,11 +16,18 @@ export class DevelopmentMailbox {
     send: (message: MailMessage) => this.keep({ channel: 'email', ...message }),
   };
   readonly messenger: Messenger = {
-    deepLink: (state) => `https://t.me/annals_development_bot?start=${state}`,
+    deepLink: (state) => `${this.parts.accountUrl()}${MESSENGER_PATH}?start=${state}`,
     send: (to, message) => this.keep({ channel: 'messenger', to, subject: '', ...whole(message) }),
   };
 
-  constructor(private readonly parts: { clock: Clock; ids: Ids }) {}
+  constructor(
+    private readonly parts: {
+      clock: Clock;
+      ids: Ids;
+      /** Where the page is that stands in for the messenger. */
+      accountUrl: () => string;
+    },
+  ) {}
 
   private keep({ channel, to, subject, text, html }: MailMessage & Pick<DevelopmentMessage, 'channel'>): Promise<void> {
     const { ids, clock } = this.parts;

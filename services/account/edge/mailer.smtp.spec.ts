@@ -74,6 +74,17 @@ describe('mail by SMTP', () => {
     });
   });
 
+  it('is sent once more where the server says that it may take it later, and not where it never will', async () => {
+    server.firstSenderAnswers.push(451);
+    await mailerOf(server.url).send(message);
+    expect(server.received).toHaveLength(1);
+    server.firstSenderAnswers.push(451, 421);
+    expect(await errorOf(mailerOf(server.url))).toMatchObject({ code: 'dependency_unavailable' });
+    server.firstSenderAnswers.push(550);
+    expect(await errorOf(mailerOf(server.url))).toMatchObject({ code: 'dependency_unavailable' });
+    expect(server.received).toHaveLength(1);
+  });
+
   it('is given up in time when the server hangs, says nothing at all, or is gone', async () => {
     server.hangs = true;
     const mute = createServer().listen(0, '127.0.0.1');

@@ -27,25 +27,39 @@ export class SmtpMailer implements Mailer {
     this.transport = createTransport(server);
   }
 
-  async send({ to, ...message }: MailMessage): Promise<void> {
+  async send(message: MailMessage): Promise<void> {
     const signal = AbortSignal.timeout(SENT_WITHIN_MS);
     try {
       await this.connections.acquire(signal);
       try {
-        // As an object the address is one recipient, whatever it holds; as text it would be read as a list.
-        await this.transport.sendMail({
-          ...message,
-          from: this.server.from,
-          to: { name: '', address: to },
-          signal,
-          headers: { 'Auto-Submitted': 'auto-generated' },
-        });
+        await this.sendTwice(message, signal);
       } finally {
         this.connections.release();
       }
     } catch (error) {
       throw refusalOf(error);
     }
+  }
+
+  /** Once more where the connection failed, or where the server says that it may take the message later. */
+  private async sendTwice(message: MailMessage, signal: AbortSignal): Promise<void> {
+    try {
+      await this.sendOnce(message, signal);
+    } catch (error) {
+      if ((error as SmtpError).permanent === true || signal.aborted) throw error;
+      await this.sendOnce(message, signal);
+    }
+  }
+
+  private async sendOnce({ to, ...message }: MailMessage, signal: AbortSignal): Promise<void> {
+    // As an object the address is one recipient, whatever it holds; as text it would be read as a list.
+    await this.transport.sendMail({
+      ...message,
+      from: this.server.from,
+      to: { name: '', address: to },
+      signal,
+      headers: { 'Auto-Submitted': 'auto-generated' },
+    });
   }
 }
 

@@ -6,6 +6,7 @@ import { BotApi } from '../testing/bot-api.ts';
 import { DevelopmentMailbox } from './development-mailbox.memory.ts';
 import { messengerContract } from './messenger.contract.ts';
 import { TelegramMessenger } from './messenger.telegram.ts';
+import { SenderRefused } from './sender-refused.ts';
 import { Undeliverable } from './undeliverable.ts';
 
 let api: BotApi;
@@ -27,7 +28,11 @@ const allOf = ({ text, button }: { text: string; button: { label: string; url: s
   ...button,
 });
 
-const mailbox = new DevelopmentMailbox({ clock: new TestClock(), ids: systemIds });
+const mailbox = new DevelopmentMailbox({
+  clock: new TestClock(),
+  ids: systemIds,
+  accountUrl: () => 'http://127.0.0.1:3000',
+});
 messengerContract('the development mailbox', () => ({
   messenger: mailbox.messenger,
   sent: () => mailbox.messages.toReversed().map(({ to, text }) => ({ to, all: text })),
@@ -53,6 +58,10 @@ describe('a messenger that refuses', () => {
     api.behaviour.unknown.add('14');
     expect(await errorOf('13')).toBeInstanceOf(Undeliverable);
     expect(await errorOf('14')).toBeInstanceOf(Undeliverable);
+    api.behaviour.refused.set('16', 400);
+    expect(await errorOf('16')).toBeInstanceOf(Undeliverable);
+    api.behaviour.refused.set('17', 502);
+    expect(await errorOf('17')).toMatchObject({ code: 'dependency_unavailable' });
   });
 
   it.each(['-1001234', '@channel', '0123', '1e3', 'ada', ''])('writes to people only, not to %p', async (id) => {
@@ -63,15 +72,14 @@ describe('a messenger that refuses', () => {
 
   it('passes on how long the messenger asks to wait', async () => {
     api.behaviour.retryAfter = 17;
-    expect(await errorOf('15')).toMatchObject({ code: 'dependency_unavailable', retryAfter: 17 });
+    expect(await errorOf('15')).toMatchObject({ code: 'rate_limited', retryAfter: 17 });
   });
 
   it('says in which setting the fault is when the bot is not known', async () => {
     const other = new TelegramMessenger({ apiUrl: api.url, token: '1:AAstandinother', name: 'x' });
-    expect(await errorOf('15', other)).toMatchObject({
-      code: 'dependency_unavailable',
-      cause: { message: 'check MESSENGER_BOT_TOKEN' },
-    });
+    const error = await errorOf('15', other);
+    expect(error).toBeInstanceOf(SenderRefused);
+    expect(error).toMatchObject({ message: expect.stringContaining('check MESSENGER_BOT_TOKEN') as unknown });
   });
 
   it('is given up within some seconds, or at once when nobody listens', async () => {

@@ -1,19 +1,16 @@
 import { z } from 'zod';
+import { MESSENGER_ID } from '../../../schemas/http/one-time-password-routes.ts';
 import { Refusal, unavailable } from '../../../shared/errors/refusal.ts';
 import { nodeErrorCode } from '../../../shared/errors/node-error-code.ts';
 import type { Messenger, MessengerMessage } from './messenger.ts';
+import { SenderRefused } from './sender-refused.ts';
 import { Undeliverable } from './undeliverable.ts';
 
 const ANSWER_WITHIN_MS = 3_000;
-/** The id of a person. Groups have negative ids, channels names: neither is somebody who can log in. */
-const USER_ID = /^[1-9]\d{0,15}$/;
 const LOCAL_HOSTS = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Descriptions of 400 that are about the recipient. */
-const NO_RECIPIENT = /chat not found|user not found|PEER_ID_INVALID/i;
 
 const answerSchema = z.object({
   ok: z.boolean(),
-  description: z.string().default(''),
   parameters: z.object({ retry_after: z.int().nonnegative().optional() }).default({}),
 });
 
@@ -34,7 +31,7 @@ export class TelegramMessenger implements Messenger {
   }
 
   async send(messengerId: string, message: MessengerMessage): Promise<void> {
-    if (!USER_ID.test(messengerId)) throw new Undeliverable('the id is not that of a person');
+    if (!MESSENGER_ID.test(messengerId)) throw new Undeliverable('the id is not that of a person');
     const { status, body } = await this.call('sendMessage', {
       chat_id: messengerId,
       ...textAndButton(message),
@@ -74,22 +71,22 @@ const textAndButton = ({ text, button }: MessengerMessage): object => {
   return { text, reply_markup: { inline_keyboard: [[{ text: button.label, url: button.url }]] } };
 };
 
-/** Descriptions may quote what was sent, such as a button's URL, so they stay here. */
-const refusalOf = (status: number, { description, parameters }: z.infer<typeof answerSchema>): Error => {
+/** Descriptions may quote what was sent, such as a button's URL, so they are not passed on. */
+const refusalOf = (status: number, { parameters }: z.infer<typeof answerSchema>): Error => {
   const { retry_after: retryAfter } = parameters;
+  // Each chat has a limit of its own.
   if (status === 429) {
-    return new Refusal('dependency_unavailable', 'the messenger takes no more messages now', {
+    return new Refusal('rate_limited', 'the messenger takes no more messages for this chat now', {
       retryAfter: retryAfter ?? 1,
     });
   }
-  if (status === 403 || (status === 400 && NO_RECIPIENT.test(description))) {
-    return new Undeliverable(`the messenger refuses the recipient: ${String(status)}`);
+  if (status === 400 || status === 403) {
+    return new Undeliverable(`the messenger refuses the message or its recipient: ${String(status)}`);
   }
   if (status === 401 || status === 404) {
-    return unavailable('the messenger does not know the bot', new Error('check MESSENGER_BOT_TOKEN'));
+    return new SenderRefused('the messenger does not know the bot: check MESSENGER_BOT_TOKEN');
   }
-  if (status >= 500) return unavailable('the messenger does not take the message', new Error(String(status)));
-  return new Error(`the messenger refuses the message: ${String(status)}`);
+  return unavailable('the messenger does not take the message', new Error(String(status)));
 };
 
 /** The code of a failed connection, or else the kind of the error: never its message, which may hold the URL. */

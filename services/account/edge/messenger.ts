@@ -10,7 +10,8 @@ export interface Messenger {
   deepLink(state: string): string;
   /**
    * Returns when the messenger has taken the message, within some seconds.
-   * @throws Undeliverable, and Refusal `dependency_unavailable`, whose `retryAfter` the messenger may have given
+   * @throws Undeliverable, SenderRefused, and Refusal: `rate_limited` for this chat, with `retryAfter`, or
+   * `dependency_unavailable`
    */
   send(messengerId: string, message: MessengerMessage): Promise<void>;
 }

@@ -1,24 +1,26 @@
 import type { EventMetadata } from '../../../schemas/events/event.ts';
+import type { OtpEvent } from '../../../schemas/events/otp-events.ts';
 import type { ProfileChanges } from '../../../schemas/events/user-events.ts';
 import type { RequestedPassword } from '../../../schemas/http/one-time-password-routes.ts';
 import type { LoginMethod } from '../../../schemas/values.ts';
 import type { UserCaller } from '../../../shared/auth/caller.ts';
 import type { RateLimitStatus } from '../../../shared/edge/rate-limits.ts';
-import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
-import type { Transactor } from '../../../shared/event-store/transact.ts';
+import type { Transacted, Transactor } from '../../../shared/event-store/transact.ts';
 import { writeAddress, type WrittenAddress } from '../domain/email-address.ts';
 import {
+  deliveryOf,
   guessOneTimePassword,
-  isGuessedUp,
+  issuedAt,
   issueOneTimePassword,
+  newestAt,
   oneTimePasswordFold,
   oneTimePasswordsKept,
   oneTimePasswordStream,
-  openAt,
   refuseToIssue,
   requestsLeft,
   verifyOneTimePassword,
+  withoutMessage,
   wrongPassword,
   type OneTimePassword,
   type OneTimePasswords,
@@ -41,12 +43,30 @@ interface Addressee {
   appId: string;
 }
 
+interface Guess {
+  password: string;
+  /** That the request was answered with. */
+  token: string | undefined;
+}
+
 interface PasswordToSend {
   password: string;
   /** The address as first given. */
   to: string;
+  /** Whether the message is sent, and whether the answer may wait for it. */
+  delivery: 'awaited' | 'unawaited' | 'none';
+  /** For a message that no server took: the request does not count. */
+  notSent: () => Promise<void>;
   answer: RequestedPassword;
   position: Position;
+}
+
+/** The limits on requests; none where limits are off. */
+export interface RequestLimits {
+  /** At an app. */
+  app: readonly RequestLimit[];
+  /** At all apps. */
+  all: RequestLimit | undefined;
 }
 
 /** What email and messenger share: passwords are issued, guessed and redeemed here, and sent elsewhere. */
@@ -56,8 +76,7 @@ export class OneTimePasswordLogins {
     private readonly logins: Logins,
     private readonly identityIds: IdentityIds,
     private readonly hashes: PasswordHashes,
-    /** None where limits are off. */
-    private readonly limits: readonly RequestLimit[],
+    private readonly limits: RequestLimits,
   ) {}
 
   /**
@@ -70,32 +89,38 @@ export class OneTimePasswordLogins {
     showRateLimit: (status: RateLimitStatus | undefined) => void,
   ): Promise<PasswordToSend> {
     const { ids, clock } = this.transactor;
+    const { app: limits, all } = this.limits;
     const stream = oneTimePasswordStream(this.identityIds.keyedIdentity(method, address.text));
-    const { state: before } = await this.transactor.load(stream, oneTimePasswordFold);
-    showRateLimit(this.status(before, clock.now()));
+    const show = (state: OneTimePasswords) => {
+      const status = this.status(issuedAt(state, appId), clock.now());
+      showRateLimit(status);
+      return status;
+    };
+    const { state: earlier } = await this.transactor.load(stream, oneTimePasswordFold);
+    show(earlier);
     // Before the work of a hash is done.
-    refuseToIssue(before, clock.now(), this.limits);
+    refuseToIssue(earlier, clock.now(), { appId, limits });
     const [otpId, password] = [ids.token(26), newOneTimePassword()];
     const passwordHash = await this.hashes.hash(otpId, password);
-    const { state, position } = await this.transactor.transact({
-      stream,
-      fold: oneTimePasswordFold,
-      metadata,
-      keep: oneTimePasswordsKept,
-      decide: (current, nowMs) => {
-        showRateLimit(this.status(current, nowMs));
-        const { capitals } = address;
-        return issueOneTimePassword(current, nowMs, { otpId, appId, passwordHash, capitals, limits: this.limits });
-      },
+    const { before, state, position } = await this.transact(stream, metadata, (current, nowMs) => {
+      show(current);
+      return issueOneTimePassword(current, nowMs, { otpId, appId, passwordHash, capitals: address.capitals, limits });
     });
-    const issued = openAt(state, appId);
+    const issued = newestAt(state, appId);
     if (!issued) throw new Error('the one-time password that was issued is missing');
-    const status = this.status(state, clock.now());
-    showRateLimit(status);
     return {
       password,
       to: writeAddress({ ...address, capitals: issued.capitals }),
-      answer: { sent: true, expiresAt: issued.expiresAt, resendAfter: status?.resetSeconds ?? 0 },
+      delivery: deliveryOf(before, clock.now(), { appId, limit: all }),
+      notSent: async () => {
+        await this.transact(stream, metadata, (current) => withoutMessage(current, otpId));
+      },
+      answer: {
+        sent: true,
+        expiresAt: issued.expiresAt,
+        resendAfter: show(state)?.resetSeconds ?? 0,
+        token: this.hashes.tokenOf(otpId),
+      },
       position,
     };
   }
@@ -103,22 +128,21 @@ export class OneTimePasswordLogins {
   /**
    * Logs in with a password, or links the identity to the user of a bearer token. The guess is counted by an append before
    * it is evaluated, so that of parallel guesses no more are evaluated than one after the other. A refusal takes the same time
-   * whether or not the identity has a password.
+   * whether or not somebody has this identity.
    * @throws Refusal otp_invalid, otp_locked, and those of `Logins`
    */
   async logIn(
     { method, address, appId }: Addressee,
-    guess: { password: string; device: string | undefined; user: UserCaller | undefined; profile?: ProfileChanges },
+    guess: Guess & { device: string | undefined; user: UserCaller | undefined; profile?: ProfileChanges },
     metadata: EventMetadata,
   ): Promise<LoggedIn> {
-    const { password, device, user, profile } = guess;
+    const { device, user, profile } = guess;
     const identityId = this.identityIds.keyedIdentity(method, address.text);
+    const stream = oneTimePasswordStream(identityId);
     const unlabelled = { identityId, method, label: address.text };
     const linkTo = await this.logins.linkTarget(user, [unlabelled]);
-    const guessed = await refuseAtIntervals(REFUSED_EVERY_MS, () =>
-      this.guess(identityId, { appId, password }, metadata),
-    );
-    const redemption = await this.redeem(identityId, { otpId: guessed.otpId, linkTo }, metadata);
+    const guessed = await refuseAtIntervals(REFUSED_EVERY_MS, () => this.guess(stream, appId, guess, metadata));
+    const redemption = await this.redeem(stream, { otpId: guessed.otpId, linkTo }, metadata);
     const identity = { ...unlabelled, label: writeAddress({ ...address, capitals: guessed.capitals }) };
     const login = { identity, redemption, appId, device, used: wrongPassword, ...(profile && { profile }) };
     return this.logins.complete(login, metadata);
@@ -126,60 +150,55 @@ export class OneTimePasswordLogins {
 
   /** Returns the password that was guessed. */
   private async guess(
-    identityId: string,
-    { appId, password }: { appId: string; password: string },
+    stream: string,
+    appId: string,
+    { password, token }: Guess,
     metadata: EventMetadata,
   ): Promise<OneTimePassword> {
-    const stream = oneTimePasswordStream(identityId);
-    const { state } = await this.transactor
-      .transact({
-        stream,
-        fold: oneTimePasswordFold,
-        metadata,
-        keep: oneTimePasswordsKept,
-        decide: (current, nowMs) => guessOneTimePassword(current, nowMs, { appId }),
-      })
-      .catch(async (error: unknown) => {
-        if (error instanceof Refusal && error.code === 'otp_invalid') await this.workAsIfOpen(stream, appId, password);
-        throw error;
-      });
-    const guessed = openAt(state, appId);
+    const hasToken = (otpId: string) => token !== undefined && this.hashes.isTokenOf(otpId, token);
+    const { state } = await this.transact(stream, metadata, (current, nowMs) =>
+      guessOneTimePassword(current, nowMs, { appId, hasToken }),
+    );
+    const guessed = newestAt(state, appId);
     if (!guessed) throw new Error('the one-time password that was guessed is missing');
     if (!(await this.hashes.verify(guessed.otpId, password, guessed.passwordHash))) throw wrongPassword();
     return guessed;
   }
 
-  /** As much work as for a password that is open. Of parallel guesses at one, those that are not evaluated must cost little. */
-  private async workAsIfOpen(stream: string, appId: string, password: string): Promise<void> {
-    const { state } = await this.transactor.load(stream, oneTimePasswordFold);
-    if (!isGuessedUp(state, appId)) await this.hashes.hash(appId, password);
-  }
-
   /** Returns the redemption: the first one, where the password was redeemed before. */
   private async redeem(
-    identityId: string,
+    stream: string,
     { otpId, linkTo }: { otpId: string; linkTo: string | undefined },
     metadata: EventMetadata,
   ): Promise<Redemption> {
     const sessionId = sessionIdFrom(this.transactor.ids.token(26));
-    const { state } = await this.transactor.transact({
-      stream: oneTimePasswordStream(identityId),
-      fold: oneTimePasswordFold,
-      metadata,
-      keep: oneTimePasswordsKept,
-      decide: (current) =>
-        verifyOneTimePassword(current, { otpId, sessionId, ...(linkTo !== undefined && { linkTo }) }),
-    });
+    const { state } = await this.transact(stream, metadata, (current) =>
+      verifyOneTimePassword(current, { otpId, sessionId, ...(linkTo !== undefined && { linkTo }) }),
+    );
     const redemption = state.passwords.find((one) => one.otpId === otpId)?.redemption;
     if (!redemption) throw new Error('the one-time password that was redeemed is missing');
     if (redemption.linkTo !== linkTo) throw wrongPassword();
     return redemption;
   }
 
-  /** Of the limit that another request has to wait for longest. */
-  private status(state: OneTimePasswords, nowMs: number): RateLimitStatus | undefined {
-    return this.limits
-      .map((limit) => ({ limit, ...requestsLeft(state, nowMs, limit) }))
+  private transact(
+    stream: string,
+    metadata: EventMetadata,
+    decide: (state: OneTimePasswords, nowMs: number) => OtpEvent[],
+  ): Promise<Transacted<OneTimePasswords>> {
+    return this.transactor.transact({
+      stream,
+      fold: oneTimePasswordFold,
+      metadata,
+      keep: oneTimePasswordsKept,
+      decide,
+    });
+  }
+
+  /** Of the limit at an app that another request has to wait for longest. */
+  private status(times: readonly number[], nowMs: number): RateLimitStatus | undefined {
+    return this.limits.app
+      .map((limit) => ({ limit, ...requestsLeft(times, nowMs, limit) }))
       .toSorted((one, other) => other.waitMs - one.waitMs)
       .map(({ limit: { name, points, seconds }, left, waitMs }) => ({
         name,

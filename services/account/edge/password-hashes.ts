@@ -1,7 +1,8 @@
-import { argon2, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { argon2, createHmac, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { unavailable } from '../../../shared/errors/refusal.ts';
 import { deriveKey } from '../../../shared/keys/derive-key.ts';
+import { encodeToken } from '../../../shared/primitives/ids.ts';
 import { Semaphore } from '../../../shared/primitives/semaphore.ts';
 
 export interface PasswordCost {
@@ -36,6 +37,7 @@ export const newOneTimePassword = (): string => String(randomInt(1_000_000)).pad
  */
 export class PasswordHashes {
   private readonly key: Uint8Array;
+  private readonly tokenKey: Uint8Array;
   private readonly permits = new Semaphore(AT_A_TIME);
 
   /** @param cost another one for tests that check hundreds */
@@ -44,6 +46,7 @@ export class PasswordHashes {
     private readonly cost = COST,
   ) {
     this.key = deriveKey(masterKey, 'one-time passwords');
+    this.tokenKey = deriveKey(masterKey, 'tokens of one-time passwords');
   }
 
   /** @param otpId needed to verify: the hash fits no other one-time password */
@@ -60,6 +63,16 @@ export class PasswordHashes {
     if (tag === '') throw new Error('the stored hash of a one-time password cannot be read');
     const parameters = { memory: Number(memory), passes: Number(passes), salt: Buffer.from(salt, 'base64') };
     return timingSafeEqual(await this.derive(otpId, password, parameters), Buffer.from(tag, 'base64'));
+  }
+
+  /** Returns what whoever asked for a password is told: 130 bits, which follow from its id, so that nothing is stored. */
+  tokenOf(otpId: string): string {
+    return encodeToken(createHmac('sha256', this.tokenKey).update(otpId).digest(), 26);
+  }
+
+  isTokenOf(otpId: string, token: string): boolean {
+    const [given, right] = [Buffer.from(token), Buffer.from(this.tokenOf(otpId))];
+    return given.length === right.length && timingSafeEqual(given, right);
   }
 
   private async derive(otpId: string, password: string, { memory, passes, salt }: Parameters): Promise<Buffer> {

@@ -4,14 +4,14 @@ import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { z } from 'zod';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Settings } from '../../../shared/config/settings.ts';
-import { SETTINGS } from '../../../shared/edge/tokens.ts';
+import { LOGGER, SETTINGS } from '../../../shared/edge/tokens.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
+import type { Logger } from '../../../shared/host/logger.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import { BotCodes } from '../edge/bot-codes.ts';
-import { IdentityIds } from '../edge/identity-ids.ts';
-import { LoginStates } from '../edge/login-states.ts';
 import { MESSENGER, type Messenger } from '../edge/messenger.ts';
+import { SenderRefused } from '../edge/sender-refused.ts';
 import { Undeliverable } from '../edge/undeliverable.ts';
+import { BotReplies } from './bot-replies.ts';
 import { noBot } from './no-bot.ts';
 
 /** What the messenger told the bot. */
@@ -26,7 +26,7 @@ export class HearBot extends Command<void> {
 
 /** Of one person to the bot, and of nobody else: in a group others would read the answer. */
 const startMessage = z.object({
-  text: z.string().regex(/^\/start [A-Za-z0-9_-]{1,64}$/),
+  text: z.string().regex(/^\/start(?:@\w+)?(?:\s|$)/),
   chat: z.object({ type: z.literal('private') }),
   from: z.object({ id: z.int().positive(), is_bot: z.literal(false) }),
 });
@@ -35,14 +35,13 @@ const startMessage = z.object({
 @CommandHandler(HearBot)
 export class HearBotHandler implements ICommandHandler<HearBot> {
   constructor(
-    private readonly states: LoginStates,
-    private readonly codes: BotCodes,
-    private readonly identityIds: IdentityIds,
+    private readonly replies: BotReplies,
     @Inject(MESSENGER) private readonly messenger: Messenger | null,
     @Inject(SETTINGS) private readonly settings: Pick<Settings, 'MESSENGER_WEBHOOK_SECRET'>,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
-  /** @throws Refusal forbidden; dependency_unavailable, after which the messenger tells it again */
+  /** @throws Refusal forbidden; rate_limited and dependency_unavailable, after which the messenger tells it again */
   async execute({ heard: { secret, message }, metadata }: HearBot): Promise<void> {
     if (!this.messenger) throw noBot();
     if (!isSame(secret, this.settings.MESSENGER_WEBHOOK_SECRET)) {
@@ -50,36 +49,18 @@ export class HearBotHandler implements ICommandHandler<HearBot> {
     }
     const { data: start } = startMessage.safeParse(message);
     if (!start) return;
-    const state = start.text.slice('/start '.length);
-    await this.reply(this.messenger, { state, messengerId: String(start.from.id) }, metadata);
-  }
-
-  private async reply(
-    messenger: Messenger,
-    { state, messengerId }: { state: string; messengerId: string },
-    metadata: EventMetadata,
-  ): Promise<void> {
-    const code = this.codes.codeFor(state, messengerId);
-    const identityId = this.identityIds.keyedIdentity('messenger', messengerId);
-    const issued = { codeHash: sha256(code), identityId, label: messengerId };
+    const messengerId = String(start.from.id);
+    const state = start.text.replace(/^\S+/, '').trim();
+    const reply = await this.replies.replyTo(messengerId, state, metadata);
     try {
-      const { redirectUri } = await this.states.issue(state, issued, metadata);
-      await messenger.send(messengerId, codeMessage(code, { state, redirectUri }));
+      await this.messenger.send(messengerId, reply);
     } catch (error) {
-      // A login that is over or somebody else's, and a person who blocked the bot: the messenger need not tell it again.
-      const isExpected = error instanceof Undeliverable || (error instanceof Refusal && error.code === 'state_unknown');
-      if (!isExpected) throw error;
+      // The same message would be refused again, so the messenger need not tell it again.
+      if (!(error instanceof Undeliverable || error instanceof SenderRefused)) throw error;
+      this.logger.warn({ reason: error.message }, 'a reply of the bot was not sent');
     }
   }
 }
-
-const codeMessage = (code: string, { state, redirectUri }: { state: string; redirectUri: string }) => {
-  const url = new URL(redirectUri);
-  url.searchParams.set('state', state);
-  url.searchParams.set('code', code);
-  const text = `Your code to sign in at ${url.host}:\n\n${code}\n\nUse it only if you began to sign in there, and give it to nobody.`;
-  return { text, button: { label: 'Sign in', url: url.href } };
-};
 
 /** In the same time whatever was given; hashed, because only texts of one length can be compared so. */
 const isSame = (given: string | undefined, secret: string | undefined): boolean =>

@@ -107,7 +107,8 @@ describe('logging in through the bot', () => {
     const { code } = await open(state, 1);
     expect((await open(state, 1)).code).toBe(code);
     expect((await tell(update(state, 2))).status).toBe(200);
-    expect(bot.sent.map(({ messengerId }) => messengerId)).toEqual(['1', '1']);
+    expect(bot.sent.map(({ messengerId }) => messengerId)).toEqual(['1', '1', '2']);
+    expect(bot.sent.at(-1)?.text).toMatch(/begin to sign in again/);
     expect((await storedOf(state)).map(({ type }) => type)).toEqual(['LoginStarted', 'LoginCodeIssued']);
   });
 
@@ -116,9 +117,6 @@ describe('logging in through the bot', () => {
     ['by another bot', (state) => update(state, 1, { from: { id: 1, is_bot: true } })],
     ['by nobody', (state) => update(state, 1, { from: undefined })],
     ['with other words', (state) => update(state, 1, { text: `please /start ${state}` })],
-    ['with more words', (state) => update(state, 1, { text: `/start ${state} now` })],
-    ['with a state that nobody began', () => update('unknown', 1)],
-    ['with a state that is longer than any', () => update('s'.repeat(65), 1)],
     ['as something else than a message', (state) => ({ callback_query: update(state, 1) })],
     ['in another form', () => ({ message: [1, { text: null }] })],
   ])('answers 200 and stores nothing when it is told so %s', async (_, body) => {
@@ -128,6 +126,32 @@ describe('logging in through the bot', () => {
     expect([answer.status, await answer.json()]).toEqual([200, {}]);
     expect(bot.sent).toEqual([]);
     expect(await account.foundation.eventStore.head()).toBe(head);
+  });
+
+  it.each<[string, (state: string) => string]>([
+    ['more words', (state) => `/start ${state} now`],
+    ['a state that nobody began', () => '/start unknown'],
+    ['a state that is longer than any', () => `/start ${'s'.repeat(65)}`],
+    ['no state', () => '/start'],
+    ['no state, in the name of the bot', () => '/start@annals_bot '],
+  ])('tells a person to begin again who starts the bot with %s, and stores nothing', async (_, textOf) => {
+    const { state } = await started();
+    const head = await account.foundation.eventStore.head();
+    expect((await tell(update(state, 1, { text: textOf(state) }))).status).toBe(200);
+    const text = expect.stringMatching(/begin to sign in again/) as unknown;
+    expect(bot.sent).toEqual([{ messengerId: '1', text, button: undefined }]);
+    expect(await account.foundation.eventStore.head()).toBe(head);
+  });
+
+  it('answers 200 and logs it where the messenger refuses the reply', async () => {
+    for (const [at, status] of [400, 401, 403, 404].entries()) {
+      const id = 900 + at;
+      bot.behaviour.refused.set(String(id), status);
+      const { state } = await started();
+      const before = account.foundation.logged.length;
+      expect((await tell(update(state, id))).status).toBe(200);
+      expect(JSON.stringify(account.foundation.logged.slice(before))).toContain('a reply of the bot was not sent');
+    }
   });
 
   it.each<[string, Record<string, string>]>([
@@ -150,7 +174,7 @@ describe('logging in through the bot', () => {
   it('is told again when the messenger takes no messages, and not when the person blocked the bot', async () => {
     const { state } = await started();
     bot.behaviour.retryAfter = 3;
-    expect(await codeOf(await tell(update(state, 5)))).toBe('dependency_unavailable');
+    expect(await codeOf(await tell(update(state, 5)))).toBe('rate_limited');
     bot.behaviour.retryAfter = undefined;
     expect((await sessionOf(await callback(await open(state, 5)))).userId).toMatch(/^usr_/);
     const blocked = await started();
@@ -207,6 +231,6 @@ describe('logging in through the bot', () => {
     expect(await codeOf(await callback(back))).toBe('state_unknown');
     bot.sent.splice(0);
     expect((await tell(update(state, 300))).status).toBe(200);
-    expect(bot.sent).toEqual([]);
+    expect(bot.sent.map(({ text }) => text)).toEqual([expect.stringMatching(/begin to sign in again/)]);
   });
 });

@@ -15,6 +15,8 @@ export class LogInWithEmail extends Command<LoggedIn> {
       appId: string;
       email: string;
       otp: string;
+      /** That the request was answered with. */
+      token: string | undefined;
       /** The header `user-agent`. */
       device: string | undefined;
       /** Of the bearer token, if there is one. */
@@ -35,8 +37,8 @@ export class LogInWithEmailHandler implements ICommandHandler<LogInWithEmail> {
 
   async execute({ login, metadata }: LogInWithEmail): Promise<LoggedIn> {
     if (!this.mailer) throw new Refusal('provider_not_found', 'no mail server is set up here');
-    const { appId, email, otp, device, user } = login;
+    const { appId, email, otp, token, device, user } = login;
     const addressee = { method: 'email', address: readAddress(email), appId } as const;
-    return this.logins.logIn(addressee, { password: otp, device, user }, metadata);
+    return this.logins.logIn(addressee, { password: otp, token, device, user }, metadata);
   }
 }

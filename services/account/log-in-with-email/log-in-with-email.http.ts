@@ -26,7 +26,7 @@ export class LogInWithEmailHttp {
   @Implements(logInWithEmail)
   async logIn({ body, caller, context }: ParsedRequest<typeof logInWithEmail>): Promise<CommandAnswer<Session>> {
     const { appId, user } = caller;
-    const login = { appId, user, ...body, device: context.userAgent };
+    const login = { appId, user, token: undefined, ...body, device: context.userAgent };
     const { session, sessionId, position } = await this.commands.execute(new LogInWithEmail(login, context.metadata));
     return { body: session, position, sessionId };
   }

@@ -64,6 +64,19 @@ describe('email by a mail server', () => {
     server = await new MailServerUnderTest().start();
   });
 
+  it('does not count as a request where no server took it', async () => {
+    const RATE_LIMITS = '{"otpRequestDay":{"points":1,"seconds":86400}}';
+    const MAIL_FROM = 'no-reply@annals.example';
+    await using limited = await startAccountUnderTest(folder, { SMTP_URL: server.url, MAIL_FROM, RATE_LIMITS });
+    const { request } = emailCalls(limited);
+    const email = someone();
+    server.senderAnswer = 550;
+    for (const _ of [1, 2]) expect((await request(email)).status).toBe(503);
+    server.senderAnswer = undefined;
+    expect((await request(email)).status).toBe(201);
+    expect((await problemOfAnswer(await request(email))).code).toBe('rate_limited');
+  });
+
   it('is not offered in production where none is set up, and neither is the messenger', async () => {
     const production = {
       NODE_ENV: 'production',

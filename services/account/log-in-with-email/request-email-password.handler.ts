@@ -8,6 +8,7 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
 import type { Logger } from '../../../shared/host/logger.ts';
 import { readAddress } from '../domain/email-address.ts';
+import { MAIL_SENDS, type BackgroundSends } from '../edge/background-sends.ts';
 import { MAILER, type Mailer } from '../edge/mailer.ts';
 import { OneTimePasswordLogins } from '../edge/one-time-passwords.ts';
 import { Undeliverable } from '../edge/undeliverable.ts';
@@ -24,32 +25,41 @@ export class RequestEmailPassword extends Command<{ answer: RequestedPassword; p
   }
 }
 
-/** Answers when the mail server has taken the message. It takes messages to users and to others alike. */
+/**
+ * Answers when the mail server has taken the message. It takes messages to users and to others alike. A message that is sent
+ * to users only is not waited for.
+ */
 @CommandHandler(RequestEmailPassword)
 export class RequestEmailPasswordHandler implements ICommandHandler<RequestEmailPassword> {
   constructor(
     private readonly logins: OneTimePasswordLogins,
+    @Inject(MAIL_SENDS) private readonly sends: BackgroundSends,
     @Inject(MAILER) private readonly mailer: Mailer | null,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   async execute({ request, metadata, showRateLimit }: RequestEmailPassword) {
-    if (!this.mailer) throw new Refusal('provider_not_found', 'no mail server is set up here');
+    const { mailer } = this;
+    if (!mailer) throw new Refusal('provider_not_found', 'no mail server is set up here');
     const { appId, origin, email } = request;
     const addressee = { method: 'email', address: readAddress(email), appId } as const;
-    const { password, to, answer, position } = await this.logins.issue(addressee, metadata, showRateLimit);
-    await this.send(this.mailer, { to, ...passwordMail(password, origin) }, answer.resendAfter);
+    const issued = await this.logins.issue(addressee, metadata, showRateLimit);
+    const { password, to, delivery, notSent, answer, position } = issued;
+    const send = () => mailer.send({ to, ...passwordMail(password, origin) });
+    if (delivery === 'awaited') await this.sent(send, notSent);
+    if (delivery === 'unawaited') this.sends.start(to, { send, notSent });
     return { answer, position };
   }
 
-  private async send(mailer: Mailer, ...[message, retryAfter]: [Parameters<Mailer['send']>[0], number]): Promise<void> {
+  private async sent(send: () => Promise<void>, notSent: () => Promise<void>): Promise<void> {
     try {
-      await mailer.send(message);
+      await send();
     } catch (error) {
-      if (error instanceof Undeliverable) this.logger.warn({ reason: error.message }, 'a message was not sent');
-      else if (error instanceof Refusal)
-        throw new Refusal(error.code, error.detail, { retryAfter, cause: error.cause });
-      else throw error;
+      if (!(error instanceof Undeliverable)) {
+        await notSent();
+        throw error;
+      }
+      this.logger.warn({ reason: error.message }, 'a message was not sent');
     }
   }
 }

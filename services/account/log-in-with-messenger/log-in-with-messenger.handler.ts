@@ -18,6 +18,8 @@ export class LogInWithMessenger extends Command<LoggedIn> {
       appId: string;
       messengerId: string;
       otp: string;
+      /** That the request was answered with. */
+      token: string | undefined;
       /** As the messenger has it: fills members of the profile that are empty, as far as it fits. */
       profile: ProfileChanges;
       /** The header `user-agent`. */
@@ -41,9 +43,9 @@ export class LogInWithMessengerHandler implements ICommandHandler<LogInWithMesse
 
   async execute({ login, metadata }: LogInWithMessenger): Promise<LoggedIn> {
     if (!this.messenger) throw new Refusal('provider_not_found', 'no bot is set up here');
-    const { appId, messengerId, otp, device, user } = login;
+    const { appId, messengerId, otp, token, device, user } = login;
     const profile = fittedProfile(login.profile, { allowLocalHttp: this.settings.NODE_ENV !== 'production' });
     const addressee = { method: 'messenger', address: { text: messengerId, capitals: [] }, appId } as const;
-    return this.logins.logIn(addressee, { password: otp, device, user, profile }, metadata);
+    return this.logins.logIn(addressee, { password: otp, token, device, user, profile }, metadata);
   }
 }

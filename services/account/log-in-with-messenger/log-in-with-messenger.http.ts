@@ -25,10 +25,10 @@ export class LogInWithMessengerHttp {
 
   @Implements(logInWithMessenger)
   async logIn({ body, caller, context }: ParsedRequest<typeof logInWithMessenger>): Promise<CommandAnswer<Session>> {
-    const { messengerId, otp, avatarUrl, ...names } = body;
+    const { messengerId, otp, token, avatarUrl, ...names } = body;
     const profile = { ...names, ...(avatarUrl !== undefined && { avatar: avatarUrl }) };
     const { appId, user } = caller;
-    const login = { appId, user, messengerId, otp, profile, device: context.userAgent };
+    const login = { appId, user, messengerId, otp, token, profile, device: context.userAgent };
     const command = new LogInWithMessenger(login, context.metadata);
     const { session, sessionId, position } = await this.commands.execute(command);
     return { body: session, position, sessionId };

@@ -38,8 +38,10 @@ export class RequestMessengerPasswordHandler implements ICommandHandler<RequestM
     sends.requireServer();
     const { appId, origin, messengerId } = request;
     const addressee = { method: 'messenger', address: { text: messengerId, capitals: [] }, appId } as const;
-    const { password, answer, position } = await this.logins.issue(addressee, metadata, showRateLimit);
-    sends.start(() => messenger.send(messengerId, { text: passwordText(password, origin) }));
+    const issued = await this.logins.issue(addressee, metadata, showRateLimit);
+    const { password, delivery, notSent, answer, position } = issued;
+    const send = () => messenger.send(messengerId, { text: passwordText(password, origin) });
+    if (delivery !== 'none') sends.start(messengerId, { send, notSent });
     return { answer, position };
   }
 }

@@ -25,6 +25,8 @@ interface Behaviour {
   unknown: Set<string>;
   /** Answers 429 with so many seconds. */
   retryAfter: number | undefined;
+  /** The status of the answers for these people. */
+  refused: Map<string, number>;
   /** Takes requests, and answers none. */
   hangs: boolean;
 }
@@ -33,7 +35,13 @@ interface Behaviour {
 export class BotApi {
   readonly token = '8107:AAstandinstandinstandinstandinstandin';
   readonly sent: BotMessage[] = [];
-  readonly behaviour: Behaviour = { blocked: new Set(), unknown: new Set(), retryAfter: undefined, hangs: false };
+  readonly behaviour: Behaviour = {
+    blocked: new Set(),
+    unknown: new Set(),
+    refused: new Map(),
+    retryAfter: undefined,
+    hangs: false,
+  };
   private readonly server = createServer((request, response) => void this.answer(request, response));
 
   /** The settings of an account service that uses it. */
@@ -78,7 +86,7 @@ export class BotApi {
   }
 
   private sendMessage(text: string) {
-    const { blocked, unknown, retryAfter } = this.behaviour;
+    const { blocked, unknown, refused, retryAfter } = this.behaviour;
     const parsed = sendMessage.safeParse(JSON.parse(text));
     if (!parsed.success) return refusal(400, 'Bad Request: message text is empty');
     const { chat_id, text: message, reply_markup } = parsed.data;
@@ -86,6 +94,8 @@ export class BotApi {
     if (retryAfter !== undefined) {
       return refusal(429, `Too Many Requests: retry after ${String(retryAfter)}`, { retry_after: retryAfter });
     }
+    const status = refused.get(messengerId);
+    if (status !== undefined) return refusal(status, 'Refused', status === 429 ? { retry_after: 30 } : undefined);
     if (unknown.has(messengerId)) return refusal(400, 'Bad Request: chat not found');
     if (blocked.has(messengerId)) return refusal(403, 'Forbidden: bot was blocked by the user');
     const button = reply_markup?.inline_keyboard[0]?.[0];

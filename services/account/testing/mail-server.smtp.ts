@@ -20,6 +20,8 @@ export class MailServerUnderTest {
   recipientAnswer: number | undefined;
   /** The answer to a sender, such as 421. */
   senderAnswer: number | undefined;
+  /** Before these answers are given, each once, no sender is taken. */
+  readonly firstSenderAnswers: number[] = [];
   /** Takes what it is sent, and answers no recipient. */
   hangs = false;
   private readonly server: SMTPServer;
@@ -37,7 +39,8 @@ export class MailServerUnderTest {
         else done(refused(535, 'no such user'));
       },
       onMailFrom: (_address, _session, done) => {
-        done(this.senderAnswer === undefined ? null : refused(this.senderAnswer, 'not this sender'));
+        const answer = this.firstSenderAnswers.shift() ?? this.senderAnswer;
+        done(answer === undefined ? null : refused(answer, 'not this sender'));
       },
       onRcptTo: ({ address }, _session, done) => {
         if (this.hangs) return;

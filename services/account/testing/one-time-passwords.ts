@@ -55,8 +55,8 @@ export const emailCalls = (account: AccountUnderTest) => {
     post('/auth/email-otp-request', { email }, headers);
   return {
     request,
-    verify: (email: string, otp: string, headers: Record<string, string> = {}) =>
-      post('/auth/email-otp-verify', { email, otp }, headers),
+    verify: (email: string, otp: string, headers: Record<string, string> = {}, token?: string) =>
+      post('/auth/email-otp-verify', { email, otp, ...(token !== undefined && { token }) }, headers),
     /** Requests a password, and returns it. */
     requested: async (email: string, headers: Record<string, string> = {}): Promise<string> => {
       const answer = await request(email, headers);
