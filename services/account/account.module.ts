@@ -10,7 +10,7 @@ import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
 import { Logins } from './edge/logins.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { serveMailbox } from './edge/mailbox-page.ts';
-import { serveMessenger } from './log-in-with-bot/development-messenger.ts';
+import { serveMessenger } from './log-in-with-bot/development-messenger.http.ts';
 import type { PasswordCost } from './edge/password-hashes.ts';
 import { isNative } from '../../shared/keys/recover-signer.ts';
 import { Erasures } from './erase-user/erasures.ts';

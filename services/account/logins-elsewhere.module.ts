@@ -2,6 +2,7 @@ import type { ModuleMetadata } from '@nestjs/common';
 import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import type { RunningPart } from '../../shared/host/running-part.ts';
 import { BotCodes } from './edge/bot-codes.ts';
+import { IdentityIds } from './edge/identity-ids.ts';
 import { openIdentityProviders } from './log-in-with-oauth/providers/identity-providers.oidc.ts';
 import { IDENTITY_PROVIDERS } from './log-in-with-oauth/providers/identity-provider.ts';
 import { LoginStates } from './edge/login-states.ts';
@@ -29,7 +30,11 @@ export const loginsElsewhere = ({ settings, clock, masterKey, logger }: Foundati
       { provide: LoginFailures, useValue: failures },
       { provide: BotCodes, useValue: new BotCodes(masterKey) },
       LoginStates,
-      BotReplies,
+      {
+        provide: BotReplies,
+        useFactory: (states: LoginStates, codes: BotCodes, ids: IdentityIds) => new BotReplies(states, codes, ids),
+        inject: [LoginStates, BotCodes, IdentityIds],
+      },
       StartOAuthLoginHandler,
       LogInWithOAuthHandler,
       LogInWithIdTokenHandler,

@@ -1,10 +1,9 @@
-import { Injectable } from '@nestjs/common';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import { sha256 } from '../../../shared/primitives/ids.ts';
-import { BotCodes } from '../edge/bot-codes.ts';
-import { IdentityIds } from '../edge/identity-ids.ts';
-import { LoginStates } from '../edge/login-states.ts';
+import type { BotCodes } from '../edge/bot-codes.ts';
+import type { IdentityIds } from '../edge/identity-ids.ts';
+import type { LoginStates } from '../edge/login-states.ts';
 import type { MessengerMessage } from '../edge/messenger.ts';
 
 const beginAgain: MessengerMessage = {
@@ -12,7 +11,6 @@ const beginAgain: MessengerMessage = {
 };
 
 /** What the bot says to a person who starts it. */
-@Injectable()
 export class BotReplies {
   constructor(
     private readonly states: LoginStates,
