@@ -53,7 +53,7 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
     const messageBus = KAFKA_BROKERS
       ? await KafkaMessageBus.connect({ settings: { ...settings, KAFKA_BROKERS }, logger })
       : embedded(settings, 'bus.db', (file) => new SqliteMessageBus(file, { prefix, partitions }));
-    return prepared('KAFKA_BROKERS', messageBus, () => messageBus.createTopics(allTopics));
+    return prepared(settings, 'messageBus', messageBus, () => messageBus.createTopics(allTopics));
   },
   readStore: async (settings, logger) => {
     const { MONGO_URL } = settings;
@@ -61,7 +61,7 @@ const openers: { [Name in EngineName]: (settings: Settings, logger: Logger) => P
       MONGO_URL === undefined
         ? embedded(settings, 'read.db', (file) => new SqliteReadStore(file))
         : await MongoReadStore.connect({ settings: { ...settings, MONGO_URL }, logger });
-    return prepared('MONGO_URL', readStore, () => readStore.define(collections));
+    return prepared(settings, 'readStore', readStore, () => readStore.define(collections));
   },
   keyVault: async (settings, logger) => {
     const { MONGO_URL } = settings;
@@ -129,17 +129,25 @@ const asOne = (failures: readonly unknown[]): unknown => {
   return new CannotStart(failures.map(({ message }) => message).join('; '), { cause: new AggregateError(failures) });
 };
 
+const preparedEngines = {
+  messageBus: { setting: 'KAFKA_BROKERS', file: 'bus.db' },
+  readStore: { setting: 'MONGO_URL', file: 'read.db' },
+} as const satisfies Partial<Record<EngineName, { setting: SettingName; file: string }>>;
+
 /** Prepares an engine, and closes it when that fails. */
 const prepared = async <Engine extends { close: () => Promise<void> }>(
-  setting: SettingName,
+  settings: Settings,
+  name: keyof typeof preparedEngines,
   engine: Engine,
   prepare: () => Promise<void>,
 ): Promise<Engine> => {
+  const { setting, file } = preparedEngines[name];
   try {
     await prepare();
     return engine;
   } catch (cause) {
     await engine.close();
+    if (isEmbedded(name, settings)) throw refusedFile(join(settings.DATA_DIR, file), cause);
     throw cause instanceof Refusal ? new CannotStart(`${setting}: ${cause.detail}`, { cause }) : cause;
   }
 };
@@ -149,11 +157,14 @@ const embedded = <Engine>({ DATA_DIR }: Settings, name: string, open: (file: str
   try {
     return open(file);
   } catch (cause) {
-    if (cause instanceof Refusal && cause.cause instanceof Error) throw new CannotStart(cause.cause.message, { cause });
-    if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') throw cause;
-    if (isBusy(cause)) {
-      throw new CannotStart(`${file} is locked by another process: end its transaction`, { cause });
-    }
-    throw new CannotStart(damageLine(file, cause instanceof Error ? cause.message : String(cause)), { cause });
+    throw refusedFile(file, cause);
   }
+};
+
+/** Returns what to throw where an embedded engine cannot be opened. */
+const refusedFile = (file: string, cause: unknown): unknown => {
+  if (cause instanceof Refusal && cause.cause instanceof Error) return new CannotStart(cause.cause.message, { cause });
+  if (nodeErrorCode(cause) !== 'ERR_SQLITE_ERROR') return cause;
+  if (isBusy(cause)) return new CannotStart(`${file} is locked by another process: end its transaction`, { cause });
+  return new CannotStart(damageLine(file, cause instanceof Error ? cause.message : String(cause)), { cause });
 };

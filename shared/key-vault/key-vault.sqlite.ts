@@ -6,6 +6,9 @@ import { foreignCheck, type KeyVault, type NewVaultKey, type VaultIdentity, type
 
 const COLUMNS = 'id, sealed, created_at AS createdAt, destroyed_at AS destroyedAt, crc';
 
+/** So many keys are checked when the vault is opened, in less than half a second. */
+const CHECKED_KEYS_MAX = 100_000;
+
 interface PendingAdd {
   keys: readonly NewVaultKey[];
   check: string | undefined;
@@ -49,6 +52,8 @@ export class SqliteKeyVault implements KeyVault {
       'SELECT vault_id AS vaultId, check_value AS "check", is_rewrapping AS isRewrapping FROM identity',
     );
     this.replaceIdentity = prepare('INSERT OR REPLACE INTO identity VALUES (1, ?, ?, ?)');
+    // A key whose id the disk changed would not be found, and so not be checked, later.
+    for (const row of this.page.iterate('', CHECKED_KEYS_MAX)) this.toKey(row);
   }
 
   identity(): Promise<VaultIdentity | undefined> {
