@@ -32,7 +32,9 @@ export const createFileOf = async (file: string, pieces: AsyncIterable<string>, 
     } finally {
       await handle.close();
     }
-    return link(written, file);
+    const isCreated = link(written, file);
+    syncFolder(dirname(file));
+    return isCreated;
   } finally {
     rmSync(written, { force: true });
   }
@@ -42,7 +44,6 @@ export const createFileOf = async (file: string, pieces: AsyncIterable<string>, 
 const link = (written: string, file: string): boolean => {
   try {
     linkSync(written, file);
-    syncFolder(dirname(file));
     return true;
   } catch (error) {
     if (nodeErrorCode(error) !== 'EEXIST') throw error;
