@@ -256,6 +256,7 @@ export const eventCatcherRoutes = {
         order: z.enum(['asc', 'desc']).default('asc'),
       })
       .catchall(z.unknown()),
+    openParameters: 'arg.',
     status: 200,
     answer: eventPage,
     streams: {

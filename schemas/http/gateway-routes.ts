@@ -46,6 +46,7 @@ export const gatewayRoutes = {
     path: '/api/v1/gateway/validate',
     summary: 'A token that registers contracts and opens the stream at one node',
     command: true,
+    signedBody: ['signature'],
     body: z.object({
       node: addressInput.describe('the address of a node, as it was signed'),
       timestamp: utcTime.describe('RFC 3339 in UTC, as it was signed; within 60 s of now'),

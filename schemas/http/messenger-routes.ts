@@ -59,6 +59,7 @@ export const messengerRoutes = {
     auth: 'none',
     rateLimit: 'login',
     command: true,
+    signedBody: ['apiKey', 'messengerId'],
     body: z.object({
       messengerId: z.string().regex(MESSENGER_ID, 'is not the id of a user of the messenger: decimal digits'),
       username: line.default(''),

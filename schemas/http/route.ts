@@ -28,10 +28,14 @@ export interface RouteContract<
   command?: boolean;
   /** Whether `Idempotency-Key` is the secret of a client that refreshes, and names no answer that is kept. */
   refreshKey?: true;
+  /** At a command without a caller, whose body is signed: the members of the body that name who signed it. */
+  signedBody?: readonly string[];
   /** At a command of an app, the member of the body that says who logs in: each may use the same `Idempotency-Key`. */
   identifiedBy?: string;
   params?: Params;
   query?: Query;
+  /** How names of further parameters of the query begin, which the handler knows. */
+  openParameters?: string;
   body?: Body;
   /** Its handler reads the body by itself, which has so many bytes at most, and answers what it cannot read with 400 and this. */
   readsBody?: { bytesMax: number; invalid: z.ZodType };

@@ -6,21 +6,31 @@ import { invalid } from '../errors/refusal.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { sha256 } from '../primitives/ids.ts';
 import type { Caller } from '../auth/caller.ts';
+import type { Position } from '../event-store/event-store.ts';
 import { boundRoute, type BoundRoute, type CommandAnswer } from './implements.ts';
+import { isKept } from './kept-refusals.ts';
+import { holderKey, OwnWrites, userKey } from './own-writes.ts';
 import { parseRequest } from './parse-request.ts';
 import { PositionHeader } from './position-header.ts';
 import { problemHeaders, problemOf, refusalOf } from './problem-document.ts';
 import { Projections } from './projections.ts';
+import { RateLimits } from './rate-limits.ts';
 import { requestMetadata } from './request-context.ts';
 import { IdempotentRequests, type StoredAnswer } from './idempotent-requests.ts';
+
+/** What the events of a command have besides what its body brings. */
+const COMMAND_BYTES = 1_000;
 
 /** Answers as contracts define: status, positions, and the first answer again for a repeated command. */
 @Injectable()
 export class AnswerInterceptor implements NestInterceptor {
+  private readonly ownWrites = new OwnWrites();
+
   constructor(
     private readonly readModels: Projections,
     private readonly requests: IdempotentRequests,
     private readonly positions: PositionHeader,
+    private readonly limits: RateLimits,
   ) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
@@ -29,7 +39,7 @@ export class AnswerInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
     const reply = http.getResponse<FastifyReply>();
-    request.deadline?.extend(bound.moreTimeMs?.(request) ?? 0);
+    giveTime(request, bound.moreTimeMs?.(request) ?? 0);
     const handle = () => lastValueFrom(next.handle() as Observable<unknown>);
     return from(
       bound.contract.command ? this.command(bound, request, reply, handle) : this.query(bound, request, reply, handle),
@@ -42,6 +52,11 @@ export class AnswerInterceptor implements NestInterceptor {
       const position = this.positions.read(String(header));
       await Promise.all((bound.reads ?? []).map((projection) => this.readModels.reached(projection, position)));
     }
+    const { caller } = request;
+    const own = caller && caller.kind !== 'app' ? this.ownWrites.newest(holderKey(caller)) : undefined;
+    if (own !== undefined) {
+      await Promise.all((bound.reads ?? []).map((projection) => this.readModels.reachedOnce(projection, own)));
+    }
     const answer = await handle();
     reply.status(request.answerStatus ?? bound.contract.status);
     return answer;
@@ -53,21 +68,41 @@ export class AnswerInterceptor implements NestInterceptor {
     reply: FastifyReply,
     handle: () => Promise<unknown>,
   ) {
+    await this.countBytes(request);
     const carryOut = async (): Promise<StoredAnswer> => {
       const { body, position, status, sessionId } = (await handle()) as CommandAnswer<unknown>;
       request.callerIsKnown = true;
+      this.noteOwnWrite(request.caller, body, position);
       const headers = { 'x-position': this.positions.write(position) };
       return { status: status ?? bound.contract.status, headers, body, sessionId };
     };
     const { caller } = request;
     // Nothing is stored for a caller who is not known.
-    const key = caller && idempotencyKey(request);
+    const { contract } = bound;
+    const key = caller || contract.signedBody ? idempotencyKey(request) : undefined;
     const answer =
-      caller === undefined || key === undefined
+      key === undefined
         ? await carryOut()
-        : await this.once({ key, caller: callerKey(caller, bound.contract, request) }, request, carryOut);
+        : caller
+          ? await this.once({ key, caller: callerKey(caller, contract, request) }, request, carryOut)
+          : await this.requests.onceSigned(
+              { key, caller: signerKey(contract, request), ...identity(request) },
+              carryOut,
+            );
     reply.status(answer.status).headers(answer.headers);
     return answer.body;
+  }
+
+  /** Counts what a command brings by its caller and day, because what is stored stays. @throws Refusal rate_limited */
+  private async countBytes({ caller, rawBody }: FastifyRequest): Promise<void> {
+    if (!caller || caller.kind === 'app') return;
+    await this.limits.countBytes(holderKey(caller), COMMAND_BYTES + (rawBody?.length ?? 0));
+  }
+
+  private noteOwnWrite(caller: Caller | undefined, body: unknown, position: Position): void {
+    if (caller && caller.kind !== 'app') this.ownWrites.note(holderKey(caller), position);
+    // A login is answered before anybody has its token.
+    else if (isSession(body)) this.ownWrites.note(userKey(body.userId), position);
   }
 
   private async once(
@@ -80,11 +115,8 @@ export class AnswerInterceptor implements NestInterceptor {
       {
         caller,
         key,
-        fingerprint: sha256(
-          Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)]),
-        ),
+        ...identity(request),
         userId: request.caller?.kind === 'user' ? request.caller.userId : undefined,
-        metadata: requestMetadata(request),
       },
       (onceId) => {
         request.onceId = onceId;
@@ -100,12 +132,31 @@ export class AnswerInterceptor implements NestInterceptor {
   }
 }
 
-/** Returns the answer that a repeated request receives too, unless the refusal is temporary. */
+/** What tells a request from another one with the same key. */
+const identity = (request: FastifyRequest) => ({
+  fingerprint: sha256(
+    Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), request.rawBody ?? Buffer.alloc(0)]),
+  ),
+  metadata: requestMetadata(request),
+});
+
+/** Returns the answer that a repeated request receives too, if the refusal is one that is kept. */
 const refusedAnswer = (error: unknown, requestId: string): StoredAnswer | undefined => {
   const body = problemOf(refusalOf(error), requestId);
-  if (body.status >= 500 || body.status === 429) return undefined;
+  if (!isKept(body.code)) return undefined;
   return { status: body.status, headers: problemHeaders(body), body };
 };
+
+/** Gives a request that waits more time for its answer, and its connection as much more without a byte. */
+const giveTime = (request: FastifyRequest, moreMs: number): void => {
+  if (moreMs === 0) return;
+  request.deadline?.extend(moreMs);
+  const { socket } = request.raw;
+  if (socket.timeout) socket.setTimeout(socket.timeout + moreMs);
+};
+
+const isSession = (body: unknown): body is { userId: string } =>
+  typeof body === 'object' && body !== null && 'userId' in body && typeof body.userId === 'string';
 
 const idempotencyKey = ({ headers }: FastifyRequest): string | undefined => {
   const key = headers['idempotency-key'];
@@ -128,4 +179,11 @@ const callerKey = (caller: Caller, contract: RouteContract, request: FastifyRequ
   const { identifiedBy } = contract;
   const identity = identifiedBy === undefined ? '' : String((body as Record<string, unknown>)[identifiedBy]);
   return JSON.stringify(['app', caller.appId, identity.toLowerCase()]);
+};
+
+/** Whose signature stands in the body, by what the contract names; it is verified when the request is carried out. */
+const signerKey = (contract: RouteContract, request: FastifyRequest): string => {
+  const { body } = parseRequest(contract, request);
+  const members = body as Record<string, unknown>;
+  return JSON.stringify(['signed', contract.path, contract.signedBody?.map((name) => members[name])]);
 };

@@ -101,6 +101,13 @@ describe('the connections of a service', () => {
     await connection.answer;
   });
 
+  it('wait longer for an answer that is known to take longer', async () => {
+    const { service } = await start();
+    serverOf().setTimeout(300);
+    const answer = await fetch(`${service.url}/slow-things`);
+    expect(answer.status).toBe(200);
+  });
+
   it('are closed when headers or a body come too slowly', async () => {
     const { service } = await start();
     expect(serverOf()).toMatchObject({ headersTimeout: 10_000, requestTimeout: 30_000 });

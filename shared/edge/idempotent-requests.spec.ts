@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { toAppend, Transactor } from '../event-store/transact.ts';
 import { sha256 } from '../primitives/ids.ts';
@@ -158,18 +159,45 @@ describe('Idempotency-Key', () => {
     expect((await problemOfAnswer(await things.post({ name: 'other' }, key))).code).toBe('idempotency_key_reused');
 
     const before = things.made();
-    const refused = await things.post({ name: 'taken' }, { 'idempotency-key': 'b' });
-    expect(refused.status).toBe(409);
-    const refusedAgain = await things.post({ name: 'taken' }, { 'idempotency-key': 'b' });
-    expect(refusedAgain.status).toBe(409);
+    const refused = await things.post({ name: 'guessed' }, { 'idempotency-key': 'b' });
+    expect(refused.status).toBe(401);
+    const refusedAgain = await things.post({ name: 'guessed' }, { 'idempotency-key': 'b' });
+    expect(refusedAgain.status).toBe(401);
     expect(refusedAgain.headers.get('content-type')).toMatch(/^application\/problem\+json/);
     expect(await refusedAgain.json()).toEqual(await refused.json());
     expect(things.made()).toBe(before + 1);
+  });
 
-    for (const expected of [2, 3]) {
-      expect((await things.post({ name: 'down' }, { 'idempotency-key': 'c' })).status).toBe(503);
-      expect(things.made()).toBe(before + expected);
+  it.each([
+    ['depends on what is stored', 'taken', 409],
+    ['is temporary', 'down', 503],
+  ])('carries out again what was refused for a reason that %s', async (_, name, status) => {
+    await using things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    const before = things.made();
+    for (const times of [1, 2]) {
+      expect((await things.post({ name }, { 'idempotency-key': 'c' })).status).toBe(status);
+      expect(things.made()).toBe(before + times);
     }
+  });
+
+  it('repeats the answer of a command whose body is signed, also of two at once, and stores nothing of one that is not', async () => {
+    await using things = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    const signed = (signature: string, name = 'n') =>
+      things.ask('/signed-things', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'idempotency-key': 'k' },
+        body: JSON.stringify({ signature, name }),
+      });
+    const signature = randomUUID();
+    const answers = await Promise.all([signed(signature), signed(signature)]);
+    const bodies = await Promise.all([...answers, await signed(signature)].map((answer) => answer.json()));
+    expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+    expect(bodies[0]).toEqual({ made: things.made() });
+    expect((await problemOfAnswer(await signed(signature, 'other'))).code).toBe('idempotency_key_reused');
+
+    const head = await things.foundation.eventStore.head();
+    expect((await problemOfAnswer(await signed('wrong'))).code).toBe('bot_signature_invalid');
+    expect(await things.foundation.eventStore.head()).toBe(head);
   });
 
   it('is refused when it is too long or invisible', async () => {

@@ -17,6 +17,8 @@ const KEPT_MS = 24 * 3_600_000;
 /** Without an answer for this long, the process that carries out the request is assumed to have crashed. */
 const TAKEOVER_MS = 10_000;
 const POLL_MS = 25;
+/** How long the answer of a signed request that came at the same time is waited for. */
+const SIGNED_ANSWER_MS = 1_000;
 
 const answer = z.object({
   status: z.int(),
@@ -77,6 +79,14 @@ const requestFold = {
   },
 };
 
+const streamOf = ({ caller, key }: Pick<IdempotentRequest, 'caller' | 'key'>): string =>
+  `request-${sha256(JSON.stringify([caller, key]))}`;
+
+const requireSame = (entry: Entry, fingerprint: string): void => {
+  if (entry.fingerprint === fingerprint) return;
+  throw new Refusal('idempotency_key_reused', 'the key was used for another request');
+};
+
 /** Carries out a request with an `Idempotency-Key` once, in any process, and repeats the answer for 24 h. */
 @Injectable()
 export class IdempotentRequests {
@@ -101,7 +111,7 @@ export class IdempotentRequests {
     request: IdempotentRequest,
     carryOut: (requestId: string) => Promise<StoredAnswer | undefined>,
   ): Promise<StoredAnswer | undefined> {
-    const stream = `request-${sha256(JSON.stringify([request.caller, request.key]))}`;
+    const stream = streamOf(request);
     const giveUpAt = performance.now() + 2 * TAKEOVER_MS;
     while (performance.now() < giveUpAt) {
       const { entry, isOurs } = await this.receive(stream, request);
@@ -110,6 +120,60 @@ export class IdempotentRequests {
       await pause(POLL_MS);
     }
     throw new Refusal('dependency_unavailable', 'the same request is still in progress', { retryAfter: 1 });
+  }
+
+  /**
+   * The same for a command whose body is signed, so that its caller is known only when it is carried out: nothing is stored of
+   * one that is refused. What is signed is used up, so that it is not carried out twice.
+   * @throws Refusal what `carryOut` throws; idempotency_key_reused, session_revoked as above
+   */
+  async onceSigned(
+    request: Omit<IdempotentRequest, 'userId'>,
+    carryOut: () => Promise<StoredAnswer>,
+  ): Promise<StoredAnswer> {
+    const stream = streamOf(request);
+    const before = await this.find(stream, request);
+    if (before) return before;
+    try {
+      const given = await carryOut();
+      const sealedAnswer = await this.seal(stream, undefined, given);
+      const { fingerprint, metadata } = request;
+      await this.transactor.transact({
+        stream,
+        fold: requestFold,
+        metadata,
+        keep: keptForRepeats,
+        decide: (entry, nowMs): RequestEvent[] =>
+          isToBeDone(entry, nowMs)
+            ? [
+                { type: 'RequestReceived', data: { fingerprint } },
+                { type: 'RequestAnswered', data: { sealedAnswer } },
+              ]
+            : [],
+      });
+      return given;
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'request_replayed') throw error;
+      // Of two that came at once, the other has used it up, and its answer is stored in a moment.
+      const giveUpAt = performance.now() + SIGNED_ANSWER_MS;
+      while (performance.now() < giveUpAt) {
+        const other = await this.find(stream, request);
+        if (other) return other;
+        await pause(POLL_MS);
+      }
+      throw error;
+    }
+  }
+
+  /** Returns the answer that is stored. @throws Refusal idempotency_key_reused, session_revoked */
+  private async find(
+    stream: string,
+    { fingerprint }: Pick<IdempotentRequest, 'fingerprint'>,
+  ): Promise<StoredAnswer | undefined> {
+    const { state: entry } = await this.transactor.load(stream, requestFold);
+    if (!entry || entry.receivedAt + KEPT_MS <= this.transactor.clock.now()) return undefined;
+    requireSame(entry, fingerprint);
+    return typeof entry.sealedAnswer === 'string' ? this.repeat(stream, entry.sealedAnswer) : undefined;
   }
 
   private async receive(
@@ -123,9 +187,7 @@ export class IdempotentRequests {
       keep: keptForRepeats,
       decide: (entry, nowMs): RequestEvent[] => {
         const isKept = entry && entry.receivedAt + KEPT_MS > nowMs;
-        if (isKept && entry.fingerprint !== fingerprint) {
-          throw new Refusal('idempotency_key_reused', 'the key was used for another request');
-        }
+        if (isKept) requireSame(entry, fingerprint);
         return isToBeDone(entry, nowMs) ? [{ type: 'RequestReceived', data: { fingerprint } }] : [];
       },
     });

@@ -12,9 +12,9 @@ declare module 'fastify' {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Accepts only JSON in UTF-8, or nothing, keeps the bytes in `rawBody`, and refuses members that could change a prototype. */
+/** Accepts only JSON in UTF-8, or nothing, keeps the bytes in `rawBody`, and ignores members that could change a prototype. */
 export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void => {
-  const parse = server.getDefaultJsonParser('error', 'error');
+  const parse = server.getDefaultJsonParser('remove', 'remove');
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { bodyBytesMax } = request.routeOptions.config;
@@ -28,7 +28,6 @@ export const acceptJsonOnly = (server: FastifyInstance, bytesMax: number): void 
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     void parse(request, text, (error, value) => {
       if (!error) resolve(value);
-      else if (isJson(text)) reject(new Refusal('validation_failed', 'a member has a name that is not allowed'));
       else reject(new Refusal('malformed_json', 'the body cannot be read as JSON'));
     });
     return promise;
@@ -68,14 +67,5 @@ const decode = (bytes: Uint8Array): string | undefined => {
     return utf8.decode(bytes);
   } catch {
     return undefined;
-  }
-};
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 };

@@ -42,6 +42,35 @@ const refusalOf = (members: Partial<FastifyRequest>): Refusal => {
   throw new Error('the request was not refused');
 };
 
+describe('a parameter that is not listed', () => {
+  const { params: _params, query: _query, body: _body, ...bare } = contract;
+  const { query: listed } = contract;
+  const messagesOf = (
+    query: object,
+    options: { query?: typeof listed; openParameters?: string } = { query: listed },
+  ) => {
+    try {
+      parseRequest({ ...bare, ...options }, request({ query }));
+    } catch (error) {
+      return (error as Refusal).errors?.map(({ path, message }) => `${path} ${message}`);
+    }
+    return [];
+  };
+
+  it('is refused, with the nearest that is', () => {
+    expect(messagesOf({ tkae: '3' })).toEqual(['tkae is not a parameter here: the nearest is take']);
+    expect(messagesOf({ Take: '3' })).toEqual(['Take is not a parameter here: the nearest is take']);
+    expect(messagesOf({ page: '2' })).toEqual(['page is not a parameter here: the nearest is take']);
+    expect(messagesOf({ take: '3' }, {})).toEqual(['take is not a parameter here: there are none']);
+  });
+
+  it('is ignored when its name begins with _, and is left to a handler that knows more', () => {
+    expect(messagesOf({ _: '1', _cache: 'x', take: '3' })).toEqual([]);
+    expect(messagesOf({ 'arg.to': '1' }, { query: listed, openParameters: 'arg.' })).toEqual([]);
+    expect(messagesOf({ argto: '1' }, { query: listed, openParameters: 'arg.' })).toHaveLength(1);
+  });
+});
+
 describe('a number in a query or a path', () => {
   const numbers = {
     ...contract,
@@ -74,7 +103,7 @@ describe('a request', () => {
       contract,
       request({
         params: { id: '7', other: 'x' },
-        query: { take: '3', other: 'x' },
+        query: { take: '3', _other: 'x' },
         body: { name: 'a', tags: ['b'], other: 1 },
         caller: caller as FastifyRequest['caller'],
       }),

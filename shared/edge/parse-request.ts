@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { FieldError } from '../../schemas/http/problem.ts';
 import type { RouteContract } from '../../schemas/http/route.ts';
 import { invalid } from '../errors/refusal.ts';
+import { nearestName } from '../primitives/nearest-name.ts';
 import { readMembers } from './read-members.ts';
 import { requestContext } from './request-context.ts';
 
@@ -17,8 +18,28 @@ export const parseRequest = (contract: RouteContract, request: FastifyRequest) =
     query: decimal(parse(contract.query, request.query, 'query', errors), request.query, errors),
     body: contract.readsBody ? request.rawBody : parse(contract.body, request.body, 'body', errors),
   };
+  refuseUnknownParameters(contract, request.query, errors);
   if (errors.length > 0) throw invalid(...errors.slice(0, ERRORS_MAX));
   return { ...parsed, caller: request.caller, context: requestContext(request) };
+};
+
+/** A filter that was misspelt must not answer everything. Names that begin with `_` are the caller's own. */
+const refuseUnknownParameters = (
+  { query, openParameters }: RouteContract,
+  given: unknown,
+  errors: FieldError[],
+): void => {
+  const known = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
+  for (const path of Object.keys(given as object)) {
+    if (known.includes(path) || path.startsWith('_')) continue;
+    if (openParameters !== undefined && path.startsWith(openParameters)) continue;
+    errors.push({ path, message: `is not a parameter here${suggestion(path, known)}` });
+  }
+};
+
+const suggestion = (path: string, known: readonly string[]): string => {
+  const nearest = nearestName(path, known);
+  return nearest === undefined ? ': there are none' : `: the nearest is ${nearest}`;
 };
 
 const parse = (schema: z.ZodType | undefined, value: unknown, whole: string, errors: FieldError[]): unknown =>

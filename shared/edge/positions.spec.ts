@@ -50,6 +50,25 @@ describe('reading your own write', () => {
     expect((await answer).status).toBe(200);
   });
 
+  it('needs no header at the process that answered the command', async () => {
+    const own = await startThings({ environment: { RATE_LIMITS: 'off' } });
+    const mine = async (sub: string) => {
+      const authorization = `Bearer ${await own.tokens.accessToken({ claims: { sub } })}`;
+      return own.ask('/mine', { headers: { authorization } });
+    };
+    const tokenOf = async (sub: string) => ({
+      authorization: `Bearer ${await own.tokens.accessToken({ claims: { sub } })}`,
+    });
+    expect((await mine('usr_writer')).status).toBe(200);
+    await own.post({ name: 'n' }, await tokenOf('usr_writer'));
+    expect((await problemOfAnswer(await mine('usr_writer'))).code).toBe('not_caught_up');
+    // Whoever wrote nothing waits for nothing.
+    expect((await mine('usr_reader')).status).toBe(200);
+    await own.foundation.readStore.apply('users-v3', [], 7);
+    expect((await mine('usr_writer')).status).toBe(200);
+    await own.service.close();
+  });
+
   it('gives up after two seconds', async () => {
     const began = performance.now();
     const { edgeKey, eventStore } = things.foundation;

@@ -20,11 +20,19 @@ interface Waiter {
 @Injectable()
 export class Projections {
   private readonly waiting = new Map<string, Set<Waiter>>();
+  private readonly known = new Map<string, Position>();
 
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     @Inject(EVENT_STORE) private readonly eventStore: EventStore,
   ) {}
+
+  /** Like `reached`, but asks the read store only if the projection was not known to be as far already. */
+  async reachedOnce(projection: string, position: Position): Promise<void> {
+    if ((this.known.get(projection) ?? 0) >= position) return;
+    await this.reached(projection, position);
+    this.known.set(projection, Math.max(position, this.known.get(projection) ?? 0));
+  }
 
   /** Returns when a projection has reached `position`. @throws Refusal not_caught_up after 2 s */
   async reached(projection: string, position: Position): Promise<void> {

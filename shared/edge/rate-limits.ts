@@ -58,6 +58,16 @@ export class RateLimits {
     return byApp?.exceeded ? byApp : (byUser ?? byApp);
   }
 
+  /** Counts bytes that a caller has stored on this day. @throws Refusal rate_limited */
+  async countBytes(key: string, bytes: number): Promise<void> {
+    const status = await this.count('storedBytes', key, bytes);
+    if (!status?.exceeded) return;
+    const allowed = `${String(status.points)} bytes in ${String(status.windowSeconds)} s`;
+    throw new Refusal('rate_limited', `what one caller may store is used up: ${allowed}`, {
+      retryAfter: Math.max(1, status.resetSeconds),
+    });
+  }
+
   /** Like `count`, but only tells whether another request would exceed the limit. */
   peek(name: CountedName, key: string): Promise<RateLimitStatus | undefined> {
     return this.counters.get(name)?.peek(key) ?? Promise.resolve(undefined);

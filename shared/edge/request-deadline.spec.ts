@@ -24,7 +24,7 @@ describe('an answer', () => {
     const waiting = [
       slow,
       things.post({ name: 'n' }, { 'idempotency-key': randomUUID() }),
-      things.ask('/things/one', { headers: { origin: 'https://shop.example' } }),
+      things.ask('/mine', { headers: { origin: 'https://shop.example' } }),
       things.ask('/things', {
         method: 'OPTIONS',
         headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },

@@ -18,6 +18,29 @@ const readThing = route({
   query: z.object({ take: z.coerce.number().int().default(10) }),
   answer: z.object({ id: z.string(), take: z.number() }),
 });
+const readMine = route({
+  ...base,
+  method: 'GET',
+  path: '/mine',
+  auth: 'bearer',
+  answer: z.object({ of: z.string() }),
+});
+const waitForThing = route({
+  ...base,
+  method: 'GET',
+  path: '/slow-things',
+  answer: z.object({ waited: z.literal(true) }),
+});
+const makeSigned = route({
+  ...base,
+  method: 'POST',
+  path: '/signed-things',
+  command: true,
+  signedBody: ['signature'],
+  status: 201,
+  body: z.object({ signature: z.string(), name: z.string() }),
+  answer: z.object({ made: z.number() }),
+});
 const makeThing = route({
   ...base,
   method: 'POST',
@@ -30,6 +53,7 @@ const makeThing = route({
 });
 
 let made = 0;
+const used = new Set<string>();
 
 @Controller()
 class ThingsHttp {
@@ -41,6 +65,29 @@ class ThingsHttp {
     return { id: params.id, take: query.take };
   }
 
+  @Implements(readMine, { reads: ['users-v3'] })
+  readMine({ caller }: ParsedRequest<typeof readMine>): Promise<{ of: string }> {
+    return Promise.resolve({ of: caller.userId });
+  }
+
+  @Implements(waitForThing, { moreTimeMs: () => 10_000 })
+  async wait(): Promise<{ waited: true }> {
+    await pause(1_000);
+    return { waited: true };
+  }
+
+  /** Each signature does once. */
+  @Implements(makeSigned)
+  async makeSigned({ body }: ParsedRequest<typeof makeSigned>): Promise<CommandAnswer<{ made: number }>> {
+    if (body.signature === 'wrong') throw new Refusal('bot_signature_invalid', 'not signed');
+    if (used.has(body.signature)) throw new Refusal('request_replayed', 'the signature was used');
+    used.add(body.signature);
+    made += 1;
+    const count = made;
+    await pause(20);
+    return { body: { made: count }, position: 7 };
+  }
+
   @Implements(makeThing)
   async make({
     body,
@@ -50,6 +97,7 @@ class ThingsHttp {
     const count = made;
     await pause(body.delayMs ?? 0, undefined, { ref: false });
     if (body.name === 'taken') throw new Refusal('already_subscribed', 'another has it');
+    if (body.name === 'guessed') throw new Refusal('otp_invalid', 'one guess less');
     if (body.name === 'down') throw new Refusal('dependency_unavailable', 'not now', { retryAfter: 1 });
     return { body: { name: body.name, by: caller.userId, made: count }, position: 7 };
   }

@@ -29,6 +29,7 @@ it('a smart account is deployed in every answer since it was, also in that of a 
   expect(await ask()).toEqual(['ada', [[7, true]]]);
   expect(await ask('/profile', { username: 'bob' })).toEqual(['bob', [[7, true]]]);
   expect(await ask('/messenger', { messengerId: '42' })).toEqual(['bob', [[7, true]]]);
+  await projectStored(account.foundation, [usersModel]);
   expect(await ask(`?asOf=${String(before)}`)).toEqual(['ada', [[7, false]]]);
   expect(await ask(`?asOf=${String(await eventStore.head())}`)).toEqual(['bob', [[7, true]]]);
 

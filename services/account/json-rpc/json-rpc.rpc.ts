@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { accountRoutes } from '../../../schemas/http/account-routes.ts';
 import { rpcCodes, type RpcResponse } from '../../../schemas/rpc/rpc-messages.ts';
 import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
+import { holderKey } from '../../../shared/edge/own-writes.ts';
 import { RateLimits, refuseExceeded } from '../../../shared/edge/rate-limits.ts';
 import { LOGGER } from '../../../shared/edge/tokens.ts';
 import type { App } from '../domain/app.ts';
@@ -13,6 +14,8 @@ import { RpcMethods } from './rpc-methods.ts';
 
 const { rpc } = accountRoutes;
 type RpcHttpRequest = ParsedRequest<typeof rpc>;
+
+const sends = (asked: Asked): boolean => 'request' in asked && asked.request.method === 'eth_sendUserOperation';
 
 @Controller()
 export class JsonRpc {
@@ -29,6 +32,11 @@ export class JsonRpc {
     if (!isValid) context.answerBy(400);
     await this.count(all.length, caller, context);
     const apps = await this.appsOf(all, caller.appId);
+    if (all.some(sends)) {
+      // What it stores is readable when it is answered, as of every command.
+      context.callerIsKnown();
+      await this.limits.countBytes(holderKey(caller), body?.length ?? 0);
+    }
     const answers = await Promise.all(all.map((asked) => this.answerOne(asked, apps, { caller, context })));
     const [first] = answers;
     if (isArray || !first) return answers;

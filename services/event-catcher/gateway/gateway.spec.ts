@@ -141,6 +141,7 @@ describe('a connection token', () => {
     expect((await problemOfAnswer(await withToken(ofVisitor, 'DELETE', id))).code).toBe('watch_not_found');
     expect((await register(ofVisitor)).status).toBe(200);
     expect((await withToken(connectionToken, 'POST', `${id}/pause`)).status).toBe(200);
+    await projectStored(catcher.foundation);
     const own = { app: 'app_1', user: 'app_1', claims: { sid: undefined, amr: ['app'], server_key: server.address } };
     expect((await catcher.ask('/api/v1/contracts', own)).status).toBe(200);
     await append('AppServerKeyRevoked', 1);

@@ -64,11 +64,11 @@ describe('annals config check', () => {
   });
 
   it.each([
-    ['relay', ['MASTER_KEY']],
+    ['relay', ['EDGE_KEY']],
     ['projector', ['MASTER_KEY']],
-    ['stream', ['MASTER_KEY']],
+    ['stream', ['EDGE_KEY']],
     ['account', ['MASTER_KEY']],
-    ['event-catcher', ['CHAINS', 'MASTER_KEY']],
+    ['event-catcher', ['CHAINS', 'EDGE_KEY']],
   ])('names what %s requires in production, and nothing that others require', async (service, required) => {
     const { output, exitCode } = await config(['check', service, '--json'], { NODE_ENV: 'production' });
     const { wrong } = JSON.parse(output) as { wrong: { name: string }[] };
