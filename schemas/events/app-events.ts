@@ -36,6 +36,8 @@ export const appEvents = {
       origins: z.array(z.string()),
       redirectUris: z.array(z.string()),
       scheme: signatureScheme,
+      /** It is somebody else's: its sessions may do less. */
+      isThirdParty: z.boolean().exactOptional(),
     }),
   ),
   /** The key that it replaces stays valid beside it; one from before that does not. */
@@ -46,6 +48,9 @@ export const appEvents = {
   AppServerKeyRevoked: event(1, z.object({ appId: z.string(), signer: address })),
   AppOriginAllowed: event(1, z.object({ appId: z.string(), origin: z.string() })),
   AppRedirectAllowed: event(1, z.object({ appId: z.string(), redirectUri: z.string() })),
+  /** Its sessions may do everything from now on; or what those of a third party's app may. */
+  AppTrusted: event(1, z.object({ appId: z.string() })),
+  AppDistrusted: event(1, z.object({ appId: z.string() })),
   /** It may log in messenger users on the word of its own bot. */
   AppBotAllowed: event(1, z.object({ appId: z.string() })),
   /** `null` removes the policy. */

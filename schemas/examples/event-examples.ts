@@ -78,6 +78,8 @@ export const eventExamples: Example = {
   AppServerKeyRevoked: { appId: 'app_0123456789abcdefghjkmnpqrs', signer: wallet },
   AppOriginAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs', origin: 'https://shop.example' },
   AppRedirectAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs', redirectUri: 'https://shop.example/callback' },
+  AppTrusted: { appId: 'app_0123456789abcdefghjkmnpqrs' },
+  AppDistrusted: { appId: 'app_0123456789abcdefghjkmnpqrs' },
   AppBotAllowed: { appId: 'app_0123456789abcdefghjkmnpqrs' },
   AppPolicyChanged: {
     appId: 'app_0123456789abcdefghjkmnpqrs',

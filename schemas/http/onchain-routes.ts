@@ -128,6 +128,7 @@ export const onchainRoutes = {
     status: 201,
     answer: sentTransaction,
     problems: [
+      'forbidden',
       'chain_not_supported',
       'api_key_unknown',
       'sponsorship_refused',
@@ -201,6 +202,6 @@ export const onchainRoutes = {
     params: transactionId,
     status: 202,
     answer: sentTransaction,
-    problems: ['transaction_not_found', 'not_cancellable', 'insufficient_funds', 'user_op_rejected'],
+    problems: ['forbidden', 'transaction_not_found', 'not_cancellable', 'insufficient_funds', 'user_op_rejected'],
   }),
 };

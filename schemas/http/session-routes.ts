@@ -55,7 +55,7 @@ export const sessionRoutes = {
     params: z.object({ id: z.string().min(1).max(128) }),
     status: 204,
     answer: z.undefined(),
-    problems: ['session_not_found'],
+    problems: ['session_not_found', 'forbidden'],
   }),
   endOtherSessions: route({
     ...account,
@@ -66,7 +66,7 @@ export const sessionRoutes = {
     command: true,
     status: 204,
     answer: z.undefined(),
-    problems: [],
+    problems: ['forbidden'],
   }),
   logOut: route({
     ...account,

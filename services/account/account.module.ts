@@ -7,6 +7,7 @@ import type { Foundation, WithKeyVault } from '../../shared/host/foundation.ts';
 import { SignedAppCallers } from './authenticate-app/signed-app-callers.ts';
 import { openLatestStates } from './latest-states.ts';
 import { ownIssuer, SessionTokens } from './edge/session-tokens.jose.ts';
+import { Apps } from './edge/apps.ts';
 import { Logins } from './edge/logins.ts';
 import { IdentityIds } from './edge/identity-ids.ts';
 import { serveMailbox } from './edge/mailbox-page.ts';
@@ -123,10 +124,12 @@ const accountModule = ({
     { provide: IdentityIds, useValue: identityIds },
     ...oneTimePasswordProviders(channels, passwordCost),
     SessionTokens,
+    { provide: Apps, useFactory: (transactor: Transactor) => new Apps(transactor), inject: [Transactor] },
     {
       provide: Logins,
-      useFactory: (transactor: Transactor, tokens: SessionTokens) => new Logins(transactor, tokens, smartAccounts),
-      inject: [Transactor, SessionTokens],
+      useFactory: (transactor: Transactor, tokens: SessionTokens, apps: Apps) =>
+        new Logins(transactor, tokens, smartAccounts, apps),
+      inject: [Transactor, SessionTokens, Apps],
     },
     {
       provide: WalletSignatures,

@@ -4,7 +4,7 @@ import { noncesStream } from '../../schemas/events/nonce-events.ts';
 import { transactionStream } from '../../schemas/events/transaction-events.ts';
 import { reservationsModel } from '../../shared/read-models/reservations.ts';
 import { Anvil } from '../../shared/testing/anvil.ts';
-import type { Answered, SignedIn } from '../../shared/testing/http-caller.ethers.ts';
+import { call, type Answered, type SignedIn } from '../../shared/testing/http-caller.ethers.ts';
 import { randomWallet } from '../../shared/testing/random-wallet.ethers.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { burnsGas, passesOn, reverts } from './testing/evm-code.ts';
@@ -262,5 +262,27 @@ describe('sends on a chain at London', () => {
   it('account for every wei, and for every nonce of executors, at the end', async () => {
     await sends.mine(4);
     await sends.everythingIsOver();
+  });
+
+  it("from a session of somebody else's app are those that its own policy pays for, and it sees no others", async () => {
+    const wallet = randomWallet();
+    const anybody = await sends.app({ ...ALLOWS_ALL, anySession: true });
+    const theirs = await sends.app(ALLOWS_ALL, true);
+    const [own, other] = [await sends.sender(anybody, wallet), await sends.sender(theirs, wallet)];
+    await sends.fund(own.address, 10n ** 18n);
+    const forbidden = [403, 'forbidden'];
+    expect(codeOf(await sends.send(other, { sponsor: false }))).toEqual(forbidden);
+    expect(codeOf(await sends.send(other, { appApiKey: anybody.apiKey }))).toEqual(forbidden);
+    const [first, second] = [await sends.send(own), await sends.send(other)];
+    expect([first.status, second.status]).toEqual([201, 201]);
+    await sends.until(other, second.body['id'], 'included', 'final');
+    const listed = async (sender: Sender) =>
+      ((await sends.get('/onchain/transactions', sender)).body['items'] as JsonObject[]).map(({ id }) => id);
+    expect(await listed(other)).toEqual([second.body['id']]);
+    expect((await listed(own)).toSorted()).toEqual([first.body['id'], second.body['id']].toSorted());
+    const path = `/onchain/transactions/${String(first.body['id'])}`;
+    expect(codeOf(await sends.get(path, other))).toEqual([404, 'transaction_not_found']);
+    const cancelled = await call(sends.service.url + path, { method: 'DELETE', headers: other.bearer });
+    expect(codeOf(cancelled)).toEqual(forbidden);
   });
 });

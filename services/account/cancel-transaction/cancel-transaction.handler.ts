@@ -41,6 +41,7 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
     if (transaction?.submission.userId !== caller.userId) {
       throw new Refusal('transaction_not_found', 'no transaction of this user has this id');
     }
+    if (transaction.submission.appId !== caller.appId) await this.sponsors.requireMaySend(caller.appId, undefined);
     const cancelled = await this.newestOf(transaction);
     const id = idOfReplacement(cancelled.submission.transactionId, 'cancelled');
     const known = await this.submissions.find(id);
@@ -73,6 +74,7 @@ export class CancelTransactionHandler implements ICommandHandler<CancelTransacti
       return await this.submit(id, cancelled, { caller, sponsor }, metadata);
     } catch (error) {
       if (!(error instanceof Refusal && error.code === 'sponsorship_refused')) throw error;
+      await this.sponsors.requireMaySend(caller.appId, undefined);
       return this.submit(id, cancelled, { caller, sponsor: undefined }, metadata);
     }
   }

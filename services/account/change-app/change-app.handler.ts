@@ -8,9 +8,11 @@ import {
   appFold,
   changePolicy,
   createServerKey,
+  distrustApp,
   revokeApp,
   revokeServerKeys,
   rotateAppKey,
+  trustApp,
   type App,
 } from '../domain/app.ts';
 import { checkRedirectUri, normaliseOrigin, type AddressOptions } from '../domain/app-addresses.ts';
@@ -21,6 +23,8 @@ export type AppChange =
   | { allowOrigin: string }
   | { allowRedirect: string }
   | { allowBot: true }
+  /** Whether its sessions may do everything, or what those of a third party's app may. */
+  | { trust: boolean }
   /** `null` removes it. */
   | { chainId: number; policy: SponsorshipPolicy | null }
   /** Ends the server key of this address; `undefined`: every one. */
@@ -90,6 +94,7 @@ const decisionOf = (change: AppChange, options: AddressOptions): Decide => {
     const signer = change.revokeServerKey;
     return (app) => revokeServerKeys(app, signer);
   }
+  if ('trust' in change) return change.trust ? trustApp : distrustApp;
   if ('policy' in change) return (app) => changePolicy(app, change.chainId, change.policy);
   return 'allowBot' in change ? allowBot : revokeApp;
 };

@@ -10,10 +10,12 @@ import {
   appIdOf,
   changePolicy,
   createServerKey,
+  distrustApp,
   registerApp,
   revokeApp,
   revokeServerKeys,
   rotateAppKey,
+  trustApp,
   type App,
 } from './app.ts';
 
@@ -30,7 +32,7 @@ const known = {
   origins: ['https://shop.example'],
   redirectUris: ['https://shop.example/back'],
 };
-const app = { id: 'app_1', ...known, signer: FIRST };
+const app = { id: 'app_1', ...known, isThirdParty: false, signer: FIRST };
 const registered: AppEvent = { type: 'AppRegistered', data: { appId: 'app_1', ...known, signer: FIRST } };
 const rotated = (signer: string): AppEvent => ({ type: 'AppKeyRotated', data: { appId: 'app_1', signer } });
 const serverKey = (type: 'AppServerKeyCreated' | 'AppServerKeyRevoked', signer: string): AppEvent => ({
@@ -57,6 +59,7 @@ const changes: Record<string, (state: App | undefined) => AppEvent[]> = {
   'server-key create': (state) => createServerKey(state, SECOND),
   'allow-origin': (state) => allowOrigin(state, 'https://new.example'),
   'allow-redirect': (state) => allowRedirect(state, 'https://new.example/back'),
+  distrust: distrustApp,
   'allow-bot': allowBot,
   'policy set': (state) => changePolicy(state, 2484, policy),
 };
@@ -68,7 +71,7 @@ describe('an app', () => {
       .then([registered]);
     expect(after(registered).state).toEqual({
       ...{ id: 'app_1', ...known, signers: [FIRST], serverSigners: [] },
-      ...{ allowsBot: false, policies: {}, isRevoked: false },
+      ...{ isThirdParty: false, allowsBot: false, policies: {}, isRevoked: false },
     });
   });
 
@@ -107,6 +110,22 @@ describe('an app', () => {
     after(registered, ...both, ...ending)
       .when((state) => revokeServerKeys(state))
       .then([]);
+  });
+
+  it("is somebody else's from its registration on, until it is trusted, and again once it is not", () => {
+    const [thirdParty] = registerApp(undefined, { ...app, isThirdParty: true });
+    const [trusted, distrusted] = [
+      { type: 'AppTrusted', data: { appId: 'app_1' } },
+      { type: 'AppDistrusted', data: { appId: 'app_1' } },
+    ] as const satisfies AppEvent[];
+    if (!thirdParty) throw new Error('nothing was registered');
+    expect(after(thirdParty).state?.isThirdParty).toBe(true);
+    after(thirdParty).when(distrustApp).then([]);
+    after(thirdParty).when(trustApp).then([trusted]);
+    expect(after(thirdParty, trusted).state?.isThirdParty).toBe(false);
+    after(thirdParty, trusted).when(trustApp).then([]);
+    after(registered).when(distrustApp).then([distrusted]);
+    expect(after(registered, distrusted).state?.isThirdParty).toBe(true);
   });
 
   it('allows further origins and redirect URIs, and its bot', () => {

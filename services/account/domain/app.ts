@@ -22,6 +22,8 @@ export interface App {
   origins: readonly string[];
   redirectUris: readonly string[];
   scheme: SignatureScheme;
+  /** Whether it is somebody else's: its sessions may do less. */
+  isThirdParty: boolean;
   /** Whether it may log in messenger users on the word of its own bot. */
   allowsBot: boolean;
   /** What it pays for, by chain id. */
@@ -39,9 +41,9 @@ export const appFold = {
   initial: undefined as State,
   evolve: (app: State, { type, data }: AppEvent): State => {
     if (type === 'AppRegistered') {
-      const { appId: id, signer, ...registered } = data;
+      const { appId: id, signer, isThirdParty = false, ...registered } = data;
       const nothingAllowed = { serverSigners: [], allowsBot: false, policies: {}, isRevoked: false };
-      return { id, ...registered, signers: [signer], ...nothingAllowed };
+      return { id, ...registered, isThirdParty, signers: [signer], ...nothingAllowed };
     }
     if (!app) return undefined;
     switch (type) {
@@ -55,6 +57,10 @@ export const appFold = {
         return { ...app, origins: [...app.origins, data.origin] };
       case 'AppRedirectAllowed':
         return { ...app, redirectUris: [...app.redirectUris, data.redirectUri] };
+      case 'AppTrusted':
+        return { ...app, isThirdParty: false };
+      case 'AppDistrusted':
+        return { ...app, isThirdParty: true };
       case 'AppBotAllowed':
         return { ...app, allowsBot: true };
       case 'AppPolicyChanged': {
@@ -69,10 +75,10 @@ export const appFold = {
 
 export const registerApp = (app: State, { id, ...registration }: Registration): AppEvent[] => {
   if (app) return [];
-  const { redirectUris, origins, ...rest } = registration;
-  return [
-    { type: 'AppRegistered', data: { appId: id, ...rest, origins: [...origins], redirectUris: [...redirectUris] } },
-  ];
+  const { redirectUris, origins, isThirdParty, ...rest } = registration;
+  const lists = { origins: [...origins], redirectUris: [...redirectUris] };
+  const data = { appId: id, ...rest, ...lists, ...(isThirdParty && { isThirdParty }) };
+  return [{ type: 'AppRegistered', data }];
 };
 
 /** Adds a signing key. The newest one before it stays valid, until the next rotation. */
@@ -112,6 +118,18 @@ export const allowOrigin = (app: State, origin: string): AppEvent[] => {
 export const allowRedirect = (app: State, redirectUri: string): AppEvent[] => {
   const { id, redirectUris } = liveApp(app);
   return redirectUris.includes(redirectUri) ? [] : [{ type: 'AppRedirectAllowed', data: { appId: id, redirectUri } }];
+};
+
+/** From now on its sessions may do what those of the operator's own apps may. */
+export const trustApp = (app: State): AppEvent[] => {
+  const { id, isThirdParty } = liveApp(app);
+  return isThirdParty ? [{ type: 'AppTrusted', data: { appId: id } }] : [];
+};
+
+/** From now on its sessions may do what those of a third party's app may. */
+export const distrustApp = (app: State): AppEvent[] => {
+  const { id, isThirdParty } = liveApp(app);
+  return isThirdParty ? [] : [{ type: 'AppDistrusted', data: { appId: id } }];
 };
 
 export const allowBot = (app: State): AppEvent[] => {

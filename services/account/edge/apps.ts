@@ -34,6 +34,20 @@ export class Apps {
     return liveApp(await this.byId(appId));
   }
 
+  /** Likewise: returns a third party's app, whose sessions see only what came through it; `undefined` of any other. */
+  async onlyOf(appId: string): Promise<string | undefined> {
+    return (await this.byId(appId))?.isThirdParty ? appId : undefined;
+  }
+
+  /** @throws Refusal forbidden, of a third party's app */
+  async requireTrusted(appId: string): Promise<void> {
+    if ((await this.onlyOf(appId)) !== undefined)
+      throw new Refusal(
+        'forbidden',
+        'a session of this app may not do that: sign in at an app that the operator trusts',
+      );
+  }
+
   private async byId(appId: string): Promise<App | undefined> {
     const now = this.transactor.clock.elapsed();
     const cached = this.cache.get(appId);

@@ -18,6 +18,7 @@ import type { SmartAccount } from '../domain/smart-account.ts';
 import { isStarted, sessionFold, startSession } from '../domain/session.ts';
 import { isErased, isVoid, logIn, userFold, userIdFrom, type User } from '../domain/user.ts';
 import type { SessionTokens } from './session-tokens.jose.ts';
+import type { Apps } from './apps.ts';
 import type { SmartAccounts } from './smart-accounts.ts';
 
 /** How old the login of a session may be that links, unlinks or erases. */
@@ -65,13 +66,14 @@ export class Logins {
     private readonly transactor: Transactor,
     private readonly tokens: SessionTokens,
     private readonly accounts: SmartAccounts,
+    private readonly apps: Pick<Apps, 'requireTrusted'>,
   ) {}
 
   /**
    * Returns the user to whom a login is to link one of these identities: that of the bearer token. It is a plain login
    * without one, and if the identity is that user's already.
    * @param identities those that the login may prove; none where it is not known yet
-   * @throws Refusal login_too_old
+   * @throws Refusal forbidden, login_too_old
    */
   async linkTarget(user: UserCaller | undefined, identities: readonly Identity[]): Promise<string | undefined> {
     if (!user) return undefined;
@@ -80,12 +82,13 @@ export class Logins {
       const holder = await this.holderOf(identityId);
       if (holder.userId === user.userId && !(await this.isVoid(identityId, holder))) return undefined;
     }
-    await this.requireRecentLogin(user);
+    await this.requireMayChangeLogins(user);
     return user.userId;
   }
 
-  /** @throws Refusal login_too_old; a refresh is no login */
-  async requireRecentLogin({ sessionId }: UserCaller): Promise<void> {
+  /** To link, unlink and erase. @throws Refusal forbidden; login_too_old: a refresh is no login */
+  async requireMayChangeLogins({ sessionId, appId }: UserCaller): Promise<void> {
+    await this.apps.requireTrusted(appId);
     const { state: session } = await this.transactor.load(sessionStream(sessionId), sessionFold);
     if (isStarted(session) && this.transactor.clock.now() - session.startedAt <= RECENT_MS) return;
     throw new Refusal('login_too_old', 'log in again: this needs a login of the last 5 minutes');

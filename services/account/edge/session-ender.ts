@@ -4,7 +4,7 @@ import { sessionStream, type SessionEndReason } from '../../../schemas/events/se
 import { Refusal } from '../../../shared/errors/refusal.ts';
 import type { EventStore, Position } from '../../../shared/event-store/event-store.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
-import { endSession, SESSION_LIFE_MS, sessionFold } from '../domain/session.ts';
+import { endSession, isStarted, SESSION_LIFE_MS, sessionFold } from '../domain/session.ts';
 
 /** How far the clocks of two processes may be apart. */
 const CLOCKS_MS = 3_600_000;
@@ -27,10 +27,20 @@ interface SessionEnd {
 export class SessionEnder {
   constructor(private readonly transactor: Transactor) {}
 
-  /** @throws Refusal session_not_found if the user has no such session */
-  endOwn(sessionId: string, end: SessionEnd, metadata: EventMetadata): Promise<Position> {
-    return this.end(sessionId, end, metadata, (owner) => {
-      if (owner !== end.userId) throw new Refusal('session_not_found', 'you have no session with this id');
+  /**
+   * @param onlyOf the app of which it must be
+   * @throws Refusal session_not_found if the user has no such session; forbidden if it is another app's
+   */
+  endOwn(
+    sessionId: string,
+    end: SessionEnd & { onlyOf: string | undefined },
+    metadata: EventMetadata,
+  ): Promise<Position> {
+    const { onlyOf, ...rest } = end;
+    return this.end(sessionId, rest, metadata, (session) => {
+      if (session?.userId !== end.userId) throw new Refusal('session_not_found', 'you have no session with this id');
+      if (onlyOf !== undefined && isStarted(session) && session.appId !== onlyOf)
+        throw new Refusal('forbidden', "the session is another app's: sign in at an app that the operator trusts");
     });
   }
 
@@ -63,14 +73,14 @@ export class SessionEnder {
     sessionId: string,
     end: SessionEnd,
     metadata: EventMetadata,
-    checkOwner: (userId: string | undefined) => void = () => undefined,
+    check: (session: typeof sessionFold.initial) => void = () => undefined,
   ): Promise<Position> {
     const { position } = await this.transactor.transact({
       stream: sessionStream(sessionId),
       fold: sessionFold,
       metadata,
       decide: (session, nowMs) => {
-        checkOwner(session?.userId);
+        check(session);
         return endSession(session, nowMs, { sessionId, ...end });
       },
     });

@@ -38,6 +38,14 @@ export class Sponsors {
   }
 
   /**
+   * A session of somebody else's app sends only what that app pays for. @param payingAppId `undefined`: nobody pays
+   * @throws Refusal forbidden
+   */
+  async requireMaySend(sessionAppId: string, payingAppId: string | undefined): Promise<void> {
+    if (payingAppId !== sessionAppId) await this.apps.requireTrusted(sessionAppId);
+  }
+
+  /**
    * Applies the rules that need no estimate. @param calls `undefined` of an operation that is not looked into
    * @throws Refusal sponsorship_refused, and dependency_unavailable until the chain is prepared
    */

@@ -1,12 +1,15 @@
 import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { EventMetadata } from '../../../schemas/events/event.ts';
 import type { Position } from '../../../shared/event-store/event-store.ts';
+import { Apps } from '../edge/apps.ts';
 import { SessionEnder } from '../edge/session-ender.ts';
 
 /** Ends one session of a user: another, or the one that asks for it. */
 export class EndSession extends Command<Position> {
   constructor(
     readonly session: { sessionId: string; userId: string },
+    /** Of the session that asks. */
+    readonly appId: string,
     readonly reason: 'logged_out' | 'ended_by_user',
     readonly metadata: EventMetadata,
   ) {
@@ -17,7 +20,7 @@ export class EndSession extends Command<Position> {
 /** Ends every session of a user but one. */
 export class EndOtherSessions extends Command<Position> {
   constructor(
-    readonly current: { sessionId: string; userId: string },
+    readonly current: { sessionId: string; userId: string; appId: string },
     readonly metadata: EventMetadata,
   ) {
     super();
@@ -26,18 +29,26 @@ export class EndOtherSessions extends Command<Position> {
 
 @CommandHandler(EndSession)
 export class EndSessionHandler implements ICommandHandler<EndSession> {
-  constructor(private readonly sessions: SessionEnder) {}
+  constructor(
+    private readonly sessions: SessionEnder,
+    private readonly apps: Apps,
+  ) {}
 
-  execute({ session: { sessionId, userId }, reason, metadata }: EndSession): Promise<Position> {
-    return this.sessions.endOwn(sessionId, { userId, reason }, metadata);
+  async execute({ session: { sessionId, userId }, appId, reason, metadata }: EndSession): Promise<Position> {
+    const onlyOf = await this.apps.onlyOf(appId);
+    return this.sessions.endOwn(sessionId, { userId, reason, onlyOf }, metadata);
   }
 }
 
 @CommandHandler(EndOtherSessions)
 export class EndOtherSessionsHandler implements ICommandHandler<EndOtherSessions> {
-  constructor(private readonly sessions: SessionEnder) {}
+  constructor(
+    private readonly sessions: SessionEnder,
+    private readonly apps: Apps,
+  ) {}
 
-  execute({ current, metadata }: EndOtherSessions): Promise<Position> {
+  async execute({ current, metadata }: EndOtherSessions): Promise<Position> {
+    await this.apps.requireTrusted(current.appId);
     const end = { userId: current.userId, reason: 'ended_by_user' as const };
     return this.sessions.endAll(end, metadata, ({ sessionId }) => sessionId !== current.sessionId);
   }

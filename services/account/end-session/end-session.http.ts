@@ -13,7 +13,9 @@ export class EndSessionHttp {
   @Implements(endSession)
   async end({ params, caller, context }: ParsedRequest<typeof endSession>): Promise<CommandAnswer<undefined>> {
     const session = { sessionId: params.id, userId: caller.userId };
-    const position = await this.commands.execute(new EndSession(session, 'ended_by_user', context.metadata));
+    const position = await this.commands.execute(
+      new EndSession(session, caller.appId, 'ended_by_user', context.metadata),
+    );
     return { body: undefined, position };
   }
 
@@ -25,7 +27,7 @@ export class EndSessionHttp {
 
   @Implements(logOut)
   async logOut({ caller, context }: ParsedRequest<typeof logOut>): Promise<CommandAnswer<undefined>> {
-    const position = await this.commands.execute(new EndSession(caller, 'logged_out', context.metadata));
+    const position = await this.commands.execute(new EndSession(caller, caller.appId, 'logged_out', context.metadata));
     return { body: undefined, position };
   }
 }

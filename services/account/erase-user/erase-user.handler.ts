@@ -37,7 +37,7 @@ export class EraseUserHandler implements ICommandHandler<EraseUser> {
 
   async execute({ user, abandon, metadata }: EraseUser): Promise<Position> {
     const { userId } = user;
-    await this.logins.requireRecentLogin(user);
+    await this.logins.requireMayChangeLogins(user);
     if (!abandon) await this.requireUnused(userId);
     const { position } = await this.transactor.transact({
       stream: userStream(userId),

@@ -6,6 +6,7 @@ import { CLOCK, READ_STORE } from '../../../shared/edge/tokens.ts';
 import { toIso, type Clock } from '../../../shared/primitives/clock.ts';
 import { sessionsModel } from '../../../shared/read-models/sessions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { Apps } from '../edge/apps.ts';
 import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '../domain/session.ts';
 
 const LISTED_MAX = 1_000;
@@ -15,6 +16,8 @@ export class ListSessions extends Query<SessionList> {
   constructor(
     readonly userId: string,
     readonly currentId: string,
+    /** Of the session that asks. */
+    readonly appId: string,
   ) {
     super();
   }
@@ -27,17 +30,20 @@ export class ListSessionsHandler implements IQueryHandler<ListSessions> {
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     @Inject(CLOCK) private readonly clock: Clock,
-    private readonly apps: AppEnds,
+    private readonly ends: AppEnds,
+    private readonly apps: Apps,
   ) {}
 
-  async execute({ userId, currentId }: ListSessions): Promise<SessionList> {
+  async execute({ userId, currentId, appId: asking }: ListSessions): Promise<SessionList> {
     const now = this.clock.now();
+    const onlyOf = await this.apps.onlyOf(asking);
     const found = await this.readStore.find(session.name, {
       filter: {
         userId,
         lastUsedAt: { gt: toIso(now - SESSION_IDLE_MS) },
         createdAt: { gt: toIso(now - SESSION_LIFE_MS) },
         revokedAt: null,
+        ...(onlyOf !== undefined && { appId: onlyOf }),
       },
       sort: [
         ['lastUsedAt', 'desc'],
@@ -46,7 +52,7 @@ export class ListSessionsHandler implements IQueryHandler<ListSessions> {
       limit: LISTED_MAX,
     });
     const sessions = found.map(({ document }) => session.document.parse(document));
-    const revokedApps = await this.apps.revokedOf([...new Set(sessions.map(({ appId }) => appId))]);
+    const revokedApps = await this.ends.revokedOf([...new Set(sessions.map(({ appId }) => appId))]);
     const items = sessions
       .filter(({ appId }) => !revokedApps.has(appId))
       .map(({ id, appId: app, method, device, createdAt, lastUsedAt }) => ({

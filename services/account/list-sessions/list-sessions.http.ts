@@ -14,6 +14,6 @@ export class ListSessionsHttp {
 
   @Implements(listSessions, { reads: [sessionsModel.name] })
   list({ caller }: ParsedRequest<typeof listSessions>): Promise<SessionList> {
-    return this.queries.execute(new ListSessions(caller.userId, caller.sessionId));
+    return this.queries.execute(new ListSessions(caller.userId, caller.sessionId, caller.appId));
   }
 }

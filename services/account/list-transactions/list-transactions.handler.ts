@@ -7,6 +7,7 @@ import { Refusal } from '../../../shared/errors/refusal.ts';
 import { SignedText } from '../../../shared/keys/signed-text.ts';
 import { listedOf, transactionsModel } from '../../../shared/read-models/transactions.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { Apps } from '../edge/apps.ts';
 import { OperationReceipts } from '../edge/operation-receipts.ts';
 
 /** One of the own transactions. */
@@ -14,6 +15,8 @@ export class GetTransaction extends Query<Transaction> {
   constructor(
     readonly userId: string,
     readonly transactionId: string,
+    /** Of the session that asks. */
+    readonly appId: string,
   ) {
     super();
   }
@@ -24,6 +27,8 @@ export class ListTransactions extends Query<TransactionPage> {
   constructor(
     readonly userId: string,
     readonly page: { chainId?: number | undefined; take: number; cursor?: string | undefined },
+    /** Of the session that asks. */
+    readonly appId: string,
   ) {
     super();
   }
@@ -37,14 +42,16 @@ export class GetTransactionHandler implements IQueryHandler<GetTransaction> {
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     private readonly models: Projections,
     private readonly receipts: OperationReceipts,
+    private readonly apps: Apps,
   ) {}
 
-  async execute({ userId, transactionId }: GetTransaction): Promise<Transaction> {
+  async execute({ userId, transactionId, appId }: GetTransaction): Promise<Transaction> {
     const stored = await this.models.find(transactionsModel.name, async () =>
       (await this.readStore.getMany(transaction.name, [transactionId])).get(transactionId),
     );
     const found = stored && transaction.document.parse(stored.document);
-    if (found?.userId !== userId) {
+    const onlyOf = await this.apps.onlyOf(appId);
+    if (found?.userId !== userId || (onlyOf !== undefined && found.appId !== onlyOf)) {
       throw new Refusal('transaction_not_found', 'none of the own transactions has this id');
     }
     return { ...listedOf(found), receipt: await this.receipts.of(found) };
@@ -58,16 +65,19 @@ export class ListTransactionsHandler implements IQueryHandler<ListTransactions> 
   constructor(
     @Inject(READ_STORE) private readonly readStore: ReadStore,
     @Inject(MASTER_KEY) masterKey: Uint8Array,
+    private readonly apps: Apps,
   ) {
     this.cursors = new SignedText(masterKey, 'transaction cursors');
   }
 
-  async execute({ userId, page: { chainId, take, cursor } }: ListTransactions): Promise<TransactionPage> {
+  async execute({ userId, page: { chainId, take, cursor }, appId }: ListTransactions): Promise<TransactionPage> {
+    const onlyOf = await this.apps.onlyOf(appId);
     const found = await this.readStore.find(transaction.name, {
       filter: {
         userId,
         ...(cursor !== undefined && { submittedPosition: { lt: this.readCursor(userId, cursor) } }),
         ...(chainId !== undefined && { chainId }),
+        ...(onlyOf !== undefined && { appId: onlyOf }),
       },
       sort: [['submittedPosition', 'desc']],
       limit: take + 1,

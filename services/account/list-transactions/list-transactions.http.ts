@@ -14,11 +14,11 @@ export class ListTransactionsHttp {
 
   @Implements(listTransactions, { reads: [transactionsModel.name] })
   list({ query, caller }: ParsedRequest<typeof listTransactions>): Promise<TransactionPage> {
-    return this.queries.execute(new ListTransactions(caller.userId, query));
+    return this.queries.execute(new ListTransactions(caller.userId, query, caller.appId));
   }
 
   @Implements(getTransaction, { reads: [transactionsModel.name] })
   get({ params, caller }: ParsedRequest<typeof getTransaction>): Promise<Transaction> {
-    return this.queries.execute(new GetTransaction(caller.userId, params.id));
+    return this.queries.execute(new GetTransaction(caller.userId, params.id, caller.appId));
   }
 }

@@ -34,7 +34,7 @@ export class StartBotLoginHandler implements ICommandHandler<StartBotLogin> {
 
   async execute({ start: { user, ...departing }, metadata }: StartBotLogin): Promise<StartedLogin> {
     if (!this.messenger) throw noBot();
-    if (user) await this.logins.requireRecentLogin(user);
+    if (user) await this.logins.requireMayChangeLogins(user);
     const linkTo = user && { userId: user.userId, sessionId: user.sessionId };
     const start = { ...departing, method: 'messenger' as const, ...(linkTo && { linkTo }) };
     const { state, expiresAt } = await this.states.start(start, {}, metadata);

@@ -44,7 +44,7 @@ export class LogInWithIdTokenHandler implements ICommandHandler<LogInWithIdToken
     if (!provider.verify) throw providerNotFound();
     const { person, expiresAt } = await provider.verify({ idToken, nonce }).catch(async (error: unknown) => {
       // Whose session is too old to link hears that first, as at every login that links.
-      if (user) await this.logins.requireRecentLogin(user);
+      if (user) await this.logins.requireMayChangeLogins(user);
       throw error;
     });
     const identity = { identityId: this.identityIds.providerIdentity(person), method, label: person.label };

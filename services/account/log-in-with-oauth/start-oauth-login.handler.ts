@@ -39,7 +39,7 @@ export class StartOAuthLoginHandler implements ICommandHandler<StartOAuthLogin> 
     const { provider: name, user, ...departing } = start;
     const { method, provider } = providerOf(this.providers, name);
     const linkTo = user && { userId: user.userId, sessionId: user.sessionId };
-    if (user) await this.logins.requireRecentLogin(user);
+    if (user) await this.logins.requireMayChangeLogins(user);
     const { ids } = this.transactor;
     const secrets = { verifier: ids.token(52), nonce: ids.token(26) };
     const departure = await this.states.start({ ...departing, method, ...(linkTo && { linkTo }) }, secrets, metadata);

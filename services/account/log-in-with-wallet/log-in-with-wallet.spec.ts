@@ -86,6 +86,7 @@ describe('logging in with a wallet', () => {
       aud: text,
       sub: session.userId,
       sid: text,
+      client_id: account.app.id,
       app: account.app.id,
       client_id: account.app.id,
       amr: ['wallet'],

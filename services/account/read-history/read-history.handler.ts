@@ -18,6 +18,8 @@ interface Page {
   take: number;
   cursor?: string | undefined;
   type?: string | undefined;
+  /** Only what came through this app. */
+  app?: string | undefined;
 }
 
 export class ReadHistory extends Query<HistoryPage> {
@@ -52,11 +54,11 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
   }
 
   async execute({ userId, page, ended }: ReadHistory): Promise<HistoryPage> {
-    const { take, cursor, type } = page;
+    const { take, cursor, type, app } = page;
     const after = cursor === undefined ? -1 : this.readCursor(userId, cursor);
     await this.projected(userId);
     const { items, last, hasMore } = await this.read(userId, { ...page, after }, ended);
-    if (items.length === 0 && after === -1 && type === undefined) throw notCaughtUp();
+    if (items.length === 0 && after === -1 && type === undefined && app === undefined) throw notCaughtUp();
     return { items, take, next: hasMore ? this.cursors.write(userId, String(last)) : null };
   }
 
@@ -68,13 +70,15 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
   }
 
   /** Reads a page in pieces, between which others have their turn. */
-  private async read(userId: string, { take, type, after }: Page & { after: number }, ended: AbortSignal) {
+  private async read(userId: string, { take, type, app, after }: Page & { after: number }, ended: AbortSignal) {
     const budget = new QueryBudget({ caller: userId, signal: ended });
     const items: HistoryPage['items'] = [];
     for (let last = after; ;) {
       const limit = Math.min(PIECE_ITEMS, take - items.length);
       const from = last;
-      const found = await this.thread.inSlot(budget, () => this.piece({ userId, type, after: from, limit: limit + 1 }));
+      const found = await this.thread.inSlot(budget, () =>
+        this.piece({ userId, type, app, after: from, limit: limit + 1 }),
+      );
       const piece = found.slice(0, limit);
       items.push(...piece.map((document) => this.itemOf(document)));
       last = piece.at(-1)?.sequence ?? last;
@@ -86,11 +90,17 @@ export class ReadHistoryHandler implements IQueryHandler<ReadHistory> {
   private async piece({
     userId,
     type,
+    app,
     after,
     limit,
   }: Omit<Page, 'take'> & { userId: string; after: number; limit: number }) {
     const found = await this.readStore.find(item.name, {
-      filter: { userId, sequence: { gt: after }, ...(type !== undefined && { type }) },
+      filter: {
+        userId,
+        sequence: { gt: after },
+        ...(type !== undefined && { type }),
+        ...(app !== undefined && { app }),
+      },
       sort: [['sequence', 'asc']],
       limit,
     });

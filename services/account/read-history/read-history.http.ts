@@ -16,6 +16,7 @@ import { historyModel } from '../../../shared/read-models/history.ts';
 import { transactionsModel } from '../../../shared/read-models/transactions.ts';
 import { QueryBudget } from '../../../shared/read-store/query-budget.ts';
 import type { ReadStore } from '../../../shared/read-store/read-store.ts';
+import { Apps } from '../edge/apps.ts';
 import { ReadHistory } from './read-history.handler.ts';
 import { Implements, type ParsedRequest } from '../../../shared/edge/implements.ts';
 
@@ -32,17 +33,20 @@ export class ReadHistoryHttp {
     private readonly personalData: PersonalData,
     private readonly auditKey: AuditKey,
     private readonly thread: HistoryThread,
+    private readonly apps: Apps,
   ) {}
 
   @Implements(readHistory, { reads: [historyModel.name] })
-  read({ params, query, caller, context }: ParsedRequest<typeof readHistory>): Promise<HistoryPage> {
+  async read({ params, query, caller, context }: ParsedRequest<typeof readHistory>): Promise<HistoryPage> {
     if (params.id !== caller.userId) throw new Refusal('forbidden', 'only the user can read this history');
-    return this.queries.execute(new ReadHistory(params.id, query, context.ended()));
+    const app = await this.apps.onlyOf(caller.appId);
+    return this.queries.execute(new ReadHistory(params.id, { ...query, app }, context.ended()));
   }
 
   @Implements(exportRoute)
   async export({ params, caller, context }: ParsedRequest<typeof exportRoute>): Promise<StreamableFile> {
     if (params.id !== caller.userId) throw new Refusal('forbidden', 'only the user can export this history');
+    await this.apps.requireTrusted(caller.appId);
     const { readStore, eventStore, clock, personalData, auditKey, thread } = this;
     const budget = new QueryBudget({ caller: caller.userId, signal: context.ended() });
     // Behind it, every transaction of everybody would be looked at.

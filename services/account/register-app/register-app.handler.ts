@@ -13,6 +13,8 @@ export interface AppToRegister {
   origins: string[];
   redirectUris: string[];
   scheme: SignatureScheme;
+  /** Whether it is somebody else's: its sessions may do less. */
+  isThirdParty?: boolean;
 }
 
 /** What `annals app create` shows once: the signing key is not stored. */
@@ -41,6 +43,7 @@ export const createApp = async (
     origins: [...new Set(app.origins.map((origin) => normaliseOrigin(origin, options)))],
     redirectUris: [...new Set(app.redirectUris.map((uri) => checkRedirectUri(uri, options)))],
     scheme: app.scheme,
+    isThirdParty: app.isThirdParty ?? false,
   };
   await transactor.transact({
     stream: appStream(registration.id),
@@ -48,5 +51,6 @@ export const createApp = async (
     metadata,
     decide: (state) => registerApp(state, { ...registration, signer: signerOf(signingKey) }),
   });
-  return { ...registration, signingKey };
+  const { isThirdParty, ...shown } = registration;
+  return { ...shown, signingKey, ...(isThirdParty && { isThirdParty }) };
 };

@@ -64,6 +64,7 @@ export class SendTransactionHandler implements ICommandHandler<SendTransaction> 
       throw invalid({ path: 'transactionReq.to', message: 'is the account itself, which could replace its own code' });
     }
     const app = await this.sponsors.payingApp(request.appApiKey, appId);
+    await this.sponsors.requireMaySend(appId, request.sponsor ? app.id : undefined);
     const sponsor = request.sponsor
       ? await this.sponsors.sponsorOf(app, { chain, sessionAppId: appId, calls: [call] })
       : undefined;

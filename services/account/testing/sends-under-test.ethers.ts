@@ -15,6 +15,7 @@ import {
   type SignedIn,
 } from '../../../shared/testing/http-caller.ethers.ts';
 import { projectInto } from '../../../shared/testing/project.ts';
+import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
 import { testFoundation, type TestFoundation } from '../../../shared/testing/test-foundation.ts';
 import { startAccount } from '../account.module.ts';
 import { appAdministration, type AppAdministration } from '../app-administration.ts';
@@ -94,8 +95,9 @@ export class SendsUnderTest {
   }
 
   /** Registers an app with a policy for the chain; `null`: without. */
-  async app(policy: SponsorshipPolicy | null = ALLOWS_ALL): Promise<SendingApp> {
-    const app = await this.apps.register({ name: 'App', origins: [ORIGIN], redirectUris: [], scheme: 'v1' });
+  async app(policy: SponsorshipPolicy | null = ALLOWS_ALL, isThirdParty = false): Promise<SendingApp> {
+    const lists = { origins: [ORIGIN], redirectUris: [] };
+    const app = await this.apps.register({ name: 'App', ...lists, scheme: 'v1', isThirdParty });
     await this.apps.change(app.id, { chainId: Anvil.chainId, policy });
     return { ...app, origin: ORIGIN };
   }
@@ -108,10 +110,10 @@ export class SendsUnderTest {
     return { bearer: { authorization: `Bearer ${body['accessToken'] as string}` } };
   }
 
-  /** Signs in a new user of an app. */
-  async sender(app: SendingApp): Promise<Sender> {
+  /** Signs in a new user of an app; or that of a wallet. */
+  async sender(app: SendingApp, wallet = randomWallet()): Promise<Sender> {
     const { url: accountUrl } = this.service;
-    const session = await signIn({ accountUrl, app });
+    const session = await signIn({ accountUrl, app }, wallet);
     const events = await this.foundation.eventStore.read(`user-${session.userId}`);
     const assigned = events.find(({ type }) => type === 'SmartAccountAssigned');
     return { ...session, address: assigned?.data['address'] as string };

@@ -35,7 +35,7 @@ export class UnlinkIdentityHandler implements ICommandHandler<UnlinkIdentity> {
 
   async execute({ user: caller, identityId, metadata }: UnlinkIdentity): Promise<Position> {
     const { userId } = caller;
-    await this.logins.requireRecentLogin(caller);
+    await this.logins.requireMayChangeLogins(caller);
     const user = await this.unlink(userId, identityId, metadata);
     const claim = user.state.unlinked[identityId];
     if (claim === undefined) throw new Error('the claim that was given up is missing');

@@ -28,6 +28,7 @@ const listed = z.array(
     origins: z.array(z.string()),
     redirectUris: z.array(z.string()),
     allowsBot: z.boolean(),
+    isThirdParty: z.boolean(),
     isRevoked: z.boolean(),
   }),
 );
@@ -48,6 +49,24 @@ describe('annals app', () => {
     expect(await annalsApp('rotate', app.id)).toMatch(/signing key +0x[0-9a-f]{64} +\(shown once: keep it\)/);
     expect((await find(app.id))?.signers).toHaveLength(2);
     expect(await annalsApp('list', '--json')).not.toContain(rotated.signingKey.slice(2));
+  });
+
+  it("creates an app of somebody else's, and trusts and distrusts it", async () => {
+    const created = await annalsApp(
+      'create',
+      '--name',
+      'X',
+      '--origin',
+      'https://x.example',
+      '--third-party',
+      '--json',
+    );
+    const { id } = keys.parse(JSON.parse(created));
+    expect(JSON.parse(created)).toMatchObject({ isThirdParty: true });
+    expect((await find(id))?.isThirdParty).toBe(true);
+    expect(await annalsApp('trust', id)).not.toContain('third party');
+    expect((await find(id))?.isThirdParty).toBe(false);
+    expect(await annalsApp('distrust', id)).toContain('third party');
   });
 
   it('creates a server key, shows it once, and revokes it by its address or with all', async () => {

@@ -10,6 +10,7 @@ interface CreateOptions {
   origin: string[];
   redirectUri: string[];
   scheme: SignatureScheme;
+  thirdParty?: boolean;
   json?: boolean;
 }
 
@@ -28,6 +29,10 @@ export const appCommand = (): Command =>
           new Option('--scheme <scheme>', 'v2 requires signatures over the whole request')
             .choices(signatureScheme.options)
             .default('v1'),
+        )
+        .option(
+          '--third-party',
+          "somebody else's: its sessions only change profiles and send what its own policy pays for",
         )
         .option('--json', 'for machines')
         .addHelpText('after', '\nExample:\n  annals app create --name Shop --origin https://shop.example --json')
@@ -70,6 +75,19 @@ export const appCommand = (): Command =>
         .addHelpText('after', example('allow-bot app_0123456789abcdefghjkmnpqrs'))
         .action(change(() => ({ allowBot: true }))),
     )
+    .addCommand(
+      ofApp(
+        'trust',
+        'lets sessions of an app link, unlink, erase, end other sessions, and send what no policy pays for',
+      )
+        .addHelpText('after', example('trust app_0123456789abcdefghjkmnpqrs'))
+        .action(change(() => ({ trust: true }))),
+    )
+    .addCommand(
+      ofApp('distrust', "makes an app one of somebody else's, as create --third-party does; in effect within 2 s")
+        .addHelpText('after', example('distrust app_0123456789abcdefghjkmnpqrs'))
+        .action(change(() => ({ trust: false }))),
+    )
     .addCommand(appServerKeyCommand())
     .addCommand(appPolicyCommand())
     .addCommand(appSponsorshipCommand());
@@ -82,8 +100,16 @@ const ofApp = (name: string, description: string): Command =>
 
 const example = (line: string): string => `\nExample:\n  annals app ${line}`;
 
-const create = async ({ name, origin, redirectUri, scheme, json }: CreateOptions): Promise<void> => {
-  const app = await changeApps((apps) => apps.register({ name, origins: origin, redirectUris: redirectUri, scheme }));
+const create = async ({
+  name,
+  origin,
+  redirectUri,
+  scheme,
+  thirdParty = false,
+  json,
+}: CreateOptions): Promise<void> => {
+  const asked = { name, origins: origin, redirectUris: redirectUri, scheme, isThirdParty: thirdParty };
+  const app = await changeApps((apps) => apps.register(asked));
   if (json) {
     process.stdout.write(`${JSON.stringify(app)}\n`);
     return;
@@ -120,5 +146,5 @@ const change =
     process.stdout.write(json ? `${JSON.stringify(app)}\n` : toLine(app));
   };
 
-const toLine = ({ id, name, apiKey, origins, isRevoked }: App): string =>
-  `${id}  ${apiKey}  ${name}  ${isRevoked ? 'revoked' : origins.join(', ')}\n`;
+const toLine = ({ id, name, apiKey, origins, isRevoked, isThirdParty }: App): string =>
+  `${id}  ${apiKey}  ${name}  ${isRevoked ? 'revoked' : origins.join(', ')}${isThirdParty ? '  third party' : ''}\n`;
