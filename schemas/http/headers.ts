@@ -1,3 +1,12 @@
+import { appSignatureExampleText } from '../examples/app-signature-example.ts';
+
+const signatureDescription =
+  'What the signing key of the app signs by EIP-191 (personal_sign): 65 bytes of hex over a text. Scheme v1: ' +
+  '{hostname of origin}:{x-timestamp}:{x-api-key}, in lower case. Scheme v2, each signature once: the lines v2, method, ' +
+  'path and query, x-timestamp, origin, x-api-key, SHA-256 of the raw body in lower hex, joined by \\n. ' +
+  'POST /auth/app takes v2 by the server key. ' +
+  `An example of v1:\n\n\`\`\`\n${appSignatureExampleText}\n\`\`\``;
+
 /** A header of section 0 of the interface: what it may be, and what it says. */
 interface HeaderRule {
   pattern: RegExp;
@@ -11,7 +20,7 @@ export const appHeaders = {
   'x-timestamp': { pattern: /^\d{1,16}$/, description: 'Unix milliseconds, within 5 minutes of now' },
   'x-signature': {
     pattern: /^0x[0-9a-fA-F]{130}$/,
-    description: 'by the signing key of the app (EIP-191), over the text of scheme v1 or v2',
+    description: signatureDescription,
   },
 } as const satisfies Record<string, HeaderRule>;
 

@@ -231,7 +231,10 @@ export const startAccount = async (
     foundation: { ...foundation, personalData },
     issuer,
     loops: new Loops([processManager({ eventStore, readStore, erasures, unlinkings, logger }), ...onchain.loops]),
-    appCallers: { useFactory: (transactor: Transactor) => new SignedAppCallers(transactor), inject: [Transactor] },
+    appCallers: {
+      useFactory: (transactor: Transactor) => new SignedAppCallers(transactor, foundation.settings),
+      inject: [Transactor],
+    },
     host: HOST,
     port: ACCOUNT_PORT,
   });

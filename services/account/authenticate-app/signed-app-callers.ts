@@ -6,6 +6,7 @@ import { invalid, outOfWindow, Refusal } from '../../../shared/errors/refusal.ts
 import { keptForRepeats } from '../../../shared/event-store/permanent-streams.ts';
 import type { Transactor } from '../../../shared/event-store/transact.ts';
 import type { AppCallers } from '../../../shared/edge/app-callers.ts';
+import type { Settings } from '../../../shared/config/settings.ts';
 import { originNotAllowed } from '../../../shared/auth/app-origins.ts';
 import type { AppCaller } from '../../../shared/auth/caller.ts';
 import { requestMetadata } from '../../../shared/edge/request-context.ts';
@@ -22,7 +23,10 @@ const names = ['x-api-key', 'origin', 'x-timestamp', 'x-signature'] as const;
 export class SignedAppCallers implements AppCallers {
   private readonly apps: Apps;
 
-  constructor(private readonly transactor: Transactor) {
+  constructor(
+    private readonly transactor: Transactor,
+    private readonly settings: Pick<Settings, 'NODE_ENV'>,
+  ) {
     this.apps = new Apps(transactor);
   }
 
@@ -33,15 +37,21 @@ export class SignedAppCallers implements AppCallers {
     this.checkTimestamp(timestamp);
     const bodyHash = sha256(request.rawBody ?? '');
     const parts = { method: request.method, url: request.url, origin, timestamp, apiKey, bodyHash };
-    const signed =
-      by === 'server key'
-        ? signedBy(app.serverSigners, ['v2'], parts, readSignature(signature))
-        : signedBy(app.signers, app.scheme === 'v1' ? ['v1', 'v2'] : ['v2'], parts, readSignature(signature));
-    if (!signed)
-      throw new Refusal('app_signature_invalid', `the signature is not by a ${by} of the app over this request`);
+    const schemes: SignatureScheme[] = by === 'signing key' && app.scheme === 'v1' ? ['v1', 'v2'] : ['v2'];
+    const signers = by === 'server key' ? app.serverSigners : app.signers;
+    const signed = signedBy(signers, schemes, parts, readSignature(signature));
+    if (!signed) throw this.notSigned(by, schemes, parts);
     const caller = { kind: 'app', appId: app.id, origin, signer: signed.signer } as const;
     if (signed.scheme === 'v2') await this.useOnce(signature, caller, request);
     return caller;
+  }
+
+  /** In development it says which text was expected, which has no secret in it. */
+  private notSigned(by: string, schemes: readonly SignatureScheme[], parts: WholeRequest): Refusal {
+    const expected = schemes.map((scheme) => `${scheme} ${JSON.stringify(texts[scheme](parts))}`).join(', or ');
+    const shown = this.settings.NODE_ENV === 'production' ? '' : `; the text to sign (EIP-191) is ${expected}`;
+    const detail = `the signature is not by a ${by} of the app over this request${shown}`;
+    return new Refusal('app_signature_invalid', detail);
   }
 
   private checkTimestamp(timestamp: string): void {
