@@ -66,11 +66,9 @@ const entity = { chainId: 2484, address: '0x52908400098527886E0F7030069857D2E416
 export const eventExamples: Example = {
   AppRegistered: {
     appId: 'app_0123456789abcdefghjkmnpqrs',
-    name: 'Example',
-    apiKey: 'ak_0123456789abcdefghjkmnpqrstvwxyz',
+    ...{ name: 'Example', apiKey: 'ak_0123456789abcdefghjkmnpqrstvwxyz' },
     signer: wallet,
-    origins: ['https://app.example'],
-    redirectUris: ['https://app.example/callback'],
+    ...{ origins: ['https://app.example'], redirectUris: ['https://app.example/callback'] },
     scheme: 'v1',
   },
   AppKeyRotated: { appId: 'app_0123456789abcdefghjkmnpqrs', signer: wallet },

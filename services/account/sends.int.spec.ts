@@ -280,7 +280,7 @@ describe('sends on a chain at London', () => {
       ((await sends.get('/onchain/transactions', sender)).body['items'] as JsonObject[]).map(({ id }) => id);
     expect(await listed(other)).toEqual([second.body['id']]);
     expect((await listed(own)).toSorted()).toEqual([first.body['id'], second.body['id']].toSorted());
-    const path = `/onchain/transactions/${String(first.body['id'])}`;
+    const path = `/onchain/transactions/${first.body['id'] as string}`;
     expect(codeOf(await sends.get(path, other))).toEqual([404, 'transaction_not_found']);
     const cancelled = await call(sends.service.url + path, { method: 'DELETE', headers: other.bearer });
     expect(codeOf(cancelled)).toEqual(forbidden);

@@ -75,22 +75,21 @@ export const appCommand = (): Command =>
         .addHelpText('after', example('allow-bot app_0123456789abcdefghjkmnpqrs'))
         .action(change(() => ({ allowBot: true }))),
     )
-    .addCommand(
-      ofApp(
-        'trust',
-        'lets sessions of an app link, unlink, erase, end other sessions, and send what no policy pays for',
-      )
-        .addHelpText('after', example('trust app_0123456789abcdefghjkmnpqrs'))
-        .action(change(() => ({ trust: true }))),
-    )
-    .addCommand(
-      ofApp('distrust', "makes an app one of somebody else's, as create --third-party does; in effect within 2 s")
-        .addHelpText('after', example('distrust app_0123456789abcdefghjkmnpqrs'))
-        .action(change(() => ({ trust: false }))),
-    )
+    .addCommand(trustCommand())
+    .addCommand(distrustCommand())
     .addCommand(appServerKeyCommand())
     .addCommand(appPolicyCommand())
     .addCommand(appSponsorshipCommand());
+
+const trustCommand = (): Command =>
+  ofApp('trust', 'lets sessions of an app link, unlink, erase, end other sessions, and send what no policy pays for')
+    .addHelpText('after', example('trust app_0123456789abcdefghjkmnpqrs'))
+    .action(change(() => ({ trust: true })));
+
+const distrustCommand = (): Command =>
+  ofApp('distrust', "makes an app one of somebody else's, as create --third-party does; in effect within 2 s")
+    .addHelpText('after', example('distrust app_0123456789abcdefghjkmnpqrs'))
+    .action(change(() => ({ trust: false })));
 
 const ofApp = (name: string, description: string): Command =>
   new Command(name)
