@@ -88,7 +88,6 @@ describe('logging in with a wallet', () => {
       sid: text,
       client_id: account.app.id,
       app: account.app.id,
-      client_id: account.app.id,
       amr: ['wallet'],
       iat: seconds,
       exp: seconds + 600,
