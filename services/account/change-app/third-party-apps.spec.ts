@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Wallet } from 'ethers';
 import { decodeJwt } from 'jose';
-import type { HistoryPage, Session } from '../../../schemas/http/account-routes.ts';
+import type { Session } from '../../../schemas/http/account-routes.ts';
+import type { HistoryPage } from '../../../schemas/http/history.ts';
 import type { SessionList } from '../../../schemas/http/session-routes.ts';
 import { historyModel } from '../../../shared/read-models/history.ts';
 import { sessionsModel } from '../../../shared/read-models/sessions.ts';
