@@ -231,10 +231,7 @@ export const startAccount = async (
     foundation: { ...foundation, personalData },
     issuer,
     loops: new Loops([processManager({ eventStore, readStore, erasures, unlinkings, logger }), ...onchain.loops]),
-    appCallers: {
-      useFactory: (transactor: Transactor) => new SignedAppCallers(transactor, foundation.settings),
-      inject: [Transactor],
-    },
+    appCallers: appCallersOf(foundation),
     host: HOST,
     port: ACCOUNT_PORT,
   });
@@ -247,3 +244,8 @@ export const startAccount = async (
   };
   return { ...service, measured: elsewhere.measured, close, publicUrl };
 };
+
+const appCallersOf = ({ settings }: Pick<Foundation, 'settings'>) => ({
+  useFactory: (transactor: Transactor) => new SignedAppCallers(transactor, settings),
+  inject: [Transactor],
+});
