@@ -4,9 +4,6 @@ import { decodeJwt } from 'jose';
 import type { Session } from '../../../schemas/http/account-routes.ts';
 import type { HistoryPage } from '../../../schemas/http/history.ts';
 import type { SessionList } from '../../../schemas/http/session-routes.ts';
-import { historyModel } from '../../../shared/read-models/history.ts';
-import { sessionsModel } from '../../../shared/read-models/sessions.ts';
-import { usersModel } from '../../../shared/read-models/users.ts';
 import { problemOfAnswer } from '../../../shared/testing/problem-of-answer.ts';
 import { projectStored } from '../../../shared/testing/project.ts';
 import { temporaryFolder } from '../../../shared/testing/temporary-folder.ts';
@@ -28,7 +25,6 @@ describe("a session of somebody else's app", () => {
     wallet = account.newWallet();
     own = await logInAt(account.app);
     other = await logInAt(theirs);
-    await projectStored(account.foundation, [usersModel, sessionsModel]);
   });
   afterAll(() => account.service.close());
 
@@ -39,12 +35,15 @@ describe("a session of somebody else's app", () => {
     expect(answer.status).toBe(201);
     return (await answer.json()) as Session;
   };
-  const ask = (path: string, { accessToken }: Session, method = 'GET', body?: unknown) =>
-    account.ask(path, {
+  const ask = async (path: string, { accessToken }: Session, method = 'GET', body?: unknown) => {
+    // A query waits for what its caller wrote.
+    await projectStored(account.foundation);
+    return account.ask(path, {
       method,
       headers: { authorization: `Bearer ${accessToken}` },
       ...(body !== undefined && { body }),
     });
+  };
   const sidOf = ({ accessToken }: Session) => String(decodeJwt(accessToken)['sid']);
   const codeOf = async (answer: Response) => (answer.ok ? answer.status : (await problemOfAnswer(answer)).code);
   const link = async (session: Session) => {
@@ -82,7 +81,6 @@ describe("a session of somebody else's app", () => {
   });
 
   it('reads what came through that app of the history, and exports nothing', async () => {
-    await projectStored(account.foundation, [historyModel]);
     const path = `/user/${other.userId}/history`;
     const { items } = (await (await ask(`${path}?take=100`, other)).json()) as HistoryPage;
     expect(items.map(({ type }) => type)).toContain('UserLoggedIn');
