@@ -1,5 +1,6 @@
 import { describe } from '@jest/globals';
 import { closeEngines, openEngines } from '../../shared/host/engines.ts';
+import { requireOwnVault } from '../../shared/key-vault/own-vault.ts';
 import { sized } from '../../shared/testing/sized.ts';
 import { temporaryFolder } from '../../shared/testing/temporary-folder.ts';
 import { testFoundation } from '../../shared/testing/test-foundation.ts';
@@ -14,6 +15,8 @@ const startProcess = async (settings: Record<string, string>) => {
   const inMemory = await testFoundation({ environment: { ...environment, ...settings } });
   const engines = await openEngines(inMemory.settings, inMemory.logger, ['eventStore', 'readStore', 'keyVault']);
   const foundation = { ...inMemory, ...engines };
+  const names = { vault: 'the vault', masterKey: 'the master key' };
+  await requireOwnVault({ ...foundation, names }, { makes: true });
   const service = await startAccount(foundation);
   const stop = async () => {
     await service.close();
