@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace } from '../event-store/event-store.ts';
+import type { FormerCollection } from './former-collections/former-collection.ts';
 import type { QueryBudget } from './query-budget.ts';
 import type {
   Announcement,
@@ -65,6 +66,21 @@ export class MemoryReadStore implements ReadStore {
   }
 
   forgetReplaced(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  formerCollections(current: readonly string[]): Promise<FormerCollection[]> {
+    const former = [...this.collections].filter(([name]) => !current.includes(name));
+    return Promise.resolve(former.map(([name, { size }]) => ({ name, documents: size })));
+  }
+
+  removeFromFormer(current: readonly string[], userIds: readonly string[]): Promise<void> {
+    const isOfThem = (value: unknown) => userIds.some((userId) => userId === value);
+    for (const [name, documents] of this.collections) {
+      if (current.includes(name)) continue;
+      for (const [id, { document }] of documents)
+        if (isOfThem(id) || isOfThem(document['userId'])) documents.delete(id);
+    }
     return Promise.resolve();
   }
 

@@ -6,6 +6,7 @@ import { dropDatabases } from '../testing/drop-databases.mongo.ts';
 import { eventually } from '../testing/eventually.ts';
 import { MongoLink } from '../testing/mongo-link.mongo.ts';
 import { whereServer } from '../testing/servers.ts';
+import { formerCollectionsContract } from './former-collections/former-collections.contract.ts';
 import { readStoreContract } from './read-store.contract.ts';
 import { MongoReadStore } from './read-store.mongo.ts';
 import { searchContract } from './search.contract.ts';
@@ -23,7 +24,8 @@ whereServer('MONGO_URL', (MONGO_URL) => {
 
   afterAll(() => dropDatabases(MONGO_URL, [MONGO_DATABASE]));
 
-  for (const contract of [readStoreContract, searchContract]) contract('MongoDB', () => connect(MONGO_URL));
+  for (const contract of [readStoreContract, searchContract, formerCollectionsContract])
+    contract('MongoDB', () => connect(MONGO_URL));
 
   describe('read store on MongoDB with concurrent processes', () => {
     let one: MongoReadStore;

@@ -2,6 +2,7 @@ import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { EventPlace, Position } from '../event-store/event-store.ts';
 import { Announcements } from './announcements.mongo.ts';
 import { CountedPoints } from './counted-points.mongo.ts';
+import { FormerCollections } from './former-collections/former-collections.mongo.ts';
 import { openDatabase, type MongoDatabase, type MongoOptions } from './mongo-database.mongo.ts';
 import { duplicatesAmong, nameTooLarge, unlessDuplicate } from './mongo-answers.mongo.ts';
 import { decodeDocument, encodeDocument, type EncodedObject } from './mongo-document.ts';
@@ -46,11 +47,13 @@ export class MongoReadStore implements ReadStore {
   private readonly defined = new Map<string, SearchIndex | undefined>();
   private readonly counted: CountedPoints;
   private readonly announced: Announcements;
+  private readonly former: FormerCollections;
   private readonly searching: Searching;
 
   private constructor(private readonly database: MongoDatabase) {
     this.counted = new CountedPoints(database);
     this.announced = new Announcements(database);
+    this.former = new FormerCollections(database);
     this.searching = new Searching(database);
   }
 
@@ -89,6 +92,9 @@ export class MongoReadStore implements ReadStore {
   forgetReplaced(): Promise<void> {
     return Promise.resolve();
   }
+
+  formerCollections: ReadStore['formerCollections'] = (current) => this.former.list(current);
+  removeFromFormer: ReadStore['removeFromFormer'] = (current, userIds) => this.former.remove(current, userIds);
 
   async position(projection: string): Promise<Position> {
     const stored = await this.database.withDeadline(this.positions.findOne({ _id: projection }));

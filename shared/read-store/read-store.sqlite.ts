@@ -7,6 +7,7 @@ import { Announcements } from './announcements.sqlite.ts';
 import { SqliteCollection } from './collection.sqlite.ts';
 import { CountedPoints } from './counted-points.sqlite.ts';
 import { compileFilter, compileMember } from './filter.sqlite.ts';
+import { FormerCollections } from './former-collections/former-collections.sqlite.ts';
 import { Searching } from './searching.sqlite.ts';
 import type {
   Checkpoint,
@@ -31,6 +32,7 @@ export class SqliteReadStore implements ReadStore {
   private readonly statements = new Map<string, StatementSync>();
   private readonly points: CountedPoints;
   private readonly announced: Announcements;
+  private readonly former: FormerCollections;
   private readonly reads: GroupedReads;
   private readonly searching: Searching;
   private readonly savePosition: StatementSync;
@@ -53,6 +55,7 @@ export class SqliteReadStore implements ReadStore {
     });
     this.points = new CountedPoints(this.database);
     this.announced = new Announcements(this.database);
+    this.former = new FormerCollections(this.database);
     this.reads = new GroupedReads(this.database);
     this.searching = new Searching(file);
     this.savePosition = this.database.prepare(`
@@ -82,6 +85,9 @@ export class SqliteReadStore implements ReadStore {
   forgetReplaced(): Promise<void> {
     return this.database.emptyLog();
   }
+
+  formerCollections: ReadStore['formerCollections'] = (current) => Promise.resolve(this.former.list(current));
+  removeFromFormer: ReadStore['removeFromFormer'] = (current, userIds) => this.former.remove(current, userIds);
 
   position(projection: string): Promise<number> {
     const row = this.loadPosition.get(projection);

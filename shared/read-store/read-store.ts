@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../schemas/json.ts';
 import type { EventPlace, Position } from '../event-store/event-store.ts';
+import type { FormerCollection } from './former-collections/former-collection.ts';
 import type { QueryBudget } from './query-budget.ts';
 
 /**
@@ -170,6 +171,13 @@ export interface ReadStore {
    * are in no log of it afterwards.
    */
   forgetReplaced(): Promise<void>;
+  /** Returns the collections that have documents, or had, and are none of the current ones: an earlier version's. */
+  formerCollections(current: readonly string[]): Promise<FormerCollection[]>;
+  /**
+   * Removes from the collections that are none of the current ones every document of these users: with such an id, or such
+   * a member `userId`. In steps, of which some may be done when it fails; repeat it then.
+   */
+  removeFromFormer(current: readonly string[], userIds: readonly string[]): Promise<void>;
   /** Returns the position of a projection; 0 when it never ran. */
   position(projection: string): Promise<Position>;
   /** Returns the checkpoints of all projections that ever ran, by name. */

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { developmentMailbox } from '../../../schemas/http/development-mailbox.ts';
+import { SqliteReadStore } from '../../../shared/read-store/read-store.sqlite.ts';
 import { eventually } from '../../../shared/testing/eventually.ts';
 import { appHeaders, call } from '../../../shared/testing/http-caller.ethers.ts';
 import { randomWallet } from '../../../shared/testing/random-wallet.ethers.ts';
@@ -77,7 +78,25 @@ describe('the data folder', () => {
       await account(`/user/${userId}/messenger`, { method: 'POST', body: messenger, bearer }),
     ];
     expect(changed.map(({ status }) => status)).toEqual([200, 200]);
-    return { userId, bearer, markers: { device, email, ...profile, ...messenger } };
+    return {
+      ...{ userId, bearer },
+      markers: { device, email, ...profile, ...messenger, formerName: marker(), formerDevice: marker() },
+    };
+  };
+
+  /** Leaves what an earlier version made of these people in collections that no model names. */
+  const fillFormerCollections = async (people: readonly Person[]): Promise<void> => {
+    const store = new SqliteReadStore(join(folder, 'read.db'));
+    await store.define([
+      { name: 'users-v1', indexes: [] },
+      { name: 'sessions-v2', indexes: [['userId', 'lastUsedAt']] },
+    ]);
+    const documents = people.flatMap(({ userId, markers: { formerName = '', formerDevice = '' } }) => [
+      { collection: 'users-v1', id: userId, position: 1, document: { id: userId, username: formerName } },
+      { collection: 'sessions-v2', id: formerDevice, position: 1, document: { userId, device: formerDevice } },
+    ]);
+    await store.apply('users-v1', documents, 1);
+    await store.close();
   };
 
   /** Which of these texts are in which files. */
@@ -99,6 +118,7 @@ describe('the data folder', () => {
       for (let at = 0; at < PEOPLE; at += 1) people.push(await newPerson());
       const [erased, others] = [people.slice(1), people.slice(0, 1)];
       const [kinds, kindsOfOthers] = [people, others].map(([person]) => new Set(Object.keys(person?.markers ?? {})));
+      await fillFormerCollections(people);
       const areAllThere = () => kindsIn(found(erased)).size === kinds?.size;
       await eventually(areAllThere, 10_000, 'what people said must be in read models, else nothing is tested');
 

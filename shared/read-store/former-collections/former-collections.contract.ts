@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../../schemas/json.ts';
+import type { ReadStore } from '../read-store.ts';
+
+/** More than are removed, or looked through, at once. */
+const MANY = 6_001;
+
+/** Defines what every adapter of the port does with collections that are no longer among the current ones. */
+export const formerCollectionsContract = (name: string, open: () => Promise<ReadStore>): void => {
+  describe(`former collections of a read store on ${name}`, () => {
+    let store: ReadStore;
+    const [current, indexed, plain, others] = ['v2-current', 'v1-indexed', 'v1-plain', 'v1-others'];
+    beforeAll(async () => {
+      store = await open();
+      await store.define([
+        ...[current, plain, others].map((each) => ({ name: each, indexes: [] })),
+        { name: indexed, indexes: [['userId', 'at']] },
+      ]);
+    });
+    afterAll(() => store.close());
+    const put = (collection: string, documents: readonly (readonly [id: string, JsonObject])[]) =>
+      store.apply(
+        collection,
+        documents.map(([id, document]) => ({ collection, id, position: 1, document, isNew: true })),
+        7,
+      );
+    const idsIn = async (collection: string) => (await store.find(collection, { limit: 10_000 })).map(({ id }) => id);
+
+    it('are named with the number of their documents', async () => {
+      await put(plain, [['named', { userId: 'nobody' }]]);
+      const found = (await store.formerCollections([current, indexed])).filter((each) => each.name === plain);
+      expect(found).toEqual([{ name: plain, documents: 1 }]);
+      expect((await store.formerCollections([plain])).map((each) => each.name)).not.toContain(plain);
+    });
+
+    it('lose every document of a person, by its id or its member userId, and nothing else', async () => {
+      const documents = (userId: string): (readonly [string, JsonObject])[] =>
+        Array.from({ length: MANY }, (_, at) => [`${userId}-${String(at)}`, { userId, at, text: 'x' }] as const);
+      for (const collection of [current, indexed, plain]) {
+        await put(collection, [
+          ...documents('0xerased'),
+          ...[['0xerased', { userId: null }] as const, ['0xother', { userId: '0xother', of: '0xerased' }] as const],
+        ]);
+      }
+      await put(others, [
+        ['0xerased', { username: 'a' }],
+        ['0xother', { username: 'b' }],
+      ]);
+      await store.removeFromFormer([current], ['0xerased', '0xgone']);
+      expect(await idsIn(indexed)).toEqual(['0xother']);
+      expect((await idsIn(plain)).filter((id) => id.includes('erased'))).toEqual([]);
+      expect(await idsIn(plain)).toContain('0xother');
+      expect(await idsIn(others)).toEqual(['0xother']);
+      expect(await store.count(current, {})).toBe(MANY + 2);
+    });
+  });
+};
