@@ -144,7 +144,7 @@ export const eventCatcherRoutes = {
       eventSignature: z.string().describe('with or without the word event, parameter names and ;'),
       eventAbi: z
         .unknown()
-        .refine((abi) => abi !== undefined, 'is required')
+        .refine((abi) => abi !== undefined && abi !== null, 'is required')
         .describe('a JSON array, or its text; one of its events is the signature’s'),
       startBlock: z
         .union([blockNumber, z.literal('deploy')], 'is not a block number, nor deploy')

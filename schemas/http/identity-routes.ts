@@ -12,6 +12,6 @@ export const identityRoutes = {
     params: z.object({ id: z.string().min(1).max(128), identityId: z.string().min(1).max(128) }),
     status: 204,
     answer: z.undefined(),
-    problems: ['forbidden', 'login_too_old', 'last_identity'],
+    problems: ['forbidden', 'login_too_old', 'identity_not_found', 'last_identity'],
   }),
 };

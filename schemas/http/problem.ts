@@ -39,6 +39,7 @@ export const problemCatalogue = {
   user_op_not_found: { status: 404, title: 'No such user operation' },
   transaction_not_found: { status: 404, title: 'No such transaction' },
   watch_not_found: { status: 404, title: 'The contract event is not registered' },
+  identity_not_found: { status: 404, title: 'No such identity of this user' },
   subscription_not_found: { status: 404, title: 'No such subscription' },
   http_method_not_allowed: { status: 405, title: 'The method is not allowed here' },
   identity_taken: { status: 409, title: "The identity is another user's" },

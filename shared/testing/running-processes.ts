@@ -67,7 +67,8 @@ export class RunningProcesses implements WholeProgram {
     const processes = new RunningProcesses({ DATA_DIR: dataFolder, ...settings });
     try {
       // The other services need the address of the account service, so it starts first; the stream that of the catcher.
-      await Promise.all([processes.restart('account', 'relay', 'projector'), processes.createApp()]);
+      await processes.restart('account', 'relay', 'projector');
+      await processes.createApp();
       processes.settings['ACCOUNT_URL'] = processes.service('account').url;
       await processes.restart('event-catcher');
       processes.settings['EVENT_URL'] = processes.service('event-catcher').url;

@@ -116,14 +116,11 @@ describe('a user', () => {
       .when(unlink(1))
       .refused('last_identity', /link another/);
     for (const state of [given(userFold, at(registered, linkedOther)).state, userFold.initial]) {
-      expect(refusalBy(() => unlink(0)(state))).toMatchObject({
-        code: 'validation_failed',
-        errors: [{ path: 'identityId', message: 'is not an identity of yours' }],
-      });
+      expect(refusalBy(() => unlink(0)(state)).code).toBe('identity_not_found');
     }
     given(userFold, at(registered, linkedOther))
       .when((user) => unlinkIdentity(user, { userId, identityId: 'toString', claim: 0 }))
-      .refused('validation_failed');
+      .refused('identity_not_found');
     given(userFold, [...both, ...at(unlinked(1))])
       .when(unlink(1))
       .then([]);

@@ -1,5 +1,5 @@
 import type { MessengerChanges, ProfileChanges, UserEvent } from '../../../schemas/events/user-events.ts';
-import { invalid, Refusal } from '../../../shared/errors/refusal.ts';
+import { Refusal } from '../../../shared/errors/refusal.ts';
 import { evolveUser, type UserDocument } from '../../../shared/read-models/users.ts';
 import type { Identity } from './identity.ts';
 import type { SmartAccount } from './smart-account.ts';
@@ -96,7 +96,7 @@ export const unlinkIdentity = (
   const identity = identities.find(({ id }) => id === identityId);
   if (!identity) {
     if (Object.hasOwn(unlinked, identityId)) return [];
-    throw invalid({ path: 'identityId', message: 'is not an identity of yours' });
+    throw new Refusal('identity_not_found', 'this user has no identity with this id');
   }
   if (identities.length === 1) throw new Refusal('last_identity', 'link another one first');
   if (claim <= (unlinked[identityId] ?? 0)) return [];

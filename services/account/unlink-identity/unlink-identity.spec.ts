@@ -97,8 +97,8 @@ describe('unlinking an identity', () => {
     const theirs = await logIn(stranger);
     const head = await account.foundation.eventStore.head();
     expect(await codeOf(await unlink(theirs, idOf(second), withFirst.userId))).toBe('forbidden');
-    expect(await codeOf(await unlink(withFirst, idOf(stranger)))).toBe('validation_failed');
-    expect(await codeOf(await unlink(withFirst, 'unknown'))).toBe('validation_failed');
+    expect(await codeOf(await unlink(withFirst, idOf(stranger)))).toBe('identity_not_found');
+    expect(await codeOf(await unlink(withFirst, 'unknown'))).toBe('identity_not_found');
     account.clock.time += 5 * 60_000 + 1;
     expect(await codeOf(await unlink(withFirst, idOf(second)))).toBe('login_too_old');
     expect(await account.foundation.eventStore.head()).toBe(head);

@@ -1,4 +1,5 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
@@ -305,17 +306,14 @@ describe('whoever operates a chain', () => {
     const stores = readdirSync(running.dataFolder).filter((file) => /^(?:vault|events)\.db/.test(file));
     for (const file of stores) copyFileSync(join(running.dataFolder, file), join(elsewhere, file));
     const keys = z.object({ keys: z.number(), unreadable: z.number() });
-    const status = async (dataFolder: string) => {
-      const { stdout } = await running
-        .annalsIn(dataFolder, 'vault', 'status', '--json')
-        .catch((error: unknown) => error as { stdout: string });
-      return keys.parse(JSON.parse(stdout));
-    };
-    const opened = await status(running.dataFolder);
+    const status = (dataFolder: string) => running.annalsIn(dataFolder, 'vault', 'status', '--json');
+    const opened = keys.parse(JSON.parse((await status(running.dataFolder)).stdout));
     expect(opened.keys).toBeGreaterThan(EXECUTORS.length);
     expect(opened.unreadable).toBe(0);
-    // There another one is made.
-    expect(await status(elsewhere)).toEqual({ keys: opened.keys, unreadable: opened.keys });
+    await expect(status(elsewhere)).rejects.toThrow(/master\.key/);
+    expect(existsSync(join(elsewhere, 'master.key'))).toBe(false);
+    writeFileSync(join(elsewhere, 'master.key'), `${randomBytes(32).toString('base64')}\n`);
+    await expect(status(elsewhere)).rejects.toThrow(/master/);
     const masterKey = readFileSync(join(running.dataFolder, 'master.key'), 'utf8');
     expect(said).not.toContain(masterKey);
   });

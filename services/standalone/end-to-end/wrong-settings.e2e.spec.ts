@@ -136,7 +136,12 @@ const cases: Case[] = [
   ],
   ['projector', 'a data folder that cannot be written', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
   ['npm start', 'a data folder that cannot be written', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
-  ['app create', 'a data folder that cannot be written', { DATA_DIR: '/dev/null/annals' }, /set DATA_DIR to another/],
+  [
+    'app create',
+    'a data folder without stores',
+    { DATA_DIR: '/dev/null/annals' },
+    /has no stores: set DATA_DIR to the/,
+  ],
   ['stream', 'a port that is taken', { STREAM_PORT: usedPort }, /is in use: .* set STREAM_PORT/],
   ['event-catcher', 'a port of metrics that is taken', { METRICS_PORT: usedPort }, /is in use: .* set METRICS_PORT/],
   ['npm start', 'a port twice', { ACCOUNT_PORT: '45999', STREAM_PORT: '45999' }, /PORT and STREAM_PORT are both 45999/],
